@@ -3,7 +3,7 @@ from cpython.ref cimport PyObject
 
 from mindtorch._core.tensor.tensor cimport NPU
 from mindtorch._core.operators.operator cimport Argument, Operator, find_operator, run_kernel
-from mindtorch._core.tensor.dtype cimport Float, Scalar, scalar_from
+from mindtorch._core.tensor.dtype cimport Float, Scalar, scalar_from_python
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 cdef Operator ADD = find_operator("add.Tensor")
@@ -17,7 +17,7 @@ def add(TensorBase x, TensorBase y, TensorBase out, long count):
     cdef Argument arguments[4]
     cdef Scalar one
     cdef long _
-    scalar_from(1, &one)
+    scalar_from_python(1, &one)
     arguments[0].object, arguments[1].object = <PyObject *>x, <PyObject *>y
     arguments[2].scalar, arguments[3].object = &one, <PyObject *>out
     for _ in range(count):

@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 
 os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null")
 
-from mindtorch._core._gen.namespace import ATEN, NPU
-
 import mindtorch as torch
 from bench.row_samples import Statements
 from bench.rungs import python_loop
 from mindtorch import sim
+from mindtorch._core._gen.namespace import ATEN, NPU
 from mindtorch._ops.codegen.rows import Row, Table
 
 COUNT = 800             # launches in one timed loop: stays below the depth of a stream's queue

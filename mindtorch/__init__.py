@@ -124,7 +124,7 @@ _OPERATOR_TABLES = (_attributes, _views, _indexing, _copy_cast, _factories, _gen
                     _core_composites, _composites, _methods)
 for _module in _OPERATOR_TABLES:
     globals().update(_module.FUNCTIONS)
-    _torch_function.watch([*_module.FUNCTIONS.values(), *getattr(_module, "METHODS", {}).values()])
+    _torch_function.install_fastcall_entry([*_module.FUNCTIONS.values(), *getattr(_module, "METHODS", {}).values()])
 for _module in (_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 

@@ -50,17 +50,17 @@ def is_tensor_like(inp):
 
 def has_torch_function(relevant_args):
     """Whether a mode is in force, or one of the arguments is of a class that wants to be asked, as Tensor does not."""
-    return torch_function.asks(tuple(relevant_args), {})
+    return torch_function.has_torch_function(tuple(relevant_args), {})
 
 
 def has_torch_function_unary(relevant_arg):
     """has_torch_function of one argument."""
-    return torch_function.asks((relevant_arg,), {})
+    return torch_function.has_torch_function((relevant_arg,), {})
 
 
 def has_torch_function_variadic(*relevant_args):
     """has_torch_function of the arguments given."""
-    return torch_function.asks(relevant_args, {})
+    return torch_function.has_torch_function(relevant_args, {})
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
@@ -68,7 +68,7 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
 
     TypeError where all return NotImplemented.
     """
-    return torch_function.ask_among(public_api, tuple(relevant_args), args, kwargs)
+    return torch_function.handle_python_function(public_api, tuple(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher):

@@ -1,11 +1,11 @@
 """Backward with several streams: each node runs on the stream its forward ran on, after all that it needs.
 
-The engine makes a StreamOrder only where a thread has left the default stream; else there is nothing to order.
+The engine makes a BackwardStreams only where a thread has left the default stream; else there is nothing to order.
 """
 from mindtorch._core import hooks
 
 
-class StreamOrder:
+class BackwardStreams:
     """The streams of one backward, and what the calling thread's streams were before."""
 
     def __init__(self):
@@ -22,7 +22,7 @@ class StreamOrder:
         if stream != current:
             hooks.set_stream(stream)
 
-    def hand_over(self, grad, giver, taker):
+    def synchronize_gradient(self, grad, giver, taker):
         """Have `taker` wait for a gradient that a node on `giver` made, and keep its memory until `taker` used it."""
         if taker is None:
             return

@@ -1,7 +1,7 @@
 """torch.layout and torch.memory_format: the few instances there are."""
 
 
-class _Constant:
+class _NamedConstant:
     __slots__ = ("_name",)
 
     def __init__(self, name):
@@ -20,13 +20,13 @@ class _Constant:
         return self
 
 
-class layout(_Constant):
+class layout(_NamedConstant):
     """How the elements lie in memory. Every tensor here is strided; the others are for code that compares with them."""
 
     __slots__ = ()
 
 
-class memory_format(_Constant):
+class memory_format(_NamedConstant):
     """The order of strides that a copy gets."""
 
     __slots__ = ()

@@ -3,15 +3,15 @@ from contextlib import contextmanager
 
 import numpy as np
 
-_BLOCK = 256        # doubles drawn at once for `singly`
+_BLOCK_SIZE = 256        # doubles drawn at once for `singly`
 
 # torch's record: the seed, MT19937 as a legacy layout has it, and the half of a Box-Muller pair not yet handed out.
-_STATE = np.dtype([
+_STATE_FORMAT = np.dtype([
     ("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("key", "u8", 624), ("normal_x", "f8"),
     ("normal", "f8"), ("normal_rho", "f8"), ("has_normal", "i4"), ("_", "i4"), ("float_normal", "f4"), ("__", "i4")])
 
 
-class Mersenne:
+class MersenneTwister:
     """Words and doubles as torch's CPU generator deals them; `normal` is a sample kept for the next call, or None."""
 
     def __init__(self, seed):
@@ -25,24 +25,24 @@ class Mersenne:
         self._bits.state = {"bit_generator": "MT19937", "state": state}
         self._numbers = np.random.Generator(self._bits)
 
-    def words(self, count):
+    def uint32s(self, count):
         """The next `count` 32-bit words."""
         return self._numbers.integers(0, 1 << 32, count, dtype=np.uint32)
 
-    def long_words(self, count):
+    def uint64s(self, count):
         """64-bit words of two 32-bit ones, the first of them on top."""
         return self._numbers.integers(0, (1 << 64) - 1, count, dtype=np.uint64, endpoint=True)
 
     def floats(self, count):
         """float32 in [0, 1), each of the low 24 bits of a word."""
-        return (self.words(count) & np.uint32(0xFFFFFF)).astype(np.float32) * np.float32(2.0 ** -24)
+        return (self.uint32s(count) & np.uint32(0xFFFFFF)).astype(np.float32) * np.float32(2.0 ** -24)
 
     def doubles(self, count):
         """float64 in [0, 1), each of the low 53 bits of two words."""
-        return (self.long_words(count) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0 ** -53
+        return (self.uint64s(count) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0 ** -53
 
     @contextmanager
-    def singly(self):
+    def doubles_one_by_one(self):
         """Gives a function that deals doubles one by one, in Python's floats."""
         block, held = [], None
 
@@ -50,18 +50,18 @@ class Mersenne:
             nonlocal held
             if not block:
                 held = self._bits.state["state"]
-                block.extend(self.doubles(_BLOCK)[::-1].tolist())
+                block.extend(self.doubles(_BLOCK_SIZE)[::-1].tolist())
             return block.pop()
         yield deal
         if held is not None:        # what was not dealt goes back
             self._restore(held)
-            self.doubles(_BLOCK - len(block))
+            self.doubles(_BLOCK_SIZE - len(block))
 
     def get_state(self):
         """The state as bytes that torch's CPU generator takes as well."""
         twister = self._bits.state["state"]
         used = int(twister["pos"])
-        record = np.zeros((), _STATE)
+        record = np.zeros((), _STATE_FORMAT)
         record["seed"], record["seeded"], record["key"] = self.seed, 1, twister["key"]
         record["left"], record["next"] = (1, 0) if used == 624 else (625 - used, used)
         if self.normal is not None:
@@ -70,10 +70,11 @@ class Mersenne:
 
     def set_state(self, state):
         """Go on from `state`, an array of bytes; RuntimeError for one of another size."""
-        if state.size != _STATE.itemsize:
-            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input RNG "
+        if state.size != _STATE_FORMAT.itemsize:
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {_STATE_FORMAT.itemsize} but found the "
+                               "input RNG "
                                f"state size to be {state.size}")
-        record = np.frombuffer(state.tobytes(), _STATE)[0]
+        record = np.frombuffer(state.tobytes(), _STATE_FORMAT)[0]
         used = 624 if record["left"] == 1 else 625 - int(record["left"])
         if not 0 <= used <= 624:
             raise RuntimeError("Invalid mt19937 state")

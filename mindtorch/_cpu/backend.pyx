@@ -19,8 +19,8 @@ from mindtorch._cpu import float8
 from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Kernel, Operator, find_operator
 from mindtorch._core.python.conversion cimport as_array, cast_on_host, scalar_tensor
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, ITEMSIZE, KIND, Bool, Byte, Float, ScalarType, as_element, dtype as torch_dtype, is_float8,
-    scalar_to,
+    COMPLEX_KIND, DTYPES, ITEMSIZE, KIND, Bool, Byte, Float, ScalarType, cast_scalar, dtype as torch_dtype, is_float8,
+    scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport (
@@ -41,7 +41,7 @@ cdef enum:
 
 cdef class CpuStorage(Storage):
     def __dealloc__(self):
-        free(self.data if self.lender == NULL else self.former)
+        free(self.data if self.owner == NULL else self.first_data)
 
 
 cdef Storage allocate(size_t nbytes, int index):
@@ -138,9 +138,9 @@ cdef class NumpyKernel:
     cdef unsigned char conversions[MAX_ARGUMENTS]
     cdef int count                  # number of arguments and results
     cdef int results                # number of results; at 0, the kernel writes to `self`
-    cdef unsigned int rare          # rare dtypes that the kernel supports, as bits
-    cdef str refusal                # torch's name of the kernel, for the error of other rare dtypes
-    cdef bint wider                 # 8-bit floats are computed as float32
+    cdef unsigned int rare_dtypes          # rare dtypes that the kernel supports, as bits
+    cdef str kernel_name                # torch's name of the kernel, for the error of other rare dtypes
+    cdef bint float8_as_float                 # 8-bit floats are computed as float32
 
 cdef list REGISTERED = []                 # kernels, which operators have C pointers to
 
@@ -164,7 +164,7 @@ def register_kernels(kernels):
         kernel.function, kernel.count, kernel.results = function, len(words), results
         for i in range(kernel.count):
             kernel.conversions[i] = <int>CONVERSIONS[words[i]]
-        kernel.rare, kernel.refusal, kernel.wider = rare, refusal, wider
+        kernel.rare_dtypes, kernel.kernel_name, kernel.float8_as_float = rare, refusal, wider
         REGISTERED.append(kernel)
         op.kernels[<int>CPU].data = <PyObject *>kernel
         op.kernels[<int>CPU].call = call_function
@@ -172,21 +172,21 @@ def register_kernels(kernels):
 
 cdef int call_function(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
     cdef NumpyKernel kernel = <NumpyKernel>entry.data
-    cdef ScalarType compute = computing(dtype, kernel.rare, kernel.refusal)
+    cdef ScalarType compute = compute_dtype(dtype, kernel.rare_dtypes, kernel.kernel_name)
     cdef TensorBase out, wide
     cdef int place
-    if kernel.wider:
+    if kernel.float8_as_float:
         place = kernel.count - 1 if kernel.results else 0
         out = <TensorBase>arguments[place].object
         if is_float8(out.dtype):
-            wide = widened(out)
+            wide = float8_to_float(out)
             arguments[place].object = <PyObject *>wide
-            call(kernel, arguments, dtype, compute)
-            return narrow(out, wide)
-    return call(kernel, arguments, dtype, compute)
+            call_kernel(kernel, arguments, dtype, compute)
+            return float_to_float8(out, wide)
+    return call_kernel(kernel, arguments, dtype, compute)
 
 
-cdef int call(NumpyKernel kernel, Argument *arguments, ScalarType element, ScalarType compute) except -1:
+cdef int call_kernel(NumpyKernel kernel, Argument *arguments, ScalarType element, ScalarType compute) except -1:
     cdef tuple values = PyTuple_New(kernel.count)
     cdef int i
     with np.errstate(all="ignore"):
@@ -197,7 +197,7 @@ cdef int call(NumpyKernel kernel, Argument *arguments, ScalarType element, Scala
         found = kernel.function(*values)
         if found is not None:
             outs = [<object>arguments[i].object for i in range(kernel.count - kernel.results, kernel.count)]
-            store_shaped(outs, found)
+            store_resized(outs, found)
     return 0
 
 
@@ -212,18 +212,18 @@ cdef object convert(Conversion conversion, Argument *arguments, int i, ScalarTyp
         if conversion == ARRAY:
             return as_array(<TensorBase>value)
         if conversion == OPERAND or conversion == PROMOTED_TENSOR and (<TensorBase>value).ndim == 0:
-            return operand(<TensorBase>value, compute)
+            return as_operand(<TensorBase>value, compute)
         if conversion <= PROMOTED_TENSOR:
-            return promoted(<TensorBase>value, element, compute)
+            return as_promoted(<TensorBase>value, element, compute)
         if conversion == ARRAYS:
-            return arrays(<list>value)
+            return as_arrays(<list>value)
         if conversion == OPERANDS:
-            return operands(<list>value, compute)
-        return (<Generator>value).stream
+            return as_operands(<list>value, compute)
+        return (<Generator>value).engine
     if conversion == NUMBER or conversion == EXACT_NUMBER:
         if argument.scalar == NULL:
             return None
-        return number(argument.scalar, element if conversion == NUMBER else compute, compute)
+        return numpy_scalar(argument.scalar, element if conversion == NUMBER else compute, compute)
     if conversion == DIMS and (<TensorBase>arguments[0].object).ndim == 0:
         return None
     if conversion == INTS or conversion == DIMS:
@@ -242,7 +242,7 @@ cdef object convert(Conversion conversion, Argument *arguments, int i, ScalarTyp
 # --- arrays ----------------------------------------------------------------------------------------------------------
 
 
-cdef int store_shaped(list outputs, object values) except -1:
+cdef int store_resized(list outputs, object values) except -1:
     cdef TensorBase out
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
@@ -256,11 +256,11 @@ cdef int store_shaped(list outputs, object values) except -1:
     return 0
 
 
-cdef TensorBase widened(TensorBase tensor):
+cdef TensorBase float8_to_float(TensorBase tensor):
     return cast_on_host(tensor, Float)
 
 
-cdef int narrow(TensorBase target, TensorBase wide) except -1:
+cdef int float_to_float8(TensorBase target, TensorBase wide) except -1:
     return BACKENDS[<int>CPU].copy(target, wide, False)
 
 
@@ -268,29 +268,29 @@ cdef object numpy_dtype(ScalarType dtype):
     return (<torch_dtype>DTYPES[<int>dtype]).numpy_dtype
 
 
-cdef object operand(TensorBase tensor, ScalarType dtype):
+cdef object as_operand(TensorBase tensor, ScalarType dtype):
     array = as_array(tensor)
     return array if tensor.dtype == dtype else array.astype(numpy_dtype(dtype))
 
 
-cdef object promoted(TensorBase tensor, ScalarType element, ScalarType dtype):
-    return operand(cast_on_host(tensor, element), dtype)
+cdef object as_promoted(TensorBase tensor, ScalarType element, ScalarType dtype):
+    return as_operand(cast_on_host(tensor, element), dtype)
 
 
-cdef list operands(list tensors, ScalarType dtype):
+cdef list as_operands(list tensors, ScalarType dtype):
     cdef TensorBase tensor
-    return [operand(tensor, dtype) for tensor in tensors]
+    return [as_operand(tensor, dtype) for tensor in tensors]
 
 
-cdef list arrays(list tensors):
+cdef list as_arrays(list tensors):
     return [None if tensor is None else as_array(<TensorBase>tensor) for tensor in tensors]
 
 
-cdef object number(const Scalar *scalar, ScalarType element, ScalarType dtype):
-    cdef Scalar value = as_element(scalar, element)
+cdef object numpy_scalar(const Scalar *scalar, ScalarType element, ScalarType dtype):
+    cdef Scalar value = cast_scalar(scalar, element)
     if is_float8(element):
-        return operand(scalar_tensor(&value, element), dtype)[()]
-    return np.asarray(scalar_to(&value)).astype(numpy_dtype(dtype))[()]
+        return as_operand(scalar_tensor(&value, element), dtype)[()]
+    return np.asarray(scalar_to_python(&value)).astype(numpy_dtype(dtype))[()]
 
 
 cdef object ints_or_none(const Shape *values):
@@ -321,12 +321,12 @@ ERF[:] = [<void *>erff, <void *>c_erf]
 ERFC[:] = [<void *>erfcf, <void *>c_erfc]
 
 
-cdef object of_one(const char *name, void **functions):
+cdef object unary_ufunc(const char *name, void **functions):
     return cnp.PyUFunc_FromFuncAndData(LOOPS, functions, TYPES, 2, 1, 1, cnp.PyUFunc_None, name, NULL, 0)
 
 
-erf = of_one("erf", ERF)
-erfc = of_one("erfc", ERFC)
+erf = unary_ufunc("erf", ERF)
+erfc = unary_ufunc("erfc", ERFC)
 
 
 # --- memory shared between processes ---------------------------------------------------------------------------------
@@ -353,8 +353,8 @@ cdef extern from "<sys/mman.h>" nogil:
     int MAP_POPULATE
 
 cdef enum:
-    HEADER = 64                     # bytes before the content: the number of users, and padding
-    KEPT = 64                       # the most files that are cached
+    HEADER_BYTES = 64                     # bytes before the content: the number of users, and padding
+    MAX_FILES = 64                       # the most files that are cached
     IDLE_BYTES = 64 * 1024 * 1024   # of unused files that are cached; more if more bytes are in use
 
 cdef list FILES = []                # the cached files of this process, oldest first
@@ -373,12 +373,12 @@ cdef class File:
         self.descriptor = -1
         self.descriptor = os.memfd_create("mindtorch-shared")
         self.capacity = capacity
-        os.ftruncate(self.descriptor, HEADER + capacity)
-        self.address = map_shared(self.descriptor, HEADER + capacity)
+        os.ftruncate(self.descriptor, HEADER_BYTES + capacity)
+        self.address = map_shared(self.descriptor, HEADER_BYTES + capacity)
 
     def __dealloc__(self):
         if self.address != NULL:
-            munmap(self.address, HEADER + self.capacity)
+            munmap(self.address, HEADER_BYTES + self.capacity)
         if self.descriptor >= 0:
             close(self.descriptor)
 
@@ -396,9 +396,9 @@ cdef class SharedStorage(Storage):
         if self.data == NULL:           # the constructor has failed
             return
         if self.forks == forks:
-            add_user(<int32_t *>(self.data - HEADER), -1)
+            add_user(<int32_t *>(self.data - HEADER_BYTES), -1)
         if self.file is None:
-            munmap(self.data - HEADER, HEADER + self.nbytes)
+            munmap(self.data - HEADER_BYTES, HEADER_BYTES + self.nbytes)
 
 
 cdef char *map_shared(int descriptor, size_t nbytes) except NULL:
@@ -411,24 +411,24 @@ cdef char *map_shared(int descriptor, size_t nbytes) except NULL:
     return <char *>address
 
 
-cdef TensorBase tensor_on(char *address, size_t nbytes, File file):
+cdef TensorBase tensor_from_file(char *address, size_t nbytes, File file):
     """A tensor of bytes on a file; the caller has incremented the number of users."""
     cdef SharedStorage storage = SharedStorage.__new__(SharedStorage)
     cdef int64_t count = nbytes
     require_backend(CPU)
     storage.file = file
     storage.forks = forks
-    storage.data = address + HEADER
+    storage.data = address + HEADER_BYTES
     storage.nbytes = nbytes
     storage.device_type = CPU
     return make_tensor(storage, Byte, 1, &count, NULL, 0)
 
 
-cdef File unused_file(size_t capacity):
+cdef File find_free_file(size_t capacity):
     """A cached file of that capacity without users, or None. Surplus files leave the cache."""
     cdef File file, found = None
     cdef size_t used = 0, idle = 0
-    del FILES[:max(0, len(FILES) - KEPT)]
+    del FILES[:max(0, len(FILES) - MAX_FILES)]
     for file in FILES:
         if file.users() != 0:
             used += file.capacity
@@ -447,64 +447,64 @@ def allocate_shared(size_t nbytes):
     # Eight sizes between two powers of two, so that batches of slightly different size reuse files.
     cdef size_t step = max(4096, 1 << max(0, (nbytes - 1).bit_length() - 4))
     cdef size_t capacity = (nbytes + step - 1) // step * step
-    cdef File file = unused_file(capacity)
+    cdef File file = find_free_file(capacity)
     if file is None:
         file = File(capacity)
         FILES.append(file)
     add_user(<int32_t *>file.address, 1)
-    return tensor_on(file.address, nbytes, file)
+    return tensor_from_file(file.address, nbytes, file)
 
 
 def attach(int descriptor, size_t nbytes):
     """A tensor of bytes on a file that another process has lent. The caller closes the descriptor."""
-    if os.fstat(descriptor).st_size < <int64_t>(HEADER + nbytes):
+    if os.fstat(descriptor).st_size < <int64_t>(HEADER_BYTES + nbytes):
         raise ValueError(f"the file of descriptor {descriptor} has less than {nbytes} bytes")
-    return tensor_on(map_shared(descriptor, HEADER + nbytes), nbytes, None)
+    return tensor_from_file(map_shared(descriptor, HEADER_BYTES + nbytes), nbytes, None)
 
 
 def lend(storage, size_t address, size_t nbytes):
     """The descriptor of the file whose content is these bytes, for one call of `attach`; -1 for any other memory."""
-    cdef SharedStorage shared = shared_of(storage)
+    cdef SharedStorage shared = shared_storage_of(storage)
     if shared is None or shared.file is None or <size_t>shared.data != address or shared.nbytes != nbytes:
         return -1
-    add_user(<int32_t *>(shared.data - HEADER), 1)
+    add_user(<int32_t *>(shared.data - HEADER_BYTES), 1)
     return shared.file.descriptor
 
 
-def whole_of(storage):
+def as_byte_tensor(storage):
     """All of `storage` as a tensor of bytes; None if it is no shared memory."""
     cdef int64_t count
-    cdef SharedStorage shared = shared_of(storage)
+    cdef SharedStorage shared = shared_storage_of(storage)
     if shared is None:
         return None
     count = shared.nbytes
     return make_tensor(shared, Byte, 1, &count, NULL, 0)
 
 
-def whole_below(TensorBase tensor not None):
+def byte_tensor_of(TensorBase tensor not None):
     """The storage of a tensor as a tensor of bytes; None if it is no shared memory."""
-    return whole_of(tensor.storage)
+    return as_byte_tensor(tensor.storage)
 
 
-cdef SharedStorage shared_of(storage):
+cdef SharedStorage shared_storage_of(storage):
     """The SharedStorage that a storage is or has moved to, or None."""
     if isinstance(storage, SharedStorage):
         return storage
-    if isinstance(storage, Storage) and (<Storage>storage).lender != NULL:
-        return <SharedStorage>(<Storage>storage).lender
+    if isinstance(storage, Storage) and (<Storage>storage).owner != NULL:
+        return <SharedStorage>(<Storage>storage).owner
     return None
 
 
 def is_shared(TensorBase self):
     """Whether processes can share the tensor's memory: after share_memory_, in batches of workers, on an NPU."""
-    return self.device_type != CPU or shared_of(self.storage) is not None
+    return self.device_type != CPU or shared_storage_of(self.storage) is not None
 
 
 def share_memory_(TensorBase self not None):
     """Move the tensor's storage, with all its views, to shared memory. Tensors on an NPU stay as they are."""
     cdef Storage storage = self.storage
     cdef Storage shared
-    if self.device_type != CPU or shared_of(storage) is not None:
+    if self.device_type != CPU or shared_storage_of(storage) is not None:
         return self
     shared = (<TensorBase>allocate_shared(max(storage.nbytes, 1))).storage
     if storage.nbytes:
@@ -514,8 +514,8 @@ def share_memory_(TensorBase self not None):
         shared.nbytes = storage.nbytes
         set_storage(self, shared, self.dtype)
         return self
-    storage.former, storage.data = storage.data, shared.data
-    storage.lender = <PyObject *>shared
+    storage.first_data, storage.data = storage.data, shared.data
+    storage.owner = <PyObject *>shared
     Py_INCREF(shared)
     return self
 

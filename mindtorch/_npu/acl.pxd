@@ -15,7 +15,7 @@ cdef struct AclnnFunction:  # both NULL where the toolkit lacks the operator
 cdef int find_function(AclnnFunction *found, str name) except -1
 
 # Raises if `function` is NULL: the toolkit lacks an optional function.
-cdef int require(void *function, str name) except -1
+cdef int require_function(void *function, str name) except -1
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from mindtorch._npu.cann cimport (
 
 
 # --- symbols ---------------------------------------------------------------------------------------------------------
-# The loader calls `fill` once, which looks up the functions of CannApi. A function of ACLNN is looked up when its
-# operator runs for the first time.
+# The loader calls `load_functions` once, which looks up the functions of CannApi. A function of ACLNN is looked up when
+# its operator runs for the first time.
 
 
 cdef extern from "mindtorch/cann_tables.h" nogil:
@@ -32,10 +32,10 @@ cdef extern from "mindtorch/cann_tables.h" nogil:
     StatusText mindtorch_statuses[]
 
 
-cdef list OPERATORS = []        # handles of the libraries with ACLNN's functions
+cdef list OPERATOR_LIBRARIES = []        # handles of the libraries with ACLNN's functions
 
 
-cdef void *look_up(list handles, const char *name) except? NULL:
+cdef void *find_symbol(list handles, const char *name) except? NULL:
     cdef void *address
     for handle in handles:
         address = dlsym(<void *><size_t>handle, name)
@@ -44,10 +44,10 @@ cdef void *look_up(list handles, const char *name) except? NULL:
     return NULL
 
 
-cdef void **fill_members(void **member, const char **names, list handles, list missing) except NULL:
+cdef void **find_symbols(void **member, const char **names, list handles, list missing) except NULL:
     cdef const char **name = names
     while name[0] != NULL:
-        member[0] = look_up(handles, name[0])
+        member[0] = find_symbol(handles, name[0])
         if member[0] == NULL:
             missing.append(name[0].decode())
         member += 1
@@ -55,26 +55,26 @@ cdef void **fill_members(void **member, const char **names, list handles, list m
     return member
 
 
-def fill(list runtime, list operators):
+def load_functions(list runtime, list operators):
     """Fill CannApi from `runtime`, a list of dlopen handles. Return the names of required functions that are missing.
 
     If any is missing, nothing is kept. `operators` are the handles of the libraries with ACLNN's functions.
     """
-    global OPERATORS
+    global OPERATOR_LIBRARIES
     cdef list missing = []
-    cdef void **member = fill_members(<void **>&api, <const char **>mindtorch_acl_names, runtime, missing)
-    member = fill_members(member, <const char **>mindtorch_nnopbase_names, runtime, missing)
-    fill_members(member, <const char **>mindtorch_optional_names, runtime, [])
-    OPERATORS = operators
+    cdef void **member = find_symbols(<void **>&api, <const char **>mindtorch_acl_names, runtime, missing)
+    member = find_symbols(member, <const char **>mindtorch_nnopbase_names, runtime, missing)
+    find_symbols(member, <const char **>mindtorch_optional_names, runtime, [])
+    OPERATOR_LIBRARIES = operators
     if missing:
         memset(&api, 0, sizeof(api))
-        OPERATORS = []
+        OPERATOR_LIBRARIES = []
     return missing
 
 
 cdef int find_function(AclnnFunction *found, str name) except -1:
-    found.phase1 = look_up(OPERATORS, f"{name}GetWorkspaceSize".encode())
-    found.phase2 = look_up(OPERATORS, name.encode())
+    found.phase1 = find_symbol(OPERATOR_LIBRARIES, f"{name}GetWorkspaceSize".encode())
+    found.phase2 = find_symbol(OPERATOR_LIBRARIES, name.encode())
     if found.phase1 == NULL or found.phase2 == NULL:
         found.phase1 = found.phase2 = NULL
     return 0
@@ -87,7 +87,7 @@ def has_function(str name):
     return found.phase1 != NULL
 
 
-cdef int require(void *function, str name) except -1:
+cdef int require_function(void *function, str name) except -1:
     if function == NULL:
         raise RuntimeError(f"the CANN toolkit in use has no {name}: install a newer release")
     return 0
@@ -106,7 +106,7 @@ REMEDIES = {
 }
 
 
-cdef const StatusText *find_status(int status) noexcept:
+cdef const StatusText *find_status_text(int status) noexcept:
     cdef const StatusText *text = mindtorch_statuses
     while text.name != NULL:
         if text.status == status:
@@ -123,9 +123,9 @@ def driver_message():
     return "" if message == NULL else message.decode("utf-8", "replace").strip()
 
 
-def describe(str function, int status):
+def status_message(str function, int status):
     """The message of the exception for a call of `function` that returned `status`."""
-    cdef const StatusText *known = find_status(status)
+    cdef const StatusText *known = find_status_text(status)
     text = f"NPU error: {function} failed with code {status}"
     if known != NULL:
         text += f" ({known.name.decode()}: {known.meaning.decode()})"
@@ -141,7 +141,7 @@ def check_status(int status, str function):
     """Raise the exception for `status`, unless it is success."""
     if status != 0:
         kind = OutOfMemoryError if status == ACL_ERROR_RT_MEMORY_ALLOCATION else RuntimeError
-        raise kind(describe(function, status))
+        raise kind(status_message(function, status))
 
 
 cdef int raise_status(int status, const char *function) except -1 with gil:
@@ -195,7 +195,7 @@ def get_soc_name():
 
 def get_device_capability(uint32_t device_id, int device_info):
     cdef int64_t value = 0
-    require(<void *>api.aclGetDeviceCapability, "aclGetDeviceCapability")
+    require_function(<void *>api.aclGetDeviceCapability, "aclGetDeviceCapability")
     cdef int ret = api.aclGetDeviceCapability(device_id, <aclDeviceInfo>device_info, &value)
     return value, ret
 
@@ -205,18 +205,18 @@ class mdl:
 
     @staticmethod
     def init_dump():
-        require(<void *>api.aclmdlInitDump, "aclmdlInitDump")
+        require_function(<void *>api.aclmdlInitDump, "aclmdlInitDump")
         return api.aclmdlInitDump()
 
     @staticmethod
     def set_dump(path):
-        require(<void *>api.aclmdlSetDump, "aclmdlSetDump")
+        require_function(<void *>api.aclmdlSetDump, "aclmdlSetDump")
         cdef bytes raw = str(path).encode()
         return api.aclmdlSetDump(raw)
 
     @staticmethod
     def finalize_dump():
-        require(<void *>api.aclmdlFinalizeDump, "aclmdlFinalizeDump")
+        require_function(<void *>api.aclmdlFinalizeDump, "aclmdlFinalizeDump")
         return api.aclmdlFinalizeDump()
 
 
@@ -336,7 +336,7 @@ class rt:
         """A dict of percentages; -1 for a unit that the chip does not measure."""
         cdef aclrtUtilizationInfo info
         cdef int ret
-        require(<void *>api.aclrtGetDeviceUtilizationRate, "aclrtGetDeviceUtilizationRate")
+        require_function(<void *>api.aclrtGetDeviceUtilizationRate, "aclrtGetDeviceUtilizationRate")
         with nogil:
             ret = api.aclrtGetDeviceUtilizationRate(device_id, &info)
         return {"cube": info.cubeUtilization, "vector": info.vectorUtilization, "aicpu": info.aicpuUtilization,
@@ -357,7 +357,7 @@ class rt:
         cdef aclrtMemUceInfo found[MAX_MEMORY_ERRORS]
         cdef size_t count = 0
         cdef int ret
-        require(<void *>api.aclrtGetMemUceInfo, "aclrtGetMemUceInfo")
+        require_function(<void *>api.aclrtGetMemUceInfo, "aclrtGetMemUceInfo")
         with nogil:
             ret = api.aclrtGetMemUceInfo(device_id, found, MAX_MEMORY_ERRORS, &count)
         return [(<intptr_t>found[number].addr, found[number].len) for number in range(count)], ret
@@ -366,75 +366,75 @@ class rt:
     def device_task_abort(int32_t device_id, uint32_t timeout=0):
         """`timeout` is in milliseconds; 0 means no limit."""
         cdef int ret
-        require(<void *>api.aclrtDeviceTaskAbort, "aclrtDeviceTaskAbort")
+        require_function(<void *>api.aclrtDeviceTaskAbort, "aclrtDeviceTaskAbort")
         with nogil:
             ret = api.aclrtDeviceTaskAbort(device_id, timeout)
         return ret
 
     @staticmethod
     def set_device_res_limit(int32_t device_id, int kind, uint32_t value):
-        require(<void *>api.aclrtSetDeviceResLimit, "aclrtSetDeviceResLimit")
+        require_function(<void *>api.aclrtSetDeviceResLimit, "aclrtSetDeviceResLimit")
         return api.aclrtSetDeviceResLimit(device_id, <aclrtDevResLimitType>kind, value)
 
     @staticmethod
     def get_device_res_limit(int32_t device_id, int kind):
         cdef uint32_t value = 0
-        require(<void *>api.aclrtGetDeviceResLimit, "aclrtGetDeviceResLimit")
+        require_function(<void *>api.aclrtGetDeviceResLimit, "aclrtGetDeviceResLimit")
         cdef int ret = api.aclrtGetDeviceResLimit(device_id, <aclrtDevResLimitType>kind, &value)
         return value, ret
 
     @staticmethod
     def set_stream_res_limit(intptr_t stream, int kind, uint32_t value):
-        require(<void *>api.aclrtSetStreamResLimit, "aclrtSetStreamResLimit")
+        require_function(<void *>api.aclrtSetStreamResLimit, "aclrtSetStreamResLimit")
         return api.aclrtSetStreamResLimit(<aclrtStream>stream, <aclrtDevResLimitType>kind, value)
 
     @staticmethod
     def get_stream_res_limit(intptr_t stream, int kind):
         cdef uint32_t value = 0
-        require(<void *>api.aclrtGetStreamResLimit, "aclrtGetStreamResLimit")
+        require_function(<void *>api.aclrtGetStreamResLimit, "aclrtGetStreamResLimit")
         cdef int ret = api.aclrtGetStreamResLimit(<aclrtStream>stream, <aclrtDevResLimitType>kind, &value)
         return value, ret
 
     @staticmethod
     def reset_stream_res_limit(intptr_t stream):
-        require(<void *>api.aclrtResetStreamResLimit, "aclrtResetStreamResLimit")
+        require_function(<void *>api.aclrtResetStreamResLimit, "aclrtResetStreamResLimit")
         return api.aclrtResetStreamResLimit(<aclrtStream>stream)
 
     @staticmethod
     def use_stream_res_in_current_thread(intptr_t stream):
-        require(<void *>api.aclrtUseStreamResInCurrentThread, "aclrtUseStreamResInCurrentThread")
+        require_function(<void *>api.aclrtUseStreamResInCurrentThread, "aclrtUseStreamResInCurrentThread")
         return api.aclrtUseStreamResInCurrentThread(<aclrtStream>stream)
 
     @staticmethod
     def unuse_stream_res_in_current_thread(intptr_t stream):
-        require(<void *>api.aclrtUnuseStreamResInCurrentThread, "aclrtUnuseStreamResInCurrentThread")
+        require_function(<void *>api.aclrtUnuseStreamResInCurrentThread, "aclrtUnuseStreamResInCurrentThread")
         return api.aclrtUnuseStreamResInCurrentThread(<aclrtStream>stream)
 
     @staticmethod
     def get_res_in_current_thread(int kind):
         cdef uint32_t value = 0
-        require(<void *>api.aclrtGetResInCurrentThread, "aclrtGetResInCurrentThread")
+        require_function(<void *>api.aclrtGetResInCurrentThread, "aclrtGetResInCurrentThread")
         cdef int ret = api.aclrtGetResInCurrentThread(<aclrtDevResLimitType>kind, &value)
         return value, ret
 
     @staticmethod
     def set_ctx_sys_param_opt(int option, int64_t value):
-        require(<void *>api.aclrtCtxSetSysParamOpt, "aclrtCtxSetSysParamOpt")
+        require_function(<void *>api.aclrtCtxSetSysParamOpt, "aclrtCtxSetSysParamOpt")
         return api.aclrtCtxSetSysParamOpt(<aclSysParamOpt>option, value)
 
     @staticmethod
     def set_op_execute_time_out_with_ms(uint32_t timeout):
-        require(<void *>api.aclrtSetOpExecuteTimeOutWithMs, "aclrtSetOpExecuteTimeOutWithMs")
+        require_function(<void *>api.aclrtSetOpExecuteTimeOutWithMs, "aclrtSetOpExecuteTimeOutWithMs")
         return api.aclrtSetOpExecuteTimeOutWithMs(timeout)
 
     @staticmethod
     def host_register(intptr_t address, size_t size, int kind=ACL_HOST_REGISTER_MAPPED):
         cdef void *on_device = NULL
-        require(<void *>api.aclrtHostRegister, "aclrtHostRegister")
+        require_function(<void *>api.aclrtHostRegister, "aclrtHostRegister")
         cdef int ret = api.aclrtHostRegister(<void *>address, size, <aclrtHostRegisterType>kind, &on_device)
         return <intptr_t>on_device, ret
 
     @staticmethod
     def host_unregister(intptr_t address):
-        require(<void *>api.aclrtHostUnregister, "aclrtHostUnregister")
+        require_function(<void *>api.aclrtHostUnregister, "aclrtHostUnregister")
         return api.aclrtHostUnregister(<void *>address)

@@ -67,7 +67,7 @@ def _import_acl():
         found = replace(found, simulated=True)
         _name_blas()
     from mindtorch._npu import acl
-    missing = acl.fill([lib._handle for lib in runtime], [lib._handle for lib in operators])
+    missing = acl.load_functions([lib._handle for lib in runtime], [lib._handle for lib in operators])
     if missing:
         raise RuntimeError(f"{found} lacks {', '.join(missing)}, which mindtorch needs (looked in "
                            f"{', '.join(Path(lib._name).name for lib in runtime)}). Install CANN {OLDEST} or newer")

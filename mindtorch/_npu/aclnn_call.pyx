@@ -11,15 +11,15 @@ from mindtorch._npu.acl_loader import ensure_acl
 from mindtorch._core._gen.calls cimport op__foreach_add_List, op__foreach_sub_Scalar, op_fill__Scalar, op_sub_Scalar
 from mindtorch._core.autograd.node cimport set_grad_enabled
 from mindtorch._core.autograd.recording cimport ints_of
-from mindtorch._core.operators.autocast cimport resume, suspend
+from mindtorch._core.operators.autocast cimport disable, set_enabled_devices
 cimport mindtorch._core.operators.operator as operators
 from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, ONE, Kernel, Operator, find_operator, opmath
 from mindtorch._core.operators.run_operator cimport load_operator
-from mindtorch._core.rules.array cimport whole
-from mindtorch._core.rules.infer cimport same
+from mindtorch._core.rules.array cimport common_base
+from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int, Long,
-    Short, as_element, scalar_to,
+    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
+    Long, Short, cast_scalar, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport (
@@ -30,16 +30,17 @@ from mindtorch._npu.allocator cimport allocate
 from mindtorch._npu.cann cimport AclnnValue, aclTensor
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
-    LIST_TENSORS, Call, Phase2, acl_dtype, as_bits, await_reports, bool_array_argument, close_call, conform, copy,
-    int_array_argument, launch, make_contiguous, missing_symbol, open_call, optional_tensor_argument, read,
-    refuse_capture, scalar_argument, scalar_list_argument, take_report, tensor_argument, tensor_list_argument,
+    MAX_LIST_TENSORS, Call, Phase2, acl_dtype, bool_array_argument, cast_to_supported, copy, free_call, init_call,
+    int_array_argument, launch, make_contiguous, optional_tensor_argument, raise_missing_symbol, raise_not_capturable,
+    read, scalar_argument, scalar_list_argument, set_output_shape, tensor_argument, tensor_list_argument, view_as_int,
+    wait_for_shapes,
 )
-from mindtorch._npu.streams cimport capture_of, thread_state
+from mindtorch._npu.streams cimport current_capture, thread_state
 
 
 # --- calls -----------------------------------------------------------------------------------------------------------
 # The ACLNN calls of rows are data, in mindtorch/_npu/_gen/calls.py. `read_call` makes an AclnnCall of an entry when its
-# operator runs for the first time, and `make_call` runs it:
+# operator runs for the first time, and `run_call` runs it:
 #
 # 1. Tensors are cast to a dtype that the function takes, and made contiguous if it takes no strides.
 # 2. Adapters compute arguments that the function needs in another form.
@@ -101,7 +102,7 @@ cdef AdapterFunction *ADAPTERS = NULL
 cdef ConditionFunction *CONDITIONS = NULL
 cdef dict ADAPTERS_BY_NAME = None
 cdef dict CONDITIONS_BY_NAME = None
-cdef list KEPT = []                     # objects that operators and structs have C pointers to
+cdef list KEEP_ALIVE = []                     # objects that operators and structs have C pointers to
 
 
 cdef int register_thunks(AclnnPhase1 *signatures, dict adapters_by_name, AdapterFunction *adapters,
@@ -129,13 +130,13 @@ cdef class AclnnCall:
     cdef int adapted
     cdef Adapter adapters[MAX_ADAPTERS]
     cdef bint of_lists                  # the operator takes lists of tensors
-    cdef bint each                      # the function takes single tensors: one call for each element of the lists
-    cdef bint reports                   # the function determines the shapes of results
+    cdef bint per_tensor  # the function takes single tensors: one call for each element of the lists
+    cdef bint dynamic_shapes                   # the function determines the shapes of results
 
 
-cdef const char *kept_bytes(object text):
+cdef const char *keep_bytes(object text):
     encoded = text if isinstance(text, bytes) else text.encode()
-    KEPT.append(encoded)
+    KEEP_ALIVE.append(encoded)
     return encoded
 
 
@@ -143,12 +144,12 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
     """The AclnnCall of an entry of the table."""
     cdef AclnnCall call = AclnnCall.__new__(AclnnCall)
     cdef Parameter *parameter
-    name, since, signature, call.beside, call.each, parameters = encoded
-    call.name, call.since = kept_bytes(name), kept_bytes(since)
+    name, since, signature, call.beside, call.per_tensor, parameters = encoded
+    call.name, call.since = keep_bytes(name), keep_bytes(since)
     call.signature = SIGNATURES[<int>signature]
     find_function(&call.function, name)
-    call.of_lists = op.of_lists
-    call.arguments = op.count + op.results
+    call.of_lists = op.is_foreach
+    call.arguments = op.argument_count + op.result_count
     if len(parameters) > MAX_PARAMETERS:
         raise ValueError(f"{name} has {len(parameters)} parameters, {MAX_PARAMETERS} at most")
     for word, found, *preparation in parameters:
@@ -170,7 +171,7 @@ cdef int read_constant(AclnnValue *constant, object value) except -1:
     if value is None:
         constant.pointer = NULL
     elif isinstance(value, bytes):
-        constant.pointer = <void *>kept_bytes(value)
+        constant.pointer = <void *>keep_bytes(value)
     elif isinstance(value, float):
         constant.real = value
     else:
@@ -204,8 +205,8 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
     name, mask, steps = encoded
     words = steps.split()
     parameter.dynamic_shape = "dynamic_shape" in words
-    call.reports = call.reports or parameter.dynamic_shape
-    preparation.place, preparation.mask, preparation.name = parameter.place, mask, kept_bytes(name)
+    call.dynamic_shapes = call.dynamic_shapes or parameter.dynamic_shape
+    preparation.place, preparation.mask, preparation.name = parameter.place, mask, keep_bytes(name)
     preparation.written, preparation.promoted = "written" in words, "promoted" in words
     preparation.view_as_int, preparation.contiguous = "view_as_int" in words, "contiguous" in words
     call.prepared += 1
@@ -214,7 +215,7 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
 
 # Running a call
 
-cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
+cdef int run_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     """Prepare the arguments and launch. `given` does not change."""
     cdef Argument changed[MAX_ARGUMENTS]
     cdef Argument adapted[MAX_ADAPTERS]
@@ -227,7 +228,7 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     cdef list copies = None             # [(output, the temporary tensor that the function writes)]
     cdef int i
     if call.function.phase1 == NULL:
-        missing_symbol(call.name, call.since)
+        raise_missing_symbol(call.name, call.since)
     for i in range(call.prepared):
         preparation = &call.preparations[i]
         found = arguments[preparation.place].object
@@ -252,7 +253,7 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
                 copies.append((<object>found, tensor))
         arguments[preparation.place].object = <PyObject *>tensor
     if call.adapted:
-        temporaries = adapt(call, arguments, adapted, storage, temporaries)
+        temporaries = run_adapters(call, arguments, adapted, storage, temporaries)
     marshal(call, arguments, adapted, given, dtype,
             <TensorBase>(<list>given[call.beside].object)[0] if call.of_lists else
             <TensorBase>arguments[call.beside].object)
@@ -269,12 +270,12 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
     if (preparation.mask >> <int>tensor.dtype) & 1:
         return tensor
     if preparation.view_as_int:
-        return as_bits(tensor, preparation.mask, call.name, preparation.name)
-    return conform(tensor, tensor.dtype if preparation.written else dtype, preparation.mask, call.name,
-                   preparation.name)
+        return view_as_int(tensor, preparation.mask, call.name, preparation.name)
+    return cast_to_supported(tensor, tensor.dtype if preparation.written else dtype, preparation.mask, call.name,
+                             preparation.name)
 
 
-cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list temporaries):
+cdef list run_adapters(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list temporaries):
     """Run the adapters. Returns `temporaries`, a list or None, with objects that must live until the launch."""
     cdef Argument values[MAX_OPERANDS]
     cdef Adapter *adapter
@@ -300,8 +301,8 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, 
     cdef Scalar element
     cdef Call call
     cdef int i, status
-    open_call(&call, beside)
-    call.reports = made.reports
+    init_call(&call, beside)
+    call.dynamic_shapes = made.dynamic_shapes
     for i in range(made.count):
         parameter = &made.parameters[i]
         conversion = parameter.conversion
@@ -315,7 +316,7 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, 
         elif conversion == SCALAR or conversion == OPMATH_SCALAR:
             values[i].pointer = NULL
             if argument.scalar != NULL:
-                element = as_element(argument.scalar, dtype if conversion == SCALAR else opmath(dtype))
+                element = cast_scalar(argument.scalar, dtype if conversion == SCALAR else opmath(dtype))
                 values[i].pointer = scalar_argument(&call, &element)
         elif conversion == INTEGER:
             values[i].integer = argument.integer
@@ -338,25 +339,26 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, 
                 &call, <tuple>argument.object, dtype if conversion == SCALAR_LIST else opmath(dtype))
     status = made.signature(made.function.phase1, values, &call.workspace_size, &call.executor)
     launch(&call, status, made.name, <Phase2>made.function.phase2)
-    if made.reports:
-        take_reports(made, &call, values, given)
+    if made.dynamic_shapes:
+        set_output_shapes(made, &call, values, given)
     return 0
 
 
-cdef int take_reports(AclnnCall made, Call *call, const AclnnValue *values, Argument *given) except -1:
+cdef int set_output_shapes(AclnnCall made, Call *call, const AclnnValue *values, Argument *given) except -1:
     """Give the results the shapes that the function has determined."""
     cdef int i
-    await_reports(call)
+    wait_for_shapes(call)
     for i in range(made.count):
         if made.parameters[i].dynamic_shape:
-            take_report(call, <const aclTensor *>values[i].pointer, <TensorBase>given[made.parameters[i].place].object)
-    close_call(call)
+            set_output_shape(call, <const aclTensor *>values[i].pointer,
+                             <TensorBase>given[made.parameters[i].place].object)
+    free_call(call)
     return 0
 
 
 # Operators on lists
 
-cdef int call_in_parts(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
+cdef int call_in_chunks(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
     """One call for each LIST_TENSORS tensors of the lists, as in torch_npu."""
     cdef Argument part[MAX_ARGUMENTS]
     cdef AclnnCall call = kernel.call
@@ -366,23 +368,23 @@ cdef int call_in_parts(AclnnKernel kernel, Argument *arguments, ScalarType dtype
     cdef bint has_result = call.arguments > kernel.count
     cdef bint apart = has_result and arguments[kernel.count].object != <PyObject *>tensors
     cdef int place
-    most = LIST_TENSORS // (kernel.lists + apart)
+    most = MAX_LIST_TENSORS // (kernel.lists + apart)
     if count <= most:
-        return make_call(call, arguments, dtype)
+        return run_call(call, arguments, dtype)
     for at in range(0, count, most):
         memcpy(part, arguments, call.arguments * sizeof(Argument))
         slices = []
-        for place in kernel.parts + (kernel.count,) * apart:
+        for place in kernel.chunked_lists + (kernel.count,) * apart:
             piece = (<object>arguments[place].object)[at:at + most]
             slices.append(piece)
             part[place].object = <PyObject *>piece
         if has_result and not apart:
             part[kernel.count] = part[call.beside]
-        make_call(call, part, dtype)
+        run_call(call, part, dtype)
     return 0
 
 
-cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except -1:
+cdef int call_per_tensor(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     """One call for each tensor of the lists. Adapters run once, on the whole lists."""
     cdef Argument arguments[MAX_ARGUMENTS + MAX_ADAPTERS]
     cdef Argument one[MAX_ARGUMENTS + MAX_ADAPTERS]
@@ -393,12 +395,12 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
     cdef Py_ssize_t at
     cdef int i
     if call.function.phase1 == NULL:
-        missing_symbol(call.name, call.since)
+        raise_missing_symbol(call.name, call.since)
     for tensor in tensors:
         for i in range(call.prepared):
             prepare(call, &call.preparations[i], <TensorBase>tensor, dtype)
     memcpy(arguments, given, call.arguments * sizeof(Argument))
-    _temporaries = adapt(call, arguments, &arguments[call.arguments], storage, None)
+    _temporaries = run_adapters(call, arguments, &arguments[call.arguments], storage, None)
     for at in range(len(tensors)):
         memcpy(one, arguments, (call.arguments + call.adapted) * sizeof(Argument))
         for i in range(call.count):
@@ -412,7 +414,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
-# `run_aclnn` is the kernel of all rows with an ACLNN call. A row may have several calls: `choose` selects one.
+# `run_aclnn` is the kernel of all rows with an ACLNN call. A row may have several calls: `select_call` selects one.
 
 
 @cython.final
@@ -423,18 +425,18 @@ cdef class AclnnKernel:
     cdef bint ready                     # `read_kernel` has read the entry
     cdef AclnnCall call
     cdef AclnnCall inplace              # the call if the result is `self`
-    cdef bint chooses                   # the row has any of the following
+    cdef bint has_choices                   # the row has any of the following
     cdef int count                      # number of the operator's arguments; the results follow
     cdef int generator                  # index of the generator, or -1
-    cdef AclnnCall in_graph             # the call while a graph is captured
-    cdef Decomposition decomposed_in_graph
+    cdef AclnnCall graph_capture             # the call while a graph is captured
+    cdef Decomposition graph_capture_decomposition
     cdef int conditions
     cdef ConditionFunction condition[MAX_CONDITIONS]
     cdef list conditional               # the call for each condition
     cdef Decomposition fallback
     cdef unsigned int documented        # dtypes of the call, as bits; the fallback runs for others
     cdef int lists                      # number of arguments that are lists of tensors
-    cdef tuple parts                    # indices of the lists that are split
+    cdef tuple chunked_lists                    # indices of the lists that are split
 
 
 cdef int read_kernel(AclnnKernel kernel) except -1:
@@ -444,17 +446,17 @@ cdef int read_kernel(AclnnKernel kernel) except -1:
     from mindtorch._npu._gen import decompositions
     if not op.loaded:
         load_operator(op)
-    kernel.count = op.count
+    kernel.count = op.argument_count
     kernel.call = read_call(op, entry["call"])
     if "inplace" in entry:
         kernel.inplace = read_call(op, entry["inplace"])
     kernel.generator = -1
     if "in_graph" in entry:
-        kernel.generator = op.generator
+        kernel.generator = op.generator_argument
         if entry["in_graph"] is not None:
-            kernel.in_graph = read_call(op, entry["in_graph"])
+            kernel.graph_capture = read_call(op, entry["in_graph"])
         elif kernel.key in decompositions.IN_GRAPHS:
-            kernel.decomposed_in_graph = Decomposition(*decompositions.IN_GRAPHS[kernel.key])
+            kernel.graph_capture_decomposition = Decomposition(*decompositions.IN_GRAPHS[kernel.key])
     conditional = []
     for i, (name, call) in enumerate(entry.get("conditions", ())):
         kernel.condition[i] = CONDITIONS[<int>CONDITIONS_BY_NAME[name]]
@@ -463,9 +465,10 @@ cdef int read_kernel(AclnnKernel kernel) except -1:
     if "fallback" in entry:
         kernel.fallback = Decomposition(*decompositions.FALLBACKS[kernel.key])
         kernel.documented = entry["fallback"]
-    kernel.parts = entry.get("parts")
-    kernel.lists = len([i for i in range(op.count) if op.types[i] == operators.TENSOR_LIST])
-    kernel.chooses = (kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None or kernel.call.of_lists)
+    kernel.chunked_lists = entry.get("parts")
+    kernel.lists = len([i for i in range(op.argument_count) if op.argument_types[i] == operators.TENSOR_LIST])
+    kernel.has_choices = (kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None
+                          or kernel.call.of_lists)
     kernel.ready = True
     return 0
 
@@ -475,31 +478,31 @@ cdef int run_aclnn(const Kernel *entry, Argument *arguments, ScalarType dtype, b
     if not kernel.ready:
         read_kernel(kernel)
     if kernel.inplace is not None and arguments[0].object == arguments[kernel.count].object:
-        return make_call(kernel.inplace, arguments, dtype)
-    if kernel.chooses:
-        return choose(kernel, arguments, dtype)
-    return make_call(kernel.call, arguments, dtype)
+        return run_call(kernel.inplace, arguments, dtype)
+    if kernel.has_choices:
+        return select_call(kernel, arguments, dtype)
+    return run_call(kernel.call, arguments, dtype)
 
 
-cdef int choose(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
+cdef int select_call(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
     cdef int i
     if kernel.generator >= 0 and (<Generator>arguments[kernel.generator].object).seed_tensor is not None:
-        if kernel.in_graph is not None:
-            return make_call(kernel.in_graph, arguments, dtype)
-        if kernel.decomposed_in_graph is not None:
-            return run_decomposition(kernel.decomposed_in_graph, arguments, dtype)
-        return refuse_capture(kernel.call.name)
+        if kernel.graph_capture is not None:
+            return run_call(kernel.graph_capture, arguments, dtype)
+        if kernel.graph_capture_decomposition is not None:
+            return run_decomposition(kernel.graph_capture_decomposition, arguments, dtype)
+        return raise_not_capturable(kernel.call.name)
     for i in range(kernel.conditions):
         if kernel.condition[i](arguments):
-            return make_call(<AclnnCall>kernel.conditional[i], arguments, dtype)
+            return run_call(<AclnnCall>kernel.conditional[i], arguments, dtype)
     if kernel.fallback is not None and (
             kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
         return run_decomposition(kernel.fallback, arguments, dtype)
-    if kernel.call.each:
-        return call_for_each(kernel.call, arguments, dtype)
-    if kernel.parts is not None:
-        return call_in_parts(kernel, arguments, dtype)
-    return make_call(kernel.call, arguments, dtype)
+    if kernel.call.per_tensor:
+        return call_per_tensor(kernel.call, arguments, dtype)
+    if kernel.chunked_lists is not None:
+        return call_in_chunks(kernel, arguments, dtype)
+    return run_call(kernel.call, arguments, dtype)
 
 
 def register_calls():
@@ -512,10 +515,10 @@ def register_calls():
         op = find_operator(key)
         kernel = AclnnKernel.__new__(AclnnKernel)
         kernel.key, kernel.entry = key, entry
-        KEPT.append(kernel)
+        KEEP_ALIVE.append(kernel)
         op.kernels[<int>NPU].data = <void *>kernel
         op.kernels[<int>NPU].call = run_aclnn
-        op.list_dtypes[<int>NPU] = entry.get("list_dtypes", 0)
+        op.foreach_dtypes[<int>NPU] = entry.get("list_dtypes", 0)
 
 
 # --- the backend -----------------------------------------------------------------------------------------------------
@@ -525,8 +528,8 @@ cdef int current_index() except -1:
     return thread_state().device
 
 
-cdef intptr_t capturing(int index) noexcept:
-    return <intptr_t>capture_of(index)
+cdef intptr_t current_capture_id(int index) noexcept:
+    return <intptr_t>current_capture(index)
 
 
 def register():
@@ -539,7 +542,7 @@ def register():
     BACKENDS[<int>NPU].current_index = current_index
     BACKENDS[<int>NPU].copy = copy
     BACKENDS[<int>NPU].read = read
-    BACKENDS[<int>NPU].capturing = capturing
+    BACKENDS[<int>NPU].capturing = current_capture_id
     register_calls()
     register_decompositions()
     BACKENDS[<int>NPU].ready = True
@@ -576,9 +579,9 @@ cdef object convert(OperandConversion conversion, const Argument *argument, Scal
     if conversion == AS_OBJECT:
         return <object>argument.object
     if conversion == AS_COMPUTED:
-        return computed(<TensorBase>argument.object, dtype)
+        return to_opmath(<TensorBase>argument.object, dtype)
     if conversion == AS_SCALAR:
-        return scalar_to(argument.scalar)
+        return scalar_to_python(argument.scalar)
     if conversion == AS_INTS:
         return ints_of(argument.ints)
     if conversion == AS_OPTIONAL_FLOAT:
@@ -604,21 +607,21 @@ cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType d
         value = convert(<OperandConversion>made.conversions[i], &arguments[i], dtype)
         Py_INCREF(value)
         PyTuple_SET_ITEM(values, i, value)
-    recorded, casting = set_grad_enabled(False), suspend()
+    recorded, casting = set_grad_enabled(False), disable()
     try:
         results = made.function(*values)
     finally:
         set_grad_enabled(recorded)
-        resume(casting)
+        set_enabled_devices(casting)
     if target is not None:              # the caller increments the version, once
         set_version(target, version)
-        return store(target, results)
+        return copy_result(target, results)
     if made.results == 1:
-        return store(<TensorBase>arguments[first_result].object, results)
-    return store_all([<object>arguments[i].object for i in range(first_result, made.count)], results)
+        return copy_result(<TensorBase>arguments[first_result].object, results)
+    return copy_results([<object>arguments[i].object for i in range(first_result, made.count)], results)
 
 
-cdef int run_kernel(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+cdef int run_decomposition_kernel(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1:
     return run_decomposition(<Decomposition>kernel.data, arguments, dtype)
 
 
@@ -629,15 +632,15 @@ def register_decompositions():
     from mindtorch._npu._gen import decompositions
     for key, entry in decompositions.KERNELS.items():
         op, made = find_operator(key), Decomposition(*entry)
-        KEPT.append(made)
+        KEEP_ALIVE.append(made)
         op.kernels[<int>NPU].data = <void *>made
-        op.kernels[<int>NPU].call = run_kernel
+        op.kernels[<int>NPU].call = run_decomposition_kernel
 
 
 # --- adapters of arguments -------------------------------------------------------------------------------------------
 
 
-cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept:
+cdef const Shape *dims_or_all(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept:
     cdef int i
     if dim.ndim:
         return dim
@@ -652,15 +655,15 @@ cdef aclDataType dtype_of(TensorBase tensor) noexcept:
 
 
 cdef const Shape *sizes_of(Shape *storage, TensorBase tensor) except NULL:
-    same(storage, tensor)
+    same_shape(storage, tensor)
     return storage
 
 
-cdef int rounding(object rounding_mode) except -1:
+cdef int div_mode(object rounding_mode) except -1:
     return {None: 0, "trunc": 1, "floor": 2}[rounding_mode]
 
 
-cdef list decayed(list grads, list tensors, double weight_decay, bint maximize):
+cdef list add_weight_decay(list grads, list tensors, double weight_decay, bint maximize):
     cdef Scalar alpha
     if weight_decay == 0:
         return grads
@@ -669,8 +672,8 @@ cdef list decayed(list grads, list tensors, double weight_decay, bint maximize):
     return list(op__foreach_add_List(grads, tensors, &alpha))
 
 
-cdef list steps_before(list state_steps):
-    cdef TensorBase together = whole(state_steps)
+cdef list steps_minus_one(list state_steps):
+    cdef TensorBase together = common_base(state_steps)
     cdef Py_ssize_t i
     if together is None:
         return list(op__foreach_sub_Scalar(state_steps, &ONE))
@@ -678,7 +681,7 @@ cdef list steps_before(list state_steps):
     return [make_view(together, 0, NULL, NULL, i) for i in range(together.numel)]
 
 
-cdef int reduction(object reduce) except -1:
+cdef int scatter_reduction(object reduce) except -1:
     return {"add": 1, "sum": 1, "multiply": 2, "prod": 2, "amax": 3, "amin": 4, "mean": 5}[reduce]
 
 
@@ -694,7 +697,7 @@ cdef double or_zero(const double *value) noexcept:
     return 0 if value == NULL else value[0]
 
 
-cdef double or_negative(const double *value) noexcept:
+cdef double or_minus_one(const double *value) noexcept:
     return -1 if value == NULL else value[0]
 
 
@@ -702,7 +705,7 @@ cdef double or_epsilon(const double *value) noexcept:
     return FLT_EPSILON if value == NULL else value[0]
 
 
-cdef double or_highest(const double *value, TensorBase tensor) noexcept:
+cdef double or_dtype_max(const double *value, TensorBase tensor) noexcept:
     if value != NULL:
         return value[0]
     if tensor.dtype == Half:
@@ -710,14 +713,14 @@ cdef double or_highest(const double *value, TensorBase tensor) noexcept:
     return 2.0 ** 128 - 2.0 ** 120 if tensor.dtype == BFloat16 else FLT_MAX
 
 
-cdef double or_lowest(const double *value, TensorBase tensor) noexcept:
-    return -or_highest(NULL, tensor) if value == NULL else value[0]
+cdef double or_dtype_min(const double *value, TensorBase tensor) noexcept:
+    return -or_dtype_max(NULL, tensor) if value == NULL else value[0]
 
 
 cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype):
     cdef Shape shape
     cdef TensorBase made
-    same(&shape, tensor)
+    same_shape(&shape, tensor)
     made = empty_tensor(&shape, dtype, tensor.device_type, tensor.device_index)
     copy_data(made, tensor, True)
     return made
@@ -727,24 +730,24 @@ cdef TensorBase cast(TensorBase tensor, TensorBase out):
     return tensor if tensor.dtype == out.dtype else cast_to(tensor, out.dtype)
 
 
-cdef TensorBase computed(TensorBase tensor, ScalarType dtype):
+cdef TensorBase to_opmath(TensorBase tensor, ScalarType dtype):
     dtype = opmath(dtype)
     return tensor if tensor.dtype == dtype else cast_to(tensor, dtype)
 
 
-cdef int store(TensorBase out, object result) except -1:
+cdef int copy_result(TensorBase out, object result) except -1:
     if result is not out:
         copy_data(out, result, True)
     return 0
 
 
-cdef int store_all(list outs, object results) except -1:
+cdef int copy_results(list outs, object results) except -1:
     cdef tuple found = tuple(results)
     cdef Py_ssize_t i
     if len(found) != len(outs):
         raise ValueError(f"a decomposition has given {len(found)} results for {len(outs)} outputs")
     for i in range(len(outs)):
-        store(outs[i], found[i])
+        copy_result(outs[i], found[i])
     return 0
 
 
@@ -758,16 +761,16 @@ cdef list cat_list(list tensors, TensorBase out):
     return [cast(tensor, out) for tensor in tensors if tensor.ndim != 1 or tensor.numel != 0]
 
 
-cdef TensorBase flat(TensorBase tensor, const Shape *dim):
-    return tensor if dim.ndim else as_row(tensor)
+cdef TensorBase flatten_without_dim(TensorBase tensor, const Shape *dim):
+    return tensor if dim.ndim else flatten(tensor)
 
 
-cdef TensorBase as_row(TensorBase tensor):
+cdef TensorBase flatten(TensorBase tensor):
     tensor = make_contiguous(tensor)
     return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
 
 
-cdef TensorBase as_line(TensorBase tensor):
+cdef TensorBase as_row_matrix(TensorBase tensor):
     cdef int64_t sizes[2]
     cdef int64_t strides[2]
     sizes[0], sizes[1] = 1, tensor.sizes[0]
@@ -775,15 +778,15 @@ cdef TensorBase as_line(TensorBase tensor):
     return make_view(tensor, 2, sizes, strides, tensor.offset)
 
 
-cdef TensorBase ones_of(TensorBase like, const Shape *shape):
+cdef TensorBase ones_like_dtype(TensorBase like, const Shape *shape):
     return op_fill__Scalar(empty_tensor(shape, like.dtype, like.device_type, like.device_index), &ONE)
 
 
-cdef int64_t first(const Shape *values) noexcept:
+cdef int64_t first_or_zero(const Shape *values) noexcept:
     return values.sizes[0] if values.ndim else 0
 
 
-cdef bint kept(bint keepdim, const Shape *dim) noexcept:
+cdef bint keepdim_or_all(bint keepdim, const Shape *dim) noexcept:
     return keepdim or dim.ndim == 0
 
 
@@ -794,7 +797,7 @@ cdef const Scalar *float_scalar(Scalar *storage, double value) noexcept:
 
 
 cdef enum:
-    STEPS = 10          # by how much a call advances the generator's offset, as in torch_npu
+    OFFSET_INCREMENT = 10          # by how much a call advances the generator's offset, as in torch_npu
 
 
 cdef int64_t seed_of(Generator generator) noexcept:
@@ -802,7 +805,7 @@ cdef int64_t seed_of(Generator generator) noexcept:
 
 
 cdef int64_t next_offset(Generator generator) noexcept:
-    return generator.advance(STEPS)
+    return generator.advance(OFFSET_INCREMENT)
 
 
 cdef TensorBase seed_tensor(Generator generator):
@@ -813,7 +816,7 @@ cdef TensorBase offset_tensor(Generator generator):
     return generator.offset_tensor
 
 
-cdef TensorBase expanded(TensorBase tensor, TensorBase out):
+cdef TensorBase expand_as(TensorBase tensor, TensorBase out):
     cdef Shape strides
     cdef int i, j
     for i in range(out.ndim):
@@ -844,7 +847,7 @@ cdef TensorBase adjoint(TensorBase tensor):
         return tensor
     if KIND[<int>tensor.dtype] == COMPLEX_KIND:
         raise NotImplementedError("complex matrices have no kernel on npu that gives the adjoint of a factor")
-    same(&shape, tensor)
+    same_shape(&shape, tensor)
     for i in range(tensor.ndim):
         strides.sizes[i] = tensor.strides[i]
     i = tensor.ndim - 2
@@ -853,21 +856,21 @@ cdef TensorBase adjoint(TensorBase tensor):
     return make_view(tensor, shape.ndim, shape.sizes, strides.sizes, tensor.offset)
 
 
-cdef int64_t ENDS[SCALAR_TYPES]       # by ScalarType; 1 << 63 is no int64, so the largest int64 is never drawn
+cdef int64_t EXACT_INT_ENDS[NUM_SCALAR_TYPES]  # by ScalarType; 1 << 63 is no int64, so the largest int64 is never drawn
 for dtype, end in ((Bool, 2), (Byte, 1 << 8), (Char, 1 << 7), (Short, 1 << 15), (Int, 1 << 31), (Long, (1 << 63) - 1),
                    (Half, (1 << 11) + 1), (BFloat16, (1 << 8) + 1), (Float, (1 << 24) + 1), (Double, (1 << 53) + 1)):
-    ENDS[<int>dtype] = end
+    EXACT_INT_ENDS[<int>dtype] = end
 
 
-cdef int64_t count_of(TensorBase tensor) noexcept:
+cdef int64_t numel_of(TensorBase tensor) noexcept:
     return tensor.numel
 
 
-cdef TensorBase inverse_for(TensorBase inverse, TensorBase self, bint return_counts):
+cdef TensorBase inverse_or_temporary(TensorBase inverse, TensorBase self, bint return_counts):
     cdef Shape shape
     if not return_counts or inverse.numel == self.numel:
         return inverse
-    same(&shape, self)
+    same_shape(&shape, self)
     return empty_tensor(&shape, Long, self.device_type, self.device_index)
 
 
@@ -875,26 +878,26 @@ cdef int64_t dim_or_none(const Shape *dim) noexcept:
     return dim.sizes[0] if dim.ndim else 1000       # means no dim, as in torch_npu
 
 
-cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept:
+cdef int64_t size_at_dim(TensorBase tensor, const Shape *dim) noexcept:
     cdef int64_t place = dim.sizes[0]
     return tensor.sizes[place + tensor.ndim if place < 0 else place]
 
 
-cdef TensorBase slices_of(TensorBase source, TensorBase self, int64_t dim, TensorBase index):
+cdef TensorBase view_as_slices(TensorBase source, TensorBase self, int64_t dim, TensorBase index):
     cdef Shape shape
     if source.ndim == self.ndim:
         return source
-    same(&shape, self)
+    same_shape(&shape, self)
     if self.ndim:
         shape.sizes[dim] = index.numel
     return make_view(source, shape.ndim, shape.sizes, NULL, source.offset)
 
 
-cdef int64_t heads_of(TensorBase query) noexcept:
+cdef int64_t num_heads_of(TensorBase query) noexcept:
     return query.sizes[1]
 
 
-cdef TensorBase nothing(TensorBase tensor):
+cdef TensorBase empty_output(TensorBase tensor):
     cdef Shape shape
     shape.ndim = 1
     shape.sizes[0] = 0
@@ -905,7 +908,7 @@ cdef TensorBase out_or_temporary(TensorBase out, TensorBase like):
     cdef Shape shape
     if out is not None:
         return out
-    same(&shape, like)
+    same_shape(&shape, like)
     return empty_tensor(&shape, like.dtype, like.device_type, like.device_index)
 
 
@@ -917,16 +920,16 @@ cdef int64_t columns_of(TensorBase matrix) noexcept:
     return matrix.sizes[1]
 
 
-cdef int64_t end_of(const Shape *to) noexcept:
+cdef int64_t to_or_max(const Shape *to) noexcept:
     return to.sizes[0] if to.ndim else INT64_MAX
 
 
-cdef int64_t end_of_dtype(TensorBase self) noexcept:
+cdef int64_t random_end_of(TensorBase self) noexcept:
     cdef int dtype = <int>self.dtype
-    return ENDS[dtype]
+    return EXACT_INT_ENDS[dtype]
 
 
-cdef int64_t whole_correction(const Scalar *correction) except? -1:
+cdef int64_t int_correction(const Scalar *correction) except? -1:
     if correction == NULL:
         return 1
     if correction.real != <int64_t>correction.real:
@@ -934,7 +937,7 @@ cdef int64_t whole_correction(const Scalar *correction) except? -1:
     return <int64_t>correction.real
 
 
-cdef const Scalar *dim_number(Scalar *storage, int64_t dim) noexcept:
+cdef const Scalar *dim_scalar(Scalar *storage, int64_t dim) noexcept:
     storage.kind = INT_KIND
     storage.integer = dim
     storage.real = <double>dim
@@ -942,15 +945,15 @@ cdef const Scalar *dim_number(Scalar *storage, int64_t dim) noexcept:
     return storage
 
 
-cdef bint to_the_right(bint right, object side) except -1:
+cdef bint is_right_side(bint right, object side) except -1:
     return right or side == "right"
 
 
-cdef double real_of(const Scalar *value) noexcept:
+cdef double double_of(const Scalar *value) noexcept:
     return value.real
 
 
-cdef int rotary(object mode) except -1:
+cdef int rotary_mode(object mode) except -1:
     return 0 if mode == "half" else 1
 
 

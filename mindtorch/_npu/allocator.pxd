@@ -11,7 +11,7 @@ cdef class PoolCache(SegmentCache):
     cdef PrivatePool *private_pools
     # [(id of a private pool, thread or capture)]: requests of that thread, or of the capture's streams, use the pool.
     # The last entry that fits counts.
-    cdef list routes
+    cdef list active_pools
 
     cdef BlockPool *choose_pool(self, StreamSlot *stream, bint small) except NULL
     cdef BlockPool *pool_of(self, PrivatePool *owner, StreamSlot *stream, bint small) except NULL
@@ -26,17 +26,17 @@ cdef class NpuAllocator(PoolCache):
     cdef double fraction             # of the device's memory that may be reserved; 1.0: no limit
     cdef bint uncached               # nothing is cached: every block is a segment of its own
 
-    cdef Block *search(self, BlockPool *pool, size_t size) except? NULL
-    cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL
-    cdef Block *make_room(self, BlockPool *pool, size_t size, object context) except? NULL
-    cdef Block *obtain(self, BlockPool *pool, size_t size, object context) except? NULL
-    cdef Block *borrow(self, StreamSlot *stream, size_t size) noexcept
+    cdef Block *find_free_block(self, BlockPool *pool, size_t size) except? NULL
+    cdef Block *alloc_new_block(self, BlockPool *pool, size_t size, object context) except NULL
+    cdef Block *reclaim(self, BlockPool *pool, size_t size, object context) except? NULL
+    cdef Block *alloc_from_driver(self, BlockPool *pool, size_t size, object context) except? NULL
+    cdef Block *get_block_on_oom(self, StreamSlot *stream, size_t size) noexcept
     cdef int process_retired(self) except -1
     cdef int process_events(self) except -1
     cdef int release_cached(self) except -1
     cdef int collect_garbage(self) except -1
     cdef int release_oversize(self, BlockPool *pool, size_t size) except -1
-    cdef void finish(self, Block *block) noexcept
+    cdef void complete_free(self, Block *block) noexcept
 
 cdef NpuAllocator allocator_of(int device)
 
@@ -44,7 +44,7 @@ cdef NpuAllocator allocator_of(int device)
 cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL
 # Later work of the stream may reuse the block. Never raises or calls the driver, so __dealloc__ may call it.
 cdef inline void free_block(Block *block) noexcept nogil:
-    (<NpuAllocator>block.segment.allocator).give(block)
+    (<NpuAllocator>block.segment.allocator).deallocate(block)
 # `stream` uses the block too: after it is freed, it is reused only when `stream` has done its work.
 cdef int add_stream_use(Block *block, StreamSlot *stream) except -1
 # Undo `add_stream_use`.

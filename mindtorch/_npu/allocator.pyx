@@ -14,10 +14,10 @@ from mindtorch._npu.segments import flatten
 from mindtorch._core.tensor.tensor cimport NPU, Storage, TensorBase
 from mindtorch._npu.acl cimport api, check
 from mindtorch._npu.cann cimport ACL_HBM_MEM
-from mindtorch._npu.host_memory cimport defer, drain, drain_all, waiting
+from mindtorch._npu.host_memory cimport defer, pending_entries, process_deferred, synchronize_deferred
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.segments cimport LARGE_LIMIT, SMALL_LIMIT, SMALL_SEGMENT, SegmentCache, round_size, settings
-from mindtorch._npu.streams cimport MAX_DEVICES, STREAMS, Stream, capturing, current_stream, use_device
+from mindtorch._npu.streams cimport MAX_DEVICES, STREAM_SLOTS, Stream, captures_by_device, current_stream, use_device
 from mindtorch._npu.structs cimport Block, PrivatePool, Segment, StreamSlot, StreamUse
 
 
@@ -29,12 +29,12 @@ cdef class PoolCache(SegmentCache):
     """The pools of one device."""
 
     def __cinit__(self):
-        self.routes = []
+        self.active_pools = []
 
     cdef BlockPool *choose_pool(self, StreamSlot *stream, bint small) except NULL:
-        if self.routes:
+        if self.active_pools:
             thread = threading.get_ident()
-            for number, owner in reversed(self.routes):
+            for number, owner in reversed(self.active_pools):
                 if owner == (thread, 0) or owner == (0, <intptr_t>stream.capture):
                     return self.pool_of(self.find_pool(number), stream, small)
         return &stream.pools[<int>small]
@@ -60,7 +60,7 @@ cdef class PoolCache(SegmentCache):
             owner = owner.next
         return owner
 
-    def hold_pool(self, tuple number, source=None, bint use_on_oom=False, bint no_split=False):
+    def acquire_pool(self, tuple number, source=None, bint use_on_oom=False, bint no_split=False):
         """Add a user of the private pool of this id, which is created if it does not exist."""
         cdef PrivatePool *owner = self.find_pool(number)
         if owner == NULL:
@@ -77,11 +77,11 @@ cdef class PoolCache(SegmentCache):
             self.private_pools = owner
         owner.uses += 1
 
-    def pool_uses(self, tuple number):
+    def pool_use_count(self, tuple number):
         cdef PrivatePool *owner = self.find_pool(number)
         return 0 if owner == NULL else owner.uses
 
-    def _forget_pools(self):
+    def _free_unused_pools(self):
         """Free the structs of private pools that have neither users nor memory."""
         cdef PrivatePool **link = &self.private_pools
         cdef PrivatePool *owner
@@ -103,7 +103,7 @@ cdef class PoolCache(SegmentCache):
         cdef Segment *segment
         cdef bint found = False
         for start in range(2):
-            segment = self.segments if start == 0 else self.unwanted
+            segment = self.segments if start == 0 else self.segments_to_free
             while segment != NULL and not found:
                 found = segment.pool.owner == owner
                 segment = segment.next
@@ -118,7 +118,7 @@ cdef class PoolCache(SegmentCache):
 
 
 cdef enum:
-    MANY_WAIT = 512                  # pending events from which on lazy reclaiming queries them
+    LAZY_RECLAIM_LIMIT = 512                  # pending events from which on lazy reclaiming queries them
 
 cdef size_t MAX_REQUEST = <size_t>1 << 60
 cdef size_t UNLIMITED = <size_t>-1
@@ -127,7 +127,7 @@ cdef list ALLOCATORS = [None] * MAX_DEVICES
 OOM_OBSERVERS = []                   # called with (device, bytes requested from the driver, limit, free bytes)
 
 # For allocators created from now on: (NPUPluggableAllocator or None, NpuAllocator.uncached).
-_first_source = (None, os.environ.get("PYTORCH_NO_NPU_MEMORY_CACHING") == "1")
+_default_source = (None, os.environ.get("PYTORCH_NO_NPU_MEMORY_CACHING") == "1")
 
 
 def _make_history():
@@ -164,75 +164,75 @@ cdef class NpuAllocator(PoolCache):
 
     # Requests that BlockCache could not serve without the GIL
 
-    cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL:
+    cdef Block *allocate_slow(self, size_t nbytes, StreamSlot *stream) except NULL:
         cdef size_t size
         cdef BlockPool *pool
         cdef Block *block = NULL
         if nbytes >= MAX_REQUEST:
-            self._run_out(nbytes, nbytes, <intptr_t>stream.handle)
+            self._raise_oom(nbytes, nbytes, <intptr_t>stream.handle)
         context = None if self.history is None else self.history.gather()
         if self.uncached or self.source is not None:
             size = nbytes + settings.tail
-            block = self.add_segment(&stream.pools[<int>(round_size(nbytes) <= SMALL_LIMIT)], size, context)
+            block = self.alloc_segment(&stream.pools[<int>(round_size(nbytes) <= SMALL_LIMIT)], size, context)
             if block == NULL:
-                self._run_out(size, size, <intptr_t>stream.handle)
+                self._raise_oom(size, size, <intptr_t>stream.handle)
         else:
             size = round_size(nbytes)
             pool = self.choose_pool(stream, size <= SMALL_LIMIT)
-            block = self.search(pool, size)
+            block = self.find_free_block(pool, size)
             if block == NULL:
-                block = self.refill(pool, size, context)
+                block = self.alloc_new_block(pool, size, context)
         acquire(&self.lock)
-        block = self.hand_out(block, nbytes, size)
+        block = self.mark_allocated(block, nbytes, size)
         release(&self.lock)
         if self.history is not None:
             if context is not None:
                 Py_INCREF(context)
                 block.context = <PyObject *>context
-            self.trace("alloc", block.address, nbytes, block.pool, self.history.of_allocation(context))
+            self.record_trace("alloc", block.address, nbytes, block.pool, self.history.of_allocation(context))
         return block
 
-    cdef Block *search(self, BlockPool *pool, size_t size) except? NULL:
+    cdef Block *find_free_block(self, BlockPool *pool, size_t size) except? NULL:
         """A free block, detached, or NULL. Events are queried first; with lazy reclaiming, only if no block is free."""
         cdef Block *block
-        cdef bint looks = not capturing[self.device]         # an event of a capture never completes
-        if looks and (not settings.lazy_reclaim or waiting > MANY_WAIT):
+        cdef bint looks = not captures_by_device[self.device]         # an event of a capture never completes
+        if looks and (not settings.lazy_reclaim or pending_entries > LAZY_RECLAIM_LIMIT):
             self.process_events()
         acquire(&self.lock)
-        block = self.detach_fit(pool, size)
+        block = self.get_free_block(pool, size)
         release(&self.lock)
         if block == NULL and looks and settings.lazy_reclaim:
             self.process_events()
             acquire(&self.lock)
-            block = self.detach_fit(pool, size)
+            block = self.get_free_block(pool, size)
             release(&self.lock)
         return block
 
-    cdef void give_slowly(self, Block *block) noexcept:
+    cdef void deallocate_slow(self, Block *block) noexcept:
         if self.history is not None:
-            self.trace("free_requested", block.address, block.requested, block.pool,
-                       self.history.of_free(block_context(block)))
+            self.record_trace("free_requested", block.address, block.requested_size, block.pool,
+                              self.history.of_free(block_context(block)))
         acquire(&self.lock)
         self.retire(block)
         release(&self.lock)
         if block.uses == NULL:
-            self.finish(block)
+            self.complete_free(block)
 
-    cdef void finish(self, Block *block) noexcept:
+    cdef void complete_free(self, Block *block) noexcept:
         """Make a freed block free for reuse, when no stream uses it any more."""
         cdef PyObject *context = block.context
         cdef Segment *segment = block.segment
         if self.history is not None:
-            self.trace("free_completed", block.address, block.requested, block.pool,
-                       self.history.of_free(block_context(block)))
+            self.record_trace("free_completed", block.address, block.requested_size, block.pool,
+                              self.history.of_free(block_context(block)))
         block.context = NULL
         acquire(&self.lock)
-        self.put_back(block)
+        self.return_to_pool(block)
         if self.uncached or self.source is not None:
             self.detach_segment(segment)
         release(&self.lock)
         Py_XDECREF(context)
-        if self.unwanted != NULL and not capturing[self.device]:
+        if self.segments_to_free != NULL and not captures_by_device[self.device]:
             if self.source is None:
                 self.wait_for_device()
             self.release_detached()
@@ -241,10 +241,10 @@ cdef class NpuAllocator(PoolCache):
 
     cdef int process_events(self) except -1:
         self.process_retired()
-        return drain() if waiting != 0 else 0
+        return process_deferred() if pending_entries != 0 else 0
 
     cdef int process_retired(self) except -1:
-        """Record an event on every stream that uses a retired block; `release_use` runs when the event completes."""
+        """Record an event on every stream that uses a retired block. `complete_stream_use` runs when it completes."""
         cdef Block *block
         cdef StreamUse *use
         while True:
@@ -255,51 +255,51 @@ cdef class NpuAllocator(PoolCache):
             release(&self.lock)
             if block == NULL:
                 return 0
-            block.pending += 1       # so that the block is not put back before the loop ends
+            block.event_count += 1       # so that the block is not put back before the loop ends
             try:
                 while block.uses != NULL:
                     use = block.uses
                     if use.stream.handle != NULL:    # else the stream is destroyed: its work is done
-                        block.pending += 1
+                        block.event_count += 1
                         try:
-                            defer(use.stream, release_use, block)
+                            defer(use.stream, complete_stream_use, block)
                         except BaseException:
-                            block.pending -= 1
+                            block.event_count -= 1
                             raise
                     block.uses = use.next
                     free(use)
             except BaseException:
-                block.pending -= 1
+                block.event_count -= 1
                 acquire(&self.lock)
                 block.left = self.retired
                 self.retired = block
                 release(&self.lock)
                 raise
-            release_use(block)
+            complete_stream_use(block)
 
     # New memory if no free block fits, and the attempts that precede OutOfMemoryError
 
-    cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL:
+    cdef Block *alloc_new_block(self, BlockPool *pool, size_t size, object context) except NULL:
         """A detached block of at least `size`, from new memory."""
         cdef Block *block
         acquire(&self.lock)
         self.searches += not pool.small          # detach_fit counts successful searches only
         release(&self.lock)
-        if settings.collect_at > 0 and self.fraction < 1.0 and not capturing[self.device]:
+        if settings.gc_threshold > 0 and self.fraction < 1.0 and not captures_by_device[self.device]:
             self.collect_garbage()
-        block = self.obtain(pool, size, context)
-        if block == NULL and not capturing[self.device]:         # freeing memory waits, which a capture forbids
-            block = self.make_room(pool, size, context)
+        block = self.alloc_from_driver(pool, size, context)
+        if block == NULL and not captures_by_device[self.device]:  # freeing memory waits, which a capture forbids
+            block = self.reclaim(pool, size, context)
         if block == NULL:
-            self._run_out(segment_size(size, pool.small), size, <intptr_t>pool.stream.handle)
+            self._raise_oom(segment_size(size, pool.small), size, <intptr_t>pool.stream.handle)
         return block
 
-    cdef Block *make_room(self, BlockPool *pool, size_t size, object context) except? NULL:
+    cdef Block *reclaim(self, BlockPool *pool, size_t size, object context) except? NULL:
         """The same if the driver has no memory: from other pools, or after freeing cached segments."""
-        cdef Block *block = self.borrow(pool.stream, size)
+        cdef Block *block = self.get_block_on_oom(pool.stream, size)
         if block == NULL and settings.max_split_size != UNLIMITED and self.release_oversize(pool, size):
-            block = self.obtain(pool, size, context)
-        if block == NULL and settings.refuse:
+            block = self.alloc_from_driver(pool, size, context)
+        if block == NULL and settings.throw_on_oom:
             self._stats.num_oom_rejections += 1
             wanted = format_size(segment_size(size, pool.small))
             raise OutOfMemoryError(f"NPU out of memory. Tried to allocate {wanted}; the setting "
@@ -307,19 +307,19 @@ cdef class NpuAllocator(PoolCache):
         if block == NULL:
             self.release_cached()
             self._stats.num_alloc_retries += 1
-            block = self.obtain(pool, size, context)
+            block = self.alloc_from_driver(pool, size, context)
         return block
 
-    cdef Block *obtain(self, BlockPool *pool, size_t size, object context) except? NULL:
+    cdef Block *alloc_from_driver(self, BlockPool *pool, size_t size, object context) except? NULL:
         """A detached block of new memory; NULL if the driver has none, or the process would exceed its limit."""
         cdef size_t wanted = segment_size(size, pool.small)
         if self.fraction < 1.0 and wanted > self._allowed():
             return NULL
         if settings.expandable and self.source is None and (pool.owner == NULL or pool.owner.source == NULL):
-            return self.grow(pool, size, context)
-        return self.add_segment(pool, wanted, context)
+            return self.alloc_expandable(pool, size, context)
+        return self.alloc_segment(pool, wanted, context)
 
-    cdef Block *borrow(self, StreamSlot *stream, size_t size) noexcept:
+    cdef Block *get_block_on_oom(self, StreamSlot *stream, size_t size) noexcept:
         """A free block of a private pool with `use_on_oom`, or NULL."""
         cdef PrivatePool *owner = self.private_pools
         cdef BlockPool *pool
@@ -329,7 +329,7 @@ cdef class NpuAllocator(PoolCache):
             pool = owner.pools if owner.use_on_oom else NULL
             while pool != NULL and block == NULL:
                 if pool.stream == stream and pool.small == (size <= SMALL_LIMIT):
-                    block = self.detach_fit(pool, size)
+                    block = self.get_free_block(pool, size)
                 pool = pool.next
             owner = owner.next
         release(&self.lock)
@@ -338,12 +338,12 @@ cdef class NpuAllocator(PoolCache):
     cdef int release_cached(self) except -1:
         """Wait for the device, then free all segments without a block in use."""
         cdef PrivatePool *owner = self.private_pools
-        if capturing[self.device]:
+        if captures_by_device[self.device]:
             return 0                 # waiting would invalidate the capture
         self._stats.num_sync_all_streams += 1
         self.wait_for_device()
         self.process_retired()
-        drain_all(self.device)
+        synchronize_deferred(self.device)
         detached = self.detach_unused(NULL)
         while owner != NULL:
             if owner.uses == 0:
@@ -359,7 +359,7 @@ cdef class NpuAllocator(PoolCache):
         The age of a free segment is the number of searches for large blocks since it became free. Segments of at least
         average age are freed, in rounds, until the reserved memory is below the threshold.
         """
-        cdef double limit = settings.collect_at * self.fraction * self._mem_get_info()[1]
+        cdef double limit = settings.gc_threshold * self.fraction * self._mem_get_info()[1]
         cdef long long excess = self._stats["reserved_bytes.all.current"] - <long long>limit
         cdef Segment *segment
         cdef Segment *following
@@ -402,7 +402,7 @@ cdef class NpuAllocator(PoolCache):
             segment = self.segments
             while segment != NULL:
                 if (is_collectable(segment) and segment.pool == pool and segment.size >= settings.max_split_size
-                        and (chosen == NULL or suits_better(segment.size, chosen.size, wanted))):
+                        and (chosen == NULL or is_better_fit(segment.size, chosen.size, wanted))):
                     chosen = segment
                 segment = segment.next
             if chosen == NULL:
@@ -410,12 +410,12 @@ cdef class NpuAllocator(PoolCache):
             released += chosen.size
             self.detach_segment(chosen)
         release(&self.lock)
-        if self.unwanted != NULL:
+        if self.segments_to_free != NULL:
             self.wait_for_device()
             self.release_detached()
         return released >= wanted
 
-    def _run_out(self, wanted, size, intptr_t stream):
+    def _raise_oom(self, wanted, size, intptr_t stream):
         """Raise OutOfMemoryError: the driver could not give `wanted` bytes, for a request of `size`."""
         free_bytes, total = self._mem_get_info()
         limit = int(total * self.fraction) if self.fraction < 1.0 else total
@@ -455,68 +455,69 @@ cdef class NpuAllocator(PoolCache):
     def _enforce_memory_fraction(self, nbytes):
         """Raise OutOfMemoryError if reserving `nbytes` more would exceed that limit."""
         if self.fraction < 1.0 and nbytes > self._allowed():
-            self._run_out(nbytes, nbytes, 0)
+            self._raise_oom(nbytes, nbytes, 0)
 
     # Private pools
 
-    def leave_pool(self, tuple number):
+    def release_pool(self, tuple number):
         """Remove a user of the pool. The last one frees the pool's segments without a block in use."""
         cdef PrivatePool *owner = self.find_pool(number)
         if owner == NULL:
             return
         owner.uses -= 1
-        if owner.uses == 0 and not capturing[self.device]:
+        if owner.uses == 0 and not captures_by_device[self.device]:
             self._stats.num_sync_all_streams += 1        # torch_npu counts it, too
             self.process_events()
             if self.detach_unused(owner):
                 self.wait_for_device()
                 self.release_detached()
-            self._forget_pools()
+            self._free_unused_pools()
 
-    def route(self, tuple number, intptr_t capture=0):
-        """Until `unroute`, serve requests of the calling thread, or of the capture's streams, from a private pool."""
+    def begin_allocate_to_pool(self, tuple number, intptr_t capture=0):
+        """Serve this thread, or the capture's streams, from a private pool until `end_allocate_to_pool`."""
         whose = (0, capture) if capture else (threading.get_ident(), 0)
-        if any(number == other for other, _ in self.routes):
+        if any(number == other for other, _ in self.active_pools):
             raise RuntimeError(f"memory is allocated to pool {number} already")
-        self.hold_pool(number)
-        self.routes.append((number, whose))
-        self._watch()
+        self.acquire_pool(number)
+        self.active_pools.append((number, whose))
+        self._update_slow_path()
 
-    def unroute(self, tuple number):
-        routed = [entry for entry in self.routes if entry[0] == number]
+    def end_allocate_to_pool(self, tuple number):
+        routed = [entry for entry in self.active_pools if entry[0] == number]
         if not routed:
             raise RuntimeError(f"no memory is being allocated to pool {number}")
-        self.routes.remove(routed.pop())
-        self._watch()
-        self.leave_pool(number)
+        self.active_pools.remove(routed.pop())
+        self._update_slow_path()
+        self.release_pool(number)
 
     # For torch.npu
 
-    def _watch(self):
-        """Update `watched`: whether all requests must take the slow path."""
+    def _update_slow_path(self):
+        """Update `use_slow_path`: whether all requests must take the slow path."""
         acquire(&self.lock)
-        self.watched = self.history is not None or bool(self.routes) or self.uncached or self.source is not None
+        self.use_slow_path = (self.history is not None or bool(self.active_pools) or self.uncached
+                              or self.source is not None)
         release(&self.lock)
 
     def set_history(self, history):
         """Record all events in this MemoryHistory from now on; None stops."""
         self.history = history
-        self._watch()
+        self._update_slow_path()
 
     def get_history(self):
         return self.history
 
-    def set_source(self, source, uncached=False):
+    def set_pluggable_allocator(self, source, uncached=False):
         """Take every block straight from `source`, or from the driver if `uncached`. Only before the first request."""
         if self.segments != NULL:
             raise RuntimeError("Can't swap an already initialized allocator")
         self.source = source
         self.uncached = uncached
-        self._watch()
+        self._update_slow_path()
 
     def empty_cache(self):
         self.release_cached()
-        self._forget_pools()
+        self._free_unused_pools()
 
     def empty_virt_addr_cache(self):
         """Unmap what no block uses, but keep the physical memory for the next mapping."""
@@ -528,10 +529,10 @@ cdef class NpuAllocator(PoolCache):
 
     def memory_stats(self):
         """torch.npu.memory_stats(): a flat dictionary with sorted keys."""
-        return flatten(self._stats.nested())
+        return flatten(self._stats.as_nested_dict())
 
-    def nested_stats(self):
-        return self._stats.nested()
+    def stats_as_nested_dict(self):
+        return self._stats.as_nested_dict()
 
     def reset_peak(self):
         self._stats.reset_peak()
@@ -541,7 +542,7 @@ cdef class NpuAllocator(PoolCache):
 
     def snapshot(self, mempool_id=None):
         """torch.npu.memory_snapshot(): every segment with its blocks, by address."""
-        return segments_of(self, mempool_id)
+        return segment_snapshots(self, mempool_id)
 
     def set_memory_fraction(self, double fraction):
         self.fraction = fraction
@@ -552,8 +553,8 @@ cdef class NpuAllocator(PoolCache):
     def close(self):
         """Free all memory, in use or not, because the device is being closed. Errors are ignored."""
         close_segments(self.segments)
-        close_segments(self.unwanted)
-        self.segments = self.unwanted = NULL
+        close_segments(self.segments_to_free)
+        self.segments = self.segments_to_free = NULL
 
 
 cdef void close_segments(Segment *segment) noexcept:
@@ -561,11 +562,11 @@ cdef void close_segments(Segment *segment) noexcept:
         if segment.granule == 0:
             api.aclrtFree(segment.address)
         else:
-            close_pages(segment)
+            free_pages(segment)
         segment = segment.next
 
 
-cdef void close_pages(Segment *segment) noexcept:
+cdef void free_pages(Segment *segment) noexcept:
     cdef size_t number
     for number in range(segment.size // segment.granule):
         if segment.handles[number] != NULL:
@@ -579,7 +580,7 @@ cdef inline bint is_collectable(Segment *segment) noexcept:
             and not segment.first.allocated and segment.first.next == NULL)
 
 
-cdef inline bint suits_better(size_t size, size_t other, size_t wanted) noexcept:
+cdef inline bint is_better_fit(size_t size, size_t other, size_t wanted) noexcept:
     """Whether a block of `size` is better than one of `other`: the smallest that is enough, else the largest."""
     if size >= wanted:
         return other < wanted or size < other
@@ -594,21 +595,21 @@ cdef NpuAllocator allocator_of(int device):
     if ALLOCATORS[device] is None:
         settings_module.set_tail(acl.get_soc_name(), acl_loader.toolkit().version)
         ALLOCATORS[device] = NpuAllocator(device)
-        ALLOCATORS[device].set_source(*_first_source)
+        ALLOCATORS[device].set_pluggable_allocator(*_default_source)
         ALLOCATORS[device].set_history(_make_history())
     return <NpuAllocator>ALLOCATORS[device]
 
 
-def set_first_source(source):
+def set_pluggable_allocator(source):
     """Take all memory from an NPUPluggableAllocator. Only before any device is used."""
-    global _first_source
+    global _default_source
     if any(allocator is not None for allocator in ALLOCATORS):
         raise RuntimeError("Can't swap an already initialized allocator")
-    _first_source = (source, False)
+    _default_source = (source, False)
 
 
-def first_source():
-    return _first_source[0]
+def pluggable_allocator():
+    return _default_source[0]
 
 
 def record_history(make_history):
@@ -630,14 +631,14 @@ cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL:
     if stream.allocator == NULL:
         allocator = allocator_of(stream.device)      # ALLOCATORS holds it, so the pointer stays valid
         stream.allocator = <void *>allocator
-    return (<NpuAllocator>stream.allocator).take(nbytes, stream)
+    return (<NpuAllocator>stream.allocator).allocate(nbytes, stream)
 
 
-cdef void release_use(void *argument) noexcept:
+cdef void complete_stream_use(void *argument) noexcept:
     cdef Block *block = <Block *>argument
-    block.pending -= 1
-    if block.pending == 0 and block.uses == NULL:
-        (<NpuAllocator>block.segment.allocator).finish(block)
+    block.event_count -= 1
+    if block.event_count == 0 and block.uses == NULL:
+        (<NpuAllocator>block.segment.allocator).complete_free(block)
 
 
 cdef int add_stream_use(Block *block, StreamSlot *stream) except -1:
@@ -706,11 +707,11 @@ def record_stream(TensorBase tensor not None, stream):
 # torch.npu.caching_allocator_alloc: device memory by address, without a tensor.
 
 
-cdef dict BLOCKS = {}                # address -> Block *
+cdef dict RAW_BLOCKS = {}                # address -> Block *
 
 
 cdef StreamSlot *find_stream(int device, intptr_t handle) except NULL:
-    cdef StreamSlot *slot = STREAMS
+    cdef StreamSlot *slot = STREAM_SLOTS
     while slot != NULL and (slot.device != device or <intptr_t>slot.handle != handle):
         slot = slot.next
     if slot == NULL:
@@ -724,7 +725,7 @@ def allocate_raw(size_t nbytes, int device, intptr_t stream):
     if nbytes == 0:
         return 0
     block = allocate_block(nbytes, find_stream(device, stream))
-    BLOCKS[<intptr_t>block.address] = <intptr_t>block
+    RAW_BLOCKS[<intptr_t>block.address] = <intptr_t>block
     return <intptr_t>block.address
 
 
@@ -732,9 +733,9 @@ def release_raw(intptr_t address):
     """Free memory of `allocate_raw`. RuntimeError for any other address."""
     if address == 0:
         return
-    if address not in BLOCKS:
+    if address not in RAW_BLOCKS:
         raise RuntimeError(f"invalid device pointer: {address:#x}")
-    free_block(<Block *><intptr_t>BLOCKS.pop(address))
+    free_block(<Block *><intptr_t>RAW_BLOCKS.pop(address))
 
 
 def erase_stream(TensorBase tensor not None, Stream stream not None):
@@ -763,7 +764,7 @@ cdef enum State:
 
 STATES = ("inactive", "active_allocated", "active_pending_free")
 
-cdef struct Copied:                  # what a snapshot says about a block
+cdef struct BlockSnapshot:                  # what a snapshot says about a block
     intptr_t address
     size_t size
     size_t requested_size
@@ -790,12 +791,12 @@ cdef Py_ssize_t count_blocks(SegmentCache allocator) noexcept:
     return count
 
 
-cdef void copy_block(Copied *copied, Block *block) noexcept:
+cdef void copy_block(BlockSnapshot *copied, Block *block) noexcept:
     cdef Segment *segment = block.segment
     copied.address = <intptr_t>block.address
     copied.size = block.size
-    copied.requested_size = block.requested
-    copied.state = INACTIVE if block.requested == 0 else PENDING_FREE if is_freed(block) else ALLOCATED
+    copied.requested_size = block.requested_size
+    copied.state = INACTIVE if block.requested_size == 0 else PENDING_FREE if is_freed(block) else ALLOCATED
     copied.first = block.previous == NULL or not block.previous.mapped
     copied.small = block.pool.small
     copied.expandable = segment.granule != 0
@@ -809,10 +810,10 @@ cdef void copy_block(Copied *copied, Block *block) noexcept:
 
 
 cdef bint is_freed(Block *block) noexcept:
-    return block.retired or block.pending != 0
+    return block.retired or block.event_count != 0
 
 
-cdef Py_ssize_t copy_blocks(SegmentCache allocator, Copied *copies) noexcept:
+cdef Py_ssize_t copy_blocks(SegmentCache allocator, BlockSnapshot *copies) noexcept:
     cdef Py_ssize_t count = 0
     cdef Segment *segment = allocator.segments
     cdef Block *block
@@ -831,22 +832,22 @@ cdef list frames_of(PyObject *context):
     return [] if context == NULL else (<object>context).frames()
 
 
-cdef dict describe_block(Copied *copied):
+cdef dict describe_block(BlockSnapshot *copied):
     return {"address": copied.address, "size": copied.size, "requested_size": copied.requested_size,
             "state": STATES[<int>copied.state], "frames": frames_of(copied.context)}
 
 
-cdef dict describe_segment(Copied *copied, int device):
+cdef dict describe_segment(BlockSnapshot *copied, int device):
     return {"device": device, "address": copied.address, "total_size": 0, "allocated_size": 0, "active_size": 0,
             "requested_size": 0, "stream": copied.stream, "segment_pool_id": (copied.pool_id[0], copied.pool_id[1]),
             "segment_type": "small" if copied.small else "large", "is_expandable": bool(copied.expandable),
             "frames": frames_of(copied.segment_context), "blocks": []}
 
 
-cdef list describe(Copied *copies, Py_ssize_t count, int device):
+cdef list describe(BlockSnapshot *copies, Py_ssize_t count, int device):
     cdef list segments = []
     cdef dict segment = None
-    cdef Copied *copied
+    cdef BlockSnapshot *copied
     cdef Py_ssize_t number
     for number in range(count):
         copied = copies + number
@@ -862,9 +863,9 @@ cdef list describe(Copied *copies, Py_ssize_t count, int device):
     return segments
 
 
-def segments_of(SegmentCache allocator, pool_id=None):
+def segment_snapshots(SegmentCache allocator, pool_id=None):
     """The segments of an allocator as dictionaries, sorted by address; with `pool_id`, only those of one pool."""
-    cdef Copied *copies = NULL
+    cdef BlockSnapshot *copies = NULL
     cdef Py_ssize_t room = 0
     cdef Py_ssize_t count, number
     while True:
@@ -877,7 +878,7 @@ def segments_of(SegmentCache allocator, pool_id=None):
         release(&allocator.lock)
         free(copies)
         room = count + count // 8
-        copies = <Copied *>malloc(room * sizeof(Copied))
+        copies = <BlockSnapshot *>malloc(room * sizeof(BlockSnapshot))
         if copies == NULL:
             raise MemoryError()
     try:

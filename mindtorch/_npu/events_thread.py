@@ -19,8 +19,8 @@ def start():
 def _run():
     from mindtorch._npu import host_memory, runtime
     while runtime.is_started():
-        time.sleep(PAUSE if host_memory.pending() else IDLE_PAUSE)
+        time.sleep(PAUSE if host_memory.pending_count() else IDLE_PAUSE)
         try:
-            host_memory.drain_now()
+            host_memory.process_deferred_now()
         except RuntimeError:
             return               # the device has failed; its next use raises

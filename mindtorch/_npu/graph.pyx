@@ -18,16 +18,16 @@ from mindtorch._npu import runtime
 
 from mindtorch._core._gen.calls cimport op_fill__Scalar
 from mindtorch._core.tensor.dtype cimport INT_KIND, Long, Scalar
-from mindtorch._core.tensor.generator cimport Generator, npu_default
+from mindtorch._core.tensor.generator cimport Generator, default_npu_generator
 from mindtorch._core.tensor.tensor cimport NPU, Shape, TensorBase, empty_tensor
-from mindtorch._npu.acl cimport api, check, require
+from mindtorch._npu.acl cimport api, check, require_function
 from mindtorch._npu.allocator cimport NpuAllocator, allocator_of, free_block
 from mindtorch._npu.cann cimport (
     ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, ACL_MODEL_RI_CAPTURE_MODE_RELAXED, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
     ACL_MODEL_RI_CAPTURE_STATUS_NONE, aclmdlRI, aclmdlRICaptureMode, aclmdlRICaptureStatus, aclrtTaskGrp,
 )
 from mindtorch._npu.streams cimport (
-    Stream, capturing, current_stream, default_stream, enter_capture, leave_capture, thread_state, use_device,
+    Stream, add_capture, captures_by_device, current_stream, default_stream, remove_capture, thread_state, use_device,
 )
 from mindtorch._npu.structs cimport Block, Capture, Deferred, StreamSlot
 
@@ -36,7 +36,7 @@ MODES = {"global": ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, "thread_local": ACL_MODEL_R
          "relaxed": ACL_MODEL_RI_CAPTURE_MODE_RELAXED}
 _pool_numbers = itertools.count(1)
 _live = weakref.WeakSet()                # graphs that have a capture
-_dead = []                               # graphs to be released when no capture is under way and the driver allows it
+_to_release = []  # graphs to be released when no capture is under way and the driver allows it
 
 
 cdef class Graph:
@@ -45,11 +45,11 @@ cdef class Graph:
     cdef Capture *capture
     cdef aclmdlRI handle                 # NULL before the end of the capture
     cdef StreamSlot *stream              # the stream that the capture began on
-    cdef bint capturing
+    cdef bint in_capture
     cdef readonly tuple pool
-    cdef list draws                      # [(generator, its replacement in the graph)]
+    cdef list rng_states                      # [(generator, its replacement in the graph)]
 
-    cdef int begin(self, StreamSlot *stream, tuple pool, aclmdlRICaptureMode mode, list generators) except -1:
+    cdef int begin_capture(self, StreamSlot *stream, tuple pool, aclmdlRICaptureMode mode, list generators) except -1:
         cdef NpuAllocator allocator = allocator_of(stream.device)
         cdef aclmdlRICaptureStatus status
         self.capture = <Capture *>calloc(1, sizeof(Capture))
@@ -59,33 +59,33 @@ cdef class Graph:
         self.capture.device = stream.device
         self.stream = stream
         self.pool = pool
-        allocator.hold_pool(pool)
+        allocator.acquire_pool(pool)
         _live.add(self)
         try:
-            allocator.route(pool, <intptr_t>self.capture)
+            allocator.begin_allocate_to_pool(pool, <intptr_t>self.capture)
             try:
                 with nogil:
                     check(api.aclmdlRICaptureBegin(stream.handle, mode), b"aclmdlRICaptureBegin")
             except BaseException:
-                allocator.unroute(pool)
+                allocator.end_allocate_to_pool(pool)
                 raise
         except BaseException:
             self.release()
             raise
-        enter_capture(self.capture, stream)
-        self.capturing = True
-        self.draws = []
+        add_capture(self.capture, stream)
+        self.in_capture = True
+        self.rng_states = []
         try:
             # join_capture finds the capture of a stream by this handle.
             check(api.aclmdlRICaptureGetInfo(stream.handle, &status, &self.capture.graph), b"aclmdlRICaptureGetInfo")
             for source in generators:
-                self.draws.append((source, stand_in(source, self.capture)))
+                self.rng_states.append((source, graph_generator(source, self.capture)))
         except BaseException:
-            abandon(self)
+            abort(self)
             raise
         return 0
 
-    cdef int end(self) except -1:
+    cdef int end_capture(self) except -1:
         """End the capture and make the graph. If the driver fails for good, the graph is released."""
         cdef StreamSlot *stream = self.stream
         use_device(stream.device)
@@ -94,20 +94,20 @@ cdef class Graph:
                 check(api.aclmdlRICaptureEnd(stream.handle, &self.handle), b"aclmdlRICaptureEnd")
         except BaseException:
             self.handle = NULL
-            if not captures_still(stream):
-                self.leave()
+            if not is_still_capturing(stream):
+                self.after_capture()
                 self.release()
             raise
-        self.leave()
+        self.after_capture()
         return 0
 
-    cdef int leave(self) except -1:
-        self.capturing = False
-        for source, _ in self.draws:
-            (<Generator>source).leave_capture(<intptr_t>self.capture)
-        self.draws = [(source, numbers) for source, numbers in self.draws if (<Generator>numbers).offset > 0]
-        leave_capture(self.capture)
-        allocator_of(self.capture.device).unroute(self.pool)
+    cdef int after_capture(self) except -1:
+        self.in_capture = False
+        for source, _ in self.rng_states:
+            (<Generator>source).end_capture(<intptr_t>self.capture)
+        self.rng_states = [(source, numbers) for source, numbers in self.rng_states if (<Generator>numbers).offset > 0]
+        remove_capture(self.capture)
+        allocator_of(self.capture.device).end_allocate_to_pool(self.pool)
         return 0
 
     cdef int release(self) except -1:
@@ -116,8 +116,8 @@ cdef class Graph:
         cdef int device
         if capture == NULL:
             return 0
-        if capturing[capture.device]:
-            _dead.append(self)
+        if captures_by_device[capture.device]:
+            _to_release.append(self)
             return 0
         if self.handle != NULL:
             use_device(capture.device)
@@ -126,54 +126,54 @@ cdef class Graph:
                 check(api.aclmdlRIDestroy(self.handle), b"aclmdlRIDestroy")
         self.handle = NULL
         self.capture = NULL
-        self.draws = []
+        self.rng_states = []
         _live.discard(self)
-        release_held(capture)
+        release_captured(capture)
         device = capture.device
         free(capture)
-        allocator_of(device).leave_pool(self.pool)
+        allocator_of(device).release_pool(self.pool)
         return 0
 
     cdef int replay(self) except -1:
         cdef int device = self.capture.device
         cdef StreamSlot *stream = current_stream(device)
         cdef int status
-        for source, numbers in self.draws:
-            write_number((<Generator>numbers).seed_tensor, <int64_t>(<Generator>source).seed_value)
-            write_number((<Generator>numbers).offset_tensor, (<Generator>source).offset)
+        for source, numbers in self.rng_states:
+            fill_int64((<Generator>numbers).seed_tensor, <int64_t>(<Generator>source).seed_value)
+            fill_int64((<Generator>numbers).offset_tensor, (<Generator>source).offset)
         use_device(device)
         stream.launches += 1
         with nogil:
             status = api.aclmdlRIExecuteAsync(self.handle, stream.handle)
         stream.launches -= 1
         check(status, b"aclmdlRIExecuteAsync")
-        for source, numbers in self.draws:
+        for source, numbers in self.rng_states:
             (<Generator>source).advance((<Generator>numbers).offset)
         return 0
 
-    cdef bint is_made(self) noexcept:
+    cdef bint is_captured(self) noexcept:
         return self.handle != NULL
 
 
-cdef Generator stand_in(Generator source, Capture *capture):
+cdef Generator graph_generator(Generator source, Capture *capture):
     """The generator that the graph's operators use, with a seed and an offset in tensors.
 
     It is made before the graph's first operator: otherwise the tensors could reuse memory that replayed tasks write to.
     """
-    seed, offset = one_number(capture.device), one_number(capture.device)
-    cdef Generator numbers = source.enter_capture(<intptr_t>capture)
+    seed, offset = int64_tensor(capture.device), int64_tensor(capture.device)
+    cdef Generator numbers = source.begin_capture(<intptr_t>capture)
     numbers.seed_tensor, numbers.offset_tensor = seed, offset
     return numbers
 
 
-cdef TensorBase one_number(int device):
+cdef TensorBase int64_tensor(int device):
     cdef Shape shape
     shape.ndim = 1
     shape.sizes[0] = 1
     return empty_tensor(&shape, Long, NPU, device)
 
 
-cdef int write_number(TensorBase tensor, int64_t value) except -1:
+cdef int fill_int64(TensorBase tensor, int64_t value) except -1:
     cdef Scalar number
     number.kind = INT_KIND
     number.integer = value
@@ -183,34 +183,34 @@ cdef int write_number(TensorBase tensor, int64_t value) except -1:
     return 0
 
 
-cdef int abandon(Graph graph) except -1:
-    """End the capture and release the graph. If the driver fails, the next call of `release_dead` tries again."""
-    _dead.append(graph)
-    release_dead()
+cdef int abort(Graph graph) except -1:
+    """End the capture and release the graph. If the driver fails, the next call of `release_unused` tries again."""
+    _to_release.append(graph)
+    release_unused()
     return 0
 
 
-def release_dead():
-    """Release the graphs of `_dead`. Errors are not raised; the next call tries again."""
-    cdef list dead = _dead[:]
-    _dead.clear()
+def release_unused():
+    """Release the graphs of `_to_release`. Errors are not raised; the next call tries again."""
+    cdef list dead = _to_release[:]
+    _to_release.clear()
     for graph in dead:
         try:
-            if (<Graph>graph).capturing:
-                (<Graph>graph).end()
-            (<Graph>graph).release()                     # adds it to `_dead` again while another capture is under way
+            if (<Graph>graph).in_capture:
+                (<Graph>graph).end_capture()
+            (<Graph>graph).release()  # adds it to `_to_release` again while another capture is under way
         except RuntimeError:
-            _dead.append(graph)
+            _to_release.append(graph)
 
 
-cdef bint captures_still(StreamSlot *stream) noexcept:
+cdef bint is_still_capturing(StreamSlot *stream) noexcept:
     cdef aclmdlRICaptureStatus status = ACL_MODEL_RI_CAPTURE_STATUS_NONE
     cdef aclmdlRI graph
     return (api.aclmdlRICaptureGetInfo(stream.handle, &status, &graph) != 0
             or status != ACL_MODEL_RI_CAPTURE_STATUS_NONE)
 
 
-cdef void release_held(Capture *capture) noexcept:
+cdef void release_captured(Capture *capture) noexcept:
     cdef Deferred *entry
     cdef Block *block
     while capture.held != NULL:
@@ -226,11 +226,11 @@ cdef void release_held(Capture *capture) noexcept:
 
 def _close():
     """At exit, before the devices are closed."""
-    _dead.extend(_live)
-    release_dead()
+    _to_release.extend(_live)
+    release_unused()
 
 
-runtime.before_waits.append(release_dead)
+runtime.before_waits.append(release_unused)
 runtime.before_close.append(_close)
 
 
@@ -261,8 +261,8 @@ cdef class GraphBase:
         if capture_error_mode not in MODES:
             raise RuntimeError("Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got "
                                f"{capture_error_mode}")
-        require(<void *>api.aclmdlRICaptureBegin, "aclmdlRICaptureBegin")
-        release_dead()
+        require_function(<void *>api.aclmdlRICaptureBegin, "aclmdlRICaptureBegin")
+        release_unused()
         stream = current_stream(device)
         if stream == default_stream(device):
             raise RuntimeError("NPU graphs must be captured on a non-default stream. (However, after capture, it's ok "
@@ -271,28 +271,29 @@ cdef class GraphBase:
         if allocator.uncached or allocator.source is not None:
             raise RuntimeError("NPU graphs need the caching allocator: their memory must stay theirs")
         graph = Graph.__new__(Graph)
-        graph.begin(stream, (next(_pool_numbers), 0) if pool is None else checked_pool(pool), MODES[capture_error_mode],
-                    list(dict.fromkeys([npu_default(device), *(self.generators or ())])))
+        graph.begin_capture(stream, (next(_pool_numbers), 0) if pool is None else parse_pool_id(pool),
+                            MODES[capture_error_mode],
+                            list(dict.fromkeys([default_npu_generator(device), *(self.generators or ())])))
         self.graph = graph
 
     def capture_end(self):
         """End the capture, on the stream that it began on. RuntimeError if a call in between has invalidated it."""
-        if self.graph is None or not self.graph.capturing:
+        if self.graph is None or not self.graph.in_capture:
             raise RuntimeError("capture_end() needs a capture_begin() before it")
         if current_stream(self.graph.capture.device) != self.graph.stream:
             raise RuntimeError("Capture must end on the same stream it began on.")
         try:
-            self.graph.end()
+            self.graph.end_capture()
         except BaseException:
-            if not self.graph.capturing:
+            if not self.graph.in_capture:
                 self.graph = None
             raise
         finally:
-            release_dead()
+            release_unused()
 
     def replay(self):
         """Run the captured work on the current stream."""
-        if self.graph is None or not self.graph.is_made():
+        if self.graph is None or not self.graph.is_captured():
             raise RuntimeError("Called NPUGraph::replay without a preceding successful capture.")
         self.graph.replay()
 
@@ -300,34 +301,34 @@ cdef class GraphBase:
         """Free the graph and its memory. Then this object may capture another graph."""
         if self.graph is None:
             return
-        if self.graph.capturing:
+        if self.graph.in_capture:
             raise RuntimeError("a graph cannot be reset while it is being captured")
         self.graph.release()
         self.graph = None
 
     def pool(self):
         """The id of the graph's memory pool, which other graphs may share."""
-        if self.graph is None or not self.graph.is_made():
+        if self.graph is None or not self.graph.is_captured():
             raise RuntimeError("Called NPUGraph::pool() without a preceding successful capture.")
         return self.graph.pool
 
     def debug_dump(self, debug_path):
         """Write the graph's tasks to a file, as JSON."""
         cdef bytes path = str(debug_path).encode()
-        if self.graph is None or not self.graph.is_made():
+        if self.graph is None or not self.graph.is_captured():
             raise RuntimeError("Called NPUGraph::debug_dump without a preceding successful capture.")
-        require(<void *>api.aclmdlRIDebugJsonPrint, "aclmdlRIDebugJsonPrint")
+        require_function(<void *>api.aclmdlRIDebugJsonPrint, "aclmdlRIDebugJsonPrint")
         use_device(self.graph.capture.device)
         check(api.aclmdlRIDebugJsonPrint(self.graph.handle, path, 0), b"aclmdlRIDebugJsonPrint")
 
-    def _abandon(self):
+    def _abort(self):
         """End the capture if there is one, and drop the graph."""
         if self.graph is not None and runtime.is_started():
-            abandon(self.graph)
+            abort(self.graph)
             self.graph = None
 
 
-cdef tuple checked_pool(object pool):
+cdef tuple parse_pool_id(object pool):
     try:
         first, second = pool
         return int(first), int(second)
@@ -347,18 +348,18 @@ cdef Graph graph_of(StreamSlot *stream):
     for graph in _live:
         if stream.capture != NULL and (<Graph>graph).capture == stream.capture:
             return <Graph>graph
-    raise RuntimeError("the stream is not capturing an NPUGraph")
+    raise RuntimeError("the stream is not captures_by_device an NPUGraph")
 
 
-def begin_group(Stream stream not None):
+def task_group_begin(Stream stream not None):
     """See torch.npu.graph_task_group_begin."""
     graph_of(stream.slot)
     use_device(stream.slot.device)
-    require(<void *>api.aclmdlRICaptureTaskGrpBegin, "aclmdlRICaptureTaskGrpBegin")
+    require_function(<void *>api.aclmdlRICaptureTaskGrpBegin, "aclmdlRICaptureTaskGrpBegin")
     check(api.aclmdlRICaptureTaskGrpBegin(stream.slot.handle), b"aclmdlRICaptureTaskGrpBegin")
 
 
-def end_group(Stream stream not None):
+def task_group_end(Stream stream not None):
     """See torch.npu.graph_task_group_end."""
     cdef TaskGroup group = TaskGroup.__new__(TaskGroup)
     group.graph = graph_of(stream.slot)
@@ -367,7 +368,7 @@ def end_group(Stream stream not None):
     return group
 
 
-def begin_update(Stream stream not None, TaskGroup group not None):
+def task_update_begin(Stream stream not None, TaskGroup group not None):
     """See torch.npu.graph_task_update_begin."""
     cdef StreamSlot *slot = stream.slot
     if group.graph.handle == NULL:
@@ -375,23 +376,23 @@ def begin_update(Stream stream not None, TaskGroup group not None):
     if slot.capture != NULL:
         raise RuntimeError("a stream that captures cannot update the tasks of a graph")
     use_device(slot.device)
-    allocator_of(slot.device).route(group.graph.pool, <intptr_t>group.graph.capture)
+    allocator_of(slot.device).begin_allocate_to_pool(group.graph.pool, <intptr_t>group.graph.capture)
     try:
         check(api.aclmdlRICaptureTaskUpdateBegin(slot.handle, group.handle), b"aclmdlRICaptureTaskUpdateBegin")
     except BaseException:
-        allocator_of(slot.device).unroute(group.graph.pool)
+        allocator_of(slot.device).end_allocate_to_pool(group.graph.pool)
         raise
     slot.capture = group.graph.capture
     slot.updates = True
 
 
-def end_update(Stream stream not None):
+def task_update_end(Stream stream not None):
     """See torch.npu.graph_task_update_end."""
     cdef StreamSlot *slot = stream.slot
     cdef Graph graph = graph_of(slot)
     slot.capture = NULL
     slot.updates = False
-    allocator_of(slot.device).unroute(graph.pool)
+    allocator_of(slot.device).end_allocate_to_pool(graph.pool)
     use_device(slot.device)
     with nogil:
         check(api.aclmdlRICaptureTaskUpdateEnd(slot.handle), b"aclmdlRICaptureTaskUpdateEnd")

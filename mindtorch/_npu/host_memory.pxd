@@ -12,12 +12,12 @@ from mindtorch._npu.structs cimport StreamSlot
 # An entry is a release that waits for a stream, or an object that CANN failed to destroy.
 
 
-cdef AtomicInt waiting                       # the number of entries: while it is 0, a caller may skip `drain`
+cdef AtomicInt pending_entries  # the number of entries: while it is 0, a caller may skip `process_deferred`
 
 # Call release(argument), with the GIL, when `stream` has done the work that it has now.
 cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argument) except -1
-cdef int drain() except -1             # process all entries whose event is complete, or that CANN refused; never waits
-cdef int drain_all(int device) except -1      # wait for the streams of `device` and process all their entries
+cdef int process_deferred() except -1  # process all entries whose event is complete, or that CANN refused; never waits
+cdef int synchronize_deferred(int device) except -1  # wait for the streams of `device` and process all their entries
 
 
 # Kinds of handles, for `destroy`.
@@ -42,7 +42,7 @@ cdef inline int try_destroy(void *handle, int kind) noexcept nogil:
         return api.aclDestroyTensorList(<aclTensorList *>handle)
     return 0
 
-# Never raises: if CANN fails to destroy the object, `drain` tries again.
+# Never raises: if CANN fails to destroy the object, `process_deferred` tries again.
 cdef inline void destroy(void *handle, int kind) noexcept nogil:
     if try_destroy(handle, kind) != 0:
         destroy_later(handle, kind)
@@ -81,7 +81,7 @@ cdef class PinnedStorage(Storage):   # on the CPU
     cdef PinnedBlock *block
 
 cdef Storage allocate_pinned(size_t nbytes)
-cdef PinnedBlock *take_pinned(size_t nbytes) except NULL       # with one reference, for the caller
+cdef PinnedBlock *get_pinned_block(size_t nbytes) except NULL       # with one reference, for the caller
 cdef void release_pinned(PinnedBlock *block) noexcept          # drop one reference
 # Add a reference, which is dropped when `stream` has done the work that it has now.
-cdef int hold_pinned(PinnedBlock *block, StreamSlot *stream) except -1
+cdef int record_pinned_use(PinnedBlock *block, StreamSlot *stream) except -1

@@ -7,14 +7,14 @@ from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from mindtorch._npu import events_thread, segments
 
-from mindtorch._core.tensor.dtype cimport code_name
-from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Storage, TensorBase, empty_like_tensor, pinned_like
-from mindtorch._npu.acl cimport api, check, require
+from mindtorch._core.tensor.dtype cimport dtype_name
+from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Storage, TensorBase, empty_like_tensor, empty_pinned_like
+from mindtorch._npu.acl cimport api, check, require_function
 from mindtorch._npu.cann cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED, aclBoolArray, aclOpExecutor, aclScalarList
-from mindtorch._npu.segments cimport Stat, lower_by, metrics_of, raise_by
+from mindtorch._npu.segments cimport Stat, stat_decrease, stat_increase, stat_metrics
 from mindtorch._npu.streams cimport (
-    STREAMS, bind_device, captures, give_event, is_complete, record, take_event, thread_state, use_device,
-    wait_for_stream,
+    STREAM_SLOTS, bind_device, capture_count, get_event, is_complete, record, return_event, synchronize_stream,
+    thread_state, use_device,
 )
 from mindtorch._npu.structs cimport Deferred, EventSlot
 
@@ -22,15 +22,15 @@ from mindtorch._npu.structs cimport Deferred, EventSlot
 # --- deferred releases -----------------------------------------------------------------------------------------------
 # 1. A release that waits for a stream is in that stream's queue, in the order of the events. While the stream captures,
 #    it is in the capture instead, until the graph is reset.
-# 2. An object that CANN failed to destroy is in a circular list. `drain` tries to destroy the first, until one fails
-#    again; that one moves to the end.
+# 2. An object that CANN failed to destroy is in a circular list. `process_deferred` tries to destroy the first, until
+#    one fails again; that one moves to the end.
 #
 # A queue holds at most LIMIT entries. Then `defer` waits for the oldest one, so that a program that never synchronises
 # does not accumulate events and memory.
 
 
 cdef enum:
-    LIMIT = 512
+    MAX_DEFERRED = 512
 
 cdef struct Refused:
     void *handle
@@ -41,9 +41,9 @@ cdef Refused *last_refused = NULL      # its `next` is the first
 
 
 cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argument) except -1:
-    global waiting
+    global pending_entries
     cdef Deferred *entry
-    while stream.deferred >= LIMIT:
+    while stream.deferred_count >= MAX_DEFERRED:
         release_oldest(stream)
     entry = <Deferred *>malloc(sizeof(Deferred))
     if entry == NULL:
@@ -56,11 +56,11 @@ cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argum
         stream.capture.held = entry
         return 0
     try:
-        entry.event = take_event(stream.device, False)
+        entry.event = get_event(stream.device, False)
         record(entry.event, stream)
     except BaseException:
         if entry.event != NULL:
-            give_event(entry.event)
+            return_event(entry.event)
         free(entry)
         raise
     entry.release = release
@@ -71,20 +71,20 @@ cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argum
     else:
         stream.last_deferred.next = entry
     stream.last_deferred = entry
-    stream.deferred += 1
-    waiting += 1
+    stream.deferred_count += 1
+    pending_entries += 1
     return 0
 
 
 cdef void release_first(StreamSlot *stream) noexcept:
-    global waiting
+    global pending_entries
     cdef Deferred *entry = stream.first_deferred
     stream.first_deferred = entry.next
     if entry.next == NULL:
         stream.last_deferred = NULL
-    stream.deferred -= 1
-    waiting -= 1
-    give_event(entry.event)
+    stream.deferred_count -= 1
+    pending_entries -= 1
+    return_event(entry.event)
     entry.release(entry.argument)
     free(entry)
 
@@ -100,19 +100,19 @@ cdef int release_oldest(StreamSlot *stream) except -1:
     return 0
 
 
-cdef int drain() except -1:
-    cdef StreamSlot *stream = STREAMS
-    destroy_refused()
-    while stream != NULL and waiting != 0 and captures == 0:     # a capture may forbid to query events
+cdef int process_deferred() except -1:
+    cdef StreamSlot *stream = STREAM_SLOTS
+    retry_refused()
+    while stream != NULL and pending_entries != 0 and capture_count == 0:     # a capture may forbid to query events
         while stream.first_deferred != NULL and is_complete(stream.first_deferred.event):
             release_first(stream)
         stream = stream.next
     return 0
 
 
-cdef int drain_all(int device) except -1:
-    cdef StreamSlot *stream = STREAMS
-    destroy_refused()
+cdef int synchronize_deferred(int device) except -1:
+    cdef StreamSlot *stream = STREAM_SLOTS
+    retry_refused()
     while stream != NULL:
         while stream.device == device and stream.first_deferred != NULL:
             release_oldest(stream)
@@ -121,7 +121,7 @@ cdef int drain_all(int device) except -1:
 
 
 cdef void destroy_later(void *handle, int kind) noexcept with gil:
-    global last_refused, waiting
+    global last_refused, pending_entries
     cdef Refused *entry = <Refused *>malloc(sizeof(Refused))
     api.aclGetRecentErrMsg()           # clears the message, which would show up in the next exception
     if entry == NULL:
@@ -134,10 +134,10 @@ cdef void destroy_later(void *handle, int kind) noexcept with gil:
         entry.next = last_refused.next
         last_refused.next = entry
     last_refused = entry
-    waiting += 1
+    pending_entries += 1
 
 
-cdef int destroy_again(Refused *entry) noexcept:
+cdef int retry_destroy(Refused *entry) noexcept:
     if entry.kind == EXECUTOR:
         return api.aclDestroyAclOpExecutor(<aclOpExecutor *>entry.handle)
     if entry.kind == BOOL_ARRAY:
@@ -147,12 +147,12 @@ cdef int destroy_again(Refused *entry) noexcept:
     return try_destroy(entry.handle, entry.kind)
 
 
-cdef void destroy_refused() noexcept:
-    global last_refused, waiting
+cdef void retry_refused() noexcept:
+    global last_refused, pending_entries
     cdef Refused *entry
     while last_refused != NULL:
         entry = last_refused.next
-        if destroy_again(entry) != 0:
+        if retry_destroy(entry) != 0:
             api.aclGetRecentErrMsg()
             last_refused = entry
             return
@@ -160,27 +160,27 @@ cdef void destroy_refused() noexcept:
         if entry == last_refused:
             last_refused = NULL
         free(entry)
-        waiting -= 1
+        pending_entries -= 1
 
 
-def abandon(int device):
+def release_all(int device):
     """Release everything at once, because the device is being closed."""
-    cdef StreamSlot *stream = STREAMS
-    destroy_refused()
+    cdef StreamSlot *stream = STREAM_SLOTS
+    retry_refused()
     while stream != NULL:
         while stream.device == device and stream.first_deferred != NULL:
             release_first(stream)
         stream = stream.next
 
 
-def pending():
+def pending_count():
     """The number of entries."""
-    return waiting
+    return pending_entries
 
 
-def drain_now():
-    """`drain`, for Python."""
-    drain()
+def process_deferred_now():
+    """`process_deferred`, for Python."""
+    process_deferred()
 
 
 # --- pinned memory ---------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def drain_now():
 #
 # 1. Sizes are powers of two. Above the thresholds of the settings they are not rounded.
 # 2. A block has a reference for each copy that uses it, so it is not reused before the copy is done.
-# 3. `drain` drops the references of finished copies. Each request calls it, or a thread does
+# 3. `process_deferred` drops the references of finished copies. Each request calls it, or a thread does
 #    (pinned_use_background_threads).
 # 4. Large blocks that the settings exclude from the cache are freed at the next call that may use the driver. The
 #    deallocation of a tensor may not.
@@ -196,7 +196,7 @@ def drain_now():
 
 cdef enum:
     BUCKETS = 64
-    STEP = 4096                      # alignment in the reserved segment and of registered memory
+    PAGE_SIZE = 4096                      # alignment in the reserved segment and of registered memory
     MIB = 1024 * 1024
 
 cdef struct Bucket:
@@ -210,42 +210,42 @@ cdef struct Times:                   # durations of driver calls, in microsecond
     int64_t shortest                 # 0: there was no call
     int64_t count
 
-cdef struct Limits:                  # the settings, in bytes
+cdef struct PinnedSettings:                  # the settings, in bytes
     size_t rounded                   # larger sizes are not rounded
     size_t kept                      # larger blocks are not cached
     size_t reserved                  # size of the segment that the first request allocates
     bint registered                  # memory of the process is registered with the driver
-    bint background                  # a thread calls `drain`
+    bint background                  # a thread calls `process_deferred`
 
 cdef Bucket buckets[BUCKETS]
-cdef PinnedBlock *unwanted = NULL    # idle blocks that are to be freed
+cdef PinnedBlock *blocks_to_free = NULL    # idle blocks that are to be freed
 cdef Stat blocks                     # allocated by the driver
-cdef Stat bytes_taken                # their bytes
-cdef Times taking                    # of allocations
-cdef Times giving                    # of frees
-cdef Limits limits
-cdef object limits_of = None         # the AllocConfig that `limits` was read from
+cdef Stat allocated_bytes                # their bytes
+cdef Times alloc_times                    # of allocations
+cdef Times free_times                    # of frees
+cdef PinnedSettings pinned_settings
+cdef object settings_read_from = None         # the AllocConfig that `pinned_settings` was read from
 cdef char *segment = NULL
 cdef size_t segment_left = 0
 
 
 # Sizes
 
-cdef size_t bytes_of(object megabytes) except? 0:
+cdef size_t megabytes_to_bytes(object megabytes) except? 0:
     return <size_t>-1 if megabytes is None else megabytes * MIB
 
 
 cdef int read_settings() except -1:
-    global limits_of
+    global settings_read_from
     config = segments.current_settings
-    limits.kept = bytes_of(config.pinned_max_cached_size_mb)
-    limits.rounded = min(bytes_of(config.pinned_max_round_threshold_mb), limits.kept)
-    limits.reserved = config.pinned_reserve_segment_size_mb * MIB
-    limits.registered = config.pinned_mem_register
-    limits.background = config.pinned_use_background_threads
-    if limits.background:
+    pinned_settings.kept = megabytes_to_bytes(config.pinned_max_cached_size_mb)
+    pinned_settings.rounded = min(megabytes_to_bytes(config.pinned_max_round_threshold_mb), pinned_settings.kept)
+    pinned_settings.reserved = config.pinned_reserve_segment_size_mb * MIB
+    pinned_settings.registered = config.pinned_mem_register
+    pinned_settings.background = config.pinned_use_background_threads
+    if pinned_settings.background:
         events_thread.start()
-    limits_of = config
+    settings_read_from = config
     return 0
 
 
@@ -277,23 +277,23 @@ cdef void add_time(Times *times, int64_t started) noexcept:
     times.shortest = took if times.shortest == 0 else min(times.shortest, took)
 
 
-cdef int take_from_driver(void **address, size_t nbytes) except -1:
+cdef int driver_alloc(void **address, size_t nbytes) except -1:
     cdef int64_t started = microseconds()
     use_any_device()
-    if limits.registered:
-        take_registered(address, nbytes)
+    if pinned_settings.registered:
+        alloc_registered(address, nbytes)
     else:
         with nogil:
             check(api.aclrtMallocHost(address, nbytes), b"aclrtMallocHost")
-    add_time(&taking, started)
+    add_time(&alloc_times, started)
     return 0
 
 
-cdef int take_registered(void **address, size_t nbytes) except -1:
+cdef int alloc_registered(void **address, size_t nbytes) except -1:
     cdef int status
-    require(<void *>api.aclrtHostRegisterV2, "aclrtHostRegisterV2")
-    nbytes = (nbytes + STEP - 1) // STEP * STEP
-    if posix_memalign(address, STEP, nbytes) != 0:
+    require_function(<void *>api.aclrtHostRegisterV2, "aclrtHostRegisterV2")
+    nbytes = (nbytes + PAGE_SIZE - 1) // PAGE_SIZE * PAGE_SIZE
+    if posix_memalign(address, PAGE_SIZE, nbytes) != 0:
         raise MemoryError(f"the host has no {nbytes} bytes to pin")
     with nogil:
         status = api.aclrtHostRegisterV2(address[0], nbytes, ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED)
@@ -302,7 +302,7 @@ cdef int take_registered(void **address, size_t nbytes) except -1:
     return check(status, b"aclrtHostRegisterV2")
 
 
-cdef int give_to_driver(PinnedBlock *block) noexcept nogil:
+cdef int driver_free(PinnedBlock *block) noexcept nogil:
     cdef int status
     if not block.registered:
         return api.aclrtFreeHost(block.address)
@@ -312,17 +312,17 @@ cdef int give_to_driver(PinnedBlock *block) noexcept nogil:
     return status
 
 
-cdef bint take_from_segment(PinnedBlock *block) except -1:
+cdef bint alloc_from_segment(PinnedBlock *block) except -1:
     """Take the block from the reserved segment. False if there is none, or it is full."""
     global segment, segment_left
-    cdef size_t nbytes = (block.size + STEP - 1) // STEP * STEP
+    cdef size_t nbytes = (block.size + PAGE_SIZE - 1) // PAGE_SIZE * PAGE_SIZE
     cdef char *start
-    if limits.reserved == 0:
+    if pinned_settings.reserved == 0:
         return False
     if segment == NULL:
-        take_from_driver(<void **>&start, limits.reserved)
+        driver_alloc(<void **>&start, pinned_settings.reserved)
         segment = start
-        segment_left = limits.reserved
+        segment_left = pinned_settings.reserved
     if nbytes > segment_left:
         return False
     block.address = segment
@@ -339,18 +339,18 @@ cdef PinnedBlock *new_block(size_t nbytes) except NULL:
     block.size = nbytes
     block.bucket = bucket_of(nbytes)
     try:
-        if not take_from_segment(block):
-            take_from_driver(&block.address, nbytes)
-            block.registered = limits.registered
+        if not alloc_from_segment(block):
+            driver_alloc(&block.address, nbytes)
+            block.registered = pinned_settings.registered
     except BaseException:
         free(block)
         raise
-    raise_by(&blocks, 1)
-    raise_by(&bytes_taken, nbytes)
+    stat_increase(&blocks, 1)
+    stat_increase(&allocated_bytes, nbytes)
     return block
 
 
-cdef PinnedBlock *take_idle(size_t nbytes) noexcept:
+cdef PinnedBlock *pop_idle(size_t nbytes) noexcept:
     cdef PinnedBlock **link = &buckets[bucket_of(nbytes)].idle
     cdef PinnedBlock *block
     while link[0] != NULL and link[0].size < nbytes:
@@ -361,116 +361,116 @@ cdef PinnedBlock *take_idle(size_t nbytes) noexcept:
     return block
 
 
-cdef PinnedBlock *take_pinned(size_t nbytes) except NULL:
+cdef PinnedBlock *get_pinned_block(size_t nbytes) except NULL:
     cdef PinnedBlock *block
     if nbytes > <size_t>1 << (BUCKETS - 2):
         raise MemoryError(f"cannot pin {nbytes} bytes of host memory")
-    if segments.current_settings is not limits_of:
+    if segments.current_settings is not settings_read_from:
         read_settings()
-    if waiting != 0 and not limits.background:
-        drain()
-    if unwanted != NULL:
-        give_unwanted()
-    if nbytes <= limits.rounded:
+    if pending_entries != 0 and not pinned_settings.background:
+        process_deferred()
+    if blocks_to_free != NULL:
+        free_unused_blocks()
+    if nbytes <= pinned_settings.rounded:
         nbytes = <size_t>1 << bucket_of(nbytes)
-    block = take_idle(nbytes)
+    block = pop_idle(nbytes)
     if block == NULL:
         block = new_block(nbytes)
-    raise_by(&buckets[block.bucket].requests, 1)
-    raise_by(&buckets[block.bucket].bytes, block.size)
+    stat_increase(&buckets[block.bucket].requests, 1)
+    stat_increase(&buckets[block.bucket].bytes, block.size)
     block.references = 1
     return block
 
 
 cdef void release_pinned(PinnedBlock *block) noexcept:
-    global unwanted
+    global blocks_to_free
     cdef PinnedBlock **place = &buckets[block.bucket].idle
     block.references -= 1
     if block.references == 0:
-        lower_by(&buckets[block.bucket].requests, 1)
-        lower_by(&buckets[block.bucket].bytes, block.size)
-        if block.size > limits.kept and not block.reserved:
-            place = &unwanted
+        stat_decrease(&buckets[block.bucket].requests, 1)
+        stat_decrease(&buckets[block.bucket].bytes, block.size)
+        if block.size > pinned_settings.kept and not block.reserved:
+            place = &blocks_to_free
         block.next = place[0]
         place[0] = block
 
 
-cdef void release_argument(void *argument) noexcept:
+cdef void drop_reference(void *argument) noexcept:
     release_pinned(<PinnedBlock *>argument)
 
 
-cdef int hold_pinned(PinnedBlock *block, StreamSlot *stream) except -1:
+cdef int record_pinned_use(PinnedBlock *block, StreamSlot *stream) except -1:
     try:
-        defer(stream, release_argument, block)
+        defer(stream, drop_reference, block)
     except BaseException:
-        wait_for_stream(stream)      # the copy uses the block already
+        synchronize_stream(stream)      # the copy uses the block already
         raise
     block.references += 1
     return 0
 
 
-cdef int give_unwanted() except -1:
+cdef int free_unused_blocks() except -1:
     """Free the unwanted blocks. If the driver fails to free one, the next call tries again."""
-    global unwanted
+    global blocks_to_free
     cdef PinnedBlock *block
     cdef int64_t started
     cdef int status
     use_any_device()
-    while unwanted != NULL:
-        block = unwanted
-        unwanted = block.next        # so that other threads do not see the block during the driver call
+    while blocks_to_free != NULL:
+        block = blocks_to_free
+        blocks_to_free = block.next        # so that other threads do not see the block during the driver call
         started = microseconds()
         with nogil:
-            status = give_to_driver(block)
+            status = driver_free(block)
         if status != 0:
-            block.next = unwanted
-            unwanted = block
+            block.next = blocks_to_free
+            blocks_to_free = block
             return check(status, b"aclrtHostUnregister" if block.registered else b"aclrtFreeHost")
-        add_time(&giving, started)
-        lower_by(&blocks, 1)
-        lower_by(&bytes_taken, block.size)
+        add_time(&free_times, started)
+        stat_decrease(&blocks, 1)
+        stat_decrease(&allocated_bytes, block.size)
         free(block)
     return 0
 
 
-def release_idle():
+def free_idle_blocks():
     """Free all idle pinned memory."""
     cdef PinnedBlock **link
     cdef int number
     use_any_device()
-    if waiting != 0:
-        drain()
-    give_unwanted()
+    if pending_entries != 0:
+        process_deferred()
+    free_unused_blocks()
     for number in range(BUCKETS):
         link = &buckets[number].idle
         while link[0] != NULL:
             if not link[0].reserved:
-                unlink_for_driver(link)
+                move_to_blocks_to_free(link)
             else:
                 link = &link[0].next
-    give_unwanted()
+    free_unused_blocks()
 
 
-cdef void unlink_for_driver(PinnedBlock **link) noexcept:
-    global unwanted
+cdef void move_to_blocks_to_free(PinnedBlock **link) noexcept:
+    global blocks_to_free
     cdef PinnedBlock *block = link[0]
     link[0] = block.next
-    block.next = unwanted
-    unwanted = block
+    block.next = blocks_to_free
+    blocks_to_free = block
 
 
 def close():
     """At exit: free idle blocks. Memory of live CPU tensors stays, because the program may still read them."""
-    global unwanted
+    global blocks_to_free
     cdef int number
     for number in range(BUCKETS):
         while buckets[number].idle != NULL:
             if not buckets[number].idle.reserved:
-                give_to_driver(buckets[number].idle)
+                driver_free(buckets[number].idle)
             buckets[number].idle = buckets[number].idle.next
-    while unwanted != NULL:
-        give_to_driver(unwanted)
-        unwanted = unwanted.next
+    while blocks_to_free != NULL:
+        driver_free(blocks_to_free)
+        blocks_to_free = blocks_to_free.next
 
 
 # Tensors
@@ -487,7 +487,7 @@ cdef Storage allocate_pinned(size_t nbytes):
     cdef PinnedStorage storage = PinnedStorage.__new__(PinnedStorage)
     storage.device_type = CPU
     if nbytes != 0:
-        storage.block = take_pinned(nbytes)
+        storage.block = get_pinned_block(nbytes)
         storage.data = <char *>storage.block.address
         storage.nbytes = nbytes
     return storage
@@ -497,10 +497,10 @@ def pin_memory(TensorBase tensor not None):
     """A copy of a CPU tensor in pinned memory; the tensor itself if it is pinned."""
     cdef TensorBase pinned
     if tensor.device_type != CPU:
-        raise RuntimeError(f"cannot pin 'npu{code_name(tensor.dtype)}Type' only dense CPU tensors can be pinned")
+        raise RuntimeError(f"cannot pin 'npu{dtype_name(tensor.dtype)}Type' only dense CPU tensors can be pinned")
     if isinstance(tensor.storage, PinnedStorage):
         return tensor
-    pinned = pinned_like(empty_like_tensor(tensor, tensor.dtype, CPU, 0))
+    pinned = empty_pinned_like(empty_like_tensor(tensor, tensor.dtype, CPU, 0))
     BACKENDS[<int>CPU].copy(pinned, tensor, False)
     return pinned
 
@@ -511,12 +511,12 @@ def is_pinned(TensorBase tensor not None):
 
 # Statistics
 
-cdef dict timed(Times *times):
+cdef dict times_dict(Times *times):
     return {"total": times.total, "max": times.longest, "min": times.shortest, "count": times.count,
             "avg": times.total // times.count if times.count else 0}
 
 
-cdef Stat summed(bint nbytes) noexcept:
+cdef Stat sum_of_buckets(bint nbytes) noexcept:
     """The sum of all buckets. The sum of their peaks may exceed the peak of the sum."""
     cdef Stat total = Stat(0, 0, 0, 0)
     cdef Stat *one
@@ -530,28 +530,29 @@ cdef Stat summed(bint nbytes) noexcept:
     return total
 
 
-def nested_stats():
+def stats_as_nested_dict():
     """torch.npu.host_memory_stats_as_nested_dict()."""
     cdef Stat requests, nbytes
-    if unwanted != NULL:
-        give_unwanted()
-    requests, nbytes = summed(False), summed(True)
-    return {"num_host_alloc": blocks.allocated, "num_host_free": blocks.freed, "allocations": metrics_of(&blocks),
-            "active_requests": metrics_of(&requests), "allocated_bytes": metrics_of(&bytes_taken),
-            "active_bytes": metrics_of(&nbytes), "host_alloc_time": timed(&taking), "host_free_time": timed(&giving)}
+    if blocks_to_free != NULL:
+        free_unused_blocks()
+    requests, nbytes = sum_of_buckets(False), sum_of_buckets(True)
+    return {"num_host_alloc": blocks.allocated, "num_host_free": blocks.freed, "allocations": stat_metrics(&blocks),
+            "active_requests": stat_metrics(&requests), "allocated_bytes": stat_metrics(&allocated_bytes),
+            "active_bytes": stat_metrics(&nbytes), "host_alloc_time": times_dict(&alloc_times),
+            "host_free_time": times_dict(&free_times)}
 
 
 def reset_accumulated():
     cdef int number
     for number in range(BUCKETS):
-        forget_sums(&buckets[number].requests)
-        forget_sums(&buckets[number].bytes)
-    forget_sums(&blocks)
-    forget_sums(&bytes_taken)
-    taking.total = taking.count = giving.total = giving.count = 0
+        reset_sums(&buckets[number].requests)
+        reset_sums(&buckets[number].bytes)
+    reset_sums(&blocks)
+    reset_sums(&allocated_bytes)
+    alloc_times.total = alloc_times.count = free_times.total = free_times.count = 0
 
 
-cdef void forget_sums(Stat *stat) noexcept:
+cdef void reset_sums(Stat *stat) noexcept:
     stat.allocated = stat.freed = 0
 
 
@@ -561,5 +562,5 @@ def reset_peak():
         buckets[number].requests.peak = buckets[number].requests.current
         buckets[number].bytes.peak = buckets[number].bytes.current
     blocks.peak = blocks.current
-    bytes_taken.peak = bytes_taken.current
-    taking.longest = taking.shortest = giving.longest = giving.shortest = 0
+    allocated_bytes.peak = allocated_bytes.current
+    alloc_times.longest = alloc_times.shortest = free_times.longest = free_times.shortest = 0

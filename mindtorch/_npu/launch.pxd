@@ -1,7 +1,7 @@
 """Descriptors of tensors, the launch of an ACLNN operator, and copies from and to the NPU."""
 from libc.stdint cimport int64_t, uint64_t
 
-from mindtorch._core.tensor.dtype cimport ITEMSIZE, SCALAR_TYPES, Scalar, ScalarType
+from mindtorch._core.tensor.dtype cimport ITEMSIZE, NUM_SCALAR_TYPES, Scalar, ScalarType
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 from mindtorch._npu.acl cimport api
 from mindtorch._npu.cann cimport (
@@ -18,11 +18,11 @@ from mindtorch._npu.structs cimport StreamSlot
 cdef enum:
     MAX_RANK = 8                     # the largest number of dimensions in ACLNN
 
-cdef aclDataType ACL_DTYPES[SCALAR_TYPES]
+cdef aclDataType ACL_DTYPES[NUM_SCALAR_TYPES]
 cdef aclFormat FORMATS[MAX_RANK + 1]
 
-# NULL if there can be no descriptor; `no_descriptor` raises the reason.
-cdef inline aclTensor *try_describe(TensorBase tensor) noexcept:
+# NULL if there can be no descriptor; `raise_descriptor_error` raises the reason.
+cdef inline aclTensor *try_create_descriptor(TensorBase tensor) noexcept:
     # The storage is described as one dimension, since a view may have any part of it in any order.
     cdef int64_t elements
     if tensor.ndim > MAX_RANK:
@@ -31,13 +31,13 @@ cdef inline aclTensor *try_describe(TensorBase tensor) noexcept:
     return api.aclCreateTensor(tensor.sizes, tensor.ndim, ACL_DTYPES[<int>tensor.dtype], tensor.strides,
                                tensor.offset, FORMATS[tensor.ndim], &elements, 1, tensor.storage.data)
 
-cdef inline aclTensor *describe(TensorBase tensor) except NULL:
-    cdef aclTensor *descriptor = try_describe(tensor)
+cdef inline aclTensor *create_descriptor(TensorBase tensor) except NULL:
+    cdef aclTensor *descriptor = try_create_descriptor(tensor)
     if descriptor == NULL:
-        no_descriptor(tensor)
+        raise_descriptor_error(tensor)
     return descriptor
 
-cdef int no_descriptor(TensorBase tensor) except -1                  # always raises
+cdef int raise_descriptor_error(TensorBase tensor) except -1                  # always raises
 
 
 # --- launches --------------------------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ cdef int no_descriptor(TensorBase tensor) except -1                  # always ra
 
 cdef enum:
     MAX_ARGUMENTS = 24
-    LIST_TENSORS = 48                 # the most tensors in the lists of one call, as in torch_npu
+    MAX_LIST_TENSORS = 48                 # the most tensors in the lists of one call, as in torch_npu
 
 ctypedef aclnnStatus (*Phase2)(void *, uint64_t, aclOpExecutor *, aclrtStream) noexcept nogil
 
@@ -57,12 +57,12 @@ cdef struct Call:                     # on the stack of the function that makes 
     aclOpExecutor *executor
     int count                         # number of handles; `launch` frees them, also when it raises
     int objects                       # how many of them are Python objects
-    bint reports                      # the operator sets the shapes of output descriptors; `launch` keeps the handles
+    bint dynamic_shapes  # the operator sets the shapes of output descriptors; `launch` keeps the handles
     void *handles[MAX_ARGUMENTS]
     unsigned char kinds[MAX_ARGUMENTS]
 
 # Make the device of `out` current for this thread, and set up `call` for its current stream.
-cdef int open_call(Call *call, TensorBase out) except -1
+cdef int init_call(Call *call, TensorBase out) except -1
 
 # One function for each kind of argument. It adds the handle to `call`; on failure it frees all of `call` and raises.
 cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL
@@ -81,17 +81,18 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
 
 # After the launch of a call that reports: wait for the stream; give an output, which is contiguous, the shape of its
 # descriptor; free the handles. On failure the first two free the handles and raise.
-cdef int await_reports(Call *call) except -1
-cdef int take_report(Call *call, const aclTensor *descriptor, TensorBase out) except -1
-cdef void close_call(Call *call) noexcept
+cdef int wait_for_shapes(Call *call) except -1
+cdef int set_output_shape(Call *call, const aclTensor *descriptor, TensorBase out) except -1
+cdef void free_call(Call *call) noexcept
 
 # Rare cases of aclnn_call.pyx.
-cdef int missing_symbol(const char *name, const char *since) except -1      # always raises NotImplementedError
-cdef int refuse_capture(const char *name) except -1                         # always raises RuntimeError
+cdef int raise_missing_symbol(const char *name, const char *since) except -1      # always raises NotImplementedError
+cdef int raise_not_capturable(const char *name) except -1                         # always raises RuntimeError
 # A copy of the tensor in the dtype `wanted` if `mask` (a bit for each ScalarType) has that, else NotImplementedError.
-cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name, const char *argument)
+cdef TensorBase cast_to_supported(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name,
+                                  const char *argument)
 # For operators that only copy elements: a view of the same memory in an integer dtype of the same size.
-cdef TensorBase as_bits(TensorBase tensor, unsigned int mask, const char *name, const char *argument)
+cdef TensorBase view_as_int(TensorBase tensor, unsigned int mask, const char *name, const char *argument)
 cdef TensorBase make_contiguous(TensorBase tensor)
 
 

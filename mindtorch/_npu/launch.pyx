@@ -11,12 +11,12 @@ from libcpp cimport bool as cbool
 from mindtorch._npu import peers, runtime
 from mindtorch._npu.acl import check_status, driver_message
 
-from mindtorch._core.python.profiling cimport clock, note_call
-from mindtorch._core.rules.infer cimport same
+from mindtorch._core.python.profiling cimport add_finished_range, clock
+from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
     Double, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, Long, Scalar, ScalarType, Short, UInt16,
-    UInt32, UInt64, Undefined, as_element, is_float8, scalar_from,
+    UInt32, UInt64, Undefined, cast_scalar, is_float8, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CPU, MAX_DIMS, NPU, Shape, TensorBase, contiguous_strides, empty_tensor, make_view, require_backend,
@@ -34,10 +34,11 @@ from mindtorch._npu.cann cimport (
 )
 from mindtorch._npu.host_memory cimport (
     INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, PinnedBlock, PinnedStorage, defer, destroy,
-    destroy_bool_array, destroy_executor, destroy_scalar_list, hold_pinned, release_pinned, take_pinned,
+    destroy_bool_array, destroy_executor, destroy_scalar_list, get_pinned_block, record_pinned_use, release_pinned,
 )
 from mindtorch._npu.streams cimport (
-    about_to_wait, bind_device, current_stream, first_stream, let_wait, thread_state, use_device, wait_for_stream,
+    bind_device, check_sync_debug_mode, current_stream, init_current_stream, synchronize_stream, thread_state,
+    use_device, wait_stream,
 )
 from mindtorch._npu.structs cimport Block, StreamSlot
 
@@ -47,7 +48,7 @@ from mindtorch._npu.structs cimport Block, StreamSlot
 
 
 cdef int number
-for number in range(SCALAR_TYPES):
+for number in range(NUM_SCALAR_TYPES):
     ACL_DTYPES[number] = ACL_DT_UNDEFINED
 for dtype, acl_type in (
         (Byte, ACL_UINT8), (Char, ACL_INT8), (Short, ACL_INT16), (Int, ACL_INT32), (Long, ACL_INT64),
@@ -65,7 +66,7 @@ FORMATS[4] = ACL_FORMAT_NCHW
 FORMATS[5] = ACL_FORMAT_NCDHW
 
 
-cdef int no_descriptor(TensorBase tensor) except -1:
+cdef int raise_descriptor_error(TensorBase tensor) except -1:
     if tensor.ndim > MAX_RANK:
         raise RuntimeError(f"NPU operators take tensors of at most {MAX_RANK} dimensions, got {tensor.ndim}")
     if ACL_DTYPES[<int>tensor.dtype] == ACL_DT_UNDEFINED:
@@ -74,35 +75,35 @@ cdef int no_descriptor(TensorBase tensor) except -1:
 
 
 # --- launches --------------------------------------------------------------------------------------------------------
-# 1. `open_call`, the functions that add arguments, and phase 1 hold the GIL: they use host memory only and never wait.
+# 1. `init_call`, the functions that add arguments, and phase 1 hold the GIL: they use host memory only and never wait.
 # 2. Phase 2 runs without the GIL, because it waits while the stream's queue is full.
 # 3. Descriptors are destroyed when phase 2 has returned. The workspace is freed then, too: only later work of the same
 #    stream can reuse it.
 
 
 # The functions that create arguments, for error messages.
-cdef dict MAKERS = {TENSOR: "aclCreateTensor", SCALAR: "aclCreateScalar", INT_ARRAY: "aclCreateIntArray",
-                    TENSOR_LIST: "aclCreateTensorList"}
+cdef dict CREATE_FUNCTIONS = {TENSOR: "aclCreateTensor", SCALAR: "aclCreateScalar", INT_ARRAY: "aclCreateIntArray",
+                              TENSOR_LIST: "aclCreateTensorList"}
 
 # Wait for the stream after each launch. ACL and torch_npu have a variable each.
 cdef bint BLOCKING = "1" in (os.environ.get("ACL_LAUNCH_BLOCKING"), os.environ.get("ASCEND_LAUNCH_BLOCKING"))
-cdef bint PROFILED = False              # a profile records launches
-cdef bint WATCHED = BLOCKING            # BLOCKING or PROFILED: `after_launch` is to be called
+cdef bint PROFILING = False              # a profile records launches
+cdef bint AFTER_LAUNCH = BLOCKING            # BLOCKING or PROFILED: `after_launch` is to be called
 
 
 def profile_launches(bint on):
     """Switch the recording of launches by profiles on or off."""
-    global PROFILED, WATCHED
-    PROFILED = on
-    WATCHED = on or BLOCKING
+    global PROFILING, AFTER_LAUNCH
+    PROFILING = on
+    AFTER_LAUNCH = on or BLOCKING
 
 
-cdef int open_call(Call *call, TensorBase out) except -1:
+cdef int init_call(Call *call, TensorBase out) except -1:
     cdef int device = out.device_index
     state = thread_state()
     call.count = 0
     call.objects = 0
-    call.reports = False
+    call.dynamic_shapes = False
     call.device = device
     call.workspace_size = 0
     call.executor = NULL
@@ -110,53 +111,53 @@ cdef int open_call(Call *call, TensorBase out) except -1:
         bind_device(device)
     call.stream = <StreamSlot *>state.streams[device]
     if call.stream == NULL:
-        call.stream = first_stream(device)
+        call.stream = init_current_stream(device)
     return 0
 
 
 # Arguments
 
-cdef inline int keep(Call *call, void *handle, Kind kind) except -1:
+cdef inline int add_handle(Call *call, void *handle, Kind kind) except -1:
     if handle == NULL or call.count == MAX_ARGUMENTS:
-        refuse(call, handle, kind)
+        raise_argument_error(call, handle, kind)
     call.handles[call.count] = handle
     call.kinds[call.count] = kind
     call.count += 1
     return 0
 
 
-cdef int refuse(Call *call, void *handle, Kind kind) except -1:
+cdef int raise_argument_error(Call *call, void *handle, Kind kind) except -1:
     message = driver_message()
     if handle != NULL:
         destroy(handle, kind)
-    close_call(call)
+    free_call(call)
     if handle != NULL:
         raise RuntimeError(f"an NPU operator takes at most {MAX_ARGUMENTS} tensors, scalars and arrays")
-    raise RuntimeError(f"NPU error: {MAKERS[kind]} failed. {message}")
+    raise RuntimeError(f"NPU error: {CREATE_FUNCTIONS[kind]} failed. {message}")
 
 
 cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
     cdef aclTensor *descriptor = NULL
     if tensor.device_type == NPU:
-        descriptor = try_describe(tensor)
+        descriptor = try_create_descriptor(tensor)
     if descriptor == NULL:
-        descriptor = other_tensor(call, tensor)
-    keep(call, descriptor, TENSOR)
+        descriptor = describe_host_scalar(call, tensor)
+    add_handle(call, descriptor, TENSOR)
     return descriptor
 
 
-cdef aclTensor *other_tensor(Call *call, TensorBase tensor) except NULL:
+cdef aclTensor *describe_host_scalar(Call *call, TensorBase tensor) except NULL:
     """The descriptor of a CPU scalar that is copied to the device. Raises if a tensor cannot be described."""
     try:
         if tensor.device_type == NPU:
-            no_descriptor(tensor)
-        return describe(bring(call, tensor))
+            raise_descriptor_error(tensor)
+        return create_descriptor(copy_to_device(call, tensor))
     except BaseException:
-        close_call(call)
+        free_call(call)
         raise
 
 
-cdef TensorBase bring(Call *call, TensorBase tensor):
+cdef TensorBase copy_to_device(Call *call, TensorBase tensor):
     """A copy of a 0-d CPU tensor on the device of the call, which keeps it until phase 2 has returned."""
     cdef Shape shape
     cdef TensorBase brought
@@ -167,12 +168,12 @@ cdef TensorBase bring(Call *call, TensorBase tensor):
     brought = empty_tensor(&shape, tensor.dtype, NPU, call.device)
     BACKENDS[<int>NPU].copy(brought, tensor, False)
     use_device(call.device)                      # the copy may have switched the device
-    keep_object(call, brought)
+    add_object(call, brought)
     return brought
 
 
-cdef int keep_object(Call *call, object kept) except -1:
-    keep(call, <PyObject *>kept, OBJECT)
+cdef int add_object(Call *call, object kept) except -1:
+    add_handle(call, <PyObject *>kept, OBJECT)
     Py_INCREF(kept)
     call.objects += 1
     return 0
@@ -196,16 +197,16 @@ cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
         while made < count:
             tensor = <TensorBase?>tensors[made]
             if (<TensorBase>tensor).device_type != NPU:
-                tensor = bring(call, tensor)
-            elements[made] = describe(tensor)
+                tensor = copy_to_device(call, tensor)
+            elements[made] = create_descriptor(tensor)
             made += 1
         result = api.aclCreateTensorList(elements, count)
-        keep(call, result, TENSOR_LIST)          # which destroys the elements too
+        add_handle(call, result, TENSOR_LIST)          # which destroys the elements too
     except BaseException:
         while result == NULL and made > 0:
             made -= 1
             destroy(<void *>elements[made], TENSOR)
-        close_call(call)
+        free_call(call)
         raise
     finally:
         free(elements)
@@ -213,12 +214,12 @@ cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
 
 
 cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL:
-    cdef aclScalar *result = describe_scalar(scalar)
-    keep(call, result, SCALAR)
+    cdef aclScalar *result = create_scalar(scalar)
+    add_handle(call, result, SCALAR)
     return result
 
 
-cdef inline aclScalar *describe_scalar(const Scalar *scalar) noexcept:
+cdef inline aclScalar *create_scalar(const Scalar *scalar) noexcept:
     cdef aclScalar *result
     cdef double parts[2]
     cdef bint truth
@@ -258,21 +259,21 @@ cdef aclScalarList *scalar_list_argument(Call *call, tuple numbers, ScalarType d
         if elements == NULL:
             raise MemoryError()
         while made < count:
-            scalar_from(numbers[made], &number)
-            number = as_element(&number, dtype)
-            elements[made] = describe_scalar(&number)
+            scalar_from_python(numbers[made], &number)
+            number = cast_scalar(&number, dtype)
+            elements[made] = create_scalar(&number)
             if elements[made] == NULL:
                 raise RuntimeError(f"NPU error: aclCreateScalar failed. {driver_message()}")
             made += 1
         kept.handle = api.aclCreateScalarList(elements, count)     # which destroys the elements too
         if kept.handle == NULL:
             raise RuntimeError(f"NPU error: aclCreateScalarList failed. {driver_message()}")
-        keep_object(call, kept)
+        add_object(call, kept)
     except BaseException:
         while kept.handle == NULL and made > 0:
             made -= 1
             destroy(<void *>elements[made], SCALAR)
-        close_call(call)
+        free_call(call)
         raise
     finally:
         free(elements)
@@ -281,7 +282,7 @@ cdef aclScalarList *scalar_list_argument(Call *call, tuple numbers, ScalarType d
 
 cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NULL:
     cdef aclIntArray *result = api.aclCreateIntArray(values.sizes, values.ndim)
-    keep(call, result, INT_ARRAY)
+    add_handle(call, result, INT_ARRAY)
     return result
 
 
@@ -304,9 +305,9 @@ cdef aclBoolArray *bool_array_argument(Call *call, const Shape *values) except N
     kept.handle = api.aclCreateBoolArray(truths, values.ndim)
     if kept.handle == NULL:
         message = driver_message()
-        close_call(call)
+        free_call(call)
         raise RuntimeError(f"NPU error: aclCreateBoolArray failed. {message}")
-    keep_object(call, kept)
+    add_object(call, kept)
     return kept.handle
 
 
@@ -326,7 +327,7 @@ cdef void release_objects(Call *call) noexcept:
     call.objects = 0
 
 
-cdef void close_call(Call *call) noexcept:
+cdef void free_call(Call *call) noexcept:
     """Free the executor and the handles of a call."""
     if call.executor != NULL:
         destroy_executor(call.executor)
@@ -346,15 +347,15 @@ cdef int free_workspace(Block *scratch, StreamSlot *stream) except -1:
         free_block(scratch)
     else:                                        # a pluggable allocator may give the memory to another stream at once
         try:
-            defer(stream, give, scratch)
+            defer(stream, release_workspace, scratch)
         except BaseException:
-            wait_for_stream(stream)
+            synchronize_stream(stream)
             free_block(scratch)
             raise
     return 0
 
 
-cdef void give(void *block) noexcept:
+cdef void release_workspace(void *block) noexcept:
     free_block(<Block *>block)
 
 
@@ -364,7 +365,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     cdef StreamSlot *stream = call.stream
     cdef int64_t began = 0
     if status != 0:
-        fail(call, status, name, True)
+        raise_launch_error(call, status, name, True)
     if call.workspace_size != 0:
         try:
             scratch = allocate_block(call.workspace_size, stream)
@@ -373,49 +374,49 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         except BaseException:
             if scratch != NULL:
                 free_block(scratch)
-            close_call(call)
+            free_call(call)
             raise
-    if WATCHED:
+    if AFTER_LAUNCH:
         began = clock()
     stream.launches += 1
     with nogil:
         status = phase2(workspace, call.workspace_size, call.executor, stream.handle)
-        if status == 0 and not call.reports:
+        if status == 0 and not call.dynamic_shapes:
             destroy_all(call)
     stream.launches -= 1
     call.executor = NULL                         # phase 2 frees it, even if it fails
     if scratch != NULL:
         free_workspace(scratch, stream)
     if status != 0:
-        fail(call, status, name, False)
-    if call.objects != 0 and not call.reports:
+        raise_launch_error(call, status, name, False)
+    if call.objects != 0 and not call.dynamic_shapes:
         release_objects(call)
-    if WATCHED:
+    if AFTER_LAUNCH:
         after_launch(stream, name, began)
     return 0
 
 
 cdef int after_launch(StreamSlot *stream, const char *name, int64_t began) except -1:
-    if PROFILED:
-        note_call(name.decode(), "privateuse1_runtime", began)
+    if PROFILING:
+        add_finished_range(name.decode(), "privateuse1_runtime", began)
     if BLOCKING and stream.capture == NULL:
-        wait_for_stream(stream)
+        synchronize_stream(stream)
     return 0
 
 
 # Operators that determine the shapes of their outputs
 
-cdef int await_reports(Call *call) except -1:
+cdef int wait_for_shapes(Call *call) except -1:
     try:
-        about_to_wait()
-        wait_for_stream(call.stream)
+        check_sync_debug_mode()
+        synchronize_stream(call.stream)
     except BaseException:
-        close_call(call)
+        free_call(call)
         raise
     return 0
 
 
-cdef int take_report(Call *call, const aclTensor *descriptor, TensorBase out) except -1:
+cdef int set_output_shape(Call *call, const aclTensor *descriptor, TensorBase out) except -1:
     cdef int64_t *sizes = NULL
     cdef uint64_t ndim = 0
     cdef int64_t strides[MAX_DIMS]
@@ -425,36 +426,36 @@ cdef int take_report(Call *call, const aclTensor *descriptor, TensorBase out) ex
         contiguous_strides(<int>ndim, sizes, strides)
         set_geometry(out, <int>ndim, sizes, strides, out.offset)
     except BaseException:
-        close_call(call)
+        free_call(call)
         raise
     finally:
         api.delete_array(sizes)
     return 0
 
 
-cdef int fail(Call *call, int status, const char *name, bint in_phase_1) except -1:
+cdef int raise_launch_error(Call *call, int status, const char *name, bint in_phase_1) except -1:
     if in_phase_1:
         call.executor = NULL                     # phase 1 has created none
     try:
         check_status(status, name.decode() + ("GetWorkspaceSize" if in_phase_1 else ""))
     finally:
-        close_call(call)
+        free_call(call)
     return -1
 
 
 # Rare cases of aclnn_call.pyx
 
-cdef int missing_symbol(const char *name, const char *since) except -1:
+cdef int raise_missing_symbol(const char *name, const char *since) except -1:
     from mindtorch._npu.acl_loader import toolkit
     raise NotImplementedError(f"{name.decode()} is not in {toolkit()}; it came with CANN {since.decode()}")
 
 
-cdef int refuse_capture(const char *name) except -1:
+cdef int raise_not_capturable(const char *name) except -1:
     raise RuntimeError(f"{name.decode()} cannot be captured in a graph: it is handed its seed as a number, so that "
                        "every replay would draw the same numbers")
 
 
-cdef TensorBase copied(TensorBase tensor, ScalarType dtype):
+cdef TensorBase contiguous_copy(TensorBase tensor, ScalarType dtype):
     """A contiguous copy of `dtype` on the same device."""
     cdef Shape shape
     cdef TensorBase copy
@@ -467,33 +468,33 @@ cdef TensorBase copied(TensorBase tensor, ScalarType dtype):
     return copy
 
 
-cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name,
-                        const char *argument):
+cdef TensorBase cast_to_supported(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name,
+                                  const char *argument):
     if (mask >> <int>wanted) & 1:
-        return copied(tensor, wanted)
+        return contiguous_copy(tensor, wanted)
     from mindtorch._npu.acl_loader import toolkit
     raise NotImplementedError(f"{name.decode()}: argument {argument.decode()} of dtype "
                               f"{DTYPES[<int>tensor.dtype]} is not supported on npu by {toolkit()}")
 
 
 # Integer dtypes by the size of an element.
-cdef int INTEGERS[17]
-INTEGERS[:] = [<int>Undefined] * 17
-INTEGERS[1], INTEGERS[2], INTEGERS[4], INTEGERS[8] = <int>Byte, <int>Short, <int>Int, <int>Long
+cdef int INT_BY_SIZE[17]
+INT_BY_SIZE[:] = [<int>Undefined] * 17
+INT_BY_SIZE[1], INT_BY_SIZE[2], INT_BY_SIZE[4], INT_BY_SIZE[8] = <int>Byte, <int>Short, <int>Int, <int>Long
 
 
-cdef TensorBase as_bits(TensorBase tensor, unsigned int mask, const char *name, const char *argument):
+cdef TensorBase view_as_int(TensorBase tensor, unsigned int mask, const char *name, const char *argument):
     cdef TensorBase view
-    cdef int dtype = INTEGERS[ITEMSIZE[<int>tensor.dtype]]
+    cdef int dtype = INT_BY_SIZE[ITEMSIZE[<int>tensor.dtype]]
     if dtype == Undefined or not (mask >> dtype) & 1:
-        return conform(tensor, tensor.dtype, mask, name, argument)
+        return cast_to_supported(tensor, tensor.dtype, mask, name, argument)
     view = make_view(tensor, tensor.ndim, tensor.sizes, tensor.strides, tensor.offset)
     view.dtype = <ScalarType>dtype
     return view
 
 
 cdef TensorBase make_contiguous(TensorBase tensor):
-    return tensor if tensor.contiguous else copied(tensor, tensor.dtype)
+    return tensor if tensor.contiguous else contiguous_copy(tensor, tensor.dtype)
 
 
 # --- copies ----------------------------------------------------------------------------------------------------------
@@ -510,11 +511,11 @@ cdef TensorBase make_contiguous(TensorBase tensor):
 
 
 cdef enum:
-    BOUNCE_LIMIT = 1024 * 1024       # copies of up to so many bytes go through a pinned buffer
-    COPIED = 1 << Byte               # the dtype as which aclnnInplaceCopy copies 8-bit floats
-    COMMON = (1 << Undefined) - 1
+    STAGING_LIMIT = 1024 * 1024       # copies of up to so many bytes go through a pinned buffer
+    FLOAT8_COPIED_AS = 1 << Byte               # the dtype as which aclnnInplaceCopy copies 8-bit floats
+    COMMON_DTYPES = (1 << Undefined) - 1
     # The dtypes that aclnnCast documents.
-    CAST = COMMON | 1 << Float8_e5m2 | 1 << Float8_e4m3fn | 1 << UInt16 | 1 << UInt32 | 1 << UInt64
+    CAST_DTYPES = COMMON_DTYPES | 1 << Float8_e5m2 | 1 << Float8_e4m3fn | 1 << UInt16 | 1 << UInt32 | 1 << UInt64
 
 ctypedef aclnnStatus (*CopyPhase1)(aclTensor *, const aclTensor *, uint64_t *, aclOpExecutor **) noexcept nogil
 ctypedef aclnnStatus (*CastPhase1)(const aclTensor *, aclDataType, aclTensor *, uint64_t *,
@@ -523,11 +524,11 @@ ctypedef aclnnStatus (*CastPhase1)(const aclTensor *, aclDataType, aclTensor *, 
 cdef AclnnFunction IN_PLACE_COPY, CAST_TO       # looked up at their first use
 
 
-cdef inline int require_function(AclnnFunction *function, const char *name) except -1:
+cdef inline int find_required_function(AclnnFunction *function, const char *name) except -1:
     if function.phase1 == NULL:
         find_function(function, name.decode())
         if function.phase1 == NULL:
-            missing_symbol(name, b"8.0")
+            raise_missing_symbol(name, b"8.0")
     return 0
 
 
@@ -535,30 +536,30 @@ cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     if dst.numel == 0:
         return 0
     if src.device_type != NPU:
-        return upload(dst, src, non_blocking)
+        return copy_from_host(dst, src, non_blocking)
     if dst.device_type != NPU:
-        return download(dst, src, non_blocking)
+        return copy_to_host(dst, src, non_blocking)
     if dst.device_index != src.device_index:
-        return across(dst, src)
-    return on_device(dst, src)
+        return copy_between_devices(dst, src)
+    return copy_on_device(dst, src)
 
 
 # Within one device
 
-cdef int on_device(TensorBase dst, TensorBase src) except -1:
+cdef int copy_on_device(TensorBase dst, TensorBase src) except -1:
     cdef Call call
     cdef aclTensor *target
     cdef aclTensor *source
     if is_float8(dst.dtype) or is_float8(src.dtype):
         if dst.dtype != src.dtype:
             return cast_on_device(dst, src)
-        dst = as_bits(dst, COPIED, b"aclnnInplaceCopy", b"selfRef")
-        src = as_bits(src, COPIED, b"aclnnInplaceCopy", b"src")
-    require_function(&IN_PLACE_COPY, b"aclnnInplaceCopy")
+        dst = view_as_int(dst, FLOAT8_COPIED_AS, b"aclnnInplaceCopy", b"selfRef")
+        src = view_as_int(src, FLOAT8_COPIED_AS, b"aclnnInplaceCopy", b"src")
+    find_required_function(&IN_PLACE_COPY, b"aclnnInplaceCopy")
     if dst.ndim > MAX_RANK and dst.contiguous and src.contiguous and same_sizes(dst, src):
-        dst = flat(dst)
-        src = flat(src)
-    open_call(&call, dst)
+        dst = flatten(dst)
+        src = flatten(src)
+    init_call(&call, dst)
     target = tensor_argument(&call, dst)
     source = tensor_argument(&call, src)
     return launch(&call, (<CopyPhase1>IN_PLACE_COPY.phase1)(target, source, &call.workspace_size, &call.executor),
@@ -570,11 +571,11 @@ cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
     cdef Shape shape
     cdef aclTensor *target
     cdef aclTensor *source
-    require_function(&CAST_TO, b"aclnnCast")
-    same(&shape, dst)
-    src = conform(expand_to(src, &shape), src.dtype, CAST, b"aclnnCast", b"self")
-    conform(dst, dst.dtype, CAST, b"aclnnCast", b"out")
-    open_call(&call, dst)
+    find_required_function(&CAST_TO, b"aclnnCast")
+    same_shape(&shape, dst)
+    src = cast_to_supported(expand_to(src, &shape), src.dtype, CAST_DTYPES, b"aclnnCast", b"self")
+    cast_to_supported(dst, dst.dtype, CAST_DTYPES, b"aclnnCast", b"out")
+    init_call(&call, dst)
     target = tensor_argument(&call, dst)
     source = tensor_argument(&call, src)
     return launch(&call, (<CastPhase1>CAST_TO.phase1)(source, ACL_DTYPES[<int>dst.dtype], target,
@@ -582,7 +583,7 @@ cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
                   b"aclnnCast", <Phase2>CAST_TO.phase2)
 
 
-cdef TensorBase flat(TensorBase tensor):
+cdef TensorBase flatten(TensorBase tensor):
     cdef int64_t stride = 1
     return make_view(tensor, 1, &tensor.numel, &stride, tensor.offset)
 
@@ -591,43 +592,43 @@ cdef bint same_sizes(TensorBase a, TensorBase b) noexcept:
     return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
 
 
-cdef bint takes_bytes_of(TensorBase dst, TensorBase src) noexcept:
+cdef bint same_layout(TensorBase dst, TensorBase src) noexcept:
     """Whether the elements of `src`, in order, are the memory of `dst`."""
     return dst.contiguous and dst.dtype == src.dtype and same_sizes(dst, src)
 
 
-cdef TensorBase shaped_like(TensorBase like, ScalarType dtype, int device_type, int device_index):
+cdef TensorBase empty_like_sizes(TensorBase like, ScalarType dtype, int device_type, int device_index):
     cdef Shape shape
     shape.ndim = like.ndim
     memcpy(shape.sizes, like.sizes, like.ndim * sizeof(int64_t))
     return empty_tensor(&shape, dtype, device_type, device_index)
 
 
-cdef TensorBase dense_on_device(TensorBase src, ScalarType dtype):
+cdef TensorBase contiguous_on_device(TensorBase src, ScalarType dtype):
     """`src` as a contiguous tensor of `dtype` on its device; `src` itself if it is that."""
     if src.contiguous and src.dtype == dtype:
         return src
-    cdef TensorBase dense = shaped_like(src, dtype, NPU, src.device_index)
-    on_device(dense, src)
+    cdef TensorBase dense = empty_like_sizes(src, dtype, NPU, src.device_index)
+    copy_on_device(dense, src)
     return dense
 
 
 # Host to device
 
-cdef int upload(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+cdef int copy_from_host(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     cdef TensorBase target = dst
     cdef TensorBase dense = src
     if not src.contiguous:
-        dense = shaped_like(src, src.dtype, CPU, 0)
+        dense = empty_like_sizes(src, src.dtype, CPU, 0)
         require_backend(CPU)
         BACKENDS[<int>CPU].copy(dense, src, False)
-    if not takes_bytes_of(dst, src):
-        target = shaped_like(src, src.dtype, NPU, dst.device_index)
-    upload_bytes(target, dense, non_blocking)
-    return 0 if target is dst else on_device(dst, target)
+    if not same_layout(dst, src):
+        target = empty_like_sizes(src, src.dtype, NPU, dst.device_index)
+    copy_bytes_from_host(target, dense, non_blocking)
+    return 0 if target is dst else copy_on_device(dst, target)
 
 
-cdef int upload_bytes(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+cdef int copy_bytes_from_host(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     cdef size_t nbytes = src.numel * ITEMSIZE[<int>src.dtype]
     cdef StreamSlot *stream = current_stream(dst.device_index)
     cdef char *target = dst.data_ptr()
@@ -635,25 +636,25 @@ cdef int upload_bytes(TensorBase dst, TensorBase src, bint non_blocking) except 
     cdef PinnedBlock *block
     if isinstance(src.storage, PinnedStorage):
         if not non_blocking:
-            about_to_wait()
-        enqueue(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+            check_sync_debug_mode()
+        memcpy_async(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
         if non_blocking:
-            return hold_pinned((<PinnedStorage>src.storage).block, stream)
-        return wait_for_stream(stream)
-    if nbytes <= BOUNCE_LIMIT:
-        block = take_pinned(nbytes)
+            return record_pinned_use((<PinnedStorage>src.storage).block, stream)
+        return synchronize_stream(stream)
+    if nbytes <= STAGING_LIMIT:
+        block = get_pinned_block(nbytes)
         try:
             memcpy(block.address, source, nbytes)
-            enqueue(target, <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
-            return hold_pinned(block, stream)
+            memcpy_async(target, <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+            return record_pinned_use(block, stream)
         finally:
             release_pinned(block)
-    about_to_wait()
-    wait_for_stream(stream)
-    return transfer(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+    check_sync_debug_mode()
+    synchronize_stream(stream)
+    return memcpy_sync(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
 
 
-cdef int enqueue(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, StreamSlot *stream) except -1:
+cdef int memcpy_async(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, StreamSlot *stream) except -1:
     cdef int status
     use_device(stream.device)
     stream.launches += 1
@@ -664,7 +665,7 @@ cdef int enqueue(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, Stre
     return 0
 
 
-cdef int transfer(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, StreamSlot *stream) except -1:
+cdef int memcpy_sync(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, StreamSlot *stream) except -1:
     use_device(stream.device)
     with nogil:
         check(api.aclrtMemcpy(dst, nbytes, src, nbytes, kind), b"aclrtMemcpy")
@@ -673,18 +674,18 @@ cdef int transfer(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, Str
 
 # Device to host
 
-cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
-    cdef TensorBase dense = dense_on_device(src, dst.dtype)
-    cdef TensorBase target = dst if takes_bytes_of(dst, dense) else shaped_like(src, dst.dtype, CPU, 0)
+cdef int copy_to_host(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    cdef TensorBase dense = contiguous_on_device(src, dst.dtype)
+    cdef TensorBase target = dst if same_layout(dst, dense) else empty_like_sizes(src, dst.dtype, CPU, 0)
     cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
     cdef StreamSlot *stream = current_stream(src.device_index)
     if non_blocking and target is dst and isinstance(dst.storage, PinnedStorage):
-        enqueue(dst.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
-        return hold_pinned((<PinnedStorage>dst.storage).block, stream)
-    about_to_wait()
+        memcpy_async(dst.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
+        return record_pinned_use((<PinnedStorage>dst.storage).block, stream)
+    check_sync_debug_mode()
     use_device(src.device_index)
     runtime.get_runtime(src.device_index).synchronize(<intptr_t>stream.handle)
-    transfer(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
+    memcpy_sync(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
     if target is not dst:
         require_backend(CPU)
         return BACKENDS[<int>CPU].copy(dst, target, False)
@@ -692,11 +693,11 @@ cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
 
 
 cdef int read(TensorBase src, char *elements) except -1:
-    cdef TensorBase dense = dense_on_device(src, src.dtype)
+    cdef TensorBase dense = contiguous_on_device(src, src.dtype)
     cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
     cdef StreamSlot *stream = current_stream(src.device_index)
     cdef char *source = dense.data_ptr()
-    about_to_wait()
+    check_sync_debug_mode()
     use_device(stream.device)
     with nogil:
         check(api.aclrtSynchronizeStream(stream.handle), b"aclrtSynchronizeStream")
@@ -706,36 +707,37 @@ cdef int read(TensorBase src, char *elements) except -1:
 
 # Device to device
 
-cdef int across(TensorBase dst, TensorBase src) except -1:
+cdef int copy_between_devices(TensorBase dst, TensorBase src) except -1:
     """Copy between two devices: over their link if there is one, else through pinned host memory."""
-    cdef TensorBase dense = dense_on_device(src, dst.dtype)
+    cdef TensorBase dense = contiguous_on_device(src, dst.dtype)
     cdef TensorBase target = dst
     cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
     cdef StreamSlot *source_stream = current_stream(src.device_index)
     cdef StreamSlot *stream = current_stream(dst.device_index)
-    if not takes_bytes_of(dst, dense):
-        target = shaped_like(src, dst.dtype, NPU, dst.device_index)
+    if not same_layout(dst, dense):
+        target = empty_like_sizes(src, dst.dtype, NPU, dst.device_index)
     if peers.connect(dst.device_index, src.device_index):
-        let_wait(source_stream, stream)          # earlier work may read or write the target
-        enqueue(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, source_stream)
+        wait_stream(source_stream, stream)          # earlier work may read or write the target
+        memcpy_async(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, source_stream)
         try:
-            let_wait(stream, source_stream)
+            wait_stream(stream, source_stream)
         except BaseException:
-            wait_for_stream(source_stream)       # the copy is under way already
+            synchronize_stream(source_stream)       # the copy is under way already
             raise
     else:
-        through_host(target.data_ptr(), dense.data_ptr(), nbytes, source_stream, stream)
-    return 0 if target is dst else on_device(dst, target)
+        copy_through_host(target.data_ptr(), dense.data_ptr(), nbytes, source_stream, stream)
+    return 0 if target is dst else copy_on_device(dst, target)
 
 
-cdef int through_host(char *dst, char *src, size_t nbytes, StreamSlot *source_stream, StreamSlot *stream) except -1:
+cdef int copy_through_host(char *dst, char *src, size_t nbytes, StreamSlot *source_stream,
+                           StreamSlot *stream) except -1:
     cdef PinnedBlock *block
-    about_to_wait()
-    block = take_pinned(nbytes)
+    check_sync_debug_mode()
+    block = get_pinned_block(nbytes)
     try:
-        enqueue(<char *>block.address, src, nbytes, ACL_MEMCPY_DEVICE_TO_HOST, source_stream)
-        wait_for_stream(source_stream)
-        enqueue(dst, <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
-        return hold_pinned(block, stream)
+        memcpy_async(<char *>block.address, src, nbytes, ACL_MEMCPY_DEVICE_TO_HOST, source_stream)
+        synchronize_stream(source_stream)
+        memcpy_async(dst, <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+        return record_pinned_use(block, stream)
     finally:
         release_pinned(block)

@@ -15,7 +15,7 @@ def can_access(device, peer):
 def enable_access(device, peer):
     """Lets `device` access the memory of `peer`. Repeated calls do nothing."""
     if (device, peer) not in _enabled:
-        streams.bind(device)
+        streams.make_current(device)
         check_status(acl.rt.device_enable_peer_access(peer, 0), "aclrtDeviceEnablePeerAccess")
         _enabled.add((device, peer))
 
@@ -23,7 +23,7 @@ def enable_access(device, peer):
 def disable_access(device, peer):
     """Undoes enable_access."""
     if (device, peer) in _enabled:
-        streams.bind(device)
+        streams.make_current(device)
         check_status(acl.rt.device_disable_peer_access(peer), "aclrtDeviceDisablePeerAccess")
         _enabled.discard((device, peer))
 

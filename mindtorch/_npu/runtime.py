@@ -96,9 +96,9 @@ class _Runtime:
         """Waits for all streams of the device."""
         for call in before_waits:
             call()
-        streams.bind(self.device_id)
+        streams.make_current(self.device_id)
         check_status(acl.rt.synchronize_device(), "aclrtSynchronizeDevice")
-        host_memory.drain_now()
+        host_memory.process_deferred_now()
 
     def shutdown(self):
         """Closes every started device, in CANN's order. A status no longer matters: the device may have failed."""
@@ -107,16 +107,16 @@ class _Runtime:
             return
         _state = "closed"
         started = list(_runtimes.values())
-        streams.shut_out_others()        # other threads may still run
-        while streams.are_launching():
+        streams.block_other_threads()        # other threads may still run
+        while streams.has_pending_launches():
             time.sleep(0.001)
         for call in before_close:
             call()
         for runtime in started:
             acl.rt.set_context(runtime.context)
-            for stream in streams.streams_of(runtime.device_id):
+            for stream in streams.stream_handles(runtime.device_id):
                 acl.rt.synchronize_stream(stream)
-            host_memory.abandon(runtime.device_id)
+            host_memory.release_all(runtime.device_id)
         if started:
             host_memory.close()
         for runtime in started:
@@ -157,7 +157,7 @@ def _start(index):
         if index not in _runtimes:
             runtime = _Runtime()
             runtime.init(index)
-            streams.adopt_device(index, runtime.context, runtime.stream)
+            streams.add_device(index, runtime.context, runtime.stream)
             _runtimes[index] = runtime
             _run_pending_calls()
     return _runtimes[index]
@@ -225,7 +225,7 @@ def _after_fork_in_child():
     if _runtimes or _owns_acl:       # the driver does not survive a fork, even if it only counted devices
         _state = "forked"
         _runtimes.clear()
-        streams.forget_devices()
+        streams.drop_devices()
 
 
 oom_snapshot.follow_environment()

@@ -18,13 +18,13 @@ cdef struct AllocatorSettings:
     size_t max_non_split_rounding        # how much larger than the request such a block may be
     size_t large_segment                 # size of segments that serve several requests of the large pool
     size_t segment_unit                  # segments for one request are multiples of it: pages of 2 MiB or 1 GiB
-    double collect_at                    # garbage_collection_threshold: a part of the memory limit; 0: never
+    double gc_threshold                    # garbage_collection_threshold: a part of the memory limit; 0: never
     bint expandable                      # segments grow: addresses are reserved, memory is mapped as needed
     size_t base_alignment                # of large blocks in expandable segments; 0: none
     bint divided                         # roundup_power2_divisions is in use
     size_t divisions[DIVISION_CLASSES]   # of a power of two, by the request's size; 0 and 1: no rounding
     bint lazy_reclaim                    # events are queried only if no block is free, or many events are pending
-    bint refuse                          # throw_on_npumalloc_oom: raise at once, without freeing cached memory
+    bint throw_on_oom                          # throw_on_npumalloc_oom: raise at once, without freeing cached memory
 
 cdef AllocatorSettings settings
 
@@ -70,33 +70,33 @@ cdef class MemoryStats:
     cdef Stat oversize_segments
     cdef readonly int64_t max_split_size         # at the allocator's creation; -1: unlimited
 
-    cdef int64_t *counter(self, str key) except NULL
+    cdef int64_t *find_counter(self, str key) except NULL
 
 
-cdef dict metrics_of(Stat *stat)                 # by torch's names
+cdef dict stat_metrics(Stat *stat)                 # by torch's names
 
 # `pools` is the array of one kind, such as stats.table[ALLOCATION].
 
-cdef inline void raise_by(Stat *stat, int64_t amount) noexcept nogil:
+cdef inline void stat_increase(Stat *stat, int64_t amount) noexcept nogil:
     stat.current += amount
     stat.allocated += amount
     if stat.current > stat.peak:
         stat.peak = stat.current
 
 
-cdef inline void lower_by(Stat *stat, int64_t amount) noexcept nogil:
+cdef inline void stat_decrease(Stat *stat, int64_t amount) noexcept nogil:
     stat.current -= amount
     stat.freed += amount
 
 
 cdef inline void increase(Stat *pools, bint small, int64_t amount) noexcept nogil:
-    raise_by(pools + ALL, amount)
-    raise_by(pools + (SMALL_POOL if small else LARGE_POOL), amount)
+    stat_increase(pools + ALL, amount)
+    stat_increase(pools + (SMALL_POOL if small else LARGE_POOL), amount)
 
 
 cdef inline void decrease(Stat *pools, bint small, int64_t amount) noexcept nogil:
-    lower_by(pools + ALL, amount)
-    lower_by(pools + (SMALL_POOL if small else LARGE_POOL), amount)
+    stat_decrease(pools + ALL, amount)
+    stat_decrease(pools + (SMALL_POOL if small else LARGE_POOL), amount)
 
 
 cdef inline void change(Stat *pools, bint small, int64_t amount) noexcept nogil:
@@ -131,28 +131,28 @@ cdef class BlockCache:
     cdef readonly int device
     cdef readonly MemoryStats _stats
     cdef SpinLock lock               # protects the counters and all that follows
-    cdef bint watched                # all requests take the slow path, with the GIL
+    cdef bint use_slow_path                # all requests take the slow path, with the GIL
     cdef Segment *segments
     cdef Block *retired              # freed, but other streams still use them; linked by `left`
     cdef long long searches          # number of searches for large free blocks: the clock of garbage collection
     cdef Block *spare                # unused Block structs; linked by `left`
     cdef uint32_t random
 
-    cdef Block *take(self, size_t nbytes, StreamSlot *stream) except NULL nogil
-    cdef void give(self, Block *block) noexcept nogil
-    cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL
-    cdef void give_slowly(self, Block *block) noexcept
+    cdef Block *allocate(self, size_t nbytes, StreamSlot *stream) except NULL nogil
+    cdef void deallocate(self, Block *block) noexcept nogil
+    cdef Block *allocate_slow(self, size_t nbytes, StreamSlot *stream) except NULL
+    cdef void deallocate_slow(self, Block *block) noexcept
 
     # The caller of these holds the lock. A block is detached while it is neither in a tree nor in use.
     cdef Block *new_block(self) noexcept nogil
     cdef void drop_block(self, Block *block) noexcept nogil
-    cdef Block *detach_fit(self, BlockPool *pool, size_t size) noexcept nogil
+    cdef Block *get_free_block(self, BlockPool *pool, size_t size) noexcept nogil
     cdef Block *align_start(self, Block *block, size_t size) noexcept nogil
-    cdef Block *find(self, BlockPool *pool, size_t size) noexcept nogil
-    cdef Block *hand_out(self, Block *block, size_t nbytes, size_t size) noexcept nogil
+    cdef Block *find_best_fit(self, BlockPool *pool, size_t size) noexcept nogil
+    cdef Block *mark_allocated(self, Block *block, size_t nbytes, size_t size) noexcept nogil
     cdef void retire(self, Block *block) noexcept nogil
-    cdef void put_back(self, Block *block) noexcept nogil
-    cdef Block *cut(self, Block *block, size_t size) noexcept nogil
+    cdef void return_to_pool(self, Block *block) noexcept nogil
+    cdef Block *split(self, Block *block, size_t size) noexcept nogil
     cdef size_t merge_next(self, Block *block) noexcept nogil
     cdef Block *join(self, Block *block, size_t *merged, int *count) noexcept nogil
     cdef void insert(self, Block *block) noexcept nogil
@@ -163,16 +163,16 @@ cdef class BlockCache:
 
 
 cdef class SegmentCache(BlockCache):
-    cdef Segment *unwanted           # removed from `segments`, to be freed
-    cdef Block *unwanted_pages       # blocks of expandable segments, to be unmapped; linked by `left`
+    cdef Segment *segments_to_free           # removed from `segments`, to be freed
+    cdef Block *pages_to_unmap       # blocks of expandable segments, to be unmapped; linked by `left`
     cdef object source               # an NPUPluggableAllocator; None: the driver
     cdef bint keep_physical          # unmap without freeing physical memory (empty_virt_addr_cache)
     cdef object history              # a MemoryHistory or None
     cdef dict __dict__               # lets a test replace a method of one instance
 
     # They return detached blocks; NULL if there is no memory.
-    cdef Block *add_segment(self, BlockPool *pool, size_t size, object context) except? NULL
-    cdef Block *grow(self, BlockPool *pool, size_t size, object context) except? NULL
+    cdef Block *alloc_segment(self, BlockPool *pool, size_t size, object context) except? NULL
+    cdef Block *alloc_expandable(self, BlockPool *pool, size_t size, object context) except? NULL
 
     # Freeing has two steps, so that no thread can take a block while the driver frees it: detach, then release.
     cdef bint detach_unused(self, PrivatePool *owner) noexcept
@@ -181,8 +181,8 @@ cdef class SegmentCache(BlockCache):
     cdef void detach_segment(self, Segment *segment) noexcept
     cdef int wait_for_device(self) except -1
 
-    cdef void *get_memory(self, BlockPool *pool, size_t size) except? NULL
-    cdef int put_memory(self, Segment *segment) except -1
+    cdef void *driver_alloc(self, BlockPool *pool, size_t size) except? NULL
+    cdef int driver_free(self, Segment *segment) except -1
     cdef Segment *new_segment(self, BlockPool *pool, void *address, size_t size) except NULL
     cdef int release_segment(self, Segment *segment) except -1
     cdef void unlink(self, Segment *segment) noexcept
@@ -195,6 +195,6 @@ cdef class SegmentCache(BlockCache):
     cdef int map_block(self, Block *block) except -1
     cdef void detach_pages(self, Segment *segment) noexcept nogil
     cdef int release_pages(self, Block *block) except -1
-    cdef int trace(self, str action, void *address, size_t size, BlockPool *pool, object context) except -1
+    cdef int record_trace(self, str action, void *address, size_t size, BlockPool *pool, object context) except -1
 
 cdef tuple pool_id(BlockPool *pool)

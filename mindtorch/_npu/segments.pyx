@@ -19,7 +19,7 @@ from mindtorch._npu.cann cimport (
 from mindtorch._npu.free_blocks cimport (
     best_fit, insert_free, next_free, next_priority, remove_free, tree_insert, tree_next, tree_remove,
 )
-from mindtorch._npu.host_memory cimport waiting
+from mindtorch._npu.host_memory cimport pending_entries
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.streams cimport use_device
 
@@ -46,11 +46,11 @@ def apply_settings(config):
     settings.large_segment = config.large_segment_size_mb * MIB
     if config.page_size == "1g":
         settings.large_segment += -settings.large_segment % settings.segment_unit
-    settings.collect_at = config.garbage_collection_threshold
+    settings.gc_threshold = config.garbage_collection_threshold
     settings.base_alignment = config.base_addr_aligned_kb * KIB
     settings.expandable = config.expandable_segments
     settings.lazy_reclaim = config.multi_stream_lazy_reclaim
-    settings.refuse = config.throw_on_npumalloc_oom
+    settings.throw_on_oom = config.throw_on_npumalloc_oom
     settings.divided = False
     for number in range(DIVISION_CLASSES):
         settings.divisions[number] = config.roundup_power2_divisions[number]
@@ -83,7 +83,7 @@ SCALARS = ("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_
 cdef class MemoryStats:
     """A mapping: stats["allocated_bytes.all.current"] reads that counter, an assignment sets it."""
 
-    cdef int64_t *counter(self, str key) except NULL:
+    cdef int64_t *find_counter(self, str key) except NULL:
         cdef Stat *stat
         try:
             kind, pool, metric = key.split(".")
@@ -96,12 +96,12 @@ cdef class MemoryStats:
         self.max_split_size = -1
 
     def __getitem__(self, str key):
-        return self.counter(key)[0]
+        return self.find_counter(key)[0]
 
     def __setitem__(self, str key, int64_t value):
-        self.counter(key)[0] = value
+        self.find_counter(key)[0] = value
 
-    def nested(self):
+    def as_nested_dict(self):
         """torch.npu.memory_stats_as_nested_dict(), with torch_npu's order of keys."""
         result = {"num_alloc_retries": self.num_alloc_retries, "num_ooms": self.num_ooms,
                   "max_split_size": self.max_split_size,
@@ -110,8 +110,8 @@ cdef class MemoryStats:
         for kind in KINDS:
             result[kind] = {pool: {metric: self[f"{kind}.{pool}.{metric}"] for metric in METRICS}
                             for pool in POOL_NAMES}
-        result["oversize_allocations"] = metrics_of(&self.oversize_allocations)
-        result["oversize_segments"] = metrics_of(&self.oversize_segments)
+        result["oversize_allocations"] = stat_metrics(&self.oversize_allocations)
+        result["oversize_segments"] = stat_metrics(&self.oversize_segments)
         return result
 
     def reset_peak(self):
@@ -134,7 +134,7 @@ cdef class MemoryStats:
             setattr(self, name, 0)
 
 
-cdef dict metrics_of(Stat *stat):
+cdef dict stat_metrics(Stat *stat):
     return {"current": stat.current, "peak": stat.peak, "allocated": stat.allocated, "freed": stat.freed}
 
 
@@ -190,7 +190,7 @@ cdef inline bint is_split(Block *block) noexcept nogil:
     return block.previous != NULL or block.next != NULL
 
 
-cdef inline size_t reach(Block *block) noexcept nogil:
+cdef inline size_t expandable_size(Block *block) noexcept nogil:
     """How large a block of an expandable segment can become in place."""
     return block.size + (block.next.size if block.next != NULL and not block.next.mapped else 0)
 
@@ -203,38 +203,38 @@ cdef class BlockCache:
         self._stats = MemoryStats()
         self.random = 2463534242
 
-    cdef Block *take(self, size_t nbytes, StreamSlot *stream) except NULL nogil:
+    cdef Block *allocate(self, size_t nbytes, StreamSlot *stream) except NULL nogil:
         """A block of at least `nbytes` > 0 and the tail, for `stream`."""
         cdef size_t size = round_size(nbytes)
         cdef Block *block = NULL
         acquire(&self.lock)
-        if self.retired == NULL and not self.watched and waiting == 0:
-            block = self.detach_fit(&stream.pools[<int>(size <= SMALL_LIMIT)], size)
+        if self.retired == NULL and not self.use_slow_path and pending_entries == 0:
+            block = self.get_free_block(&stream.pools[<int>(size <= SMALL_LIMIT)], size)
             if block != NULL:
-                block = self.hand_out(block, nbytes, size)
+                block = self.mark_allocated(block, nbytes, size)
         release(&self.lock)
         if block == NULL:
             with gil:
-                block = self.take_slowly(nbytes, stream)
+                block = self.allocate_slow(nbytes, stream)
         return block
 
-    cdef void give(self, Block *block) noexcept nogil:
+    cdef void deallocate(self, Block *block) noexcept nogil:
         """Free a block: later work of its stream may reuse it. Never raises or calls the driver."""
         acquire(&self.lock)
-        if self.watched or block.context != NULL:
+        if self.use_slow_path or block.context != NULL:
             release(&self.lock)
             with gil:
-                self.give_slowly(block)
+                self.deallocate_slow(block)
             return
         self.retire(block)
         if block.uses == NULL:
-            self.put_back(block)
+            self.return_to_pool(block)
         release(&self.lock)
 
-    cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL:
+    cdef Block *allocate_slow(self, size_t nbytes, StreamSlot *stream) except NULL:
         raise NotImplementedError
 
-    cdef void give_slowly(self, Block *block) noexcept:
+    cdef void deallocate_slow(self, Block *block) noexcept:
         pass
 
     cdef Block *new_block(self) noexcept nogil:
@@ -250,8 +250,8 @@ cdef class BlockCache:
         block.left = self.spare
         self.spare = block
 
-    cdef Block *detach_fit(self, BlockPool *pool, size_t size) noexcept nogil:
-        cdef Block *block = self.find(pool, size)
+    cdef Block *get_free_block(self, BlockPool *pool, size_t size) noexcept nogil:
+        cdef Block *block = self.find_best_fit(pool, size)
         if block != NULL:
             self.searches += not pool.small
             self.detach(block)
@@ -263,14 +263,14 @@ cdef class BlockCache:
         cdef size_t past = <size_t>block.address % alignment if alignment != 0 else 0
         cdef Block *rest = NULL
         if past != 0 and block.size >= alignment - past + size:
-            rest = self.cut(block, alignment - past)
+            rest = self.split(block, alignment - past)
         if rest == NULL:
             return block
         block.allocated = False
         self.insert(block)
         return rest
 
-    cdef Block *find(self, BlockPool *pool, size_t size) noexcept nogil:
+    cdef Block *find_best_fit(self, BlockPool *pool, size_t size) noexcept nogil:
         """The free block that fits a request best; NULL if there is none."""
         cdef Block *block = best_fit(&pool.free, size)
         cdef Block *following
@@ -282,7 +282,8 @@ cdef class BlockCache:
                 while block != NULL and block.segment.granule != 0:
                     block = next_free(&pool.free, block)
                 return block
-            while following != NULL and following.segment.granule != 0 and reach(following) < reach(block):
+            while (following != NULL and following.segment.granule != 0
+                    and expandable_size(following) < expandable_size(block)):
                 block = following
                 following = next_free(&pool.free, block)
             return block
@@ -290,7 +291,7 @@ cdef class BlockCache:
             return block if block.size < settings.max_split_size else NULL
         return block if block.size < size + settings.max_non_split_rounding else NULL
 
-    cdef Block *hand_out(self, Block *block, size_t nbytes, size_t size) noexcept nogil:
+    cdef Block *mark_allocated(self, Block *block, size_t nbytes, size_t size) noexcept nogil:
         """Mark a detached block as used, after splitting off what exceeds `size` if that is enough for a block."""
         cdef bint small = block.pool.small
         cdef bint was_split = is_split(block)
@@ -309,7 +310,7 @@ cdef class BlockCache:
         elif left <= SMALL_LIMIT or size >= settings.max_split_size:
             left = 0
         if left != 0:
-            rest = self.cut(block, size)
+            rest = self.split(block, size)
         if rest != NULL:
             self.insert(rest)
         if fixed and was_split:
@@ -319,14 +320,14 @@ cdef class BlockCache:
         elif fixed and rest != NULL:
             increase(self._stats.table[<int>INACTIVE_SPLIT_BYTES], small, rest.size)
             increase(self._stats.table[<int>INACTIVE_SPLIT], small, 1)
-        block.requested = nbytes
+        block.requested_size = nbytes
         increase(self._stats.table[<int>ALLOCATION], small, 1)
         increase(self._stats.table[<int>ALLOCATED_BYTES], small, block.size)
         increase(self._stats.table[<int>ACTIVE], small, 1)
         increase(self._stats.table[<int>ACTIVE_BYTES], small, block.size)
         increase(self._stats.table[<int>REQUESTED_BYTES], small, nbytes)
         if block.size >= settings.max_split_size:
-            raise_by(&self._stats.oversize_allocations, 1)
+            stat_increase(&self._stats.oversize_allocations, 1)
         return block
 
     cdef void retire(self, Block *block) noexcept nogil:
@@ -335,20 +336,20 @@ cdef class BlockCache:
         decrease(self._stats.table[<int>ALLOCATION], small, 1)
         decrease(self._stats.table[<int>ALLOCATED_BYTES], small, block.size)
         if block.size >= settings.max_split_size:
-            lower_by(&self._stats.oversize_allocations, 1)
+            stat_decrease(&self._stats.oversize_allocations, 1)
         if block.uses != NULL:
             block.retired = True
             block.left = self.retired
             self.retired = block
 
-    cdef void put_back(self, Block *block) noexcept nogil:
+    cdef void return_to_pool(self, Block *block) noexcept nogil:
         """Insert a freed block into its pool, merged with free neighbours."""
         cdef bint small = block.pool.small
         cdef size_t merged = 0
         cdef int count = 0
         decrease(self._stats.table[<int>ACTIVE], small, 1)
         decrease(self._stats.table[<int>ACTIVE_BYTES], small, block.size)
-        decrease(self._stats.table[<int>REQUESTED_BYTES], small, block.requested)
+        decrease(self._stats.table[<int>REQUESTED_BYTES], small, block.requested_size)
         block = self.join(block, &merged, &count)
         self.insert(block)
         if block.segment.granule == 0:
@@ -365,7 +366,7 @@ cdef class BlockCache:
         `merged` and `count` grow by the bytes and the number of these neighbours.
         """
         cdef Block *other
-        block.requested = 0
+        block.requested_size = 0
         block.allocated = block.retired = False
         other = block.next
         if other != NULL and not other.allocated and other.mapped == block.mapped:
@@ -381,7 +382,7 @@ cdef class BlockCache:
             block = other
         return block
 
-    cdef Block *cut(self, Block *block, size_t size) noexcept nogil:
+    cdef Block *split(self, Block *block, size_t size) noexcept nogil:
         """Split a detached block at `size`; returns the rest, also detached. NULL: no host memory, nothing is split."""
         cdef Block *rest = self.new_block()
         if rest == NULL:
@@ -449,11 +450,11 @@ FREE_MUTEX = threading.RLock()           # held while a thread frees detached me
 cdef class SegmentCache(BlockCache):
     """The segments of one device."""
 
-    cdef Block *add_segment(self, BlockPool *pool, size_t size, object context) except? NULL:
+    cdef Block *alloc_segment(self, BlockPool *pool, size_t size, object context) except? NULL:
         cdef void *address
         cdef Segment *segment
         use_device(self.device)
-        address = self.get_memory(pool, size)
+        address = self.driver_alloc(pool, size)
         if address == NULL:
             return NULL
         segment = self.new_segment(pool, address, size)
@@ -465,13 +466,13 @@ cdef class SegmentCache(BlockCache):
         increase(self._stats.table[<int>SEGMENT], pool.small, 1)
         increase(self._stats.table[<int>RESERVED_BYTES], pool.small, size)
         if size >= settings.max_split_size:
-            raise_by(&self._stats.oversize_segments, 1)
+            stat_increase(&self._stats.oversize_segments, 1)
         self._stats.num_device_alloc += 1
         release(&self.lock)
-        self.trace("segment_alloc", address, size, pool, context)
+        self.record_trace("segment_alloc", address, size, pool, context)
         return segment.first
 
-    cdef void *get_memory(self, BlockPool *pool, size_t size) except? NULL:
+    cdef void *driver_alloc(self, BlockPool *pool, size_t size) except? NULL:
         """Memory from the driver or the pluggable allocator; NULL if it has none."""
         cdef void *address = NULL
         cdef aclrtMemMallocPolicy policy = ACL_MEM_MALLOC_HUGE_FIRST
@@ -487,7 +488,7 @@ cdef class SegmentCache(BlockCache):
             check(status, b"aclrtMalloc")
         return address if status == 0 else NULL
 
-    cdef int put_memory(self, Segment *segment) except -1:
+    cdef int driver_free(self, Segment *segment) except -1:
         cdef int status
         cdef PrivatePool *owner = segment.pool.owner
         source = self.source if owner == NULL or owner.source == NULL else <object>owner.source
@@ -527,7 +528,7 @@ cdef class SegmentCache(BlockCache):
             release(&self.lock)
         if block == NULL:
             if segment != NULL:
-                self.put_memory(segment)
+                self.driver_free(segment)
             free(segment)
             raise MemoryError()
         return segment
@@ -555,7 +556,7 @@ cdef class SegmentCache(BlockCache):
                     self.detach_segment(segment)
             segment = following
         release(&self.lock)
-        return self.unwanted != NULL or self.unwanted_pages != NULL
+        return self.segments_to_free != NULL or self.pages_to_unmap != NULL
 
     cdef bint is_unused(self, Segment *segment) noexcept nogil:
         """Whether one free block covers the segment. In an expandable segment it must not be mapped."""
@@ -568,8 +569,8 @@ cdef class SegmentCache(BlockCache):
         """Detach one segment, whose only block is free. The caller holds the lock."""
         self.detach(segment.first)
         self.unlink(segment)
-        segment.next = self.unwanted
-        self.unwanted = segment
+        segment.next = self.segments_to_free
+        self.segments_to_free = segment
 
     cdef void unlink(self, Segment *segment) noexcept:
         self.drop_block(segment.first)
@@ -586,18 +587,18 @@ cdef class SegmentCache(BlockCache):
         cdef Segment *segment
         cdef Block *block
         with FREE_MUTEX:
-            while self.unwanted_pages != NULL:       # this may add to `unwanted`
-                block = self.unwanted_pages
-                self.unwanted_pages = block.left
+            while self.pages_to_unmap != NULL:       # this may add to `segments_to_free`
+                block = self.pages_to_unmap
+                self.pages_to_unmap = block.left
                 self.release_pages(block)
-            while self.unwanted != NULL:
-                segment = self.unwanted
-                self.unwanted = segment.next
+            while self.segments_to_free != NULL:
+                segment = self.segments_to_free
+                self.segments_to_free = segment.next
                 try:
                     self.release_segment(segment)
                 except BaseException:
-                    segment.next = self.unwanted
-                    self.unwanted = segment
+                    segment.next = self.segments_to_free
+                    self.segments_to_free = segment
                     raise
         return 0
 
@@ -608,18 +609,18 @@ cdef class SegmentCache(BlockCache):
             for number in range(segment.size // segment.granule):
                 if segment.handles[number] != NULL:
                     check(free_physical(&segment.handles[number]), b"aclrtFreePhysical")
-        self.put_memory(segment)
+        self.driver_free(segment)
         acquire(&self.lock)
         if segment.granule == 0:
             decrease(self._stats.table[<int>SEGMENT], segment.pool.small, 1)
             decrease(self._stats.table[<int>RESERVED_BYTES], segment.pool.small, segment.size)
             if segment.size >= settings.max_split_size:
-                lower_by(&self._stats.oversize_segments, 1)
+                stat_decrease(&self._stats.oversize_segments, 1)
             self._stats.num_device_free += 1
         release(&self.lock)
         if segment.granule == 0:
             context = None if segment.context == NULL else <object>segment.context
-            self.trace("segment_free", segment.address, segment.size, segment.pool, context)
+            self.record_trace("segment_free", segment.address, segment.size, segment.pool, context)
         Py_XDECREF(segment.context)
         free(segment.handles)
         free(segment)
@@ -627,7 +628,7 @@ cdef class SegmentCache(BlockCache):
 
     # Expandable segments
 
-    cdef Block *grow(self, BlockPool *pool, size_t size, object context) except? NULL:
+    cdef Block *alloc_expandable(self, BlockPool *pool, size_t size, object context) except? NULL:
         """A detached block of a run of free blocks, mapped where necessary, at the lowest address where `size` fits."""
         cdef Block *first
         cdef Block *last
@@ -665,7 +666,7 @@ cdef class SegmentCache(BlockCache):
             release(&self.lock)
         if not mapped:
             return NULL
-        self.trace("segment_map", address, total, pool, context)
+        self.record_trace("segment_map", address, total, pool, context)
         return first
 
     cdef int map_run(self, Block *first, Block *last) except -1:
@@ -786,7 +787,7 @@ cdef class SegmentCache(BlockCache):
             block = block.next
         wanted = (size + granule - 1) // granule * granule
         if not block.mapped and wanted < block.size:
-            rest = self.cut(block, wanted)
+            rest = self.split(block, wanted)
             if rest != NULL:
                 self.insert(rest)
         return block
@@ -817,23 +818,23 @@ cdef class SegmentCache(BlockCache):
             if not block.allocated and block.mapped and start < end:
                 self.detach(block)
                 if block.address < start:
-                    rest = self.cut(block, start - block.address)
+                    rest = self.split(block, start - block.address)
                     self.insert(block)
                     block = block if rest == NULL else rest
                 if block.address == start:
-                    rest = self.cut(block, end - start) if block.address + block.size > end else NULL
+                    rest = self.split(block, end - start) if block.address + block.size > end else NULL
                     if rest != NULL:
                         self.insert(rest)
                     if block.address + block.size == end:
                         block.allocated = True
-                        block.left = self.unwanted_pages
-                        self.unwanted_pages = block
+                        block.left = self.pages_to_unmap
+                        self.pages_to_unmap = block
                     else:
                         self.insert(block)
             block = block.next
 
     cdef int release_pages(self, Block *block) except -1:
-        """Unmap a detached block of whole granules. A segment without any memory left becomes `unwanted`."""
+        """Unmap a detached block of whole granules. A segment without any memory left becomes `segments_to_free`."""
         cdef Segment *segment = block.segment
         cdef BlockPool *pool = block.pool
         cdef char *start = block.address
@@ -846,7 +847,7 @@ cdef class SegmentCache(BlockCache):
         end = unmap_pages(segment, start, start + block.size, self.keep_physical, &status)
         acquire(&self.lock)
         if end != start + block.size:        # the driver failed: the rest stays mapped
-            rest = self.cut(block, end - start) if end != start else block
+            rest = self.split(block, end - start) if end != start else block
             if rest != NULL:
                 self.insert(self.join(rest, &merged, &count))
         if end != start:
@@ -863,13 +864,13 @@ cdef class SegmentCache(BlockCache):
             segment = NULL
         release(&self.lock)
         if end != start:
-            self.trace("segment_unmap", start, end - start, pool, None)
+            self.record_trace("segment_unmap", start, end - start, pool, None)
         if segment != NULL:
-            segment.next = self.unwanted
-            self.unwanted = segment
+            segment.next = self.segments_to_free
+            self.segments_to_free = segment
         return check(status, b"aclrtUnmapMem")
 
-    cdef int trace(self, str action, void *address, size_t size, BlockPool *pool, object context) except -1:
+    cdef int record_trace(self, str action, void *address, size_t size, BlockPool *pool, object context) except -1:
         """Record an event in the memory history, if there is one."""
         if self.history is not None:
             self.history.record(action, <intptr_t>address, size, <intptr_t>pool.stream.handle, pool_id(pool), context)

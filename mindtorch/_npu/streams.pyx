@@ -14,7 +14,7 @@ from mindtorch._core.tensor.tensor import device as torch_device
 from mindtorch._npu.index import get_device_index
 
 from mindtorch._core.tensor.tensor cimport BACKENDS, NPU
-from mindtorch._npu.acl cimport api, check, require
+from mindtorch._npu.acl cimport api, check, require_function
 from mindtorch._npu.cann cimport (
     ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE,
     ACL_MODEL_RI_CAPTURE_STATUS_NONE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE,
@@ -27,7 +27,7 @@ from mindtorch._npu.structs cimport EventSlot, StreamSlot
 # --- devices, streams and events -------------------------------------------------------------------------------------
 # 1. Every device has one context. runtime.py creates it at the device's first use; each thread makes it current.
 # 2. As in torch, streams come from pools, in turn. The driver's stream is created when a place of the pool is first
-#    taken. Streams without holders and events given back are idle: `release_idle` (empty_cache) destroys them.
+#    taken. Streams without holders and events given back are idle: `destroy_idle` (empty_cache) destroys them.
 # 3. After a fork the child has no devices. All paths to a device go through `bind_device`, which raises then.
 
 
@@ -45,12 +45,12 @@ cdef struct Device:
     aclrtContext context             # NULL: not started
     StreamSlot *default_stream
     EventSlot *idle_events[EVENT_KINDS]
-    StreamSlot *pools[STREAM_KINDS][POOL_LIMIT]
+    StreamSlot *pools[STREAM_KINDS][MAX_POOL_SIZE]
     unsigned int taken[STREAM_KINDS]                        # number of calls of take_stream
 
 cdef Device DEVICES[MAX_DEVICES]
-cdef EventSlot *EVENTS = NULL        # all events of the process
-cdef EventSlot *SPARE_EVENTS = NULL  # slots whose event was destroyed
+cdef EventSlot *EVENT_SLOTS = NULL        # all events of the process
+cdef EventSlot *FREE_EVENT_SLOTS = NULL  # slots whose event was destroyed
 cdef int external_streams = 0
 cdef int sync_debug_mode = 0
 POOL_SIZE = int(os.environ.get("STREAMS_PER_DEVICE", "32"))
@@ -73,29 +73,29 @@ cdef int bind_device(int device) except -1:
         from mindtorch._npu.runtime import get_runtime
         get_runtime(device)          # starts the device, or raises if there is none
     check(api.aclrtSetCurrentContext(DEVICES[device].context), b"aclrtSetCurrentContext")
-    return enter(device)
+    return set_bound_device(device)
 
 
-cdef int enter(int device) except -1:
+cdef int set_bound_device(int device) except -1:
     if mindtorch_list_thread(thread_state()) != 0:
         raise MemoryError()
     thread_state().bound = device
     return 0
 
 
-def adopt_device(int index, intptr_t context, intptr_t stream):
+def add_device(int index, intptr_t context, intptr_t stream):
     """Add a device that runtime.py has started, by its context (current for this thread) and default stream."""
     cdef StreamSlot *slot = DEVICES[index].default_stream
     if slot == NULL:
-        slot = new_stream(index, 0)
+        slot = new_stream_slot(index, 0)
         DEVICES[index].default_stream = slot
         slot.holders = 1             # the runtime
     slot.handle = <aclrtStream>stream
     DEVICES[index].context = <aclrtContext>context
-    enter(index)
+    set_bound_device(index)
 
 
-def bind(int index):
+def make_current(int index):
     """Make the device's context current for the calling thread. The first use starts the device."""
     use_device(index)
 
@@ -115,7 +115,7 @@ def is_started(int index):
     return 0 <= index < MAX_DEVICES and DEVICES[index].context != NULL
 
 
-def forget_devices():
+def drop_devices():
     """In the child of a fork: drop the parent's contexts and streams, which the child may not use."""
     cdef int index
     cdef ThreadState *state = thread_state()
@@ -127,8 +127,8 @@ def forget_devices():
 
 # Streams
 
-cdef StreamSlot *new_stream(int device, int number) except NULL:
-    global STREAMS
+cdef StreamSlot *new_stream_slot(int device, int number) except NULL:
+    global STREAM_SLOTS
     cdef StreamSlot *slot = <StreamSlot *>calloc(1, sizeof(StreamSlot))
     cdef int small
     if slot == NULL:
@@ -139,12 +139,12 @@ cdef StreamSlot *new_stream(int device, int number) except NULL:
     for small in range(2):
         slot.pools[small].small = small
         slot.pools[small].stream = slot
-    slot.next = STREAMS
-    STREAMS = slot
+    slot.next = STREAM_SLOTS
+    STREAM_SLOTS = slot
     return slot
 
 
-cdef StreamSlot *first_stream(int device) except NULL:
+cdef StreamSlot *init_current_stream(int device) except NULL:
     use_device(device)
     thread_state().streams[device] = DEVICES[device].default_stream
     return DEVICES[device].default_stream
@@ -155,33 +155,33 @@ cdef StreamSlot *default_stream(int device) except NULL:
     return DEVICES[device].default_stream
 
 
-cdef StreamSlot *take_stream(int device, int kind) except NULL:
+cdef StreamSlot *get_stream_from_pool(int device, int kind) except NULL:
     use_device(device)
     cdef unsigned int place = DEVICES[device].taken[kind] % POOL_SIZES[kind]
     DEVICES[device].taken[kind] += 1
-    return take_pooled(device, kind, place)
+    return get_pooled_stream(device, kind, place)
 
 
-cdef StreamSlot *take_pooled(int device, int kind, int place) except NULL:
+cdef StreamSlot *get_pooled_stream(int device, int kind, int place) except NULL:
     cdef StreamSlot *slot = DEVICES[device].pools[kind][place]
     if slot == NULL:
-        slot = DEVICES[device].pools[kind][place] = new_stream(device, kind << POOL_BITS | place)
+        slot = DEVICES[device].pools[kind][place] = new_stream_slot(device, kind << POOL_BITS | place)
     slot.holders += 1                # before anything releases the GIL
     try:
-        open_stream(slot)
+        ensure_stream_handle(slot)
     except BaseException:
         slot.holders -= 1
         raise
     return slot
 
 
-cdef StreamSlot *take_numbered(int device, int number) except NULL:
-    cdef StreamSlot *slot = STREAMS
+cdef StreamSlot *get_stream_by_id(int device, int number) except NULL:
+    cdef StreamSlot *slot = STREAM_SLOTS
     cdef int kind = number >> POOL_BITS
-    cdef int place = number & (POOL_LIMIT - 1)
+    cdef int place = number & (MAX_POOL_SIZE - 1)
     use_device(device)
     if 0 <= kind < STREAM_KINDS and place < POOL_SIZES[kind]:
-        return take_pooled(device, kind, place)
+        return get_pooled_stream(device, kind, place)
     while slot != NULL and (slot.device != device or slot.number != number):
         slot = slot.next
     if slot == NULL:
@@ -190,14 +190,14 @@ cdef StreamSlot *take_numbered(int device, int number) except NULL:
     return slot
 
 
-cdef StreamSlot *take_external(int device, aclrtStream handle) except NULL:
+cdef StreamSlot *get_external_stream(int device, aclrtStream handle) except NULL:
     global external_streams
-    cdef StreamSlot *slot = STREAMS
+    cdef StreamSlot *slot = STREAM_SLOTS
     use_device(device)
     while slot != NULL and (slot.device != device or slot.handle != handle or not is_external(slot)):
         slot = slot.next
     if slot == NULL:
-        slot = new_stream(device, EXTERNAL_STREAM << POOL_BITS | external_streams)
+        slot = new_stream_slot(device, EXTERNAL_STREAM << POOL_BITS | external_streams)
         slot.handle = handle
         external_streams += 1
     slot.holders += 1
@@ -208,7 +208,7 @@ cdef bint is_external(const StreamSlot *slot) noexcept:
     return slot.number >= EXTERNAL_STREAM << POOL_BITS
 
 
-cdef int open_stream(StreamSlot *slot) except -1:
+cdef int ensure_stream_handle(StreamSlot *slot) except -1:
     cdef aclrtStream handle = NULL
     cdef aclrtStreamStatus state
     cdef int status
@@ -223,28 +223,28 @@ cdef int open_stream(StreamSlot *slot) except -1:
     return 0
 
 
-cdef int wait_for_stream(StreamSlot *stream) except -1:
+cdef int synchronize_stream(StreamSlot *stream) except -1:
     use_device(stream.device)
     with nogil:
         check(api.aclrtSynchronizeStream(stream.handle), b"aclrtSynchronizeStream")
     return 0
 
 
-cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1:
-    cdef EventSlot *event = take_event(awaited.device, PLAIN_EVENT)
+cdef int wait_stream(StreamSlot *waiting, StreamSlot *awaited) except -1:
+    cdef EventSlot *event = get_event(awaited.device, PLAIN_EVENT)
     try:
         record(event, awaited)
         use_device(waiting.device)
         with nogil:
             check(api.aclrtStreamWaitEvent(waiting.handle, event.handle), b"aclrtStreamWaitEvent")
-        if captures != 0:
+        if capture_count != 0:
             join_capture(waiting)
     finally:
-        give_event(event)            # the stream waits for this record, even if the event is recorded again
+        return_event(event)            # the stream waits for this record, even if the event is recorded again
     return 0
 
 
-cdef int object_to_wait() except -1:
+cdef int warn_or_error_on_sync() except -1:
     message = "called a synchronizing NPU operation"
     if sync_debug_mode > 1:
         raise RuntimeError(message)
@@ -262,7 +262,7 @@ def get_sync_debug_mode():
     return sync_debug_mode
 
 
-def shut_out_others():
+def block_other_threads():
     """At exit: from now on only the calling thread may use devices. Launches of others may still be under way."""
     global closing, closing_thread
     closing_thread = PyThread_get_thread_ident()
@@ -270,9 +270,9 @@ def shut_out_others():
     mindtorch_unbind_threads()
 
 
-def are_launching():
+def has_pending_launches():
     """Whether a launch or a copy is under way, without the GIL."""
-    cdef StreamSlot *slot = STREAMS
+    cdef StreamSlot *slot = STREAM_SLOTS
     while slot != NULL:
         if slot.launches != 0:
             return True
@@ -280,9 +280,9 @@ def are_launching():
     return False
 
 
-def streams_of(int device):
+def stream_handles(int device):
     """Handles of the driver's streams of `device`."""
-    cdef StreamSlot *slot = STREAMS
+    cdef StreamSlot *slot = STREAM_SLOTS
     cdef list handles = []
     while slot != NULL:
         if slot.device == device and slot.handle != NULL:
@@ -293,12 +293,12 @@ def streams_of(int device):
 
 # Captures
 
-cdef void enter_capture(Capture *capture, StreamSlot *stream) noexcept:
-    global captures, CAPTURES
+cdef void add_capture(Capture *capture, StreamSlot *stream) noexcept:
+    global capture_count, CAPTURES
     capture.next = CAPTURES
     CAPTURES = capture
-    captures += 1
-    capturing[capture.device] += 1
+    capture_count += 1
+    captures_by_device[capture.device] += 1
     stream.capture = capture
 
 
@@ -316,15 +316,15 @@ cdef int join_capture(StreamSlot *stream) except -1:
     return 0
 
 
-cdef void leave_capture(Capture *capture) noexcept:
-    global captures
+cdef void remove_capture(Capture *capture) noexcept:
+    global capture_count
     cdef Capture **link = &CAPTURES
-    cdef StreamSlot *stream = STREAMS
+    cdef StreamSlot *stream = STREAM_SLOTS
     while link[0] != capture:
         link = &link[0].next
     link[0] = capture.next
-    captures -= 1
-    capturing[capture.device] -= 1
+    capture_count -= 1
+    captures_by_device[capture.device] -= 1
     while stream != NULL:
         if stream.capture == capture:
             stream.capture = NULL
@@ -337,52 +337,52 @@ cdef unsigned int[EVENT_KINDS] EVENT_FLAGS = [
     ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC, ACL_EVENT_IPC, ACL_EVENT_SYNC]
 
 
-cdef EventSlot *take_event(int device, int kind) except NULL:
+cdef EventSlot *get_event(int device, int kind) except NULL:
     cdef EventSlot *slot = DEVICES[device].idle_events[kind]
     cdef aclrtEvent handle = NULL
     if slot != NULL and kind < IPC_EVENT:
         DEVICES[device].idle_events[kind] = slot.next
         return slot
     use_device(device)
-    if SPARE_EVENTS == NULL:
-        add_spare_event()
+    if FREE_EVENT_SLOTS == NULL:
+        add_event_slot()
     if kind == FLAG_EVENT:
-        require(<void *>api.aclrtCreateEventWithFlag, "aclrtCreateEventWithFlag")
+        require_function(<void *>api.aclrtCreateEventWithFlag, "aclrtCreateEventWithFlag")
         check(api.aclrtCreateEventWithFlag(&handle, EVENT_FLAGS[kind]), b"aclrtCreateEventWithFlag")
     else:
         check(api.aclrtCreateEventExWithFlag(&handle, EVENT_FLAGS[kind]), b"aclrtCreateEventExWithFlag")
-    return enter_event(device, handle, kind)
+    return init_event(device, handle, kind)
 
 
-cdef EventSlot *adopt_event(int device, aclrtEvent handle) except NULL:
-    if SPARE_EVENTS == NULL:
-        add_spare_event()
-    return enter_event(device, handle, IPC_EVENT)
+cdef EventSlot *wrap_ipc_event(int device, aclrtEvent handle) except NULL:
+    if FREE_EVENT_SLOTS == NULL:
+        add_event_slot()
+    return init_event(device, handle, IPC_EVENT)
 
 
-cdef EventSlot *enter_event(int device, aclrtEvent handle, int kind) noexcept:
-    global SPARE_EVENTS
-    cdef EventSlot *slot = SPARE_EVENTS
-    SPARE_EVENTS = slot.next
+cdef EventSlot *init_event(int device, aclrtEvent handle, int kind) noexcept:
+    global FREE_EVENT_SLOTS
+    cdef EventSlot *slot = FREE_EVENT_SLOTS
+    FREE_EVENT_SLOTS = slot.next
     slot.handle = handle
     slot.device = device
     slot.kind = kind
     return slot
 
 
-cdef int add_spare_event() except -1:
-    global EVENTS, SPARE_EVENTS
+cdef int add_event_slot() except -1:
+    global EVENT_SLOTS, FREE_EVENT_SLOTS
     cdef EventSlot *slot = <EventSlot *>calloc(1, sizeof(EventSlot))
     if slot == NULL:
         raise MemoryError()
-    slot.next_made = EVENTS
-    EVENTS = slot
-    slot.next = SPARE_EVENTS
-    SPARE_EVENTS = slot
+    slot.next_made = EVENT_SLOTS
+    EVENT_SLOTS = slot
+    slot.next = FREE_EVENT_SLOTS
+    FREE_EVENT_SLOTS = slot
     return 0
 
 
-cdef void give_event(EventSlot *event) noexcept:
+cdef void return_event(EventSlot *event) noexcept:
     if event.handle != NULL:
         event.next = DEVICES[event.device].idle_events[event.kind]
         DEVICES[event.device].idle_events[event.kind] = event
@@ -404,15 +404,15 @@ cdef int is_complete(EventSlot *event) except -1:
 
 # Destruction
 
-def release_idle(int device):
+def destroy_idle(int device):
     """Destroy the idle events of `device`, and its idle streams that own no memory.
 
     If CANN fails to destroy one, it stays, and the exception leaves the rest as it is.
     """
     cdef EventSlot *event
-    cdef StreamSlot *slot = STREAMS
+    cdef StreamSlot *slot = STREAM_SLOTS
     cdef int status, kind
-    if capturing[device]:
+    if captures_by_device[device]:
         return                       # the capture may refer to idle streams and events
     use_device(device)
     for kind in range(EVENT_KINDS):
@@ -422,10 +422,10 @@ def release_idle(int device):
             if status != ACL_ERROR_RT_INVALID_HANDLE:        # other code has destroyed it
                 check(status, b"aclrtDestroyEvent")
             DEVICES[device].idle_events[kind] = event.next
-            forget_event(event)
+            free_event_slot(event)
     while slot != NULL:
         if (slot.device == device and slot.holders == 0 and slot.handle != NULL and slot.segments == 0
-                and slot.deferred == 0 and slot.launches == 0 and not is_external(slot)):
+                and slot.deferred_count == 0 and slot.launches == 0 and not is_external(slot)):
             destroy_stream(slot)
         slot = slot.next
 
@@ -445,24 +445,24 @@ cdef int destroy_stream(StreamSlot *slot) except -1:
     return 0
 
 
-cdef void forget_event(EventSlot *event) noexcept:
-    global SPARE_EVENTS
+cdef void free_event_slot(EventSlot *event) noexcept:
+    global FREE_EVENT_SLOTS
     event.handle = NULL
-    event.next = SPARE_EVENTS
-    SPARE_EVENTS = event
+    event.next = FREE_EVENT_SLOTS
+    FREE_EVENT_SLOTS = event
 
 
 def close_device(int device):
     """Destroy all events of `device` and all streams but the default one; errors are ignored."""
-    cdef EventSlot *event = EVENTS
-    cdef StreamSlot *slot = STREAMS
+    cdef EventSlot *event = EVENT_SLOTS
+    cdef StreamSlot *slot = STREAM_SLOTS
     cdef int kind
     for kind in range(EVENT_KINDS):
         DEVICES[device].idle_events[kind] = NULL
     while event != NULL:
         if event.device == device and event.handle != NULL:
             api.aclrtDestroyEvent(event.handle)
-            forget_event(event)
+            free_event_slot(event)
         event = event.next_made
     while slot != NULL:
         if slot.device == device and slot.handle != NULL:
@@ -478,7 +478,7 @@ def close_device(int device):
 
 # --- torch.npu.Stream ------------------------------------------------------------------------------------------------
 # A Stream object holds a StreamSlot. When the last object of a slot is freed, the driver's stream is idle:
-# `take_stream` reuses it, or `release_idle` destroys it.
+# `get_stream_from_pool` reuses it, or `destroy_idle` destroys it.
 
 
 # The Stream objects of thread_state().streams: as long as the thread runs, its current streams are not idle.
@@ -501,10 +501,10 @@ cdef class Stream:
         if self.slot != NULL:
             return
         if stream_id is not None:
-            self.slot = take_numbered(device_index or 0, stream_id)
+            self.slot = get_stream_by_id(device_index or 0, stream_id)
         else:
-            self.slot = take_stream(get_device_index(device, optional=True),
-                                    HIGH_STREAM if priority < 0 else NORMAL_STREAM)
+            self.slot = get_stream_from_pool(get_device_index(device, optional=True),
+                                             HIGH_STREAM if priority < 0 else NORMAL_STREAM)
 
     def __dealloc__(self):
         if self.slot != NULL:
@@ -564,8 +564,8 @@ cdef class Stream:
 
     def synchronize(self):
         """Waits for all work submitted so far."""
-        about_to_wait()
-        wait_for_stream(self.slot)
+        check_sync_debug_mode()
+        synchronize_stream(self.slot)
 
     def record_event(self, event=None):
         """Record `event` (None: a new one) behind the work submitted so far, and return it."""
@@ -580,7 +580,7 @@ cdef class Stream:
 
     def wait_stream(self, Stream stream not None):
         """Later work of this stream waits for what has been submitted to `stream`."""
-        let_wait(self.slot, stream.slot)
+        wait_stream(self.slot, stream.slot)
 
     def __enter__(self):
         """Make the stream and its device current inside the `with`."""
@@ -610,7 +610,7 @@ class SyncLaunchStream(Stream):
     def __init__(self, device=None, int priority=0):
         if priority:
             raise RuntimeError("a SyncLaunchStream has no priority")
-        assign(self, take_stream(get_device_index(device, optional=True), SYNC_LAUNCH_STREAM))
+        set_slot(self, get_stream_from_pool(get_device_index(device, optional=True), SYNC_LAUNCH_STREAM))
 
 
 class ExternalStream(Stream):
@@ -624,10 +624,10 @@ class ExternalStream(Stream):
             raise RuntimeError("ExternalStream needs the handle of a stream, got a null pointer")
         if priority:
             raise RuntimeError("an ExternalStream has the priority that it was made with")
-        assign(self, take_external(get_device_index(device, optional=True), <aclrtStream><intptr_t>stream_ptr))
+        set_slot(self, get_external_stream(get_device_index(device, optional=True), <aclrtStream><intptr_t>stream_ptr))
 
 
-cdef int assign(Stream stream, StreamSlot *slot) except -1:
+cdef int set_slot(Stream stream, StreamSlot *slot) except -1:
     if stream.slot != NULL:
         stream.slot.holders -= 1
     stream.slot = slot
@@ -670,21 +670,21 @@ def set_current_stream(Stream stream not None):
 
 # Host functions as tasks of a stream
 
-cdef void call(void *function) noexcept with gil:
+cdef void run_host_function(void *function) noexcept with gil:
     called = <object>function
     Py_DECREF(called)
     called()                         # Cython prints an exception: this thread has no caller to raise it to
 
 
-cdef void rest(void *nanoseconds) noexcept nogil:
+cdef void sleep_nanoseconds(void *nanoseconds) noexcept nogil:
     cdef timespec time
     time.tv_sec = <intptr_t>nanoseconds // 1000000000
     time.tv_nsec = <intptr_t>nanoseconds % 1000000000
     nanosleep(&time, NULL)
 
 
-cdef int launch_on_host(Stream stream, aclrtHostFunc function, void *argument) except -1:
-    require(<void *>api.aclrtLaunchHostFunc, "aclrtLaunchHostFunc")
+cdef int launch_host_task(Stream stream, aclrtHostFunc function, void *argument) except -1:
+    require_function(<void *>api.aclrtLaunchHostFunc, "aclrtLaunchHostFunc")
     use_device(stream.slot.device)
     with nogil:
         check(api.aclrtLaunchHostFunc(stream.slot.handle, function, argument), b"aclrtLaunchHostFunc")
@@ -697,7 +697,7 @@ def launch_host_function(Stream stream not None, function):
         raise TypeError(f"'{type(function).__name__}' object is not callable")
     Py_INCREF(function)
     try:
-        launch_on_host(stream, call, <void *>function)
+        launch_host_task(stream, run_host_function, <void *>function)
     except BaseException:
         Py_DECREF(function)
         raise
@@ -710,7 +710,7 @@ def is_current_capturing():
 
 def sleep(Stream stream not None, intptr_t nanoseconds):
     """Keep the stream busy for that long."""
-    launch_on_host(stream, rest, <void *>nanoseconds)
+    launch_host_task(stream, sleep_nanoseconds, <void *>nanoseconds)
 
 
 # --- torch.npu.Event -------------------------------------------------------------------------------------------------
@@ -732,7 +732,7 @@ cdef class Event:
 
     def __dealloc__(self):
         if self.slot != NULL:
-            give_event(self.slot)
+            return_event(self.slot)
 
     @property
     def device(self):
@@ -755,7 +755,7 @@ cdef class Event:
 
     def record(self, stream=None):
         """Mark the end of the work submitted so far to `stream` (None: the current one). May be called again."""
-        cdef StreamSlot *on = chosen_stream(stream)
+        cdef StreamSlot *on = stream_or_current(stream)
         if self.slot == NULL:
             return self.record_first(on)
         if self.slot.device != on.device:
@@ -764,26 +764,26 @@ cdef class Event:
         record(self.slot, on)
 
     cdef record_first(self, StreamSlot *stream):
-        cdef EventSlot *slot = take_event(stream.device, self.kind)
+        cdef EventSlot *slot = get_event(stream.device, self.kind)
         try:
             record(slot, stream)
             self.slot, slot = slot, self.slot        # if another thread was faster, its event is given back
         finally:
             if slot != NULL:
-                give_event(slot)
+                return_event(slot)
 
     def wait(self, stream=None):
         """Later work of `stream` (None: the current one) waits for this event."""
         cdef StreamSlot *waiting
         if self.slot == NULL and stream is None:
             return
-        waiting = chosen_stream(stream)
+        waiting = stream_or_current(stream)
         if self.slot == NULL:
             return
         use_device(waiting.device)
         with nogil:
             check(api.aclrtStreamWaitEvent(waiting.handle, self.slot.handle), b"aclrtStreamWaitEvent")
-        if captures != 0:
+        if capture_count != 0:
             join_capture(waiting)
 
     def query(self):
@@ -821,7 +821,7 @@ cdef class Event:
             raise RuntimeError("Event must be recorded before getting recorded timestamp.")
         if self.kind != TIMING_EVENT:
             raise ValueError("The event must be created with argument 'enable_timing=True'.")
-        require(<void *>api.aclrtEventGetTimestamp, "aclrtEventGetTimestamp")
+        require_function(<void *>api.aclrtEventGetTimestamp, "aclrtEventGetTimestamp")
         self.synchronize()
         check(api.aclrtEventGetTimestamp(self.slot.handle, &microseconds), b"aclrtEventGetTimestamp")
         return microseconds
@@ -832,9 +832,9 @@ cdef class Event:
         if self.kind != IPC_EVENT:
             raise RuntimeError("ipc_handle() needs an event made with interprocess=True")
         use_device(thread_state().device if self.slot == NULL else self.slot.device)
-        require(<void *>api.aclrtIpcGetEventHandle, "aclrtIpcGetEventHandle")
+        require_function(<void *>api.aclrtIpcGetEventHandle, "aclrtIpcGetEventHandle")
         if self.slot == NULL:
-            self.slot = take_event(thread_state().device, IPC_EVENT)
+            self.slot = get_event(thread_state().device, IPC_EVENT)
         check(api.aclrtIpcGetEventHandle(self.slot.handle, &handle), b"aclrtIpcGetEventHandle")
         return (<char *>&handle)[:sizeof(handle)]
 
@@ -849,10 +849,10 @@ cdef class Event:
         if len(content) != sizeof(raw):
             raise ValueError(f"an event's handle is {sizeof(raw)} bytes, got {len(content)}")
         use_device(index)
-        require(<void *>api.aclrtIpcOpenEventHandle, "aclrtIpcOpenEventHandle")
+        require_function(<void *>api.aclrtIpcOpenEventHandle, "aclrtIpcOpenEventHandle")
         memcpy(&raw, <char *>content, sizeof(raw))
         check(api.aclrtIpcOpenEventHandle(raw, &opened), b"aclrtIpcOpenEventHandle")
-        event.slot = adopt_event(index, opened)
+        event.slot = wrap_ipc_event(index, opened)
         return event
 
     def __repr__(self):
@@ -870,7 +870,7 @@ cdef class ExternalEvent(Event):
     def wait(self, stream=None):
         """Later work of `stream` (None: the current one) waits until the flag is set."""
         if self.slot == NULL:
-            self.slot = take_event(chosen_stream(stream).device, FLAG_EVENT)
+            self.slot = get_event(stream_or_current(stream).device, FLAG_EVENT)
         Event.wait(self, stream)
 
     def reset(self, stream=None):
@@ -878,14 +878,14 @@ cdef class ExternalEvent(Event):
         cdef StreamSlot *on
         if self.slot == NULL:
             return
-        on = chosen_stream(stream)
-        require(<void *>api.aclrtResetEvent, "aclrtResetEvent")
+        on = stream_or_current(stream)
+        require_function(<void *>api.aclrtResetEvent, "aclrtResetEvent")
         use_device(on.device)
         with nogil:
             check(api.aclrtResetEvent(self.slot.handle, on.handle), b"aclrtResetEvent")
 
 
-cdef StreamSlot *chosen_stream(object stream) except NULL:
+cdef StreamSlot *stream_or_current(object stream) except NULL:
     if stream is None:
         return current_stream(thread_state().device)
     return (<Stream?>stream).slot

@@ -89,11 +89,11 @@ cdef struct Block:               # the first 64 bytes, a cache line, hold what a
     BlockPool *pool
     Block *previous              # neighbours in the segment, by address
     Block *next
-    size_t requested             # bytes that the caller asked for; 0 while the block is free
+    size_t requested_size             # bytes that the caller asked for; 0 while the block is free
     StreamUse *uses
     long long freed_at           # the allocator's `searches` when the block became free
     PyObject *context            # the stack at its allocation, if memory history is recorded
-    int pending                  # events that a retired block waits for
+    int event_count                  # events that a retired block waits for
 
 cdef struct StreamSlot:
     aclrtStream handle           # NULL once destroyed
@@ -110,4 +110,4 @@ cdef struct StreamSlot:
     bint updates                 # the stream's work replaces tasks of `capture`, which has ended
     Deferred *first_deferred     # a queue, in the order of the events
     Deferred *last_deferred
-    int deferred                 # its length
+    int deferred_count                 # its length

@@ -24,7 +24,7 @@ def bytes_of(tensor):
 
 def tensor_on(array, dtype, shape, requires_grad):
     """A tensor on the array's memory. The array must not be used elsewhere."""
-    content = backend.whole_of(array.base)
+    content = backend.as_byte_tensor(array.base)
     if content is None:
         content = mindtorch.from_numpy(array).as_strided((array.size,), (1,))     # an empty array may have stride 0
     return content.view(dtype).view(shape).detach().requires_grad_(requires_grad)

@@ -10,7 +10,7 @@ from mindtorch._core import hooks
 from mindtorch._core.python import conversion, torch_function
 from mindtorch._core.tensor import attributes, copy_cast, tensor, views
 from mindtorch._core.tensor import dtype as dtype_module
-from mindtorch._core.tensor.factories import tensor_from
+from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import Size, TensorBase
 from mindtorch._core.tensor.tensor import device as _device
 from mindtorch._cpu import backend
@@ -55,7 +55,7 @@ class Tensor(TensorBase):
             with torch_function.DisableTorchFunctionSubclass():
                 made = args[0].view_as(args[0])
         elif len(args) == 1 and isinstance(args[0], (list, tuple, numpy.ndarray)) and not isinstance(args[0], Size):
-            made = tensor_from(args[0], dtype_module.get_default_dtype(), device, False, "new")
+            made = tensor_from_data(args[0], dtype_module.get_default_dtype(), device, False, "new")
         else:
             from mindtorch import empty
             made = empty(*(args or (0,)), device=device)
@@ -73,7 +73,7 @@ class Tensor(TensorBase):
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
-        if torch_function.class_asks(cls):
+        if torch_function.class_has_handler(cls):
             torch_function.activate()
 
     @classmethod
@@ -192,7 +192,7 @@ class Tensor(TensorBase):
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
         """`torch.tensor(data)` with this tensor's dtype and device."""
-        return tensor_from(data, dtype or self.dtype, device or self.device, pin_memory, "new_tensor")
+        return tensor_from_data(data, dtype or self.dtype, device or self.device, pin_memory, "new_tensor")
 
     def new_empty(self, *size, dtype=None, device=None, **options):
         """`torch.empty(size)` with this tensor's dtype and device."""

@@ -7,7 +7,7 @@ from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor.attributes import StorageBase
 from mindtorch._core.tensor.dtype import dtype as dtype_class
 from mindtorch._core.tensor.dtype import get_default_dtype, int64
-from mindtorch._core.tensor.factories import tensor_from
+from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.storage import mapped_bytes
 
@@ -25,7 +25,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             UserWarning, stacklevel=2)
-    made = tensor_from(data, dtype, device, pin_memory, "tensor")
+    made = tensor_from_data(data, dtype, device, pin_memory, "tensor")
     if requires_grad and not (made.is_floating_point() or made.is_complex()):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_() if requires_grad else made
@@ -37,7 +37,7 @@ def as_tensor(data, dtype=None, device=None):
         return data.to(device=device, dtype=dtype)
     if isinstance(data, numpy.ndarray):
         return from_numpy(data).to(device=device, dtype=dtype)
-    return tensor_from(data, dtype, device, False, "as_tensor")
+    return tensor_from_data(data, dtype, device, False, "as_tensor")
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
@@ -59,7 +59,7 @@ def _shared_or_copied(obj, dtype, device, copy):
         return _shared_or_copied(frombuffer(obj, dtype=dtype or get_default_dtype()), None, device, copy)
     if copy is False:
         raise ValueError("can't alias arbitrary sequence into a tensor.")
-    return tensor_from(obj, dtype, device, False, "asarray")
+    return tensor_from_data(obj, dtype, device, False, "asarray")
 
 
 class _Memory:
@@ -123,7 +123,7 @@ def from_file(filename, shared=False, size=0, *, dtype=None, layout=None, device
         raise NotImplementedError(f"from_file maps files into host memory, not to device {device}")
     dtype = dtype or get_default_dtype()
     data = mapped_bytes(filename, bool(shared), size * dtype.itemsize)
-    made = from_numpy(data).view(dtype) if size else tensor_from([], dtype, None, False, "from_file")
+    made = from_numpy(data).view(dtype) if size else tensor_from_data([], dtype, None, False, "from_file")
     made = made.pin_memory() if pin_memory else made
     return made.requires_grad_() if requires_grad else made
 

@@ -75,9 +75,10 @@ def _install_all():
                 _install_property(value)
             else:
                 _install(value)
-    torch_function.unpacks(mindtorch.einsum, _unpack_operands)
+    torch_function.register_unpacker(mindtorch.einsum, _unpack_operands)
     for slot, methods in OPERATORS.items():
-        torch_function.ask_through(slot, *(getattr(mindtorch.Tensor, method) for method in (methods * 2)[:2]))
+        torch_function.register_operator_functions(slot, *(getattr(mindtorch.Tensor,
+                                                                   method) for method in (methods * 2)[:2]))
 
 
 def _unpack_operands(args):
@@ -89,13 +90,13 @@ def _install_property(value):
     for function, public in ((value.fget, value.__get__), (value.fset, value.__set__)):
         if function is not None:
             _install(function)
-            torch_function.known_as(function, public)
+            torch_function.register_public_function(function, public)
 
 
 def _install(function):
     if isinstance(function, FunctionType):
         _replace_code(function)
-    elif not torch_function.install(function):
+    elif not torch_function.install_entry(function):
         raise TypeError(f"{function!r} cannot be made overridable")
 
 
@@ -113,7 +114,7 @@ def _entry(*args, **kwargs):
 
 
 def _mode_is_active(args, kwargs):
-    return torch_function.asks((), {})
+    return torch_function.has_torch_function((), {})
 
 
 def _replace_code(function, modes_only=False):
@@ -128,9 +129,10 @@ def _replace_code(function, modes_only=False):
 
     def ask(args, kwargs):
         relevant = () if modes_only else (*args, *kwargs.values())
-        return torch_function.ask_among(function, relevant, *_normalize_arguments(original, args, kwargs))
+        return torch_function.handle_python_function(function, relevant, *_normalize_arguments(original, args, kwargs))
 
-    entry, values = _entry.__code__, (_mode_is_active if modes_only else torch_function.asks, ask, original)
+    entry, values = _entry.__code__, (_mode_is_active if modes_only else torch_function.has_torch_function, ask,
+                                      original)
     function.__wrapped__ = original
     function.__code__ = entry.replace(
         co_consts=tuple(values if constant == ("asks", "ask", "original") else constant

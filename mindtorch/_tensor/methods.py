@@ -10,7 +10,7 @@ from mindtorch._core.autograd.node import is_grad_enabled as grad_enabled
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format
 from mindtorch._core.python.torch_function import DisableTorchFunctionSubclass
 from mindtorch._core.tensor import copy_cast
-from mindtorch._core.tensor.factories import tensor_from
+from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import Size, TensorBase
 from mindtorch._ops.composite.common import c_type, scalar_type
 
@@ -37,7 +37,7 @@ def _apply_elementwise(self, name, function, others):
             raise TypeError(f"{name}: expected {self.type()} for {argument} (got {tensor.type()})")
     columns = [tensor.expand(self.shape).flatten().tolist() for tensor in (self, *others.values())]
     found = [_to_element(function(*elements), self) for elements in zip(*columns, strict=True)]
-    return self.copy_(tensor_from(found, self.dtype, None, False, "tensor").reshape(self.shape))
+    return self.copy_(tensor_from_data(found, self.dtype, None, False, "tensor").reshape(self.shape))
 
 
 def _to_element(value, like):
@@ -201,7 +201,7 @@ def new(self, *args, device=None):
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         if not hasattr(args[0], "__len__"):
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-        return tensor_from(args[0], self.dtype, device or self.device, False, "new")
+        return tensor_from_data(args[0], self.dtype, device or self.device, False, "new")
     return empty(*(args or (0,)), dtype=self.dtype, device=device or self.device)
 
 
@@ -225,7 +225,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         if len(stride) != len(size):
             raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
         elements = elements.as_strided(size, stride, offset)
-    copy_cast.set_to(self, elements)
+    copy_cast.set_tensor(self, elements)
     return self
 
 

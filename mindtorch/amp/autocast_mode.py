@@ -9,7 +9,7 @@ from mindtorch._core.operators.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     clear_autocast_cache,
-    exchange,
+    exchange_state,
     get_autocast_dtype,
     is_autocast_cache_enabled,
     is_autocast_enabled,
@@ -67,14 +67,14 @@ class autocast:
     def __enter__(self):
         if not hasattr(_THREAD, "before"):
             _THREAD.before = []
-        _THREAD.before.append(exchange(self.device, self._enabled, self.fast_dtype, self._cache_enabled))
+        _THREAD.before.append(exchange_state(self.device, self._enabled, self.fast_dtype, self._cache_enabled))
         autocast_increment_nesting()
         return self
 
     def __exit__(self, *exception):
         if autocast_decrement_nesting() == 0:
             clear_autocast_cache()
-        exchange(*_THREAD.before.pop())
+        exchange_state(*_THREAD.before.pop())
         return False
 
     def __call__(self, func):

@@ -73,7 +73,7 @@ class _PythonFunction:
         copy = FunctionType(own, function.__globals__, function.__name__, function.__defaults__,
                             function.__closure__)
         copy.__kwdefaults__ = function.__kwdefaults__
-        constants = tuple(profiling.Entry(copy, self.name) if constant == "entry" else constant
+        constants = tuple(profiling.ProfiledFunction(copy, self.name) if constant == "entry" else constant
                           for constant in _redirect.__code__.co_consts)
         self.redirected = _redirect.__code__.replace(
             co_consts=constants, co_name=own.co_name, co_filename=own.co_filename,
@@ -93,7 +93,8 @@ _entered = False
 
 def _prepare():
     names = _named()
-    profiling.add_entries({function: name for function, name in names.items() if type(function) is not FunctionType})
+    profiling.register_profiled_functions({function: name for function, name in names.items()
+                                           if type(function) is not FunctionType})
     _python_functions.extend([_PythonFunction(function, name) for function, name in names.items()
                               if type(function) is FunctionType])
 
@@ -101,13 +102,13 @@ def _prepare():
 def enter_profiled(on):
     """Switch recording of all operators on or off. If switching on fails, switching off undoes it."""
     global _entered
-    with torch_function.CHANGING:
+    with torch_function.PATCH_LOCK:
         if on == _entered:
             return
         if not _python_functions:
             _prepare()
         _entered = on
-        profiling.enter_profiled(on)
+        profiling.set_profiled_entries(on)
         for function in _python_functions:
             function.enter_profiled(on)
 
@@ -115,7 +116,7 @@ def enter_profiled(on):
 @contextmanager
 def left():
     """Context manager: recording is off, so that the code of functions can be replaced."""
-    with torch_function.CHANGING:
+    with torch_function.PATCH_LOCK:
         before = _entered
         enter_profiled(False)
         try:

@@ -79,7 +79,7 @@ class Recording:
         made = {}
         events = EventList(use_device=device, profile_memory=self.memory, with_flops=self.flops)
         for one in self.ranges:
-            if not one.end:             # failed before it began
+            if not one.end_ns:             # failed before it began
                 continue
             event = made[one] = self._event(len(made), one, device)
             parent = made.get(one.parent)
@@ -92,7 +92,7 @@ class Recording:
     def _event(self, number, one, device):
         name = f"{STEP[:-1]}*" if one.name.startswith(STEP) else one.name
         return FunctionEvent(
-            number, name, 1, (one.start - self.began) / 1000, (one.end - self.began) / 1000, overload_name="",
+            number, name, 1, (one.start_ns - self.began) / 1000, (one.end_ns - self.began) / 1000, overload_name="",
             input_shapes=one.shapes or [], stack=one.stack or [], scope=one.scope, use_device=device,
-            device_memory_usage=one.memory, sequence_nr=one.sequence_nr, flops=one.flops or None,
+            device_memory_usage=one.memory_delta, sequence_nr=one.sequence_nr, flops=one.flops or None,
             trace_name=one.name, is_user_annotation=one.scope == USER_SCOPE, activity_type=one.category)

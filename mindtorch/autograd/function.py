@@ -3,7 +3,7 @@ import functools
 import warnings
 
 from mindtorch._core import hooks
-from mindtorch._core.autograd.engine import FunctionNode, apply_function
+from mindtorch._core.autograd.engine import FunctionNode, apply_custom_function
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
 
@@ -77,7 +77,7 @@ class Function(metaclass=_FunctionMeta):
     def apply(cls, *args, **kwargs):
         """Run forward, and record it."""
         takes_ctx = cls.setup_context is Function.setup_context
-        return apply_function(cls, cls._backward_cls(), args, kwargs, takes_ctx)
+        return apply_custom_function(cls, cls._backward_cls(), args, kwargs, takes_ctx)
 
 
 def once_differentiable(function):

@@ -34,7 +34,7 @@ class record_function:
 
     def __exit__(self, exc_type, exc_value, traceback):
         opened, self._opened = self._opened, None
-        profiling.end_range(opened)
+        profiling.end_user_range(opened)
 
     def __call__(self, function):
         @functools.wraps(function)

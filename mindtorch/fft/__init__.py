@@ -7,7 +7,7 @@ from math import prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import conj as _conj
 from mindtorch._core.tensor.dtype import get_default_dtype
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
@@ -109,21 +109,21 @@ def _transform(input, s, dim, norm, forward, name):
 
 
 @with_out
-@casting("fft_fftn")
+@with_autocast_policy("fft_fftn")
 def fftn(input, s=None, dim=None, norm=None):
     """The Fourier transform over several dimensions."""
     return _transform(input, s, dim, norm, True, "fftn")
 
 
 @with_out
-@casting("fft_ifftn")
+@with_autocast_policy("fft_ifftn")
 def ifftn(input, s=None, dim=None, norm=None):
     """The inverse of fftn."""
     return _transform(input, s, dim, norm, False, "ifftn")
 
 
 @with_out
-@casting("fft_rfftn")
+@with_autocast_policy("fft_rfftn")
 def rfftn(input, s=None, dim=None, norm=None):
     """fftn of a real tensor: half of the last dimension, the rest is its mirror image."""
     input = _real(input, "rfftn")
@@ -142,7 +142,7 @@ def _last_size(input, dims, sizes):
 
 
 @with_out
-@casting("fft_irfftn")
+@with_autocast_policy("fft_irfftn")
 def irfftn(input, s=None, dim=None, norm=None):
     """The inverse of rfftn."""
     input = _complex(input, "irfftn")
@@ -182,61 +182,61 @@ def ihfftn(input, s=None, dim=None, norm=None):
 
 # --- one and two dimensions ------------------------------------------------------------------------------------------
 
-@casting("fft_fft")
+@with_autocast_policy("fft_fft")
 def fft(input, n=None, dim=-1, norm=None, *, out=None):
     """The Fourier transform along one dimension."""
     return fftn(input, *_one(n, dim), norm, out=out)
 
 
-@casting("fft_ifft")
+@with_autocast_policy("fft_ifft")
 def ifft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of fft."""
     return ifftn(input, *_one(n, dim), norm, out=out)
 
 
-@casting("fft_rfft")
+@with_autocast_policy("fft_rfft")
 def rfft(input, n=None, dim=-1, norm=None, *, out=None):
     """fft of a real tensor: its first half, the rest is the mirror image."""
     return rfftn(_real(input, "rfft"), *_one(n, dim), norm, out=out)
 
 
-@casting("fft_irfft")
+@with_autocast_policy("fft_irfft")
 def irfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of rfft."""
     return irfftn(input, *_one(n, dim), norm, out=out)
 
 
-@casting("fft_hfft")
+@with_autocast_policy("fft_hfft")
 def hfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The transform of a tensor that is its own mirror image, conjugated: real."""
     return hfftn(input, *_one(n, dim), norm, out=out)
 
 
-@casting("fft_ihfft")
+@with_autocast_policy("fft_ihfft")
 def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of hfft."""
     return ihfftn(_real(input, "ihfft"), *_one(n, dim), norm, out=out)
 
 
-@casting("fft_fft2")
+@with_autocast_policy("fft_fft2")
 def fft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     """fftn over the last two dimensions."""
     return fftn(input, s, dim, norm, out=out)
 
 
-@casting("fft_ifft2")
+@with_autocast_policy("fft_ifft2")
 def ifft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     """ifftn over the last two dimensions."""
     return ifftn(input, s, dim, norm, out=out)
 
 
-@casting("fft_rfft2")
+@with_autocast_policy("fft_rfft2")
 def rfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     """rfftn over the last two dimensions."""
     return rfftn(input, s, dim, norm, out=out)
 
 
-@casting("fft_irfft2")
+@with_autocast_policy("fft_irfft2")
 def irfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     """irfftn over the last two dimensions."""
     return irfftn(input, s, dim, norm, out=out)

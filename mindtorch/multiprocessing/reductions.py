@@ -46,7 +46,7 @@ def _reduce_tensor(tensor):
 
 def _lent(tensor):
     """How the receiver comes to the same memory, where this process has made it; None where it has not."""
-    whole = backend.whole_below(tensor).numpy()
+    whole = backend.byte_tensor_of(tensor).numpy()
     descriptor = backend.lend(whole.base, whole.ctypes.data, whole.nbytes)
     if descriptor < 0:
         return None

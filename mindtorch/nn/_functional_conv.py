@@ -1,6 +1,6 @@
 """Convolutions, and windows as columns."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import _require_tensors
 from mindtorch._ops.composite.conv_pool import (
     conv1d,
@@ -16,7 +16,7 @@ __all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_t
            "unfold"]
 
 
-@casting("conv_tbc")
+@with_autocast_policy("conv_tbc")
 def conv_tbc(input, weight, bias, pad=0):
     """conv1d of (time, batch, channels) with a weight of (width, channels, outputs); `pad` zeros at both ends."""
     _require_tensors("conv_tbc", input=input, weight=weight, bias=bias)

@@ -1,7 +1,7 @@
 """Max pooling over windows at random places (Graham, "Fractional Max-Pooling")."""
 import math
 
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.tensor.factories import FUNCTIONS as _RANDOM
 from mindtorch._ops.operators import ops as _ops
 
@@ -11,21 +11,21 @@ __all__ = ["fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fract
 _AXES = ("time", "height", "width")
 
 
-@casting("fractional_max_pool2d")
+@with_autocast_policy("fractional_max_pool2d")
 def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
                                        _random_samples=None):
     """The maximum of each window of the last two dimensions, and its flat index in the image."""
     return _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
-@casting("fractional_max_pool3d")
+@with_autocast_policy("fractional_max_pool3d")
 def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
                                        _random_samples=None):
     """The maximum of each window of the last three dimensions, and its flat index in the image."""
     return _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
-@casting("fractional_max_pool2d")
+@with_autocast_policy("fractional_max_pool2d")
 def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
                           _random_samples=None):
     """The maximum of each window of the last two dimensions; with `return_indices` also their indices."""
@@ -33,7 +33,7 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
     return results if return_indices else results[0]
 
 
-@casting("fractional_max_pool3d")
+@with_autocast_policy("fractional_max_pool3d")
 def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
                           _random_samples=None):
     """The maximum of each window of the last three dimensions; with `return_indices` also their indices."""

@@ -3,7 +3,7 @@ import math
 import warnings
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
@@ -86,7 +86,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return _smooth_l1_loss(input, target, _number(_legacy(size_average, reduce, reduction)), beta)
 
 
-@casting("huber_loss")
+@with_autocast_policy("huber_loss")
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference below `delta`, delta * (difference - delta / 2) above."""
     input, target = _beside("huber_loss", input, target)
@@ -111,7 +111,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return _kl_div(input, target, _number(reduction), log_target=log_target)
 
 
-@casting("poisson_nll_loss")
+@with_autocast_policy("poisson_nll_loss")
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None,
                      reduction="mean"):
     """exp(input) - target * input, or input - target * log(input + eps); `full` adds Stirling's term."""
@@ -149,7 +149,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return _reduced(loss, reduction)
 
 
-@casting("hinge_embedding_loss")
+@with_autocast_policy("hinge_embedding_loss")
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """`input` where the target is 1, max(0, margin - input) where it is -1."""
     zeros = _ops.zeros_like(input)
@@ -163,7 +163,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     return _soft_margin_loss(input, target, _number(_legacy(size_average, reduce, reduction)))
 
 
-@casting("margin_ranking_loss")
+@with_autocast_policy("margin_ranking_loss")
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -target * (input1 - input2) + margin)."""
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
@@ -173,7 +173,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return _reduced(loss, _legacy(size_average, reduce, reduction))
 
 
-@casting("cosine_embedding_loss")
+@with_autocast_policy("cosine_embedding_loss")
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
     if target.dim() > 1:
@@ -225,7 +225,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return _reduced(loss.sum(input.dim() - 1) / input.size(input.dim() - 1), _legacy(size_average, reduce, reduction))
 
 
-@casting("triplet_margin_loss")
+@with_autocast_policy("triplet_margin_loss")
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None,
                         reduce=None, reduction="mean"):
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
@@ -266,7 +266,7 @@ def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
 
 # --- classes ---------------------------------------------------------------------------------------------------------
 
-@casting("nll_loss")
+@with_autocast_policy("nll_loss")
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """-weight[target] * input[target] of logarithms of probabilities (N, C, ...) and classes (N, ...)."""
     number = _number(_legacy(size_average, reduce, reduction))
@@ -287,7 +287,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return loss.reshape(target.shape) if number == 0 else loss
 
 
-@casting("cross_entropy_loss")
+@with_autocast_policy("cross_entropy_loss")
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
                   label_smoothing=0.0):
     """nll_loss of log_softmax(input); `target` are classes, or probabilities in the shape of `input`."""
@@ -355,7 +355,7 @@ def _check_margins(input, target, p, weight, reduction):
         raise RuntimeError(f"expected scalar type Long but found {scalar_type(target.dtype)}")
 
 
-@casting("multi_margin_loss")
+@with_autocast_policy("multi_margin_loss")
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """max(0, margin - input[target] + input)^p over the other classes, divided by the number of classes."""
     reduction = _legacy(size_average, reduce, reduction)

@@ -3,7 +3,7 @@ import math
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators import composites as _composites
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.linalg import norm as _norm
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
@@ -82,7 +82,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return _norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@casting("cosine_similarity")
+@with_autocast_policy("cosine_similarity")
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1 . x2 / (|x1| |x2|) along `dim`, the lengths at least `eps`."""
     if x1.shape != x2.shape:

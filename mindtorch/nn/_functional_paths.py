@@ -1,6 +1,6 @@
 """Losses over labels of a sequence, over many classes of a sample, and of products with a weight."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import linear
 from mindtorch._ops.composite.nn import ctc_loss as _ctc_loss
 from mindtorch.nn._functional_loss import _REDUCTIONS, _legacy, _number, cross_entropy
@@ -16,7 +16,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     return _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
 
 
-@casting("multilabel_margin_loss")
+@with_autocast_policy("multilabel_margin_loss")
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """max(0, 1 - input[target] + input) over all pairs of a target and another class, divided by the number of classes.
 

@@ -2,7 +2,7 @@
 from math import prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite import conv_pool as _vision
 from mindtorch._ops.composite.conv_pool import adaptive_avg_pool1d, adaptive_sizes, avg_pool1d
 
@@ -53,7 +53,7 @@ def adaptive_avg_pool2d(input, output_size):
     return _ATEN["_adaptive_avg_pool2d"](input, adaptive_sizes("adaptive_avg_pool2d", 2, input, output_size))
 
 
-@casting("adaptive_avg_pool3d")
+@with_autocast_policy("adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input, output_size):
     """Averages over windows of nearly equal sizes that cover the volume; None keeps a size."""
     return _ATEN["_adaptive_avg_pool3d"](input, adaptive_sizes("adaptive_avg_pool3d", 3, input, output_size))

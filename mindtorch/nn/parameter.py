@@ -1,7 +1,7 @@
 """torch.nn.parameter: tensors that a module registers when they are assigned to it."""
 from collections import OrderedDict
 
-from mindtorch._core.python.torch_function import _disabled_torch_function_impl, class_asks
+from mindtorch._core.python.torch_function import _disabled_torch_function_impl, class_has_handler
 from mindtorch._core.tensor.factories import empty
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._tensor import Tensor
@@ -47,7 +47,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data=None, requires_grad=True):
         """A leaf over the elements of `data` (empty without), whatever history `data` has."""
-        if data is not None and class_asks(type(data)):
+        if data is not None and class_has_handler(type(data)):
             return _of_other_class(data, requires_grad)
         made = _as_class(cls, data)
         if requires_grad and not (made.is_floating_point() or made.is_complex()):

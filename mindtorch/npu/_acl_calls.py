@@ -4,7 +4,7 @@
 def bound(index):
     """acl.rt, after device `index` is started and made current in the calling thread."""
     from mindtorch._npu import acl, streams
-    streams.bind(index)
+    streams.make_current(index)
     return acl.rt
 
 

@@ -17,7 +17,7 @@ def host_memory_stats():
 def host_memory_stats_as_nested_dict():
     """The counters of host_memory_stats as nested dictionaries."""
     from mindtorch._npu import host_memory
-    return host_memory.nested_stats()
+    return host_memory.stats_as_nested_dict()
 
 
 def reset_accumulated_host_memory_stats():

@@ -38,14 +38,14 @@ class NPUPluggableAllocator:
 
 def change_current_allocator(allocator):
     """Replaces the caching allocator by `allocator`. RuntimeError after the first allocation."""
-    from mindtorch._npu.allocator import set_first_source
-    set_first_source(allocator.allocator())
+    from mindtorch._npu.allocator import set_pluggable_allocator
+    set_pluggable_allocator(allocator.allocator())
 
 
 def _get_current_allocator():
     """The NPUPluggableAllocator in use; None: the caching allocator."""
-    from mindtorch._npu.allocator import first_source
-    return first_source()
+    from mindtorch._npu.allocator import pluggable_allocator
+    return pluggable_allocator()
 
 
 def get_allocator_backend():
@@ -82,7 +82,7 @@ class MemPool:
         from mindtorch import npu
         if index not in self._allocators:
             self._allocators[index] = npu._get_allocator(index)
-            self._allocators[index].hold_pool(self._id, self._source, self._use_on_oom, self._no_split)
+            self._allocators[index].acquire_pool(self._id, self._source, self._use_on_oom, self._no_split)
         return self._allocators[index]
 
     @property
@@ -97,7 +97,7 @@ class MemPool:
 
     def use_count(self):
         """The number of users of the pool: this object and every active use_mem_pool."""
-        return max(allocator.pool_uses(self._id) for allocator in self._allocators.values())
+        return max(allocator.pool_use_count(self._id) for allocator in self._allocators.values())
 
     def snapshot(self):
         """The pool's segments, as torch.npu.memory_snapshot has them."""
@@ -106,7 +106,7 @@ class MemPool:
     def __del__(self):
         for allocator in getattr(self, "_allocators", {}).values():
             if is_initialized():
-                allocator.leave_pool(self._id)
+                allocator.release_pool(self._id)
 
 
 @contextmanager
@@ -114,11 +114,11 @@ def use_mem_pool(pool, device=None):
     """Context manager: allocations of the calling thread on `device` come from `pool`, a MemPool."""
     number = pool.id
     allocator = pool._hold(_get_device_index(device, optional=True))
-    allocator.route(number)
+    allocator.begin_allocate_to_pool(number)
     try:
         yield
     finally:
-        allocator.unroute(number)
+        allocator.end_allocate_to_pool(number)
 
 
 def caching_allocator_alloc(size, device=None, stream=None):

@@ -19,7 +19,7 @@ class NPUGraph(GraphBase):
     """
 
     def __del__(self):
-        self._abandon()
+        self._abort()
 
 
 def is_current_stream_capturing():
@@ -78,14 +78,14 @@ def _capture_stream():
 
 def graph_task_group_begin(stream):
     """Starts a group of captured tasks of `stream`. graph_task_update_begin can replace their arguments later."""
-    from mindtorch._npu.graph import begin_group
-    begin_group(stream)
+    from mindtorch._npu.graph import task_group_begin
+    task_group_begin(stream)
 
 
 def graph_task_group_end(stream):
     """Ends the group and returns its handle for graph_task_update_begin."""
-    from mindtorch._npu.graph import end_group
-    return end_group(stream)
+    from mindtorch._npu.graph import task_group_end
+    return task_group_end(stream)
 
 
 def graph_task_update_begin(stream, handle):
@@ -93,11 +93,11 @@ def graph_task_update_begin(stream, handle):
 
     They must be the operators of the group in the same order; only arguments may differ, and must be kept alive.
     """
-    from mindtorch._npu.graph import begin_update
-    begin_update(stream, handle)
+    from mindtorch._npu.graph import task_update_begin
+    task_update_begin(stream, handle)
 
 
 def graph_task_update_end(stream):
     """Ends the update, which takes effect in the order of `stream`. RuntimeError if the operators differ."""
-    from mindtorch._npu.graph import end_update
-    end_update(stream)
+    from mindtorch._npu.graph import task_update_end
+    task_update_end(stream)

@@ -3,7 +3,7 @@ import warnings
 from collections import OrderedDict
 
 from mindtorch import npu
-from mindtorch._core.tensor.factories import forget as _forget_constants
+from mindtorch._core.tensor.factories import clear_constants as _forget_constants
 from mindtorch.npu._memory_history import (
     _dump_snapshot,
     _record_memory_history,
@@ -44,7 +44,7 @@ class _UninitializedAllocator:
     def memory_stats(self):
         return OrderedDict()
 
-    def nested_stats(self):
+    def stats_as_nested_dict(self):
         return {}
 
     def snapshot(self, mempool_id=None):
@@ -82,7 +82,7 @@ def memory_stats(device=None):
 
 def memory_stats_as_nested_dict(device=None):
     """The counters of memory_stats as nested dictionaries."""
-    return npu._get_allocator(device).nested_stats()
+    return npu._get_allocator(device).stats_as_nested_dict()
 
 
 def memory_allocated(device=None):
@@ -131,15 +131,15 @@ def empty_cache():
     for allocator in _allocators():
         allocator.empty_cache()
     for index in runtime.started_devices():
-        streams.release_idle(index)
-    host_memory.release_idle()
+        streams.destroy_idle(index)
+    host_memory.free_idle_blocks()
 
 
 def host_empty_cache():
     """Returns unused pinned host memory to the driver."""
     if is_initialized():
         from mindtorch._npu import host_memory
-        host_memory.release_idle()
+        host_memory.free_idle_blocks()
 
 
 def set_per_process_memory_fraction(fraction, device=None):

@@ -1,5 +1,5 @@
 """Random numbers of NPUs: their default generators. A state is 16 bytes: the seed, then the offset."""
-from mindtorch._core.tensor.generator import npu_generator, seed_npus
+from mindtorch._core.tensor.generator import get_default_npu_generator, seed_npus
 from mindtorch.npu.device import _existing_devices, _get_device_index, current_device, device_count, is_initialized
 
 __all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all",
@@ -11,7 +11,7 @@ def _generator(device):
     index = _get_device_index(device, optional=True)
     if not 0 <= index < _existing_devices():
         raise AssertionError("Invalid device id")
-    return npu_generator(index)
+    return get_default_npu_generator(index)
 
 
 def get_rng_state(device="npu"):
@@ -37,7 +37,7 @@ def set_rng_state_all(new_states):
 
 def manual_seed(seed):
     """Seed the current device's default generator. Does not start the device."""
-    npu_generator(current_device() if is_initialized() else 0).manual_seed(int(seed))
+    get_default_npu_generator(current_device() if is_initialized() else 0).manual_seed(int(seed))
 
 
 def manual_seed_all(seed):
@@ -47,12 +47,12 @@ def manual_seed_all(seed):
 
 def seed():
     """Seed the current device's default generator with a non-deterministic number."""
-    npu_generator(current_device() if is_initialized() else 0).seed()
+    get_default_npu_generator(current_device() if is_initialized() else 0).seed()
 
 
 def seed_all():
     """Seed the generators of all devices with one non-deterministic number."""
-    seed_npus(npu_generator(0).seed())
+    seed_npus(get_default_npu_generator(0).seed())
 
 
 def initial_seed():
@@ -77,4 +77,4 @@ def _set_rng_state_offset(offset, device="npu"):
 
 def _default_generators():
     """The default generators of all devices; none before the first use of a device."""
-    return tuple(npu_generator(index) for index in range(device_count())) if is_initialized() else ()
+    return tuple(get_default_npu_generator(index) for index in range(device_count())) if is_initialized() else ()

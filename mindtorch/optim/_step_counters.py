@@ -4,7 +4,7 @@ Each parameter's state has its counter, as torch keeps them. An operator on each
 step on the host, so the counters of the parameters that step together are the elements of one tensor.
 """
 import mindtorch
-from mindtorch._core.rules.array import whole
+from mindtorch._core.rules.array import common_base
 from mindtorch._tensor import Tensor
 
 
@@ -32,7 +32,7 @@ def gather(states, name):
     None in its place where they are not alike, or are one.
     """
     counters = column(states, name)
-    together = whole(counters)
+    together = common_base(counters)
     if together is not None or len(counters) == 1:
         return counters, together
     if len({(counter.device, counter.dtype, counter.shape) for counter in counters}) > 1 or counters[0].dim():
@@ -50,7 +50,7 @@ def count(states, gathers):
     Separate counters are gathered into one tensor if `gathers`.
     """
     steps = column(states, "step")
-    together = whole(steps)
+    together = common_base(steps)
     if together is None and gathers:
         steps, together = gather(states, "step")
     if together is None:
@@ -62,7 +62,7 @@ def count(states, gathers):
 
 def multiply_(counters, factors):
     """Multiply each counter by its factor, a number or a tensor."""
-    together = whole(counters)
+    together = common_base(counters)
     if together is None:
         for counter, factor in zip(counters, factors, strict=True):
             counter.mul_(factor)
@@ -81,7 +81,7 @@ def values(counters, together, capturable):
 
 def uncount(steps, found_inf):
     """Take a step back where `found_inf` is one and not zero."""
-    together = whole(steps)
+    together = common_base(steps)
     if together is None:
         mindtorch._foreach_sub_(steps, [found_inf] * len(steps))
     else:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Self, TypeAlias
 
 import mindtorch
-from mindtorch._core.python.profiling import begin_user_range, end_range
+from mindtorch._core.python.profiling import begin_user_range, end_user_range
 from mindtorch._tensor import Tensor
 from mindtorch.utils.hooks import RemovableHandle
 
@@ -112,7 +112,7 @@ class Optimizer:
             try:
                 return hooked(*args, **kwargs)
             finally:
-                end_range(opened)
+                end_user_range(opened)
 
         def hooked(*args, **kwargs):
             self = args[0]
@@ -240,7 +240,7 @@ class Optimizer:
         try:
             self._zero_grad(set_to_none)
         finally:
-            end_range(opened)
+            end_user_range(opened)
 
     def _zero_grad(self, set_to_none):
         params = [param for group in self.param_groups for param in group["params"]]

@@ -1,9 +1,9 @@
 """Schemas as text and as data, beside torch's; those that torch.ops.aten has are torch's own."""
 import pytest
 import torch
-from mindtorch._core._gen.schemas import SCHEMAS
 
 import mindtorch
+from mindtorch._core._gen.schemas import SCHEMAS
 from mindtorch._library.schema import parse_schema
 
 TEXTS = [

@@ -4,10 +4,10 @@ import math
 import numpy as np
 import pytest
 import torch
-from mindtorch._core._gen.namespace import ATEN
 from test_functional_networks import agree, numbers, refused_alike
 
 import mindtorch
+from mindtorch._core._gen.namespace import ATEN
 
 MASK = np.arange(6 * 7).reshape(6, 7) % 3 != 1
 MASK[2] = False            # a query that may look nowhere

@@ -10,11 +10,11 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 
-from mindtorch._core._gen.namespace import NPU
 from samples import LAYOUTS, SAMPLES, Description, Make
 
 import mindtorch
 from mindtorch import _torch_npu as torch_npu
+from mindtorch._core._gen.namespace import NPU
 from mindtorch._ops.codegen import emit_grad
 from mindtorch._ops.codegen.rows import Table
 

@@ -12,26 +12,28 @@ from libc.stdlib cimport malloc
 
 from mindtorch._core.autograd.node import restore_thread_modes, thread_modes
 from mindtorch._core.operators.autocast import (
-    autocast_nesting, close_regions, get_state as get_autocast_state, set_state as set_autocast_state,
+    autocast_nesting, get_state as get_autocast_state, reset_nesting, set_state as set_autocast_state,
 )
 from mindtorch._core.tensor.factories import ones_like
 
 from mindtorch._core.autograd.node cimport (
-    AccumulateGrad, AutogradMeta, Metadata, Node, accumulate, anomaly_mode, describe, describe_nothing, differentiable,
-    grad_enabled, note_stream, requires_grad, set_grad_enabled, unpack, zeros_for,
+    AccumulateGrad, AutogradMeta, InputMetadata, Node, accumulate_grad, anomaly_mode, grad_enabled,
+    is_differentiable_dtype, record_forward_stream, requires_grad, set_grad_enabled, set_metadata,
+    set_undefined_metadata, unpack_value, zeros_like_metadata,
 )
 from mindtorch._core.autograd.recording cimport (
-    connect, gradient_edge, rebase, recording_inplace, refuse_writes, save, save_result, set_history,
+    forbid_inplace, gradient_edge, rebase_history, save_operand, save_result, set_history, set_next_edge,
+    should_record_inplace,
 )
 from mindtorch._core.operators.composites cimport sum_to
 from mindtorch._core.python cimport torch_function
 from mindtorch._core.python.profiling cimport (
-    BACKWARD_FUNCTION, FUNCTION, Range, begin, end, note_shapes, recording_thread,
+    BACKWARD_FUNCTION, FUNCTION, Range, close_range, is_thread_profiled, open_range, set_shapes,
 )
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, NPU, TensorBase, copy_data, count_version, empty_like_tensor, is_dense, make_device, make_view,
-    shape_text,
+    BACKENDS, NPU, TensorBase, bump_version, copy_data, empty_like_tensor, is_non_overlapping_and_dense, make_device,
+    make_view, shape_text,
 )
 
 
@@ -39,44 +41,44 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *object)
 
 # The lock of additions to .grad: backward may run in several threads.
-cdef object ACCUMULATION = threading.Lock()
-RUNNING = threading.local()             # .task: the innermost backward of the thread
-cdef int64_t tasks_begun = 0
+cdef object ACCUMULATE_LOCK = threading.Lock()
+THREAD_STATE = threading.local()             # .task: the innermost backward of the thread
+cdef int64_t next_task_id = 0
 
 
 cdef class GraphTask:
     """One call of backward or grad."""
-    cdef list ready                # a heap of nodes, the highest sequence number first
-    cdef dict buffers              # node -> the sums of the gradients of its outputs so far
+    cdef list ready_queue                # a heap of nodes, the highest sequence number first
+    cdef dict input_buffers              # node -> the sums of the gradients of its outputs so far
     cdef dict captures             # node -> [(output number, position in `captured`)]
     cdef list captured             # the result of `grad`
     cdef set needed                # the nodes of `inputs`, and those that lead to them; None: all nodes
-    cdef set ends                  # those nodes of `inputs` that lead to no other: they do not run
+    cdef set capture_only                  # those nodes of `inputs` that lead to no other: they do not run
     cdef bint keep_graph
-    cdef list callbacks            # of queue_callback
-    cdef object streams            # StreamOrder; None where all work is on default streams
-    cdef int64_t number
+    cdef list final_callbacks            # of queue_callback
+    cdef object streams            # BackwardStreams; None where all work is on default streams
+    cdef int64_t id
 
 
 # --- the heap of nodes -----------------------------------------------------------------------------------------------
 
-cdef inline bint later(list heap, Py_ssize_t a, Py_ssize_t b) noexcept:
+cdef inline bint runs_before(list heap, Py_ssize_t a, Py_ssize_t b) noexcept:
     return (<Node>heap[a]).sequence_nr > (<Node>heap[b]).sequence_nr
 
 
-cdef int push(list heap, Node node) except -1:
+cdef int push_ready(list heap, Node node) except -1:
     cdef Py_ssize_t at = len(heap), parent
     heap.append(node)
     while at > 0:
         parent = (at - 1) // 2
-        if not later(heap, at, parent):
+        if not runs_before(heap, at, parent):
             break
         heap[at], heap[parent] = heap[parent], heap[at]
         at = parent
     return 0
 
 
-cdef Node pop(list heap):
+cdef Node pop_ready(list heap):
     cdef Py_ssize_t at = 0, child, count = len(heap) - 1
     cdef Node first = <Node>heap[0]
     last = heap.pop()
@@ -87,9 +89,9 @@ cdef Node pop(list heap):
         child = 2 * at + 1
         if child >= count:
             return first
-        if child + 1 < count and later(heap, child + 1, child):
+        if child + 1 < count and runs_before(heap, child + 1, child):
             child += 1
-        if not later(heap, child, at):
+        if not runs_before(heap, child, at):
             return first
         heap[at], heap[child] = heap[child], heap[at]
         at = child
@@ -97,7 +99,7 @@ cdef Node pop(list heap):
 
 # --- shape, dtype and device of a gradient ---------------------------------------------------------------------------
 
-cdef inline bint fits(TensorBase grad, const Metadata *wanted) noexcept:
+cdef inline bint matches_metadata(TensorBase grad, const InputMetadata *wanted) noexcept:
     cdef int i
     if grad.ndim != wanted.ndim or grad.dtype != wanted.dtype or grad.device_type != wanted.device_type:
         return False
@@ -109,7 +111,7 @@ cdef inline bint fits(TensorBase grad, const Metadata *wanted) noexcept:
     return True
 
 
-cdef bint expandable(TensorBase grad, const Metadata *wanted) noexcept:
+cdef bint is_expandable_to(TensorBase grad, const InputMetadata *wanted) noexcept:
     """Whether `wanted` broadcasts to the shape of the gradient."""
     cdef int i, leading = grad.ndim - wanted.ndim
     if leading < 0:
@@ -120,15 +122,15 @@ cdef bint expandable(TensorBase grad, const Metadata *wanted) noexcept:
     return True
 
 
-cdef TensorBase fitted(object value, const Metadata *wanted, Node giver, Py_ssize_t index):
+cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node giver, Py_ssize_t index):
     """The gradient that `giver` returned at `index`, with the shape, dtype and device of `wanted`."""
     cdef TensorBase grad
     if not isinstance(value, TensorBase):
         raise TypeError(f"{giver.name()} returned a {type(value).__name__} at index {index}, expected a Tensor or None")
     grad = <TensorBase>value
-    if fits(grad, wanted):
+    if matches_metadata(grad, wanted):
         return grad
-    if not expandable(grad, wanted):
+    if not is_expandable_to(grad, wanted):
         raise RuntimeError(
             f"Function {giver.name()} returned an invalid gradient at index {index} - got "
             f"{shape_text(grad.ndim, grad.sizes)} but expected shape compatible with "
@@ -155,16 +157,16 @@ cdef int run_tensor_hooks(Node node, list grads) except -1:
                 if grads[output_nr] is not None:
                     replaced = hook(grads[output_nr])
                     if replaced is not None:
-                        grads[output_nr] = checked_replacement(hook, replaced, grads[output_nr])
-    if node.retained is not None:
-        for output_nr, meta in node.retained.items():
+                        grads[output_nr] = check_hook_result(hook, replaced, grads[output_nr])
+    if node.retain_grad_metas is not None:
+        for output_nr, meta in node.retain_grad_metas.items():
             grad = grads[output_nr]
             if grad is not None:
-                keep_gradient(<AutogradMeta>meta, grad)
+                retain_gradient(<AutogradMeta>meta, grad)
     return 0
 
 
-cdef int keep_gradient(AutogradMeta meta, TensorBase grad) except -1:
+cdef int retain_gradient(AutogradMeta meta, TensorBase grad) except -1:
     """Add to the .grad of a tensor that retains its gradient. A .grad shares no memory."""
     if meta.grad is not None:
         meta.grad = <TensorBase>(meta.grad + grad)
@@ -173,25 +175,26 @@ cdef int keep_gradient(AutogradMeta meta, TensorBase grad) except -1:
     return 0
 
 
-cdef object checked_replacement(object hook, object value, object before):
+cdef object check_hook_result(object hook, object value, object before):
     if not isinstance(value, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{type(value).__name__}'")
     if value.shape != before.shape:
-        raise RuntimeError(f"hook '{name_of(hook)}' has changed the size of value")
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
     if value.dtype is not before.dtype:
-        raise RuntimeError(f"hook '{name_of(hook)}' has changed the type of value (was {before.type()} got "
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the type of value (was {before.type()} got "
                            f"{value.type()})")
     return value
 
 
-cdef str name_of(object hook):
+cdef str hook_name(object hook):
     return getattr(hook, "__name__", "<unknown>")
 
 
-cdef list checked_replacements(object hook, object values, list before):
+cdef list check_hook_results(object hook, object values, list before):
     cdef list found = list(values) if isinstance(values, (tuple, list)) else [values]
     if len(found) != len(before):
-        raise RuntimeError(f"hook '{name_of(hook)}' has returned an incorrect number of values (got {len(found)}, but "
+        raise RuntimeError(f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(found)}, "
+                           "but "
                            f"expected {len(before)})")
     return found
 
@@ -200,7 +203,7 @@ cdef list run_prehooks(Node node, list grads):
     for hook in list(node.prehooks.values()):
         replaced = hook(tuple(grads))
         if replaced is not None:
-            grads = checked_replacements(hook, replaced, grads)
+            grads = check_hook_results(hook, replaced, grads)
     return grads
 
 
@@ -208,13 +211,13 @@ cdef list run_posthooks(Node node, list results, list grads):
     for hook in list(node.posthooks.values()):
         replaced = hook(tuple(results), tuple(grads))
         if replaced is not None:
-            results = checked_replacements(hook, replaced, results)
+            results = check_hook_results(hook, replaced, results)
     return results
 
 
 # --- the .grad of leaves ---------------------------------------------------------------------------------------------
 
-cdef bint owned(TensorBase grad) noexcept:
+cdef bint can_steal_gradient(TensorBase grad) noexcept:
     """Whether only backward has references to the gradient and its memory, so that it can become the .grad."""
     # References to it: the list of gradients and the caller's variable. To its storage: itself, and perhaps its base.
     cdef Py_ssize_t storages = Py_REFCNT(<PyObject *>grad.storage)
@@ -223,11 +226,11 @@ cdef bint owned(TensorBase grad) noexcept:
     return storages == 1 or (storages == 2 and grad.base is not None and Py_REFCNT(<PyObject *>grad.base) == 1)
 
 
-cdef bint laid_out_like(TensorBase grad, TensorBase leaf) noexcept:
+cdef bint obeys_layout_contract(TensorBase grad, TensorBase leaf) noexcept:
     """Whether the gradient has the strides of the leaf, or is contiguous where the leaf's memory has gaps."""
     cdef const int64_t *strides = leaf.strides
     cdef int i
-    if not is_dense(leaf):
+    if not is_non_overlapping_and_dense(leaf):
         return grad.contiguous
     for i in range(leaf.ndim):
         if leaf.sizes[i] != 1 and grad.strides[i] != strides[i]:
@@ -235,7 +238,7 @@ cdef bint laid_out_like(TensorBase grad, TensorBase leaf) noexcept:
     return True
 
 
-cdef int warn_of_layout(TensorBase grad, TensorBase leaf) except -1:
+cdef int warn_layout_contract(TensorBase grad, TensorBase leaf) except -1:
     import warnings
     warnings.warn(
         "grad and param do not obey the gradient layout contract. This is not an error, but may impair performance.\n"
@@ -245,82 +248,82 @@ cdef int warn_of_layout(TensorBase grad, TensorBase leaf) except -1:
     return 0
 
 
-cdef int accumulate_into(TensorBase leaf, TensorBase grad) except -1:
+cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
     cdef AutogradMeta meta = <AutogradMeta>leaf.autograd
     cdef TensorBase kept
-    with ACCUMULATION:
-        if meta.grad is not None and not laid_out_like(meta.grad, leaf):
-            warn_of_layout(meta.grad, leaf)
+    with ACCUMULATE_LOCK:
+        if meta.grad is not None and not obeys_layout_contract(meta.grad, leaf):
+            warn_layout_contract(meta.grad, leaf)
         if meta.grad is not None and not grad_enabled():
             meta.grad.__iadd__(grad)
         elif meta.grad is not None:
             meta.grad = <TensorBase>(meta.grad + grad)
         elif grad_enabled():
             meta.grad = <TensorBase>grad.clone()
-        elif owned(grad) and laid_out_like(grad, leaf):
+        elif can_steal_gradient(grad) and obeys_layout_contract(grad, leaf):
             grad.base = None
             meta.grad = grad
         else:
-            like = leaf if is_dense(leaf) else (<object>grad).contiguous()
+            like = leaf if is_non_overlapping_and_dense(leaf) else (<object>grad).contiguous()
             kept = empty_like_tensor(like, grad.dtype, grad.device_type, grad.device_index)
             copy_data(kept, grad, False)
             meta.grad = kept
-    if meta.accumulated_hooks is not None:
-        for hook in list(meta.accumulated_hooks.values()):
+    if meta.post_accumulate_hooks is not None:
+        for hook in list(meta.post_accumulate_hooks.values()):
             hook(leaf)
     return 0
 
 
-accumulate = accumulate_into
+accumulate = accumulate_leaf_grad
 
 
 # --- running a node --------------------------------------------------------------------------------------------------
 
-cdef int evaluate(GraphTask task, Node node, list grads, bint profiled) except -1:
+cdef int evaluate_function(GraphTask task, Node node, list grads, bint profiled) except -1:
     cdef list results
     run_tensor_hooks(node, grads)
     if task.captures is not None and node in task.captures:
         for output_nr, position in task.captures[node]:
             task.captured[position] = grads[output_nr]
-    if task.ends is not None and node in task.ends:
+    if task.capture_only is not None and node in task.capture_only:
         return 0
     if node.prehooks is not None:
         grads = run_prehooks(node, grads)
     if profiled:
-        results = applied_in_range(node, grads, task.needed)
+        results = call_function_profiled(node, grads, task.needed)
     elif anomaly_mode:
-        results = applied_with_traceback(node, grads, task.needed)
+        results = call_function_anomaly(node, grads, task.needed)
     else:
         results = node.apply(grads, task.needed)
     if not task.keep_graph:
         node.release()
     if node.posthooks is not None:
         results = run_posthooks(node, results, grads)
-    return hand_on(task, node, results)
+    return queue_gradients(task, node, results)
 
 
-cdef int evaluate_in_range(GraphTask task, Node node, list grads) except -1:
-    cdef Range opened = begin(f"autograd::engine::evaluate_function: {node.name()}", FUNCTION, "cpu_op")
+cdef int evaluate_function_profiled(GraphTask task, Node node, list grads) except -1:
+    cdef Range opened = open_range(f"autograd::engine::evaluate_function: {node.name()}", FUNCTION, "cpu_op")
     if opened is not None:
         opened.sequence_nr = node.sequence_nr
     try:
-        return evaluate(task, node, grads, True)
+        return evaluate_function(task, node, grads, True)
     finally:
-        end(opened)
+        close_range(opened)
 
 
-cdef list applied_in_range(Node node, list grads, set needed):
-    cdef Range opened = begin(node.name(), BACKWARD_FUNCTION, "cpu_op")
+cdef list call_function_profiled(Node node, list grads, set needed):
+    cdef Range opened = open_range(node.name(), BACKWARD_FUNCTION, "cpu_op")
     if opened is not None:
         opened.sequence_nr = node.sequence_nr
-    note_shapes(opened, grads)
+    set_shapes(opened, grads)
     try:
-        return applied_with_traceback(node, grads, needed) if anomaly_mode else node.apply(grads, needed)
+        return call_function_anomaly(node, grads, needed) if anomaly_mode else node.apply(grads, needed)
     finally:
-        end(opened)
+        close_range(opened)
 
 
-cdef list applied_with_traceback(Node node, list grads, set needed):
+cdef list call_function_anomaly(Node node, list grads, set needed):
     """Anomaly mode: warn of an error or a NaN with the traceback of the node's forward."""
     import warnings
     try:
@@ -330,7 +333,7 @@ cdef list applied_with_traceback(Node node, list grads, set needed):
                 if result is not None and bool((result != result).any().item()):
                     raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
     except Exception:
-        forward = "".join((node.info or {}).get("traceback_", ()))
+        forward = "".join((node.user_metadata or {}).get("traceback_", ()))
         warnings.warn(
             f"Error detected in {node.name()}. " + (
                 f"Traceback of forward call that caused the error:\n{forward}" if forward else
@@ -340,7 +343,7 @@ cdef list applied_with_traceback(Node node, list grads, set needed):
     return results
 
 
-cdef int hand_on(GraphTask task, Node node, list results) except -1:
+cdef int queue_gradients(GraphTask task, Node node, list results) except -1:
     cdef Py_ssize_t i, count = len(node.edges)
     cdef Node target
     cdef object grad
@@ -354,22 +357,23 @@ cdef int hand_on(GraphTask task, Node node, list results) except -1:
         target = <Node>node.edges[i]
         if task.needed is not None and target not in task.needed:
             continue
-        if target not in task.buffers:
-            task.buffers[target] = [None] * target.outputs
-            push(task.ready, target)
+        if target not in task.input_buffers:
+            task.input_buffers[target] = [None] * target.output_count
+            push_ready(task.ready_queue, target)
         grad = results[i]
         if grad is not None:
             results[i] = None                # so that the buffer has the only reference
-            add_gradient(task, target, node.input_nrs[i], grad, node, i)
+            accumulate_input_buffer(task, target, node.input_nrs[i], grad, node, i)
             grad = None
     return 0
 
 
-cdef int add_gradient(GraphTask task, Node target, int output_nr, object grad, Node giver, Py_ssize_t index) except -1:
-    cdef list buffer = <list>task.buffers[target]
-    cdef TensorBase shaped = fitted(grad, &target.metadata[output_nr], giver, index)
+cdef int accumulate_input_buffer(GraphTask task, Node target, int output_nr, object grad, Node giver,
+                                 Py_ssize_t index) except -1:
+    cdef list buffer = <list>task.input_buffers[target]
+    cdef TensorBase shaped = validate_grad(grad, &target.metadata[output_nr], giver, index)
     if task.streams is not None:
-        task.streams.hand_over(shaped, stream_of(giver), stream_of(target))
+        task.streams.synchronize_gradient(shaped, stream_of(giver), stream_of(target))
     if buffer[output_nr] is None:
         buffer[output_nr] = shaped
         return 0
@@ -384,7 +388,7 @@ cdef int add_gradient(GraphTask task, Node target, int output_nr, object grad, N
 cdef object stream_of(Node node):
     """The stream of the node's forward; None on the CPU."""
     from mindtorch._core import hooks
-    if node.stream is None and node.outputs and node.metadata[0].device_type == NPU:
+    if node.stream is None and node.output_count and node.metadata[0].device_type == NPU:
         return hooks.default_stream(node.metadata[0].device_index)
     return node.stream
 
@@ -433,7 +437,7 @@ cdef int check_root_grad(Py_ssize_t index, TensorBase out, object value) except 
 
 # --- running a graph -------------------------------------------------------------------------------------------------
 
-cdef set nodes_that_lead_to(list roots, set goals):
+cdef set nodes_leading_to(list roots, set goals):
     """The nodes below `roots` from which a goal can be reached."""
     cdef set found = set(), seen = set()
     cdef list stack = [(root, False) for root in roots]
@@ -450,19 +454,19 @@ cdef set nodes_that_lead_to(list roots, set goals):
     return found
 
 
-cdef int run(GraphTask task) except -1:
+cdef int execute_graph_task(GraphTask task) except -1:
     cdef Node node
-    cdef bint profiled = recording_thread()
-    while task.ready:
-        node = pop(task.ready)
+    cdef bint profiled = is_thread_profiled()
+    while task.ready_queue:
+        node = pop_ready(task.ready_queue)
         if task.streams is not None:
             task.streams.enter(stream_of(node))
         if profiled:
-            evaluate_in_range(task, node, task.buffers.pop(node))
+            evaluate_function_profiled(task, node, task.input_buffers.pop(node))
         else:
-            evaluate(task, node, task.buffers.pop(node), False)
-    if task.callbacks is not None:
-        for callback in task.callbacks:
+            evaluate_function(task, node, task.input_buffers.pop(node), False)
+    if task.final_callbacks is not None:
+        for callback in task.final_callbacks:
             callback()
     return 0
 
@@ -472,17 +476,17 @@ cdef int add_root(GraphTask task, TensorBase tensor, object grad, list roots) ex
     cdef Node node = gradient_edge(tensor, &output_nr)
     if node is None:
         return 0
-    buffer = task.buffers.get(node)
+    buffer = task.input_buffers.get(node)
     if buffer is None:
-        buffer = task.buffers[node] = [None] * node.outputs
+        buffer = task.input_buffers[node] = [None] * node.output_count
         roots.append(node)
     if task.streams is not None:
-        task.streams.hand_over(grad, None, stream_of(node))
+        task.streams.synchronize_gradient(grad, None, stream_of(node))
     buffer[output_nr] = grad if buffer[output_nr] is None else buffer[output_nr] + grad
     return 0
 
 
-cdef int ask_for(GraphTask task, list inputs, bint accumulates) except -1:
+cdef int init_exec_info(GraphTask task, list inputs, bint accumulates) except -1:
     """Set up the task for `inputs`: what to capture, and which nodes have to run."""
     cdef int output_nr, position
     cdef Node node
@@ -505,9 +509,9 @@ cdef int ask_for(GraphTask task, list inputs, bint accumulates) except -1:
                 inputs[position].retain_grad()
         else:
             task.captures.setdefault(node, []).append((output_nr, position))
-    found = nodes_that_lead_to(list(task.buffers), goals)
+    found = nodes_leading_to(list(task.input_buffers), goals)
     task.needed = found | goals
-    task.ends = goals - found - leaves
+    task.capture_only = goals - found - leaves
     return 0
 
 
@@ -517,38 +521,38 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
     inputs None: adds to the .grad of all leaves. Else with `accumulates`, adds to the .grad of `inputs`; without it,
     returns the gradients of `inputs`.
     """
-    global tasks_begun
+    global next_task_id
     cdef GraphTask task = GraphTask.__new__(GraphTask)
     cdef list roots = []
     cdef Py_ssize_t i
-    task.number = tasks_begun
-    tasks_begun += 1
-    task.ready = []
-    task.buffers = {}
+    task.id = next_task_id
+    next_task_id += 1
+    task.ready_queue = []
+    task.input_buffers = {}
     task.keep_graph = keep_graph
     if BACKENDS[<int>NPU].streams:
-        from mindtorch._core.backward_streams import StreamOrder
-        task.streams = StreamOrder()
+        from mindtorch._core.backward_streams import BackwardStreams
+        task.streams = BackwardStreams()
     for i in range(len(tensors)):
         add_root(task, <TensorBase>tensors[i], grads[i], roots)
     if inputs is not None:
-        ask_for(task, inputs, accumulates)
+        init_exec_info(task, inputs, accumulates)
     for root in roots:
-        push(task.ready, <Node>root)
+        push_ready(task.ready_queue, <Node>root)
     modes = thread_modes()
     autocast, nesting = get_autocast_state(), autocast_nesting()
     set_grad_enabled(create_graph)
-    unasked = torch_function.hush()
-    outer = getattr(RUNNING, "task", None)
-    RUNNING.task = task
+    unasked = torch_function.disable_all()
+    outer = getattr(THREAD_STATE, "task", None)
+    THREAD_STATE.task = task
     try:
-        run(task)
+        execute_graph_task(task)
     finally:
-        RUNNING.task = outer
-        torch_function.restore(unasked)
+        THREAD_STATE.task = outer
+        torch_function.restore_state(unasked)
         restore_thread_modes(modes)         # hooks and backward functions may have left contexts open
         set_autocast_state(autocast)
-        close_regions(nesting)
+        reset_nesting(nesting)
         if task.streams is not None:
             task.streams.leave()
     return task.captured
@@ -563,34 +567,34 @@ def gradient_edge_of(TensorBase tensor):
 
 def queue_callback(callback):
     """Call `callback()` at the end of the backward that runs in this thread."""
-    cdef GraphTask task = getattr(RUNNING, "task", None)
+    cdef GraphTask task = getattr(THREAD_STATE, "task", None)
     if task is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    if task.callbacks is None:
-        task.callbacks = []
-    task.callbacks.append(callback)
+    if task.final_callbacks is None:
+        task.final_callbacks = []
+    task.final_callbacks.append(callback)
 
 
 def runs_whole_graph():
     """Whether this thread is in no backward, or in one without `inputs`."""
-    cdef GraphTask task = getattr(RUNNING, "task", None)
+    cdef GraphTask task = getattr(THREAD_STATE, "task", None)
     return task is None or task.needed is None
 
 
 def current_graph_task_id():
     """The number of the backward that runs in this thread; -1 where none does."""
-    cdef GraphTask task = getattr(RUNNING, "task", None)
-    return -1 if task is None else task.number
+    cdef GraphTask task = getattr(THREAD_STATE, "task", None)
+    return -1 if task is None else task.id
 
 
 def in_backward():
     """Whether a backward runs in this thread."""
-    return getattr(RUNNING, "task", None) is not None
+    return getattr(THREAD_STATE, "task", None) is not None
 
 
 # --- autograd.Function -----------------------------------------------------------------------------------------------
 
-VIEW_OF_FUNCTION = (
+CUSTOM_FUNCTION_VIEW_ERROR = (
     "Output {output} of {node} is a view and {write} modified inplace. This view was created inside a custom Function "
     "(or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
     "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
@@ -612,15 +616,15 @@ cdef class FunctionNode(Node):
     cdef list apply(self, list grads, set needed):
         cdef int i, count = len(self.edges)
         if self.materialize_grads:
-            grads = [zeros_for(&self.metadata[i]) if grads[i] is None and self.tensor_outputs[i] else grads[i]
+            grads = [zeros_like_metadata(&self.metadata[i]) if grads[i] is None and self.tensor_outputs[i] else grads[i]
                      for i in range(len(grads))]
         function = type(self)._forward_cls
-        compute = function.backward if overrides(function, "backward") else function.vjp
-        unasked = torch_function.wake()
+        compute = function.backward if is_overridden(function, "backward") else function.vjp
+        unasked = torch_function.enable_all()
         try:
             results = compute(self, *grads)
         finally:
-            torch_function.restore(unasked)
+            torch_function.restore_state(unasked)
         results = list(results) if isinstance(results, (tuple, list)) else [results]
         if len(results) < count or any([extra is not None for extra in results[count:]]):
             raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, "
@@ -633,28 +637,28 @@ cdef class FunctionNode(Node):
     @property
     def saved_tensors(self):
         """The tensors of save_for_backward."""
-        return tuple([unpack(self, value) for value in self.saved or ()])
+        return tuple([unpack_value(self, value) for value in self.saved or ()])
 
 
-cdef bint overrides(object function, str name) except -1:
+cdef bint is_overridden(object function, str name) except -1:
     from mindtorch._core import hooks
     return getattr(function, name) is not getattr(hooks.Function, name)
 
 
-def apply_function(function, FunctionNode node, tuple args, dict kwargs, bint takes_ctx):
+def apply_custom_function(function, FunctionNode node, tuple args, dict kwargs, bint takes_ctx):
     """Call `function.forward` without recording it, and make `node` the history of its results."""
     cdef Range opened
-    if not recording_thread():
-        return applied(function, node, args, kwargs, takes_ctx)
-    opened = begin(function.__name__, FUNCTION, "cpu_op")
-    note_shapes(opened, list(args))
+    if not is_thread_profiled():
+        return run_forward(function, node, args, kwargs, takes_ctx)
+    opened = open_range(function.__name__, FUNCTION, "cpu_op")
+    set_shapes(opened, list(args))
     try:
-        return applied(function, node, args, kwargs, takes_ctx)
+        return run_forward(function, node, args, kwargs, takes_ctx)
     finally:
-        end(opened)
+        close_range(opened)
 
 
-cdef object applied(object function, FunctionNode node, tuple args, dict kwargs, bint takes_ctx):
+cdef object run_forward(object function, FunctionNode node, tuple args, dict kwargs, bint takes_ctx):
     cdef bint record = False, before
     cdef int i
     node.needs_input_grad = tuple([isinstance(a, TensorBase) and requires_grad(<TensorBase>a) for a in args])
@@ -663,7 +667,7 @@ cdef object applied(object function, FunctionNode node, tuple args, dict kwargs,
         node.set_edges(len(args))
         for i in range(len(args)):
             if node.needs_input_grad[i]:
-                connect(node, i, <TensorBase>args[i])
+                set_next_edge(node, i, <TensorBase>args[i])
     before = set_grad_enabled(False)
     try:
         if takes_ctx:
@@ -675,70 +679,70 @@ cdef object applied(object function, FunctionNode node, tuple args, dict kwargs,
         set_grad_enabled(before)
     outputs = results if isinstance(results, tuple) else (results,)
     for tensor in node.dirty_tensors:
-        count_version(<TensorBase?>tensor)
+        bump_version(<TensorBase?>tensor)
     if record:
-        outputs = recorded_outputs(node, args, outputs)
+        outputs = record_outputs(node, args, outputs)
     node.to_save = node.dirty_tensors = node.non_differentiable = ()
     return outputs if isinstance(results, tuple) else outputs[0]
 
 
-cdef bint among(object tensor, object tensors) noexcept:
+cdef bint contains_identity(object tensor, object tensors) noexcept:
     for other in tensors:
         if other is tensor:
             return True
     return False
 
 
-cdef tuple recorded_outputs(FunctionNode node, tuple args, tuple outputs):
+cdef tuple record_outputs(FunctionNode node, tuple args, tuple outputs):
     cdef int i
     cdef list found = []
     for tensor in node.dirty_tensors:
-        if not among(tensor, outputs):
+        if not contains_identity(tensor, outputs):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
                 "are modified inplace must all be outputs of the Function.")
-    make_room(node, outputs)
+    allocate_output_metadata(node, outputs)
     for i in range(len(outputs)):
-        found.append(recorded_output(node, args, outputs[i], i) if node.tensor_outputs[i] else outputs[i])
-    node.saved = [saved_value(outputs, found, tensor, i) for i, tensor in enumerate(node.to_save)]
+        found.append(record_output(node, args, outputs[i], i) if node.tensor_outputs[i] else outputs[i])
+    node.saved = [save_for_backward_value(outputs, found, tensor, i) for i, tensor in enumerate(node.to_save)]
     return tuple(found)
 
 
-cdef int make_room(FunctionNode node, tuple outputs) except -1:
+cdef int allocate_output_metadata(FunctionNode node, tuple outputs) except -1:
     cdef int i
     node.tensor_outputs = [isinstance(out, TensorBase) for out in outputs]
-    node.metadata = <Metadata *>malloc(max(len(outputs), 1) * sizeof(Metadata))
+    node.metadata = <InputMetadata *>malloc(max(len(outputs), 1) * sizeof(InputMetadata))
     if node.metadata == NULL:
         node.metadata = &node.inline_metadata
         raise MemoryError()
     for i in range(len(outputs)):
         if node.tensor_outputs[i]:
-            describe(&node.metadata[i], <TensorBase>outputs[i])
-            note_stream(node, <TensorBase>outputs[i])
+            set_metadata(&node.metadata[i], <TensorBase>outputs[i])
+            record_forward_stream(node, <TensorBase>outputs[i])
         else:
-            describe_nothing(&node.metadata[i])
-        node.outputs += 1
+            set_undefined_metadata(&node.metadata[i])
+        node.output_count += 1
     return 0
 
 
-cdef TensorBase recorded_output(FunctionNode node, tuple args, TensorBase out, int output_nr):
-    cdef bint is_input = among(out, args)
-    if among(out, node.non_differentiable) or not differentiable(out.dtype):
+cdef TensorBase record_output(FunctionNode node, tuple args, TensorBase out, int output_nr):
+    cdef bint is_input = contains_identity(out, args)
+    if contains_identity(out, node.non_differentiable) or not is_differentiable_dtype(out.dtype):
         return make_view(out, out.ndim, out.sizes, out.strides, out.offset) if is_input else out
-    if among(out, node.dirty_tensors):
-        refuse_leaf(out)
-        recording_inplace(out, True)
-        rebase(out, node, output_nr)
+    if contains_identity(out, node.dirty_tensors):
+        check_dirty_leaf(out)
+        should_record_inplace(out, True)
+        rebase_history(out, node, output_nr)
         return out
     if is_input:
         out = make_view(out, out.ndim, out.sizes, out.strides, out.offset)
     set_history(out, node, output_nr)
     if out.base is not None:
-        refuse_writes(out, VIEW_OF_FUNCTION)
+        forbid_inplace(out, CUSTOM_FUNCTION_VIEW_ERROR)
     return out
 
 
-cdef int refuse_leaf(TensorBase out) except -1:
+cdef int check_dirty_leaf(TensorBase out) except -1:
     """RuntimeError for a leaf that requires a gradient and that the forward overwrote."""
     cdef AutogradMeta meta = <AutogradMeta>out.autograd
     if out.base is None and meta is not None and meta.requires_grad:
@@ -746,7 +750,7 @@ cdef int refuse_leaf(TensorBase out) except -1:
     return 0
 
 
-cdef object saved_value(tuple outputs, list found, object tensor, int index):
+cdef object save_for_backward_value(tuple outputs, list found, object tensor, int index):
     cdef int i
     if tensor is None:
         return None
@@ -756,4 +760,4 @@ cdef object saved_value(tuple outputs, list found, object tensor, int index):
     for i in range(len(outputs)):
         if outputs[i] is tensor:
             return save_result(<TensorBase>found[i], i)
-    return save(<TensorBase>tensor)
+    return save_operand(<TensorBase>tensor)

@@ -17,10 +17,11 @@ cdef tuple saved_hooks()                              # (pack, unpack) of this t
 
 
 # --- the data of tensors and nodes -----------------------------------------------------------------------------------
-# An operator tests `tracked` of its operands, which costs two loads where there is no graph. Where it is true, it calls
-# `recording`, and after its kernel `record_operator`, which makes the node that the row describes (_gen/nodes.py).
+# An operator tests `may_require_grad` of its operands, which costs two loads where there is no graph. Where it is true,
+# it calls `recording`, and after its kernel `record_operator`, which makes the node that the row describes
+# (_gen/nodes.py).
 
-cdef struct Metadata:                  # shape, dtype and device of an output of a node, which its gradient must have
+cdef struct InputMetadata:  # shape, dtype and device of an output of a node, which its gradient must have
     ScalarType dtype
     int device_type
     int device_index
@@ -34,13 +35,13 @@ cdef class AutogradMeta:
     cdef bint requires_grad            # of a leaf
     cdef bint retains_grad
     cdef int output_nr                 # which output of grad_fn the tensor is
-    cdef uint32_t seen_version         # of a view: the tensor's version when grad_fn was made
+    cdef uint32_t attr_version         # of a view: the tensor's version when grad_fn was made
     cdef Node grad_fn                  # None for a leaf
     cdef TensorBase grad
-    cdef void *accumulator             # borrowed: the leaf's AccumulateGrad, while a graph holds it; else NULL
+    cdef void *grad_accumulator             # borrowed: the leaf's AccumulateGrad, while a graph holds it; else NULL
     cdef dict hooks                    # key -> function of the gradient; None before the first register_hook
-    cdef dict accumulated_hooks        # those of register_post_accumulate_grad_hook: key -> function of the tensor
-    cdef str refusal                   # of a view: the error of in-place operators on it; None where they may write
+    cdef dict post_accumulate_hooks        # those of register_post_accumulate_grad_hook: key -> function of the tensor
+    cdef str inplace_error  # of a view: the error of in-place operators on it; None where they may write
     cdef bint is_inference             # the tensor was made in inference_mode
 
 
@@ -57,7 +58,7 @@ cdef enum SavedKind:                   # what a node saves of an argument or a r
 
 cdef struct SavedValue:
     SavedKind kind
-    int place                          # the index among the operator's arguments and results
+    int argument                          # the index among the operator's arguments and results
     unsigned int edges                 # the edges whose gradients need it, as bits
 
 
@@ -67,14 +68,14 @@ cdef class NodeType:
     cdef type python_class             # the subclass of Node of that name; None before the first node
     cdef int edges[MAX_EDGES]          # the operator's arguments that have a derivative
     cdef int edge_count
-    cdef bint list_edge                # the last of them is a list of tensors
+    cdef bint has_list_edge                # the last of them is a list of tensors
     cdef SavedValue saved[MAX_SAVED]
     cdef tuple saved_names
-    cdef int result, results           # the index of the first result, and the number of results
-    cdef bint views                    # the result is a list of views
-    cdef unsigned int histories        # the results that have a history, as bits
-    cdef tuple grads                   # of several results: those whose gradients are arguments of the function
-    cdef bint all_grads                # the function takes the list of all gradients before those
+    cdef int first_result, result_count           # the index of the first result, and the number of results
+    cdef bint returns_views                    # the result is a list of views
+    cdef unsigned int results_with_history        # the results that have a history, as bits
+    cdef tuple grad_arguments  # of several results: those whose gradients are arguments of the function
+    cdef bint takes_all_grads                # the function takes the list of all gradients before those
     cdef str family, function_name     # the function's module in mindtorch/_core/_gen/backward, and its name
     cdef object function               # None before the first backward
 
@@ -87,13 +88,13 @@ cdef class Node:
     cdef int *input_nrs                # per operand: which output of that node it is
     cdef int inline_input_nrs[4]
     cdef list saved                    # SavedTensors and other values, in the order of kind.saved_names
-    cdef int outputs                   # their number
-    cdef Metadata *metadata            # per output; inline_metadata where there is one output
-    cdef Metadata inline_metadata
+    cdef int output_count                   # their number
+    cdef InputMetadata *metadata            # per output; inline_metadata where there is one output
+    cdef InputMetadata inline_metadata
     cdef dict tensor_hooks             # output number -> hooks of the tensor: key -> function
-    cdef dict retained                 # output number -> AutogradMeta of the tensor that retains its gradient
+    cdef dict retain_grad_metas                 # output number -> AutogradMeta of the tensor that retains its gradient
     cdef dict prehooks, posthooks
-    cdef dict info                     # node.metadata in Python: notes of users, the traceback of anomaly mode
+    cdef dict user_metadata                     # node.metadata in Python: notes of users, the traceback of anomaly mode
     cdef object stream                 # on which the forward ran, where the device has streams
     cdef object __weakref__
 
@@ -112,46 +113,46 @@ cdef class SavedTensor:
     cdef TensorBase tensor             # of an output of the node: an alias without history, so that there is no cycle
     cdef uint32_t version
     cdef int output_nr                 # -1 for an operand
-    cdef object packed, unpack         # of saved_tensors_hooks
+    cdef object packed, unpack_value         # of saved_tensors_hooks
 
 
-cdef inline bint tracked(TensorBase tensor) noexcept:
+cdef inline bint may_require_grad(TensorBase tensor) noexcept:
     """Whether the tensor may require a gradient."""
     return tensor.autograd is not None or (tensor.base is not None and tensor.base.autograd is not None)
 
-cdef inline bint tracked_optional(TensorBase tensor) noexcept:
-    return tensor is not None and tracked(tensor)
+cdef inline bint may_require_grad_optional(TensorBase tensor) noexcept:
+    return tensor is not None and may_require_grad(tensor)
 
-cdef bint tracked_list(list tensors) noexcept
+cdef bint any_may_require_grad(list tensors) noexcept
 cdef bint requires_grad(TensorBase tensor) except -1
-cdef bint operands_require_grad(list tensors) except -1
-cdef bint differentiable(ScalarType dtype) noexcept
-cdef AutogradMeta meta_of(TensorBase tensor)                              # makes it where there is none
+cdef bint any_requires_grad(list tensors) except -1
+cdef bint is_differentiable_dtype(ScalarType dtype) noexcept
+cdef AutogradMeta materialize_autograd_meta(TensorBase tensor)  # makes it where there is none
 
 # --- functions of nodes ----------------------------------------------------------------------------------------------
 
 cdef NodeType node_type(str name)
 cdef Node new_node(NodeType kind, int edges)
 cdef uint64_t next_sequence_nr() noexcept
-cdef Node accumulator_for(TensorBase leaf, AutogradMeta meta)
-cdef int describe(Metadata *metadata, TensorBase tensor) except -1
-cdef int describe_nothing(Metadata *metadata) noexcept
-cdef int describe_output(Node node, TensorBase result) except -1
-cdef int describe_outputs(Node node, list results) except -1
-cdef int note_stream(Node node, TensorBase tensor) except -1              # the stream of the forward
+cdef Node make_grad_accumulator(TensorBase leaf, AutogradMeta meta)
+cdef int set_metadata(InputMetadata *metadata, TensorBase tensor) except -1
+cdef int set_undefined_metadata(InputMetadata *metadata) noexcept
+cdef int set_output_metadata(Node node, TensorBase result) except -1
+cdef int set_outputs_metadata(Node node, list results) except -1
+cdef int record_forward_stream(Node node, TensorBase tensor) except -1              # the stream of the forward
 cdef str short_name(Node node)                                            # "Add", for messages
 cdef object removable_handle(dict hooks, object hook)
 ctypedef int (*Accumulate)(TensorBase leaf, TensorBase grad) except -1
-cdef Accumulate accumulate                                                # engine.pyx sets it
+cdef Accumulate accumulate_grad                                                # engine.pyx sets it
 
 # --- backward --------------------------------------------------------------------------------------------------------
 
-cdef Node WANTED                       # an edge to this node always gets its gradient
-cdef inline bint wanted(Node node, int index, set needed):
+cdef Node ALWAYS_COMPUTED                       # an edge to this node always gets its gradient
+cdef inline bint should_compute_edge(Node node, int index, set needed):
     """Whether backward needs the gradient of operand `index`."""
     cdef object target = node.edges[index]
-    return target is not None and (needed is None or target is WANTED or target in needed)
+    return target is not None and (needed is None or target is ALWAYS_COMPUTED or target in needed)
 
-cdef object unpack(Node node, object value)                               # RuntimeError after a free or a write
-cdef object zeros_for(Metadata *metadata)
-cdef object formulas()                                                    # mindtorch._ops.derivatives
+cdef object unpack_value(Node node, object value)                               # RuntimeError after a free or a write
+cdef object zeros_like_metadata(InputMetadata *metadata)
+cdef object derivative_functions()                                                    # mindtorch._ops.derivatives

@@ -20,7 +20,7 @@ cdef extern from "Python.h":
     PyObject **PySequence_Fast_ITEMS(object values)
     object PyObject_Vectorcall(object function, PyObject **arguments, size_t count, PyObject *names)
 
-cdef uint64_t next_number = 0
+cdef uint64_t last_sequence_nr = 0
 cdef tuple NO_ARGUMENTS = ()
 cdef object FREED = object()               # replaces a saved tensor that was freed
 
@@ -98,12 +98,12 @@ def set_anomaly_enabled(bint enabled, bint check_nan=True):
     anomaly_mode = (2 if check_nan else 1) if enabled else 0
 
 
-def push_saved_tensors_hooks(pack, unpack):
+def push_saved_tensors_hooks(pack, unpack_value):
     """Have this thread save pack(tensor) in place of tensors; backward calls unpack with it."""
     global saved_hooks_active
     if not hasattr(THREAD, "saved_hooks"):
         THREAD.saved_hooks = []
-    THREAD.saved_hooks.append((pack, unpack))
+    THREAD.saved_hooks.append((pack, unpack_value))
     saved_hooks_active += 1
 
 
@@ -143,15 +143,15 @@ cdef class AutogradMeta:
     pass
 
 
-cdef AutogradMeta meta_of(TensorBase tensor):
+cdef AutogradMeta materialize_autograd_meta(TensorBase tensor):
     if tensor.autograd is None:
         tensor.autograd = AutogradMeta.__new__(AutogradMeta)
     return <AutogradMeta>tensor.autograd
 
 
-cdef bint tracked_list(list tensors) noexcept:
+cdef bint any_may_require_grad(list tensors) noexcept:
     for tensor in tensors:
-        if tracked(<TensorBase>tensor):
+        if may_require_grad(<TensorBase>tensor):
             return True
     return False
 
@@ -165,26 +165,26 @@ cdef bint requires_grad(TensorBase tensor) except -1:
         if meta.requires_grad or meta.grad_fn is not None:
             return True
     # A view requires a gradient if an in-place operator made its base require one.
-    return tensor.base is not None and differentiable(tensor.dtype) and requires_grad(tensor.base)
+    return tensor.base is not None and is_differentiable_dtype(tensor.dtype) and requires_grad(tensor.base)
 
 
-cdef bint operands_require_grad(list tensors) except -1:
+cdef bint any_requires_grad(list tensors) except -1:
     for tensor in tensors:
         if requires_grad(<TensorBase>tensor):
             return True
     return False
 
 
-cdef bint differentiable(ScalarType dtype) noexcept:
+cdef bint is_differentiable_dtype(ScalarType dtype) noexcept:
     return KIND[<int>dtype] >= FLOAT_KIND
 
 
-cdef object mark_inference_tensor(TensorBase tensor, TensorBase base):
+cdef object mark_inference(TensorBase tensor, TensorBase base):
     if inference_enabled() if base is None else (<AutogradMeta>base.autograd).is_inference:
-        meta_of(tensor).is_inference = True
+        materialize_autograd_meta(tensor).is_inference = True
 
 
-tensor_module.mark_inference = mark_inference_tensor
+tensor_module.mark_inference = mark_inference
 
 
 # --- nodes -----------------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ cdef NodeType node_type(str name):
     return kind
 
 
-cdef type class_of(NodeType kind):
+cdef type python_class_of(NodeType kind):
     if kind.python_class is None:
         kind.python_class = type(kind.name, (Node,), {"__slots__": (), "__module__": "mindtorch.autograd"})
     return kind.python_class
@@ -209,16 +209,16 @@ cdef type class_of(NodeType kind):
 
 cdef Node new_node(NodeType kind, int edges):
     # The constructor of Node makes the subclass: a call of the class would look up __new__ and __init__.
-    cdef Node node = <Node>(<PyTypeObject *>Node).tp_new(class_of(kind), <PyObject *>NO_ARGUMENTS, NULL)
+    cdef Node node = <Node>(<PyTypeObject *>Node).tp_new(python_class_of(kind), <PyObject *>NO_ARGUMENTS, NULL)
     node.kind = kind
     node.set_edges(edges)
     return node
 
 
 cdef uint64_t next_sequence_nr() noexcept:
-    global next_number
-    next_number += 1
-    return next_number
+    global last_sequence_nr
+    last_sequence_nr += 1
+    return last_sequence_nr
 
 
 cdef class Node:
@@ -228,13 +228,13 @@ cdef class Node:
         self.input_nrs = self.inline_input_nrs
         self.sequence_nr = next_sequence_nr()
         if anomaly_mode:
-            self.info = {"traceback_": traceback.format_stack()}
+            self.user_metadata = {"traceback_": traceback.format_stack()}
 
     def __dealloc__(self):
         cdef int i
         if self.input_nrs != self.inline_input_nrs:
             free(self.input_nrs)
-        for i in range(self.outputs):
+        for i in range(self.output_count):
             free_metadata(&self.metadata[i])
         if self.metadata != &self.inline_metadata:
             free(self.metadata)
@@ -249,13 +249,13 @@ cdef class Node:
         return 0
 
     cdef list apply(self, list grads, set needed):
-        return apply_function(self, grads, needed)
+        return call_backward_function(self, grads, needed)
 
     cdef int release(self) except -1:
         cdef Py_ssize_t i
         if self.saved is not None:
             for i in range(len(self.saved)):
-                self.saved[i] = freed(self.saved[i])
+                self.saved[i] = without_saved_tensors(self.saved[i])
         return 0
 
     # The interface of torch.autograd.graph.Node.
@@ -272,15 +272,15 @@ cdef class Node:
     @property
     def metadata(self):
         """A dictionary for users' notes; anomaly mode keeps the traceback of the forward in it."""
-        if self.info is None:
-            self.info = {}
-        return self.info
+        if self.user_metadata is None:
+            self.user_metadata = {}
+        return self.user_metadata
 
     def _sequence_nr(self):
         return self.sequence_nr
 
     def _input_metadata_count(self):
-        return self.outputs
+        return self.output_count
 
     def __call__(self, *grads):
         """The gradients of the operands for the gradients of the results."""
@@ -303,18 +303,18 @@ cdef class Node:
         if attribute.startswith("_saved_") and self.kind is not None:
             name = attribute[7:]
             if name in self.kind.saved_names:
-                return unpack(self, self.saved[self.kind.saved_names.index(name)])
+                return unpack_value(self, self.saved[self.kind.saved_names.index(name)])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
 
 
-WANTED = new_node(node_type("Wanted"), 0)
+ALWAYS_COMPUTED = new_node(node_type("Wanted"), 0)
 
 
-cdef object freed(object value):
+cdef object without_saved_tensors(object value):
     if type(value) is SavedTensor:
         return FREED
     if type(value) is list:
-        return [freed(item) for item in <list>value]
+        return [without_saved_tensors(item) for item in <list>value]
     return value
 
 
@@ -325,12 +325,12 @@ cdef object removable_handle(dict hooks, object hook):
     return handle
 
 
-cdef void free_metadata(Metadata *metadata) noexcept:
+cdef void free_metadata(InputMetadata *metadata) noexcept:
     if metadata.sizes != metadata.inline_sizes:
         free(metadata.sizes)
 
 
-cdef int describe(Metadata *metadata, TensorBase tensor) except -1:
+cdef int set_metadata(InputMetadata *metadata, TensorBase tensor) except -1:
     metadata.dtype = tensor.dtype
     metadata.device_type = tensor.device_type
     metadata.device_index = tensor.device_index
@@ -346,41 +346,41 @@ cdef int describe(Metadata *metadata, TensorBase tensor) except -1:
     return 0
 
 
-cdef int describe_nothing(Metadata *metadata) noexcept:
+cdef int set_undefined_metadata(InputMetadata *metadata) noexcept:
     """The metadata of a result that is no tensor."""
     metadata.ndim = 0
     metadata.sizes = metadata.inline_sizes
     return 0
 
 
-cdef int describe_output(Node node, TensorBase result) except -1:
+cdef int set_output_metadata(Node node, TensorBase result) except -1:
     node.metadata = &node.inline_metadata
-    describe(node.metadata, result)
-    node.outputs = 1
-    return note_stream(node, result)
+    set_metadata(node.metadata, result)
+    node.output_count = 1
+    return record_forward_stream(node, result)
 
 
-cdef int describe_outputs(Node node, list results) except -1:
+cdef int set_outputs_metadata(Node node, list results) except -1:
     cdef int i, last = 0
-    node.metadata = <Metadata *>malloc(max(len(results), 1) * sizeof(Metadata))
+    node.metadata = <InputMetadata *>malloc(max(len(results), 1) * sizeof(InputMetadata))
     if node.metadata == NULL:
         node.metadata = &node.inline_metadata
         raise MemoryError()
     for i in range(len(results)):
         if results[i] is None:               # the caller does not need the result, or it has no history
-            describe_nothing(&node.metadata[i])
+            set_undefined_metadata(&node.metadata[i])
         else:
-            describe(&node.metadata[i], <TensorBase>results[i])
+            set_metadata(&node.metadata[i], <TensorBase>results[i])
             last = i
-        node.outputs += 1
+        node.output_count += 1
     for i in range(len(results)):            # those without metadata get the device of the others
         if results[i] is None:
             node.metadata[i].device_type = node.metadata[last].device_type
             node.metadata[i].device_index = node.metadata[last].device_index
-    return note_stream(node, <TensorBase>results[last])
+    return record_forward_stream(node, <TensorBase>results[last])
 
 
-cdef int note_stream(Node node, TensorBase tensor) except -1:
+cdef int record_forward_stream(Node node, TensorBase tensor) except -1:
     if BACKENDS[tensor.device_type].streams:
         from mindtorch._core import hooks
         node.stream = hooks.current_stream(tensor.device_index)
@@ -397,29 +397,29 @@ cdef class AccumulateGrad(Node):
     def __dealloc__(self):
         if self.variable is not None and self.variable.autograd is not None:
             meta = <AutogradMeta>self.variable.autograd
-            if meta.accumulator == <void *>self:
-                meta.accumulator = NULL
+            if meta.grad_accumulator == <void *>self:
+                meta.grad_accumulator = NULL
 
     cdef list apply(self, list grads, set needed):
         cdef TensorBase grad = <TensorBase>grads[0]
         if grad is not None:
-            accumulate(self.variable, grad)
+            accumulate_grad(self.variable, grad)
         return []
 
     def name(self):
         return "torch::autograd::AccumulateGrad"
 
 
-cdef NodeType ACCUMULATE = node_type("AccumulateGrad")
-cdef Node accumulator_for(TensorBase leaf, AutogradMeta meta):
+cdef NodeType ACCUMULATE_GRAD = node_type("AccumulateGrad")
+cdef Node make_grad_accumulator(TensorBase leaf, AutogradMeta meta):
     cdef AccumulateGrad node = AccumulateGrad.__new__(AccumulateGrad)
-    node.kind = ACCUMULATE
+    node.kind = ACCUMULATE_GRAD
     node.edges = []
     node.variable = leaf
-    describe_output(node, leaf)
+    set_output_metadata(node, leaf)
     if meta.hooks is not None:
         node.tensor_hooks = {0: meta.hooks}
-    meta.accumulator = <void *>node
+    meta.grad_accumulator = <void *>node
     return node
 
 
@@ -431,12 +431,12 @@ cdef class SavedTensor:
     pass
 
 
-cdef object unpack(Node node, object value):
+cdef object unpack_value(Node node, object value):
     """The value that a node saved."""
     if type(value) is SavedTensor or value is FREED:
         return unpack_saved(node, value)
     if type(value) is list:
-        return [unpack(node, one) for one in <list>value]
+        return [unpack_value(node, one) for one in <list>value]
     return value
 
 
@@ -459,7 +459,7 @@ cdef TensorBase unpack_saved(Node node, object value):
     else:
         tensor = kept.tensor
         if version_of(tensor) != kept.version:
-            overwritten(node, kept, tensor)
+            raise_version_mismatch(node, kept, tensor)
     if kept.output_nr >= 0:
         tensor = make_alias(tensor)
         set_saved_history(tensor, node, kept.output_nr)
@@ -468,15 +468,15 @@ cdef TensorBase unpack_saved(Node node, object value):
 
 cdef int set_saved_history(TensorBase tensor, Node node, int output_nr) except -1:
     """Give a saved tensor its history, for double backward."""
-    cdef AutogradMeta meta = meta_of(tensor)
+    cdef AutogradMeta meta = materialize_autograd_meta(tensor)
     meta.grad_fn = node
     meta.output_nr = output_nr
     return 0
 
 
-cdef int overwritten(Node node, SavedTensor kept, TensorBase tensor) except -1:
+cdef int raise_version_mismatch(Node node, SavedTensor kept, TensorBase tensor) except -1:
     origin = (f"which is output {kept.output_nr} of {short_name(node)}," if kept.output_nr >= 0 else
-              described_origin(tensor))
+              origin_text(tensor))
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{type_text(tensor)} {shape_text(tensor.ndim, tensor.sizes)}]"
@@ -489,11 +489,11 @@ cdef int overwritten(Node node, SavedTensor kept, TensorBase tensor) except -1:
 
 
 cdef str type_text(TensorBase tensor):
-    from mindtorch._core.tensor.copy_cast import type_string_of
-    return type_string_of(tensor)
+    from mindtorch._core.tensor.copy_cast import get_legacy_type_name
+    return get_legacy_type_name(tensor)
 
 
-cdef str described_origin(TensorBase tensor):
+cdef str origin_text(TensorBase tensor):
     cdef AutogradMeta meta = <AutogradMeta>tensor.autograd
     if meta is None or meta.grad_fn is None:
         return ""
@@ -507,68 +507,68 @@ cdef str short_name(Node node):
 
 # --- the functions of nodes ------------------------------------------------------------------------------------------
 
-cdef list apply_function(Node node, list grads, set needed):
+cdef list call_backward_function(Node node, list grads, set needed):
     """Call the generated function of the row's derivatives, where there is a gradient and an edge that needs one."""
     cdef NodeType kind = node.kind
-    cdef Py_ssize_t i, count = len(node.edges), fixed = kind.edge_count - kind.list_edge
+    cdef Py_ssize_t i, count = len(node.edges), fixed = kind.edge_count - kind.has_list_edge
     cdef list mask = [False] * kind.edge_count
     cdef list arguments = [mask], found
     cdef bint anything = False
     for i in range(count):
-        if wanted(node, i, needed):
+        if should_compute_edge(node, i, needed):
             mask[i if i < fixed else fixed] = anything = True
-    if not anything or not add_gradients(arguments, node, grads):
+    if not anything or not append_output_grads(arguments, node, grads):
         return [None] * count
     if node.saved is not None:
         for value in node.saved:
-            arguments.append(unpack(node, value))
+            arguments.append(unpack_value(node, value))
     if kind.function is None:
         kind.function = getattr(import_module(f"mindtorch._core._gen.backward.{kind.family}"), kind.function_name)
     found = <list>PyObject_Vectorcall(kind.function, PySequence_Fast_ITEMS(arguments), len(arguments), NULL)
-    if kind.list_edge:
+    if kind.has_list_edge:
         of_list = found.pop()
         found += [None] * (count - fixed) if of_list is None else of_list
     return found
 
 
-cdef bint add_gradients(list arguments, Node node, list grads) except -1:
+cdef bint append_output_grads(list arguments, Node node, list grads) except -1:
     """Append the gradients of the results that the function takes; whether any result has a gradient."""
     cdef NodeType kind = node.kind
     cdef int i
-    if kind.views:
-        arguments.append([gradient(node, grads, i) for i in range(len(grads))])
+    if kind.returns_views:
+        arguments.append([grad_or_zeros(node, grads, i) for i in range(len(grads))])
         return True
-    if kind.results == 1:
+    if kind.result_count == 1:
         arguments.append(grads[0])
         return grads[0] is not None
-    for i in range(kind.results):
-        if grads[i] is not None and (kind.histories >> i) & 1:
+    for i in range(kind.result_count):
+        if grads[i] is not None and (kind.results_with_history >> i) & 1:
             break
     else:
         return False
-    if kind.all_grads:
+    if kind.takes_all_grads:
         arguments.append(grads)
-    for i in kind.grads:
-        arguments.append(gradient(node, grads, i))
+    for i in kind.grad_arguments:
+        arguments.append(grad_or_zeros(node, grads, i))
     return True
 
 
-cdef object gradient(Node node, list grads, int output_nr):
-    return zeros_for(&node.metadata[output_nr]) if grads[output_nr] is None else grads[output_nr]
+cdef object grad_or_zeros(Node node, list grads, int output_nr):
+    return zeros_like_metadata(&node.metadata[output_nr]) if grads[output_nr] is None else grads[output_nr]
 
 
-cdef object zeros_for(Metadata *metadata):
+cdef object zeros_like_metadata(InputMetadata *metadata):
     from mindtorch._core.tensor.factories import zeros
     return zeros(tuple([metadata.sizes[i] for i in range(metadata.ndim)]), dtype=DTYPES[<int>metadata.dtype],
                  device=("cpu", f"npu:{metadata.device_index}")[metadata.device_type])
 
 
-cdef object FORMULAS = None
+cdef object DERIVATIVE_FUNCTIONS = None
 
 
-cdef object formulas():
-    global FORMULAS
-    if FORMULAS is None:
+cdef object derivative_functions():
+    global DERIVATIVE_FUNCTIONS
+    if DERIVATIVE_FUNCTIONS is None:
         from mindtorch._ops.derivatives import view as module
-        FORMULAS = module
-    return FORMULAS
+        DERIVATIVE_FUNCTIONS = module
+    return DERIVATIVE_FUNCTIONS

@@ -4,7 +4,7 @@ from mindtorch._core.operators.operator cimport Argument, Operator
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 
-cdef class ViewNode(Node):
+cdef class AsStridedBackward(Node):
     """The node of as_strided, and of any view after an in-place write to its base."""
     cdef tuple base_geometry           # sizes, strides, offset
     cdef tuple geometry
@@ -17,27 +17,27 @@ cdef class CopySlices(Node):
 
 
 # Whether to record an operator with operands that require a gradient. RuntimeError where `out` is a tensor.
-cdef bint recording(TensorBase out, str op) except -1
+cdef bint should_record(TensorBase out, str op) except -1
 # The same for an operator that writes to `self`. RuntimeError for leaves and other tensors that it must not overwrite.
-cdef bint recording_inplace(TensorBase self, bint wanted) except -1
+cdef bint should_record_inplace(TensorBase self, bint wanted) except -1
 # Whether to record views of a tensor.
-cdef bint recording_view(TensorBase self, object views) except -1
+cdef bint should_record_view(TensorBase self, object views) except -1
 # The clone of `self` that an in-place operator saves where its derivative needs the old elements.
-cdef TensorBase before_write(TensorBase self)
+cdef TensorBase clone_before_write(TensorBase self)
 
 cdef Node current_grad_fn(TensorBase tensor)                              # None for a leaf
 cdef Node gradient_edge(TensorBase tensor, int *input_nr)                 # None where it needs no gradient
-cdef bint connect(Node node, int index, TensorBase operand) except -1     # whether the operand needs a gradient
-cdef object save(TensorBase operand)                                      # None of None
+cdef bint set_next_edge(Node node, int index, TensorBase operand) except -1     # whether the operand needs a gradient
+cdef object save_operand(TensorBase operand)                                      # None of None
 cdef object save_result(TensorBase result, int output_nr)
 cdef tuple ints_of(const Shape *ints)
 
 # Makes the history of the results in `arguments`, or with `inplace` of the tensor that the operator overwrote.
-# `kept_self`: the clone of before_write, or the tensor itself; None for the plain form.
+# `kept_self`: the clone of clone_before_write, or the tensor itself; None for the plain form.
 cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self, bint inplace) except -1
 cdef int adopt_history(TensorBase self, TensorBase view) except -1        # squeeze_, t_: self becomes that view
-cdef int record_strided(TensorBase view, TensorBase source) except -1
+cdef int record_as_strided(TensorBase view, TensorBase source) except -1
 cdef int set_history(TensorBase result, Node node, int output_nr) except -1
-cdef int refuse_writes(TensorBase view, str refusal) except -1           # `refusal`: an error of recording.pyx
-cdef int rebase(TensorBase self, Node node, int output_nr) except -1     # after `node` overwrote self
-cdef int retain(AutogradMeta meta) except -1
+cdef int forbid_inplace(TensorBase view, str refusal) except -1           # `refusal`: an error of recording.pyx
+cdef int rebase_history(TensorBase self, Node node, int output_nr) except -1     # after `node` overwrote self
+cdef int set_retains_grad(AutogradMeta meta) except -1

@@ -2,37 +2,38 @@
 cimport cython
 
 from mindtorch._core.autograd.node cimport (
-    MAX_EDGES, MAX_SAVED, SAVED_BOOL, SAVED_CONSTANT, SAVED_DEVICE, SAVED_DTYPE, SAVED_DTYPE_OF, SAVED_FLOAT,
-    SAVED_INT, SAVED_INTS, SAVED_NDIM, SAVED_OBJECT, SAVED_OPTIONAL_FLOAT, SAVED_RESULT, SAVED_SCALAR, SAVED_SELF,
-    SAVED_SHAPE, SAVED_SHAPES, SAVED_STRIDE, SAVED_TENSOR, SAVED_TENSORS, WANTED, AutogradMeta, Node, NodeType,
-    SavedKind, SavedTensor, SavedValue, accumulator_for, describe_output, describe_outputs, differentiable, formulas,
-    grad_enabled, inference_enabled, meta_of, new_node, next_sequence_nr, node_type, requires_grad, saved_hooks,
-    saved_hooks_active, set_grad_enabled, short_name, tracked,
+    ALWAYS_COMPUTED, MAX_EDGES, MAX_SAVED, SAVED_BOOL, SAVED_CONSTANT, SAVED_DEVICE, SAVED_DTYPE, SAVED_DTYPE_OF,
+    SAVED_FLOAT, SAVED_INT, SAVED_INTS, SAVED_NDIM, SAVED_OBJECT, SAVED_OPTIONAL_FLOAT, SAVED_RESULT, SAVED_SCALAR,
+    SAVED_SELF, SAVED_SHAPE, SAVED_SHAPES, SAVED_STRIDE, SAVED_TENSOR, SAVED_TENSORS, AutogradMeta, Node, NodeType,
+    SavedKind, SavedTensor, SavedValue, derivative_functions, grad_enabled, inference_enabled, is_differentiable_dtype,
+    make_grad_accumulator, materialize_autograd_meta, may_require_grad, new_node, next_sequence_nr, node_type,
+    requires_grad, saved_hooks, saved_hooks_active, set_grad_enabled, set_output_metadata, set_outputs_metadata,
+    short_name,
 )
-from mindtorch._core.tensor.dtype cimport DTYPES, scalar_to
+from mindtorch._core.tensor.dtype cimport DTYPES, scalar_to_python
 from mindtorch._core.tensor.tensor cimport device_of, make_alias, make_size, version_of
 
 
 # --- which operators are recorded ------------------------------------------------------------------------------------
 
 # The errors of in-place operators on a view, or on its base where the view is used afterwards. {write} tells which.
-NO_GRAD_VIEW = (
+NO_GRAD_VIEW_ERROR = (
     "A view was created in no_grad mode and {write} modified inplace with grad mode enabled. Given that this use case "
     "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
     "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
     "the inplace to be tracked).")
-MANY_VIEWS = (
+MULTI_OUTPUT_VIEW_ERROR = (
     "Output {output} of {node} is a view and {write} modified inplace. This view is the output of a function that "
     "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
     "the inplace operation by an out-of-place one.")
 
 
-cdef int refuse(AutogradMeta meta, str write) except -1:
+cdef int raise_inplace_error(AutogradMeta meta, str write) except -1:
     node = "" if meta.grad_fn is None else short_name(meta.grad_fn)
-    raise RuntimeError(meta.refusal.format(output=meta.output_nr, node=node, write=write))
+    raise RuntimeError(meta.inplace_error.format(output=meta.output_nr, node=node, write=write))
 
 
-cdef bint recording(TensorBase out, str op) except -1:
+cdef bint should_record(TensorBase out, str op) except -1:
     if not grad_enabled():
         return False
     if out is not None:
@@ -41,12 +42,13 @@ cdef bint recording(TensorBase out, str op) except -1:
     return True
 
 
-LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
-OTHER_DTYPE = ("a gradient through a view of another dtype (real, imag, view_as_real, view_as_complex) is not known "
-               "when it or its base is modified in-place. Clone it first.")
+LEAF_ERROR = "a leaf Variable that requires grad is being used in an in-place operation."
+VIEW_DTYPE_ERROR = ("a gradient through a view of another dtype (real, imag, view_as_real, view_as_complex) is not "
+                    "known "
+                    "when it or its base is modified in-place. Clone it first.")
 
 
-cdef bint recording_inplace(TensorBase self, bint wanted) except -1:
+cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
     cdef AutogradMeta meta = <AutogradMeta>self.autograd
     cdef AutogradMeta of_base
     if meta is not None and meta.is_inference and not inference_enabled():
@@ -56,19 +58,19 @@ cdef bint recording_inplace(TensorBase self, bint wanted) except -1:
     if not grad_enabled() or not wanted:
         return False
     if self.base is not None:
-        if meta is not None and meta.refusal is not None:
-            refuse(meta, "is being")
+        if meta is not None and meta.inplace_error is not None:
+            raise_inplace_error(meta, "is being")
         if self.dtype != self.base.dtype:
-            raise RuntimeError(OTHER_DTYPE)
+            raise RuntimeError(VIEW_DTYPE_ERROR)
         of_base = <AutogradMeta>self.base.autograd
         if of_base is not None and of_base.requires_grad and of_base.grad_fn is None:
-            raise RuntimeError(f"a view of {LEAF}")
+            raise RuntimeError(f"a view of {LEAF_ERROR}")
     if meta is not None and meta.requires_grad and meta.grad_fn is None:
-        raise RuntimeError(LEAF)
+        raise RuntimeError(LEAF_ERROR)
     return True
 
 
-cdef bint recording_view(TensorBase self, object views) except -1:
+cdef bint should_record_view(TensorBase self, object views) except -1:
     """Whether to record views of a tensor.
 
     In-place operators must not write to a view without a record, nor to a view of a tensor that they must not write to.
@@ -77,16 +79,16 @@ cdef bint recording_view(TensorBase self, object views) except -1:
     cdef AutogradMeta meta = <AutogradMeta>self.autograd
     if not requires_grad(self):
         return False
-    if not record or (meta is not None and meta.refusal is not None):
+    if not record or (meta is not None and meta.inplace_error is not None):
         for view in views:
-            refuse_writes(<TensorBase>view, NO_GRAD_VIEW if not record else meta.refusal)
+            forbid_inplace(<TensorBase>view, NO_GRAD_VIEW_ERROR if not record else meta.inplace_error)
     return record
 
 
-cdef int refuse_writes(TensorBase view, str refusal) except -1:
-    cdef AutogradMeta meta = meta_of(view)
-    meta.refusal = refusal
-    meta.seen_version = version_of(view)
+cdef int forbid_inplace(TensorBase view, str refusal) except -1:
+    cdef AutogradMeta meta = materialize_autograd_meta(view)
+    meta.inplace_error = refusal
+    meta.attr_version = version_of(view)
     return 0
 
 
@@ -98,23 +100,23 @@ cdef Node current_grad_fn(TensorBase tensor):
     cdef AutogradMeta of_base
     if tensor.base is not None and tensor.base.autograd is not None:
         of_base = <AutogradMeta>tensor.base.autograd
-        if of_base.grad_fn is not None and differentiable(tensor.dtype):
-            if meta is None or meta.grad_fn is None or meta.seen_version != version_of(tensor):
-                return regenerate(tensor)
+        if of_base.grad_fn is not None and is_differentiable_dtype(tensor.dtype):
+            if meta is None or meta.grad_fn is None or meta.attr_version != version_of(tensor):
+                return regenerate_grad_fn(tensor)
     return None if meta is None else meta.grad_fn
 
 
-cdef Node regenerate(TensorBase view):
-    cdef AutogradMeta meta = meta_of(view)
-    cdef ViewNode node
-    if meta.refusal is not None:
-        if meta.seen_version != version_of(view):
-            refuse(meta, "its base or another view of its base has been")
+cdef Node regenerate_grad_fn(TensorBase view):
+    cdef AutogradMeta meta = materialize_autograd_meta(view)
+    cdef AsStridedBackward node
+    if meta.inplace_error is not None:
+        if meta.attr_version != version_of(view):
+            raise_inplace_error(meta, "its base or another view of its base has been")
         return meta.grad_fn
     if view.dtype != view.base.dtype:
-        raise RuntimeError(OTHER_DTYPE)
-    node = view_node(view)
-    connect(node, 0, view.base)
+        raise RuntimeError(VIEW_DTYPE_ERROR)
+    node = new_view_node(view)
+    set_next_edge(node, 0, view.base)
     set_history(view, node, 0)
     return node
 
@@ -123,7 +125,7 @@ cdef Node gradient_edge(TensorBase tensor, int *input_nr):
     cdef AutogradMeta meta
     cdef Node node
     input_nr[0] = 0
-    if tensor is None or not tracked(tensor):
+    if tensor is None or not may_require_grad(tensor):
         return None
     node = current_grad_fn(tensor)
     if node is not None:
@@ -132,12 +134,12 @@ cdef Node gradient_edge(TensorBase tensor, int *input_nr):
     meta = <AutogradMeta>tensor.autograd
     if meta is None or not meta.requires_grad:
         return None
-    if meta.accumulator != NULL:
-        return <Node>meta.accumulator
-    return accumulator_for(tensor, meta)
+    if meta.grad_accumulator != NULL:
+        return <Node>meta.grad_accumulator
+    return make_grad_accumulator(tensor, meta)
 
 
-cdef bint connect(Node node, int index, TensorBase operand) except -1:
+cdef bint set_next_edge(Node node, int index, TensorBase operand) except -1:
     cdef Node edge = gradient_edge(operand, &node.input_nrs[index])
     if edge is None:
         return False
@@ -147,18 +149,18 @@ cdef bint connect(Node node, int index, TensorBase operand) except -1:
     return True
 
 
-cdef bint connect_list(Node node, int first, list operands) except -1:
+cdef bint set_next_edges(Node node, int first, list operands) except -1:
     cdef bint any_wanted = False
     cdef int i
     for i in range(len(operands)):
-        if connect(node, first + i, <TensorBase>operands[i]):
+        if set_next_edge(node, first + i, <TensorBase>operands[i]):
             any_wanted = True
     return any_wanted
 
 
 # --- what is saved ---------------------------------------------------------------------------------------------------
 
-cdef object save(TensorBase operand):
+cdef object save_operand(TensorBase operand):
     if operand is None:
         return None
     if operand.autograd is not None and (<AutogradMeta>operand.autograd).is_inference:
@@ -166,14 +168,14 @@ cdef object save(TensorBase operand):
                            "inference mode in computation tracked by autograd. To work around this, you can make a "
                            "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
                            "`torch.inference_mode()`.")
-    return saved_tensor(operand, -1)
+    return make_saved_tensor(operand, -1)
 
 
 cdef object save_result(TensorBase result, int output_nr):
-    return saved_tensor(make_alias(result), output_nr)
+    return make_saved_tensor(make_alias(result), output_nr)
 
 
-cdef SavedTensor saved_tensor(TensorBase tensor, int output_nr):
+cdef SavedTensor make_saved_tensor(TensorBase tensor, int output_nr):
     cdef SavedTensor kept = SavedTensor.__new__(SavedTensor)
     cdef int origin_nr = 0
     kept.version = version_of(tensor)
@@ -214,7 +216,7 @@ cdef dict SAVED_KINDS = {
     "dtype": SAVED_DTYPE, "object": SAVED_OBJECT}
 
 
-cdef int read_node(Operator op) except -1:
+cdef int read_node_type(Operator op) except -1:
     """Read the operator's entry of the table that emit_grad.py writes."""
     cdef NodeType kind
     cdef int i
@@ -229,20 +231,21 @@ cdef int read_node(Operator op) except -1:
     kind.family, _, kind.function_name = entry["backward"].partition(".")
     for i, place in enumerate(entry["edges"]):
         kind.edges[i] = place
-    kind.edge_count, kind.list_edge = len(entry["edges"]), entry.get("list_edge", False)
+    kind.edge_count, kind.has_list_edge = len(entry["edges"]), entry.get("list_edge", False)
     for i, value in enumerate(saved):
         kind.saved[i].kind = <SavedKind><int>SAVED_KINDS[value[1]]
-        kind.saved[i].place = value[2]
-        kind.saved[i].edges = bits(value[3]) if len(value) > 3 else ~0u
+        kind.saved[i].argument = value[2]
+        kind.saved[i].edges = bit_mask(value[3]) if len(value) > 3 else ~0u
     kind.saved_names = tuple([value[0] for value in saved])
-    kind.result, kind.results, kind.views = entry["result"], entry.get("results", 1), entry.get("views", False)
-    kind.grads, kind.all_grads = tuple(entry.get("grads", ())), entry.get("all_grads", False)
-    kind.histories = ~0u if kind.all_grads else bits(kind.grads)
+    kind.first_result, kind.result_count, kind.returns_views = entry["result"], entry.get("results",
+                                                                                          1), entry.get("views", False)
+    kind.grad_arguments, kind.takes_all_grads = tuple(entry.get("grads", ())), entry.get("all_grads", False)
+    kind.results_with_history = ~0u if kind.takes_all_grads else bit_mask(kind.grad_arguments)
     op.node = kind
     return 0
 
 
-cdef unsigned int bits(object places) except? 0:
+cdef unsigned int bit_mask(object places) except? 0:
     cdef unsigned int found = 0
     for place in places:
         found |= 1u << <int>place
@@ -256,17 +259,17 @@ cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self,
     cdef unsigned int wants = 0
     cdef int i, fixed, count
     if op.node is None:
-        read_node(op)
+        read_node_type(op)
     kind = op.node
-    fixed = count = kind.edge_count - kind.list_edge
-    if kind.list_edge:
+    fixed = count = kind.edge_count - kind.has_list_edge
+    if kind.has_list_edge:
         operands = <list>arguments[kind.edges[fixed]].object
         count += len(operands)
     node = new_node(kind, count)
     for i in range(fixed):
-        if connect(node, i, <TensorBase>arguments[kind.edges[i]].object):
+        if set_next_edge(node, i, <TensorBase>arguments[kind.edges[i]].object):
             wants |= 1u << i
-    if operands is not None and connect_list(node, fixed, operands):
+    if operands is not None and set_next_edges(node, fixed, operands):
         wants |= 1u << fixed
     if not wants:
         return 0
@@ -274,26 +277,27 @@ cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self,
         saved = [None] * len(kind.saved_names)
         for i in range(len(saved)):
             if kind.saved[i].edges & wants:
-                saved[i] = saved_value(&kind.saved[i], kind, arguments, kept_self)
+                saved[i] = value_to_save(&kind.saved[i], kind, arguments, kept_self)
         node.saved = saved
-    if kind.views:
-        return attach_views(<list>arguments[kind.result].object, node)
-    if kind.results == 1:
-        return attach(<TensorBase>arguments[kind.result].object, node, inplace)
-    return attach_outputs([<object>arguments[kind.result + i].object if (kind.histories >> i) & 1 else None
-                           for i in range(kind.results)], node)
+    if kind.returns_views:
+        return set_views_history(<list>arguments[kind.first_result].object, node)
+    if kind.result_count == 1:
+        return set_result_history(<TensorBase>arguments[kind.first_result].object, node, inplace)
+    return set_results_history([<object>arguments[kind.first_result + i].object if (kind.results_with_history >> i) & 1
+                                else None
+                                for i in range(kind.result_count)], node)
 
 
-cdef object saved_value(const SavedValue *saved, NodeType kind, Argument *arguments, TensorBase kept_self):
-    cdef Argument *argument = &arguments[saved.place]
+cdef object value_to_save(const SavedValue *saved, NodeType kind, Argument *arguments, TensorBase kept_self):
+    cdef Argument *argument = &arguments[saved.argument]
     if saved.kind == SAVED_SELF:
-        return save(<TensorBase>argument.object if kept_self is None else kept_self)
+        return save_operand(<TensorBase>argument.object if kept_self is None else kept_self)
     if saved.kind == SAVED_TENSOR:
-        return save(<TensorBase>argument.object)
+        return save_operand(<TensorBase>argument.object)
     if saved.kind == SAVED_TENSORS:
-        return [save(<TensorBase>operand) for operand in <list>argument.object]
+        return [save_operand(<TensorBase>operand) for operand in <list>argument.object]
     if saved.kind == SAVED_RESULT:
-        return save_result(<TensorBase>argument.object, saved.place - kind.result)
+        return save_result(<TensorBase>argument.object, saved.argument - kind.first_result)
     if saved.kind == SAVED_CONSTANT:
         return save_result(<TensorBase>argument.object, -1)
     if saved.kind == SAVED_SHAPE:
@@ -309,7 +313,7 @@ cdef object saved_value(const SavedValue *saved, NodeType kind, Argument *argume
     if saved.kind == SAVED_DEVICE:
         return device_of(<TensorBase>argument.object)
     if saved.kind == SAVED_SCALAR:
-        return None if argument.scalar == NULL else scalar_to(argument.scalar)
+        return None if argument.scalar == NULL else scalar_to_python(argument.scalar)
     if saved.kind == SAVED_INT:
         return argument.integer
     if saved.kind == SAVED_BOOL:
@@ -328,43 +332,43 @@ cdef object saved_value(const SavedValue *saved, NodeType kind, Argument *argume
 # --- history ---------------------------------------------------------------------------------------------------------
 
 cdef int set_history(TensorBase result, Node node, int output_nr) except -1:
-    cdef AutogradMeta meta = meta_of(result)
-    if output_nr == 0 and node.outputs == 0:
-        describe_output(node, result)
+    cdef AutogradMeta meta = materialize_autograd_meta(result)
+    if output_nr == 0 and node.output_count == 0:
+        set_output_metadata(node, result)
     if meta.retains_grad:                   # retain_grad means the new value of the tensor, not the old one
-        meta.grad_fn.retained.pop(meta.output_nr, None)
+        meta.grad_fn.retain_grad_metas.pop(meta.output_nr, None)
     meta.grad_fn = node
     meta.output_nr = output_nr
     meta.requires_grad = False
-    meta.seen_version = version_of(result)
+    meta.attr_version = version_of(result)
     if meta.hooks is not None:              # the hooks belong to the old value of the tensor
         meta.hooks = None
     if meta.retains_grad:
-        retain(meta)
+        set_retains_grad(meta)
     return 0
 
 
-cdef int retain(AutogradMeta meta) except -1:
-    if meta.grad_fn.retained is None:
-        meta.grad_fn.retained = {}
-    meta.grad_fn.retained[meta.output_nr] = meta
+cdef int set_retains_grad(AutogradMeta meta) except -1:
+    if meta.grad_fn.retain_grad_metas is None:
+        meta.grad_fn.retain_grad_metas = {}
+    meta.grad_fn.retain_grad_metas[meta.output_nr] = meta
     meta.retains_grad = True
     return 0
 
 
-cdef int attach(TensorBase result, Node node, bint inplace) except -1:
-    if not differentiable(result.dtype):
+cdef int set_result_history(TensorBase result, Node node, bint inplace) except -1:
+    if not is_differentiable_dtype(result.dtype):
         return 0
     if not inplace:
         return set_history(result, node, 0)
     if node.saved is not None:
         for value in node.saved:
             if type(value) is SavedTensor:
-                saved_before_write(<SavedTensor>value, result)
-    return rebase(result, node, 0)
+                mark_overwritten(<SavedTensor>value, result)
+    return rebase_history(result, node, 0)
 
 
-cdef int saved_before_write(SavedTensor kept, TensorBase overwritten) except -1:
+cdef int mark_overwritten(SavedTensor kept, TensorBase overwritten) except -1:
     """Have backward raise for an operand that the operator itself overwrote, as `y` in y.mul_(y)."""
     cdef TensorBase tensor = kept.tensor
     if kept.output_nr < 0 and tensor is not None and tensor.numel and tensor.storage is overwritten.storage:
@@ -372,13 +376,13 @@ cdef int saved_before_write(SavedTensor kept, TensorBase overwritten) except -1:
     return 0
 
 
-cdef int attach_outputs(list results, Node node) except -1:
+cdef int set_results_history(list results, Node node) except -1:
     cdef int i
     if not results:                         # no tensor leads to the node
         return 0
-    describe_outputs(node, results)
+    set_outputs_metadata(node, results)
     for i in range(len(results)):
-        if results[i] is not None and differentiable((<TensorBase>results[i]).dtype):
+        if results[i] is not None and is_differentiable_dtype((<TensorBase>results[i]).dtype):
             set_history(<TensorBase>results[i], node, i)
     return 0
 
@@ -391,11 +395,11 @@ cdef tuple geometry_of(TensorBase tensor):
 
 
 @cython.final
-cdef class ViewNode(Node):
+cdef class AsStridedBackward(Node):
     cdef list apply(self, list grads, set needed):
         if grads[0] is None:
             return [None]
-        return [formulas().as_strided_backward(grads[0], self.base_geometry, self.geometry)]
+        return [derivative_functions().as_strided_backward(grads[0], self.base_geometry, self.geometry)]
 
     def name(self):
         return "AsStridedBackward0"
@@ -406,7 +410,8 @@ cdef class CopySlices(Node):
     cdef list apply(self, list grads, set needed):
         if grads[0] is None:
             return [None] * len(self.edges)
-        return formulas().copy_slices_backward(grads[0], self.base_geometry, self.geometry, self.of_view, needed)
+        return derivative_functions().copy_slices_backward(grads[0], self.base_geometry, self.geometry,
+                                                           self.inner_backward, needed)
 
     def name(self):
         return "torch::autograd::CopySlices"
@@ -419,25 +424,25 @@ cdef class CopySlices(Node):
         return self.inner.release()
 
 
-cdef NodeType VIEW = node_type("AsStridedBackward0")
+cdef NodeType AS_STRIDED = node_type("AsStridedBackward0")
 cdef NodeType COPY_SLICES = node_type("CopySlices")
 
 
-cdef ViewNode view_node(TensorBase view):
-    cdef ViewNode node = ViewNode.__new__(ViewNode)
-    node.kind = VIEW
+cdef AsStridedBackward new_view_node(TensorBase view):
+    cdef AsStridedBackward node = AsStridedBackward.__new__(AsStridedBackward)
+    node.kind = AS_STRIDED
     node.set_edges(1)
     node.base_geometry = geometry_of(view.base)
     node.geometry = geometry_of(view)
     return node
 
 
-cdef int attach_views(list views, Node node) except -1:
+cdef int set_views_history(list views, Node node) except -1:
     """Set the history of the views that one operator made."""
     cdef int i
-    attach_outputs(views, node)
+    set_results_history(views, node)
     for i in range(len(views)):
-        refuse_writes(<TensorBase>views[i], MANY_VIEWS)
+        forbid_inplace(<TensorBase>views[i], MULTI_OUTPUT_VIEW_ERROR)
     return 0
 
 
@@ -448,42 +453,42 @@ cdef int adopt_history(TensorBase self, TensorBase view) except -1:
     return 0
 
 
-cdef int record_strided(TensorBase view, TensorBase source) except -1:
+cdef int record_as_strided(TensorBase view, TensorBase source) except -1:
     """Record as_strided. Its strides refer to the storage, so the result is a view of the base."""
-    cdef ViewNode node = ViewNode.__new__(ViewNode)
-    node.kind = VIEW
+    cdef AsStridedBackward node = AsStridedBackward.__new__(AsStridedBackward)
+    node.kind = AS_STRIDED
     node.set_edges(1)
     node.base_geometry = geometry_of(source)
     node.geometry = geometry_of(view)
-    connect(node, 0, source)
+    set_next_edge(node, 0, source)
     return set_history(view, node, 0)
 
 
-cdef TensorBase before_write(TensorBase self):
+cdef TensorBase clone_before_write(TensorBase self):
     # The clone is recorded, for double backward.
     from mindtorch._core.tensor.copy_cast import clone
     return clone(self)
 
 
-cdef int rebase(TensorBase self, Node node, int output_nr) except -1:
+cdef int rebase_history(TensorBase self, Node node, int output_nr) except -1:
     """Make `node`, which overwrote self, the history of self; for a view, that of its base."""
     cdef CopySlices slices
     cdef int i
     if self.base is None:
         return set_history(self, node, output_nr)
-    if node.outputs == 0:
-        describe_output(node, self)
+    if node.output_count == 0:
+        set_output_metadata(node, self)
     slices = CopySlices.__new__(CopySlices)
     slices.kind = COPY_SLICES
     slices.set_edges(len(node.edges))
     slices.inner = node
     slices.base_geometry = geometry_of(self.base)
     slices.geometry = geometry_of(self)
-    connect(slices, 0, self.base)
+    set_next_edge(slices, 0, self.base)
     for i in range(1, len(node.edges)):
         slices.edges[i] = node.edges[i]
         slices.input_nrs[i] = node.input_nrs[i]
     # CopySlices leads to the base, so the operator's node needs no edge to the view, but computes its gradient.
-    node.edges[0] = None if slices.edges[0] is None else WANTED
+    node.edges[0] = None if slices.edges[0] is None else ALWAYS_COMPUTED
     set_history(self.base, slices, 0)
-    return regenerate(self) is None and 0
+    return regenerate_grad_fn(self) is None and 0

@@ -10,10 +10,10 @@ cdef enum Policy:                     # of _ops/rows/autocast.toml
     PROMOTE = 4
     BANNED = 5
 
-cdef int threads                      # the number of threads in which autocast is on for some device
+cdef int enabled_threads                      # the number of threads in which autocast is on for some device
 # The arguments (tensors, lists of tensors, None), cast by the policy of their device.
-cdef tuple cast(int cpu, int npu, tuple arguments)
-cdef tuple cast_listed(str name, tuple arguments)          # by the policies of that name in autocast.toml
+cdef tuple cast_arguments(int cpu, int npu, tuple arguments)
+cdef tuple cast_by_name(str name, tuple arguments)          # by the policies of that name in autocast.toml
 # A kernel that calls operators turns autocast off for them: suspend() returns what resume() takes.
-cdef unsigned int suspend() noexcept
-cdef void resume(unsigned int devices) noexcept
+cdef unsigned int disable() noexcept
+cdef void set_enabled_devices(unsigned int devices) noexcept

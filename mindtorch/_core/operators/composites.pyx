@@ -7,15 +7,15 @@ from mindtorch._core._gen.calls cimport (
     op_native_layer_norm, op_neg, op_repeat_interleave_self_int,
 )
 cimport mindtorch._core.operators.autocast as autocast
-from mindtorch._core.operators.operator cimport ONE, check_factors
+from mindtorch._core.operators.operator cimport ONE, check_addmm_factors
 from mindtorch._core.python.conversion cimport (
-    as_int, given, is_int, no_combination, optional_float, optional_tensor, parse_optional_int, parse_optional_ints,
-    parse_varargs, require_bool, require_float, require_int, require_tensor,
+    as_int, is_int, optional_float, optional_tensor, parse_optional_int, parse_optional_ints, parse_varargs,
+    raise_no_overload, require_bool, require_float, require_int, require_tensor, strip_defaults,
 )
 from mindtorch._core.rules.infer cimport wrap_dim
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, KIND
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase, shape_text
-from mindtorch._core.tensor.views cimport parts_of, reshape_to, select_dim, transpose_matrix
+from mindtorch._core.tensor.views cimport real_view, reshape_to, select_dim, transpose_matrix
 
 
 cdef TensorBase sum_to(TensorBase self, int ndim, const int64_t *sizes):
@@ -58,22 +58,22 @@ def linear(input, weight, bias=None):
     cdef TensorBase w = require_tensor(weight, b"linear", b"weight", 2)
     cdef TensorBase b = optional_tensor(bias, b"linear", b"bias", 3)
     cdef TensorBase product
-    if autocast.threads:
-        x, w, b = autocast.cast_listed("linear", (x, w, b))
+    if autocast.enabled_threads:
+        x, w, b = autocast.cast_by_name("linear", (x, w, b))
     if x.ndim == 0 or w.ndim == 0:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D")
     w = transpose_matrix(w)
     if b is not None and x.ndim == 2:
         return op_addmm(b, x, w, &ONE, &ONE, None)
     if b is not None:
-        check_factors(x, w)
+        check_addmm_factors(x, w)
         if x.ndim > 2 and w.ndim == 2 and b.ndim == 1 and x.contiguous and x.sizes[x.ndim - 1] == w.sizes[0]:
-            return linear_of_rows(x, w, b)
+            return flatten_nd_linear(x, w, b)
     product = op_matmul(x, w, None)
     return product if b is None else op_add__Tensor(product, b, &ONE)
 
 
-cdef TensorBase linear_of_rows(TensorBase x, TensorBase w, TensorBase b):
+cdef TensorBase flatten_nd_linear(TensorBase x, TensorBase w, TensorBase b):
     """x @ w + b with the leading dimensions of x flattened, so that addmm adds the bias."""
     cdef Shape rows, shape
     cdef int i
@@ -121,8 +121,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
     cdef int i
     require_bool(cudnn_enabled, b"group_norm", b"cudnn_enabled", 6)
     wrap_dim(1, x.ndim)
-    if autocast.threads:
-        x, w, b = autocast.cast_listed("group_norm", (x, w, b))
+    if autocast.enabled_threads:
+        x, w, b = autocast.cast_by_name("group_norm", (x, w, b))
     for i in range(2, x.ndim):
         size *= x.sizes[i]
     return op_native_group_norm(x, w, b, x.sizes[0], x.sizes[1], size, groups, epsilon, None, None, None)[0]
@@ -153,15 +153,15 @@ def conj(input):
     cdef TensorBase parts
     if KIND[<int>self.dtype] != COMPLEX_KIND:
         return self
-    parts = parts_of(self)
+    parts = real_view(self)
     return op_complex_kernel(select_dim(parts, -1, 0), op_neg(select_dim(parts, -1, 1), None), None)
 
 
-cdef str REPETITIONS = (
+cdef str REPEAT_INTERLEAVE_SIGNATURES = (
     " * (Tensor input, Tensor repeats, int dim = None, *, int output_size = None)\n"
     " * (Tensor repeats, *, int output_size = None)\n"
     " * (Tensor input, int repeats, int dim = None, *, int output_size = None)\n")
-cdef str REPETITIONS_OF_SELF = (
+cdef str REPEAT_INTERLEAVE_METHOD_SIGNATURES = (
     " * (Tensor repeats, int dim = None, *, int output_size = None)\n"
     " * (int repeats, int dim = None, *, int output_size = None)\n")
 
@@ -184,14 +184,15 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
         counts = repeats if input is None else input
         return op_repeat_interleave_Tensor(
             require_tensor(counts, b"repeat_interleave", b"repeats", 1), &length, None)
-    return no_combination(b"repeat_interleave", given((input, repeats, dim), (None, None, None)), {},
-                          REPETITIONS)
+    return raise_no_overload(b"repeat_interleave", strip_defaults((input, repeats, dim), (None, None, None)), {},
+                             REPEAT_INTERLEAVE_SIGNATURES)
 
 
 def repeat_interleave_method(TensorBase self, repeats=None, dim=None, *, output_size=None):
     """Each slice of `dim` repeated as often as `repeats` says; without `dim`, each element of the tensor."""
     if not isinstance(repeats, TensorBase) and not is_int(repeats):
-        no_combination(b"repeat_interleave", given((repeats, dim), (None, None)), {}, REPETITIONS_OF_SELF)
+        raise_no_overload(b"repeat_interleave", strip_defaults((repeats, dim), (None, None)), {},
+                          REPEAT_INTERLEAVE_METHOD_SIGNATURES)
     return repeat_interleave(self, repeats, dim, output_size=output_size)
 
 

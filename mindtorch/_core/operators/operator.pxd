@@ -45,7 +45,7 @@ cdef struct Kernel:
 ctypedef int (*RuleFunction)(Argument *values, Shape *shape) except? -1
 
 cdef enum OperandKind:
-    ARGUMENT, DTYPE_OF, RESULT_DTYPE, IS_GIVEN, CONSTANT, RULE
+    ARGUMENT, DTYPE_OF, RESULT_DTYPE, HAS_VALUE, CONSTANT, RULE
 
 cdef struct Operand:            # where an argument of a rule comes from
     OperandKind kind
@@ -70,59 +70,59 @@ cdef struct Output:
     Rule *dtype
     int operands[3]             # the arguments that decide the strides of the result; -1: none
     bint elementwise
-    bint keeps_format           # the result is channels_last where one of the operands is
+    bint keeps_memory_format           # the result is channels_last where one of the operands is
     int mask                    # the argument that says whether the caller needs the result, or -1
-    int mask_place              # the element of that list of bools; -1: the argument is one bool
-    bint reported               # the kernel reports the shape
+    int mask_index              # the element of that list of bools; -1: the argument is one bool
+    bint dynamic_shape               # the kernel reports the shape
 
-cdef enum SourceKind:
-    SAME, ELEMENT_OF_LIST, NUMBER_OF_LIST, DEFAULT
+cdef enum ForeachArgumentKind:
+    SAME_ARGUMENT, TENSOR_OF_LIST, SCALAR_OF_LIST, DEFAULT_VALUE
 
-cdef struct Source:             # where an operator on lists takes an argument of its operator on one tensor from
-    SourceKind kind
-    int place
-    Argument value              # of DEFAULT
+cdef struct ForeachArgument:  # where an operator on lists takes an argument of its operator on one tensor from
+    ForeachArgumentKind kind
+    int index
+    Argument value              # of DEFAULT_VALUE
 
 cdef class Operator:
     cdef readonly str key                               # "add.Tensor": torch's name and overload
     cdef readonly str name                              # "add"
     cdef bint loaded                                    # whether load_operator has read the row
     cdef Kernel kernels[DEVICE_TYPES]
-    cdef unsigned int list_dtypes[DEVICE_TYPES]         # dtypes that the kernel of an operator on lists takes, as bits
-    cdef int count, results                             # the numbers of arguments and of results
-    cdef ArgumentType types[MAX_ARGUMENTS]
-    cdef bint writes_self                               # the operator has the in-place form alone, as fill_
-    cdef bint of_lists                                  # _foreach_* and the fused optimizers
-    cdef int tensors[MAX_ARGUMENTS]                     # the arguments that are tensors; those that may be None last
+    cdef unsigned int foreach_dtypes[DEVICE_TYPES]  # dtypes that the kernel of an operator on lists takes, as bits
+    cdef int argument_count, result_count                             # the numbers of arguments and of results
+    cdef ArgumentType argument_types[MAX_ARGUMENTS]
+    cdef bint inplace_only                               # the operator has the in-place form alone, as fill_
+    cdef bint is_foreach                                  # _foreach_* and the fused optimizers
+    cdef int tensor_arguments[MAX_ARGUMENTS]  # the arguments that are tensors; those that may be None last
     cdef int tensor_count
-    cdef int first_list                                 # the first argument that is a list of tensors, or -1
-    cdef int dim, dtype, generator                      # the argument of that name or type, or -1
+    cdef int tensor_list_argument                                 # the first argument that is a list of tensors, or -1
+    cdef int dim_argument, dtype_argument, generator_argument  # the argument of that name or type, or -1
     cdef Output outputs[MAX_RESULTS]
     cdef Rule *inplace_dtype                            # NULL: that of the first output
-    cdef Rule *compute                                  # the dtype to compute in; NULL: that of the first result
+    cdef Rule *compute_dtype                                  # the dtype to compute in; NULL: that of the first result
     # run_operator.run_uniform is for elementwise operators. Where the operands have one dtype, that dtype is the one of
     # the result (keeps_dtype), and the one to compute in (computes_in_dtype).
     cdef bint is_pointwise, keeps_dtype, computes_in_dtype
-    cdef Rules check, inplace_check, out_check, cpu_check
-    cdef Rules together                                 # when the kernel for lists may run
-    cdef int onto                                       # the argument that is copied to the result first, or -1
-    cdef bint casts                                     # autocast's lists have the operator
+    cdef Rules checks, inplace_checks, out_checks, cpu_checks
+    cdef Rules fused_if                                 # when the kernel for lists may run
+    cdef int inout                                       # the argument that is copied to the result first, or -1
+    cdef bint autocasts                                     # autocast's lists have the operator
     cdef int cpu_policy, npu_policy
     cdef int differentiable[MAX_ARGUMENTS]              # the arguments with a derivative
     cdef int differentiable_count
-    cdef bint keeps_self                                # the in-place form saves a copy of self for backward
-    cdef bint recorded_in_place_only                    # the plain form gives bool, which has no gradient
+    cdef bint saves_self                                # the in-place form saves a copy of self for backward
+    cdef bint records_inplace_only                    # the plain form gives bool, which has no gradient
     cdef NodeType node                                  # None before a call is recorded
     # Of operators on lists:
-    cdef Operator each                                  # the operator on one tensor
-    cdef Operator uniform                               # the operator for a list of numbers that are all equal
-    cdef Source each_arguments[MAX_ARGUMENTS]           # where an argument of `each` comes from
-    cdef int each_argument_count
-    cdef bint each_is_method                            # `each` is a method in Python
-    cdef bint each_has_inplace
-    cdef int numbers                                    # the argument with one number a tensor, or -1
-    cdef int written[MAX_ARGUMENTS]                     # the lists that an operator without `each` writes
-    cdef int written_count
+    cdef Operator single                                  # the operator on one tensor
+    cdef Operator scalar_variant                               # the operator for a list of numbers that are all equal
+    cdef ForeachArgument single_arguments[MAX_ARGUMENTS]           # where an argument of `each` comes from
+    cdef int single_argument_count
+    cdef bint single_is_method                            # `each` is a method in Python
+    cdef bint single_has_inplace
+    cdef int scalars_argument                                    # the argument with one number a tensor, or -1
+    cdef int written_lists[MAX_ARGUMENTS]                     # the lists that an operator without `each` writes
+    cdef int written_list_count
 
 cdef Operator find_operator(str key)                    # makes it at the first call
 cdef int register_rules(dict places, RuleFunction *functions) except -1
@@ -136,12 +136,12 @@ cdef inline int run_kernel(Operator op, int device_type, Argument *arguments, Sc
 # NotImplementedError where the device has no kernel.
 cdef inline int require_kernel(Operator op, int device_type, ScalarType dtype) except -1:
     if op.kernels[device_type].call == NULL:
-        no_kernel(op, device_type, dtype)
+        raise_no_kernel(op, device_type, dtype)
     return 0
 
 # Sets the argument to a row's default. The caller keeps alive what this returns: the argument may point to it.
-cdef object default_argument(Argument *argument, ArgumentType type, object value)
-cdef int no_kernel(Operator op, int device_type, ScalarType dtype) except -1      # always raises NotImplementedError
+cdef object set_default_argument(Argument *argument, ArgumentType type, object value)
+cdef int raise_no_kernel(Operator op, int device_type, ScalarType dtype) except -1  # always raises NotImplementedError
 
 
 # --- operands and results --------------------------------------------------------------------------------------------
@@ -150,45 +150,46 @@ cdef Scalar ONE
 cdef Shape NO_DIMS
 
 # The device of an operator's operands and results. 0-d CPU tensors go with any device.
-cdef struct Place:
+cdef struct CommonDevice:
     int type               # DeviceType
     int index
-    bint loose             # so far all operands were 0-d CPU tensors
+    bint only_cpu_scalars             # so far all operands were 0-d CPU tensors
 
-cdef inline int place_of(Place *place, TensorBase tensor) except -1:
+cdef inline int init_common_device(CommonDevice *place, TensorBase tensor) except -1:
     place.type = tensor.device_type
     place.index = tensor.device_index
-    place.loose = tensor.ndim == 0 and tensor.device_type == 0
+    place.only_cpu_scalars = tensor.ndim == 0 and tensor.device_type == 0
     return 0
 
-cdef inline int join(Place *place, TensorBase tensor) except -1:
+cdef inline int update_common_device(CommonDevice *place, TensorBase tensor) except -1:
     if tensor is not None and (tensor.device_type != place.type or tensor.device_index != place.index):
-        join_slowly(place, tensor)
+        update_common_device_slow(place, tensor)
     return 0
 
-cdef int join_slowly(Place *place, TensorBase tensor) except -1      # RuntimeError where the devices differ
-cdef int place_of_list(Place *place, list tensors) except -1
+# RuntimeError where the devices differ
+cdef int update_common_device_slow(CommonDevice *place, TensorBase tensor) except -1
+cdef int common_device_of_list(CommonDevice *place, list tensors) except -1
 
 # What an operator with out= returns: `out`, after the temporary that the kernel may have written is copied to it.
-cdef TensorBase finish(TensorBase result, TensorBase out)
+cdef TensorBase write_back_out(TensorBase result, TensorBase out)
 
 # Copies `elements`, broadcast, to the result of an operator whose kernel updates what its result holds.
-cdef int begin(TensorBase result, TensorBase elements) except -1
+cdef int initialize_inout(TensorBase result, TensorBase elements) except -1
 
 # A view of an expanded tensor that has each element once. To fill that view fills the tensor.
-cdef TensorBase distinct(TensorBase tensor)
+cdef TensorBase unexpanded_view(TensorBase tensor)
 
 cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *function, const char *argument,
                                    int position) except? NULL                    # None: NULL
 # out=(values, indices), or `count` times None. `position` is that of the parameter, counted from 0.
-cdef tuple several_outs(object out, int count, const char *function, int position)
-cdef object named(type kind, tuple results)              # an instance of `kind`, a class of return_types
+cdef tuple require_outs(object out, int count, const char *function, int position)
+cdef object make_return_type(type kind, tuple results)              # an instance of `kind`, a class of return_types
 # A number as a 0-d tensor on the device of `like`, in the dtype to which the two promote.
-cdef TensorBase number_like(const Scalar *number, TensorBase like)               # RuntimeError where it overflows
-cdef TensorBase number_to_read(const Scalar *number, TensorBase like)            # the same on the CPU
-cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside)          # integers wrap around
-cdef object as_operand(object value, object beside)      # wrapped_number of a number beside `beside`; else `value`
-cdef TensorBase number_beside(const Scalar *number, TensorBase like)             # in the dtype that torch.full infers
+cdef TensorBase promoted_scalar_tensor(const Scalar *number, TensorBase like)  # RuntimeError where it overflows
+cdef TensorBase promoted_scalar_tensor_on_host(const Scalar *number, TensorBase like)            # the same on the CPU
+cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase beside)          # integers wrap around
+cdef object wrap_number(object value, object beside)  # wrapped_scalar_tensor of a number beside `beside`; else `value`
+cdef TensorBase inferred_scalar_tensor(const Scalar *number, TensorBase like)  # in the dtype that torch.full infers
 
 # --- the rules that rows name; others: _core/rules -------------------------------------------------------------------
 
@@ -200,65 +201,66 @@ cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) excep
 cdef int broadcast_optional(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1    # b, c may be None
 cdef int scalar_shape(Shape *shape) except -1
 cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -1
-cdef int embedding_table(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1
+cdef int embedding_weight(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1
 
 # Dtypes.
 cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *
-cdef ScalarType promote_bounds(TensorBase a, const Scalar *low, const Scalar *high) except *      # NULL: no bound
-cdef ScalarType number_dtype(const Scalar *a) except *          # as torch.full infers it
+cdef ScalarType promote_clamp(TensorBase a, const Scalar *low, const Scalar *high) except *      # NULL: no bound
+cdef ScalarType inferred_dtype(const Scalar *a) except *          # as torch.full infers it
 cdef ScalarType real_dtype(ScalarType dtype) except *           # complex64 -> float32; others unchanged
 cdef ScalarType complex_dtype(ScalarType dtype) except *        # float32 -> complex64
-cdef ScalarType square_dtype(ScalarType dtype) except *         # int64 of bool
-cdef ScalarType truth_dtype(ScalarType dtype) except *          # all and any: uint8 of uint8, else bool
+cdef ScalarType integer_power_dtype(ScalarType dtype) except *         # int64 of bool
+cdef ScalarType all_any_dtype(ScalarType dtype) except *          # all and any: uint8 of uint8, else bool
 cdef ScalarType opmath(ScalarType dtype) noexcept               # float32 of floats with fewer bits
 
-cdef str c_name(ScalarType dtype)                               # the C++ type, for messages
+cdef str cpp_type_name(ScalarType dtype)                               # the C++ type, for messages
 
 # Checks: each raises torch's error or returns 0.
 cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1
 cdef int check_subtract(TensorBase self, TensorBase other) except -1
 cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1
 cdef int check_negative(TensorBase self) except -1
-cdef int check_floating(TensorBase self, ScalarType result_dtype) except -1      # mean
+cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1      # mean
 cdef int check_relu(TensorBase self) except -1
-cdef int check_arithmetic(ScalarType dtype, str op) except -1                    # no bool
-cdef int check_ordered(ScalarType dtype, str op) except -1                        # no complex
-cdef int check_reducible(TensorBase self, const Shape *dim, str op) except -1    # empty input without a dim
-cdef int check_reduced_dim(TensorBase self, int64_t dim, str op) except -1
-cdef int check_condition(TensorBase condition) except -1
-cdef int check_bounds(ScalarType dtype, bint low, bint high) except -1           # clamp
-cdef int check_product(TensorBase self) except -1                                # matrix products
+cdef int check_kernel_not_bool(ScalarType dtype, str op) except -1                    # no bool
+cdef int check_kernel_not_complex(ScalarType dtype, str op) except -1                        # no complex
+cdef int check_zero_numel_dims(TensorBase self, const Shape *dim, str op) except -1    # empty input without a dim
+cdef int check_zero_numel_dim(TensorBase self, int64_t dim, str op) except -1
+cdef int check_where_condition(TensorBase condition) except -1
+cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1           # clamp
+cdef int check_addmm_kernel(TensorBase self) except -1                                # matrix products
 cdef int check_not_complex(TensorBase self, str words) except -1                 # NotImplementedError
-cdef int check_real(ScalarType dtype, str words) except -1                       # the same as a RuntimeError
-cdef int check_floats(ScalarType dtype, str op) except -1                        # floats and complex numbers
-cdef int check_floats_only(TensorBase self, str words) except -1                 # RuntimeError
-cdef int check_full_floats(ScalarType dtype, str op) except -1                   # float32 and float64
-cdef int check_same_types(TensorBase a, TensorBase b, str words) except -1       # RuntimeError
-cdef int check_order(int64_t n) except -1                                        # polygamma
-cdef int check_parts(TensorBase real, TensorBase imag) except -1                 # complex and polar
+cdef int check_dtype_not_complex(ScalarType dtype, str words) except -1  # the same as a RuntimeError
+cdef int check_kernel_float_or_complex(ScalarType dtype, str op) except -1  # floats and complex numbers
+cdef int check_floating_point(TensorBase self, str words) except -1                 # RuntimeError
+cdef int check_kernel_float_or_double(ScalarType dtype, str op) except -1                   # float32 and float64
+cdef int check_same_dtype(TensorBase a, TensorBase b, str words) except -1       # RuntimeError
+cdef int check_polygamma_order(int64_t n) except -1                                        # polygamma
+cdef int check_real_imag(TensorBase real, TensorBase imag) except -1                 # complex and polar
 cdef int check_addcdiv(TensorBase tensor1, TensorBase tensor2) except -1
 # RuntimeError where out= has another dtype than `dtype`. torch's functions have different messages for it.
-cdef int check_out(TensorBase out, ScalarType dtype) except -1
-cdef int check_out_in_words(TensorBase out, ScalarType dtype, str words) except -1
-cdef int check_out_in_c(TensorBase out, ScalarType dtype, str words) except -1    # the same with C's type names
+cdef int check_out_dtype(TensorBase out, ScalarType dtype) except -1
+cdef int check_out_dtype_message(TensorBase out, ScalarType dtype, str words) except -1
+# the same with C's type names
+cdef int check_out_dtype_cpp_message(TensorBase out, ScalarType dtype, str words) except -1
 cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1
-cdef int check_out_given(TensorBase out, ScalarType dtype) except -1              # where `dtype` is not Undefined
+cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1  # where `dtype` is not Undefined
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1
-cdef int check_out_truth(TensorBase out, str op) except -1                       # all and any
+cdef int check_out_all_any(TensorBase out, str op) except -1                       # all and any
 cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1
-cdef int check_no_bool(TensorBase self, str op) except -1                        # argmax, argmin
+cdef int check_not_bool(TensorBase self, str op) except -1                        # argmax, argmin
 cdef int check_abs(TensorBase self) except -1
 cdef int check_abs_in_place(TensorBase self) except -1
-cdef int check_addend(TensorBase self, TensorBase mat2) except -1                 # addmm
-cdef int check_number_fits(ScalarType dtype, const Scalar *number) except -1      # NULL fits
-cdef int check_factors(TensorBase a, TensorBase b) except -1                     # addmm
-cdef int check_same_dtype(TensorBase a, TensorBase b) except -1                  # matrix products
+cdef int check_addmm_self(TensorBase self, TensorBase mat2) except -1                 # addmm
+cdef int check_optional_scalar_overflow(ScalarType dtype, const Scalar *number) except -1      # NULL fits
+cdef int check_addmm_factors(TensorBase a, TensorBase b) except -1                     # addmm
+cdef int check_mm_dtypes(TensorBase a, TensorBase b) except -1                  # matrix products
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1
-cdef int check_rounding(object rounding_mode) except -1
-cdef int check_integral(ScalarType dtype, str op) except -1                       # bitwise operators
+cdef int check_rounding_mode(object rounding_mode) except -1
+cdef int check_kernel_integral(ScalarType dtype, str op) except -1                       # bitwise operators
 cdef int check_fill_value(TensorBase self, TensorBase value) except -1
-cdef int check_not_empty(TensorBase self, str op) except -1
-cdef int check_float_kernel(ScalarType dtype, str op) except -1                   # floats alone
+cdef int check_zero_numel(TensorBase self, str op) except -1
+cdef int check_kernel_float(ScalarType dtype, str op) except -1                   # floats alone
 cdef int check_embedding(TensorBase weight, TensorBase indices) except -1
 cdef int check_approximate(object approximate) except -1                          # gelu
 cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1

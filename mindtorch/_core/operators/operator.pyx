@@ -2,18 +2,20 @@
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdlib cimport calloc
 
-from mindtorch._core.python.conversion cimport check_fits, require_scalar, require_tensors, scalar_tensor, wrong_type
+from mindtorch._core.python.conversion cimport (
+    check_scalar_overflow, raise_wrong_type, require_scalar, require_tensors, scalar_tensor,
+)
 from mindtorch._core.rules.infer cimport (
-    broadcast3, check_overlap, common_device_list, mm, promote, promote_list, promote_scalar, same, wrap_dim,
-    write_back,
+    broadcast3, check_no_internal_overlap, common_device_list, mm, promote, promote_list, promote_scalar, same_shape,
+    wrap_dim, write_back,
 )
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
-    Double, Float, Half, Int, Long, Short, UInt16, UInt32, UInt64, Undefined, can_cast, code_name, default_complex,
-    default_dtype, is_float8, is_scalar, promote_types, scalar_from,
+    Double, Float, Half, Int, Long, Short, UInt16, UInt32, UInt64, Undefined, can_cast, default_complex_dtype,
+    default_dtype, dtype_name, is_float8, is_scalar, promote_types, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, copy_data, count_version, device_of, empty_tensor, make_device, make_view, may_overlap_itself,
+    CPU, bump_version, copy_data, device_of, empty_tensor, has_internal_overlap, make_device, make_view,
     require_backend, shape_text,
 )
 
@@ -21,7 +23,7 @@ from mindtorch._core.tensor.tensor cimport (
 # --- operators -------------------------------------------------------------------------------------------------------
 
 cdef dict OPERATORS_BY_KEY = {}
-cdef dict RULE_PLACES = {}
+cdef dict RULE_INDICES = {}
 cdef RuleFunction *RULE_FUNCTIONS = NULL
 
 
@@ -43,28 +45,28 @@ cdef Operator find_operator(str key):
 
 cdef int register_rules(dict places, RuleFunction *functions) except -1:
     global RULE_FUNCTIONS
-    RULE_PLACES.update(places)
+    RULE_INDICES.update(places)
     RULE_FUNCTIONS = functions
     return 0
 
 
 cdef RuleFunction find_rule(str name) except NULL:
-    return RULE_FUNCTIONS[<int>RULE_PLACES[name]]
+    return RULE_FUNCTIONS[<int>RULE_INDICES[name]]
 
 
-cdef int no_kernel(Operator op, int device_type, ScalarType dtype) except -1:
+cdef int raise_no_kernel(Operator op, int device_type, ScalarType dtype) except -1:
     raise NotImplementedError(
-        f"Could not run '{op.key}' on {('cpu', 'npu')[device_type]} (dtype {code_name(dtype)}): "
+        f"Could not run '{op.key}' on {('cpu', 'npu')[device_type]} (dtype {dtype_name(dtype)}): "
         "there is no kernel for it on that device")
 
 
-cdef object default_argument(Argument *argument, ArgumentType type, object value):
+cdef object set_default_argument(Argument *argument, ArgumentType type, object value):
     cdef Scalar *number
     if type == SCALAR or (type == OPTIONAL_SCALAR and value is not None):
         number = <Scalar *>calloc(1, sizeof(Scalar))        # lives as long as the process
         if number == NULL:
             raise MemoryError()
-        scalar_from(value, number)
+        scalar_from_python(value, number)
         argument.scalar = number
     elif type == OPTIONAL_SCALAR:
         argument.scalar = NULL
@@ -85,18 +87,18 @@ cdef object default_argument(Argument *argument, ArgumentType type, object value
 
 # --- the device of the operands --------------------------------------------------------------------------------------
 
-cdef int join_slowly(Place *place, TensorBase tensor) except -1:
+cdef int update_common_device_slow(CommonDevice *place, TensorBase tensor) except -1:
     if tensor.ndim == 0 and tensor.device_type == CPU:
         return 0
-    if not place.loose:
+    if not place.only_cpu_scalars:
         raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                            f"{make_device(place.type, place.index if place.type != CPU else -1)} and "
                            f"{device_of(tensor)}!")
-    return place_of(place, tensor)
+    return init_common_device(place, tensor)
 
 
-cdef int place_of_list(Place *place, list tensors) except -1:
-    place.loose = False
+cdef int common_device_of_list(CommonDevice *place, list tensors) except -1:
+    place.only_cpu_scalars = False
     if not tensors:          # the shape rule raises torch's error
         require_backend(CPU)
         place.type, place.index = CPU, 0
@@ -107,25 +109,25 @@ cdef int place_of_list(Place *place, list tensors) except -1:
 
 # --- results ---------------------------------------------------------------------------------------------------------
 
-cdef TensorBase finish(TensorBase result, TensorBase out):
+cdef TensorBase write_back_out(TensorBase result, TensorBase out):
     if out is None:
         return result
-    count_version(out)
+    bump_version(out)
     return out if result is out else write_back(result, out)
 
 
-cdef int begin(TensorBase result, TensorBase elements) except -1:
+cdef int initialize_inout(TensorBase result, TensorBase elements) except -1:
     if result is not elements:
         copy_data(result, elements, False)
     return 0
 
 
-cdef TensorBase distinct(TensorBase tensor):
+cdef TensorBase unexpanded_view(TensorBase tensor):
     cdef Shape shape
     cdef int i
-    if tensor.contiguous or not may_overlap_itself(tensor):
+    if tensor.contiguous or not has_internal_overlap(tensor):
         return tensor
-    same(&shape, tensor)
+    same_shape(&shape, tensor)
     for i in range(tensor.ndim):
         if tensor.strides[i] == 0:
             shape.sizes[i] = 1
@@ -134,7 +136,7 @@ cdef TensorBase distinct(TensorBase tensor):
 
 # --- arguments -------------------------------------------------------------------------------------------------------
 
-scalar_from(1, &ONE)
+scalar_from_python(1, &ONE)
 NO_DIMS.ndim = 0
 cdef Operator FILL = find_operator("fill_.Scalar")
 
@@ -147,23 +149,23 @@ cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *fun
     return scalar
 
 
-cdef tuple several_outs(object out, int count, const char *function, int position):
+cdef tuple require_outs(object out, int count, const char *function, int position):
     if out is None:
         return (None,) * count
     if not isinstance(out, (tuple, list)):
-        wrong_type(out, function, b"out", 0, "tuple of Tensors")
+        raise_wrong_type(out, function, b"out", 0, "tuple of Tensors")
     if len(out) != count:
         raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
     return tuple(require_tensors(out, function, b"out", position + 1))
 
 
-cdef object named(type kind, tuple results):
+cdef object make_return_type(type kind, tuple results):
     # The constructor of tuple is faster than that of the class, which takes any sequence and counts its members.
     cdef tuple arguments = (results,)
     return (<PyTypeObject *>tuple).tp_new(kind, <PyObject *>arguments, NULL)
 
 
-cdef TensorBase number_tensor(const Scalar *number, ScalarType dtype, TensorBase like):
+cdef TensorBase device_scalar_tensor(const Scalar *number, ScalarType dtype, TensorBase like):
     cdef Shape shape
     cdef TensorBase made
     cdef Argument arguments[2]
@@ -175,35 +177,35 @@ cdef TensorBase number_tensor(const Scalar *number, ScalarType dtype, TensorBase
     return made
 
 
-cdef TensorBase number_like(const Scalar *number, TensorBase like):
+cdef TensorBase promoted_scalar_tensor(const Scalar *number, TensorBase like):
     cdef ScalarType dtype = promote_scalar(like, number)
-    check_fits(number, dtype)
-    return number_tensor(number, dtype, like)
+    check_scalar_overflow(number, dtype)
+    return device_scalar_tensor(number, dtype, like)
 
 
-cdef TensorBase number_to_read(const Scalar *number, TensorBase like):
+cdef TensorBase promoted_scalar_tensor_on_host(const Scalar *number, TensorBase like):
     cdef ScalarType dtype = promote_scalar(like, number)
-    check_fits(number, dtype)
+    check_scalar_overflow(number, dtype)
     return scalar_tensor(number, dtype)
 
 
-cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside):
+cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase beside):
     # A bool stays bool: it promotes to any dtype, and `sub` refuses it.
-    return number_tensor(number, Bool if number.kind == BOOL_KIND else promote_scalar(beside, number), beside)
+    return device_scalar_tensor(number, Bool if number.kind == BOOL_KIND else promote_scalar(beside, number), beside)
 
 
-cdef object as_operand(object value, object beside):
+cdef object wrap_number(object value, object beside):
     cdef Scalar number
     if not is_scalar(value):
         return value
-    scalar_from(value, &number)
+    scalar_from_python(value, &number)
     if isinstance(beside, TensorBase):
-        return wrapped_number(&number, <TensorBase>beside)
-    return scalar_tensor(&number, number_dtype(&number))
+        return wrapped_scalar_tensor(&number, <TensorBase>beside)
+    return scalar_tensor(&number, inferred_dtype(&number))
 
 
-cdef TensorBase number_beside(const Scalar *number, TensorBase like):
-    return number_tensor(number, number_dtype(number), like)
+cdef TensorBase inferred_scalar_tensor(const Scalar *number, TensorBase like):
+    return device_scalar_tensor(number, inferred_dtype(number), like)
 
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
@@ -247,7 +249,7 @@ cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) 
 
 
 cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) except -1:
-    same(shape, a)
+    same_shape(shape, a)
     if a.ndim == 0:
         return 0
     if keepdim:
@@ -276,17 +278,17 @@ cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) excep
     return promote(a, a if b is None and c is None else c if b is None else b)
 
 
-cdef ScalarType promote_bounds(TensorBase a, const Scalar *low, const Scalar *high) except *:
+cdef ScalarType promote_clamp(TensorBase a, const Scalar *low, const Scalar *high) except *:
     cdef ScalarType result = a.dtype if low == NULL else promote_scalar(a, low)
     return result if high == NULL else promote_types(result, promote_scalar(a, high))
 
 
-cdef ScalarType number_dtype(const Scalar *a) except *:
+cdef ScalarType inferred_dtype(const Scalar *a) except *:
     if a.kind == BOOL_KIND:
         return Bool
     if a.kind == INT_KIND:
         return Long
-    return default_dtype() if a.kind == FLOAT_KIND else default_complex()
+    return default_dtype() if a.kind == FLOAT_KIND else default_complex_dtype()
 
 
 cdef ScalarType real_dtype(ScalarType dtype) except *:
@@ -299,11 +301,11 @@ cdef ScalarType complex_dtype(ScalarType dtype) except *:
     return ComplexDouble if dtype == Double or dtype == ComplexDouble else ComplexFloat
 
 
-cdef ScalarType square_dtype(ScalarType dtype) except *:
+cdef ScalarType integer_power_dtype(ScalarType dtype) except *:
     return Long if dtype == Bool else dtype
 
 
-cdef ScalarType truth_dtype(ScalarType dtype) except *:
+cdef ScalarType all_any_dtype(ScalarType dtype) except *:
     return Byte if dtype == Byte else Bool
 
 
@@ -320,7 +322,7 @@ cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if alpha.kind == COMPLEX_KIND and KIND[<int>result_dtype] < COMPLEX_KIND:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    return check_fits(alpha, result_dtype)
+    return check_scalar_overflow(alpha, result_dtype)
 
 
 cdef int check_subtract(TensorBase self, TensorBase other) except -1:
@@ -328,18 +330,18 @@ cdef int check_subtract(TensorBase self, TensorBase other) except -1:
         raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. "
                            "Use the `^` or `logical_xor()` operator instead.")
     if self.dtype == Bool or other.dtype == Bool:
-        no_bool_subtract()
+        raise_bool_subtract()
     return 0
 
 
-cdef int no_bool_subtract() except -1:
+cdef int raise_bool_subtract() except -1:
     raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
                        "invert a mask, use the `~` or `logical_not()` operator instead.")
 
 
 cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1:
     if self.dtype == Bool or other.kind == BOOL_KIND:
-        no_bool_subtract()
+        raise_bool_subtract()
     return 0
 
 
@@ -350,15 +352,15 @@ cdef int check_negative(TensorBase self) except -1:
     return 0
 
 
-cdef int check_floating(TensorBase self, ScalarType result_dtype) except -1:
+cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1:
     if KIND[<int>result_dtype] < FLOAT_KIND:
         what = "infer output dtype. Input dtype" if result_dtype == self.dtype else "infer output dtype. Optional dtype"
         raise RuntimeError(f"mean(): could not {what} must be either a floating point or complex dtype. "
-                           f"Got: {code_name(result_dtype)}")
+                           f"Got: {dtype_name(result_dtype)}")
     return 0
 
 
-cdef int check_arithmetic(ScalarType dtype, str op) except -1:
+cdef int check_kernel_not_bool(ScalarType dtype, str op) except -1:
     if dtype == Bool:
         raise NotImplementedError(f'"{op}" not implemented for \'Bool\'')
     return 0
@@ -370,9 +372,9 @@ cdef int check_relu(TensorBase self) except -1:
     return 0
 
 
-cdef int check_ordered(ScalarType dtype, str op) except -1:
+cdef int check_kernel_not_complex(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] == COMPLEX_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
     return 0
 
 
@@ -382,50 +384,50 @@ cdef int check_not_complex(TensorBase self, str words) except -1:
     return 0
 
 
-cdef int check_real(ScalarType dtype, str words) except -1:
+cdef int check_dtype_not_complex(ScalarType dtype, str words) except -1:
     if KIND[<int>dtype] == COMPLEX_KIND:
         raise RuntimeError(words)
     return 0
 
 
-cdef int check_floats(ScalarType dtype, str op) except -1:
+cdef int check_kernel_float_or_complex(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] < FLOAT_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
     return 0
 
 
-cdef int check_floats_only(TensorBase self, str words) except -1:
+cdef int check_floating_point(TensorBase self, str words) except -1:
     if KIND[<int>self.dtype] != FLOAT_KIND:
         raise RuntimeError(words)
     return 0
 
 
-cdef int check_full_floats(ScalarType dtype, str op) except -1:
+cdef int check_kernel_float_or_double(ScalarType dtype, str op) except -1:
     if dtype != Float and dtype != Double:
-        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
     return 0
 
 
-cdef int check_same_types(TensorBase a, TensorBase b, str words) except -1:
+cdef int check_same_dtype(TensorBase a, TensorBase b, str words) except -1:
     if a.dtype != b.dtype:
-        raise RuntimeError(words.format(c_name(a.dtype), c_name(b.dtype)))
+        raise RuntimeError(words.format(cpp_type_name(a.dtype), cpp_type_name(b.dtype)))
     return 0
 
 
-cdef int check_order(int64_t n) except -1:
+cdef int check_polygamma_order(int64_t n) except -1:
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return 0
 
 
-cdef int check_parts(TensorBase real, TensorBase imag) except -1:
+cdef int check_real_imag(TensorBase real, TensorBase imag) except -1:
     for part in (real, imag):
         if part.dtype != Half and part.dtype != Float and part.dtype != Double:
             raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
-                               f"{code_name(real.dtype)} and {code_name(imag.dtype)}")
+                               f"{dtype_name(real.dtype)} and {dtype_name(imag.dtype)}")
     if real.dtype != imag.dtype:
-        raise RuntimeError(f"Expected object of scalar type {code_name(real.dtype)} but got scalar type "
-                           f"{code_name(imag.dtype)} for second argument")
+        raise RuntimeError(f"Expected object of scalar type {dtype_name(real.dtype)} but got scalar type "
+                           f"{dtype_name(imag.dtype)} for second argument")
     return 0
 
 
@@ -436,7 +438,7 @@ cdef int check_addcdiv(TensorBase tensor1, TensorBase tensor2) except -1:
     return 0
 
 
-cdef int check_reducible(TensorBase self, const Shape *dim, str op) except -1:
+cdef int check_zero_numel_dims(TensorBase self, const Shape *dim, str op) except -1:
     cdef int i
     cdef int64_t axis
     if self.numel:
@@ -453,77 +455,78 @@ cdef int check_reducible(TensorBase self, const Shape *dim, str op) except -1:
     return 0
 
 
-cdef int check_reduced_dim(TensorBase self, int64_t dim, str op) except -1:
+cdef int check_zero_numel_dim(TensorBase self, int64_t dim, str op) except -1:
     dim = wrap_dim(dim, self.ndim)
     if self.ndim and self.sizes[dim] == 0:
         raise IndexError(f"{op}(): Expected reduction dim {dim} to have non-zero size.")
     return 0
 
 
-cdef int check_condition(TensorBase condition) except -1:
+cdef int check_where_condition(TensorBase condition) except -1:
     if condition.dtype != Bool and condition.dtype != Byte:
         raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype "
-                           f"{code_name(condition.dtype)}")
+                           f"{dtype_name(condition.dtype)}")
     return 0
 
 
-cdef int check_product(TensorBase self) except -1:
-    return check_arithmetic(self.dtype, "addmm") if self.numel else 0
+cdef int check_addmm_kernel(TensorBase self) except -1:
+    return check_kernel_not_bool(self.dtype, "addmm") if self.numel else 0
 
 
-cdef int check_out(TensorBase out, ScalarType dtype) except -1:
+cdef int check_out_dtype(TensorBase out, ScalarType dtype) except -1:
     if out.dtype != dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {c_name(dtype)}, but got {c_name(out.dtype)} instead")
+        raise RuntimeError(f"Expected out tensor to have dtype {cpp_type_name(dtype)}, but got "
+                           f"{cpp_type_name(out.dtype)} instead")
     return 0
 
 
-cdef int check_out_in_words(TensorBase out, ScalarType dtype, str words) except -1:
+cdef int check_out_dtype_message(TensorBase out, ScalarType dtype, str words) except -1:
     if out.dtype != dtype:
-        raise RuntimeError(words.format(got=code_name(out.dtype), expected=code_name(dtype)))
+        raise RuntimeError(words.format(got=dtype_name(out.dtype), expected=dtype_name(dtype)))
     return 0
 
 
-cdef int check_out_in_c(TensorBase out, ScalarType dtype, str words) except -1:
+cdef int check_out_dtype_cpp_message(TensorBase out, ScalarType dtype, str words) except -1:
     if out.dtype != dtype:
-        raise RuntimeError(words.format(got=c_name(out.dtype), expected=c_name(dtype)))
+        raise RuntimeError(words.format(got=cpp_type_name(out.dtype), expected=cpp_type_name(dtype)))
     return 0
 
 
 cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1:
     # torch treats a 0-d weight as a number, and that overload takes any out=.
-    return check_out_in_words(out, dtype, "Found dtype {got} but expected {expected}") if weight.ndim else 0
+    return check_out_dtype_message(out, dtype, "Found dtype {got} but expected {expected}") if weight.ndim else 0
 
 
-cdef int check_out_given(TensorBase out, ScalarType dtype) except -1:
-    return 0 if dtype == Undefined else check_out(out, dtype)
+cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1:
+    return 0 if dtype == Undefined else check_out_dtype(out, dtype)
 
 
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1:
     if KIND[<int>self.dtype] == COMPLEX_KIND:
         return 0
-    return check_out_in_words(out, self.dtype, "Found dtype {got} but expected {expected}")
+    return check_out_dtype_message(out, self.dtype, "Found dtype {got} but expected {expected}")
 
 
-cdef int check_out_truth(TensorBase out, str op) except -1:
+cdef int check_out_all_any(TensorBase out, str op) except -1:
     if out.dtype != Bool and out.dtype != Byte:
-        raise RuntimeError(f"{op} only supports bool tensor for result, got: {code_name(out.dtype)}")
+        raise RuntimeError(f"{op} only supports bool tensor for result, got: {dtype_name(out.dtype)}")
     return 0
 
 
 cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1:
     if not can_cast(dtype, out.dtype):
-        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {code_name(out.dtype)}")
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {dtype_name(out.dtype)}")
     return 0
 
 
-cdef int check_no_bool(TensorBase self, str op) except -1:
+cdef int check_not_bool(TensorBase self, str op) except -1:
     if self.dtype == Bool:
         raise RuntimeError(f"{op}(): does not support bool input")
     return 0
 
 
 cdef int check_abs(TensorBase self) except -1:
-    return check_arithmetic(self.dtype, "abs")
+    return check_kernel_not_bool(self.dtype, "abs")
 
 
 cdef int check_abs_in_place(TensorBase self) except -1:
@@ -532,42 +535,42 @@ cdef int check_abs_in_place(TensorBase self) except -1:
     return 0
 
 
-cdef int check_number_fits(ScalarType dtype, const Scalar *number) except -1:
-    return 0 if number == NULL else check_fits(number, dtype)
+cdef int check_optional_scalar_overflow(ScalarType dtype, const Scalar *number) except -1:
+    return 0 if number == NULL else check_scalar_overflow(number, dtype)
 
 
-cdef int check_bounds(ScalarType dtype, bint low, bint high) except -1:
+cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1:
     if not low and not high:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    return check_arithmetic(dtype, "clamp") if low and high else 0
+    return check_kernel_not_bool(dtype, "clamp") if low and high else 0
 
 
-cdef int check_same_dtype(TensorBase a, TensorBase b) except -1:
+cdef int check_mm_dtypes(TensorBase a, TensorBase b) except -1:
     if a.dtype != b.dtype:
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
-                           f"{c_name(a.dtype)} != {c_name(b.dtype)}")
+                           f"{cpp_type_name(a.dtype)} != {cpp_type_name(b.dtype)}")
     return 0
 
 
-cdef int check_factors(TensorBase a, TensorBase b) except -1:
+cdef int check_addmm_factors(TensorBase a, TensorBase b) except -1:
     if a.dtype != b.dtype:
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got "
-                           f"{code_name(a.dtype)} and {code_name(b.dtype)}")
+                           f"{dtype_name(a.dtype)} and {dtype_name(b.dtype)}")
     return 0
 
 
-cdef int check_addend(TensorBase self, TensorBase mat2) except -1:
+cdef int check_addmm_self(TensorBase self, TensorBase mat2) except -1:
     if self.dtype != mat2.dtype:
         raise RuntimeError("self and mat2 must have the same dtype, but got "
-                           f"{code_name(self.dtype)} and {code_name(mat2.dtype)}")
+                           f"{dtype_name(self.dtype)} and {dtype_name(mat2.dtype)}")
     return 0
 
 
-cdef str c_name(ScalarType dtype):
+cdef str cpp_type_name(ScalarType dtype):
     return {Float: "float", Double: "double", Half: "c10::Half", BFloat16: "c10::BFloat16", Bool: "bool",
             Byte: "unsigned char", Char: "signed char", Short: "short int", Int: "int", Long: "long int",
             ComplexFloat: "c10::complex<float>", ComplexDouble: "c10::complex<double>", UInt16: "unsigned short",
-            UInt32: "unsigned int", UInt64: "unsigned long"}.get(<int>dtype, f"c10::{code_name(dtype)}")
+            UInt32: "unsigned int", UInt64: "unsigned long"}.get(<int>dtype, f"c10::{dtype_name(dtype)}")
 
 
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1:
@@ -576,37 +579,37 @@ cdef int check_pow(TensorBase self, const Scalar *exponent) except -1:
     return 0
 
 
-cdef int check_rounding(object rounding_mode) except -1:
+cdef int check_rounding_mode(object rounding_mode) except -1:
     if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                            f"'{rounding_mode}'")
     return 0
 
 
-cdef int check_integral(ScalarType dtype, str op) except -1:
+cdef int check_kernel_integral(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] > INT_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
     return 0
 
 
 cdef int check_fill_value(TensorBase self, TensorBase value) except -1:
-    check_overlap(self)
+    check_no_internal_overlap(self)
     if value.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return 0
 
 
-cdef int check_not_empty(TensorBase self, str op) except -1:
+cdef int check_zero_numel(TensorBase self, str op) except -1:
     if self.numel == 0:
         raise RuntimeError(f"{op}(): Expected reduction dim to be specified for input.numel() == 0. "
                            "Specify the reduction dim with the 'dim' argument.")
     return 0
 
 
-cdef int check_float_kernel(ScalarType dtype, str op) except -1:
+cdef int check_kernel_float(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] != FLOAT_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
     return 0
 
 
@@ -630,7 +633,7 @@ cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1:
     if not lambd.real >= 0:
         largest = {Half: 65504.0, BFloat16: 3.3895313892515355e38, Float: 3.4028234663852886e38}
         raise RuntimeError(f"lambda must be in range [0, {largest.get(self.dtype, 1.7976931348623157e308):g}] for "
-                           f"input dtype {code_name(self.dtype)}, but found {lambd.real:g}")
+                           f"input dtype {dtype_name(self.dtype)}, but found {lambd.real:g}")
     return 0
 
 
@@ -638,7 +641,7 @@ cdef int check_embedding(TensorBase weight, TensorBase indices) except -1:
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype != Long and indices.dtype != Int:
-        name = code_name(indices.dtype)
+        name = dtype_name(indices.dtype)
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{name}Tensor instead (while checking arguments for embedding)")
@@ -654,7 +657,7 @@ cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -
     return 0
 
 
-cdef int embedding_table(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1:
+cdef int embedding_weight(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1:
     shape.ndim = 2
     shape.sizes[0] = num_weights
     shape.sizes[1] = grad_output.sizes[grad_output.ndim - 1]

@@ -8,7 +8,7 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 # Running an operator by its row: device, dtypes, checks, shapes, results, kernel, history.
 
 
-cdef dict TYPES          # the types of schemas: "Tensor" -> TENSOR
+cdef dict ARGUMENT_TYPES          # the types of schemas: "Tensor" -> TENSOR
 
 # Fills the Operator's fields from its row; find_operator gives one whose row has not been read yet.
 cdef int load_operator(Operator op) except -1
@@ -20,8 +20,8 @@ cdef object run(Operator op, Argument *arguments)
 cdef object run_inplace(Operator op, Argument *arguments)
 
 # What a rule gives; `dtypes` are those of the results.
-cdef int evaluate(const Rule *rule, Argument *arguments, const ScalarType *dtypes, Shape *shape) except? -1
-cdef int check_all(const Rules *checks, Argument *arguments, const ScalarType *dtypes) except -1
+cdef int evaluate_rule(const Rule *rule, Argument *arguments, const ScalarType *dtypes, Shape *shape) except? -1
+cdef int run_checks(const Rules *checks, Argument *arguments, const ScalarType *dtypes) except -1
 # The dtype that the operator's first result would have, after its checks.
 cdef ScalarType result_dtype(Operator op, Argument *arguments) except? Undefined
 
@@ -31,8 +31,8 @@ cdef ScalarType result_dtype(Operator op, Argument *arguments) except? Undefined
 
 
 # Reads what rows of such operators say beyond the others (load).
-cdef int load_list_operator(Operator op, dict row) except -1
+cdef int load_foreach(Operator op, dict row) except -1
 # `arguments` as of run_operator.run. Where a device has a kernel for lists, and all tensors are alike (one dtype, one
 # device, contiguous, nothing to record), and the operator on one tensor would give their dtype, the kernel takes the
 # whole list. Otherwise the operator on one tensor runs for each: that is also what autograd records.
-cdef object run_list(Operator op, Argument *arguments, bint inplace)
+cdef object run_foreach(Operator op, Argument *arguments, bint inplace)

@@ -5,32 +5,38 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc
 from libc.string cimport memcmp
 
-from mindtorch._core.autograd.node cimport operands_require_grad, requires_grad, tracked, tracked_list, tracked_optional
-from mindtorch._core.autograd.recording cimport before_write, record_operator, recording, recording_inplace
+from mindtorch._core.autograd.node cimport (
+    any_may_require_grad, any_requires_grad, may_require_grad, may_require_grad_optional, requires_grad,
+)
+from mindtorch._core.autograd.recording cimport (
+    clone_before_write, record_operator, should_record, should_record_inplace,
+)
 cimport mindtorch._core.operators.autocast as autocast
 from mindtorch._core.operators.operator cimport (
-    ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DEFAULT, DTYPE, DTYPE_OF, ELEMENT_OF_LIST, FLOAT, GENERATOR, INT, INT_LIST,
-    IS_GIVEN, MAX_ARGUMENTS, MAX_OPERANDS, MAX_RESULTS, NUMBER_OF_LIST, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR,
-    OPTIONAL_TENSOR, OPTIONAL_TENSOR_LIST, RESULT_DTYPE, RULE, SAME, SCALAR, SCALAR_LIST, STRING, TENSOR, TENSOR_LIST,
-    ArgumentType, Operand, Output, Place, Rule, Rules, Source, begin, default_argument, distinct, find_operator,
-    find_rule, finish, join, place_of, place_of_list, require_kernel, run_kernel,
+    ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DEFAULT_VALUE, DTYPE, DTYPE_OF, FLOAT, GENERATOR, HAS_VALUE, INT, INT_LIST,
+    MAX_ARGUMENTS, MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
+    OPTIONAL_TENSOR_LIST, RESULT_DTYPE, RULE, SAME_ARGUMENT, SCALAR, SCALAR_LIST, SCALAR_OF_LIST, STRING, TENSOR,
+    TENSOR_LIST, TENSOR_OF_LIST, ArgumentType, CommonDevice, ForeachArgument, Operand, Output, Rule, Rules,
+    common_device_of_list, find_operator, find_rule, init_common_device, initialize_inout, require_kernel, run_kernel,
+    set_default_argument, unexpanded_view, update_common_device, write_back_out,
 )
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.rules.infer cimport (
-    apart, check_partial_overlap, elementwise_output, fitted, inplace_output, output, output_in_format, wrap_dim,
+    channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, output_or_temporary,
+    result_or_temporary, shrink_to_fit, wrap_dim,
 )
-from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, scalar_from
+from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, scalar_from_python
 from mindtorch._core.tensor.generator cimport Generator, generator_for
-from mindtorch._core.tensor.tensor cimport CPU, Shape, TensorBase, allocate, count_version, make_tensor
+from mindtorch._core.tensor.tensor cimport CPU, Shape, TensorBase, allocate, bump_version, make_tensor
 
 
-cdef dict TYPES = {
+cdef dict ARGUMENT_TYPES = {
     "Tensor": TENSOR, "Tensor?": OPTIONAL_TENSOR, "Tensor[]": TENSOR_LIST, "Tensor?[]": OPTIONAL_TENSOR_LIST,
     "Scalar": SCALAR, "Scalar?": OPTIONAL_SCALAR, "Scalar[]": SCALAR_LIST, "int": INT, "int?": OPTIONAL_INT,
     "int[]": INT_LIST, "int[]?": INT_LIST, "bool": BOOL, "bool?": BOOL, "bool[]": BOOL_LIST, "float": FLOAT,
     "float?": OPTIONAL_FLOAT, "ScalarType": DTYPE, "ScalarType?": DTYPE, "str": STRING, "str?": STRING,
     "Generator?": GENERATOR}
-cdef list KEPT = []             # keeps alive the constants that rules point to
+cdef list RULE_CONSTANTS = []             # keeps alive the constants that rules point to
 
 
 # --- reading rows ----------------------------------------------------------------------------------------------------
@@ -44,7 +50,7 @@ cdef Rule *read_rule(tuple encoded) except NULL:
         raise MemoryError()
     name = encoded[0]
     if name == "ints":
-        rule.function = copy_ints
+        rule.function = shape_argument
     elif name != "or":
         rule.function = find_rule(name)
     rule.count = len(encoded) - 1
@@ -57,7 +63,7 @@ cdef Rule *read_rule(tuple encoded) except NULL:
 
 cdef int read_operand(Operand *operand, object encoded) except -1:
     if isinstance(encoded, str):
-        operand.kind = {"a": ARGUMENT, "d": DTYPE_OF, "r": RESULT_DTYPE, "g": IS_GIVEN}[encoded[0]]
+        operand.kind = {"a": ARGUMENT, "d": DTYPE_OF, "r": RESULT_DTYPE, "g": HAS_VALUE}[encoded[0]]
         operand.index = int(encoded[1:])
     elif encoded[0] == "=":
         operand.kind = CONSTANT
@@ -67,7 +73,7 @@ cdef int read_operand(Operand *operand, object encoded) except -1:
         elif isinstance(value, int):
             operand.constant.integer = value
         else:
-            KEPT.append(value)
+            RULE_CONSTANTS.append(value)
             operand.constant.object = <PyObject *>value
     else:
         operand.kind = RULE
@@ -91,11 +97,11 @@ cdef int read_output(Output *out, dict column) except -1:
     cdef int i
     out.shape, out.dtype = read_rule(column["shape"]), read_rule(column["dtype"])
     operands = column.get("memory_format") or column.get("elementwise", ())
-    out.elementwise, out.keeps_format = "elementwise" in column, "memory_format" in column
+    out.elementwise, out.keeps_memory_format = "elementwise" in column, "memory_format" in column
     for i in range(3):
         out.operands[i] = operands[i] if i < len(operands) else -1
-    out.mask, out.mask_place = column.get("mask", (-1, -1))
-    out.reported = column.get("dynamic_shape", False)
+    out.mask, out.mask_index = column.get("mask", (-1, -1))
+    out.dynamic_shape = column.get("dynamic_shape", False)
     return 0
 
 
@@ -104,52 +110,53 @@ cdef int load_operator(Operator op) except -1:
     from mindtorch._core._gen import rows, rules        # noqa: F401 - importing rules registers them
     cdef dict row = rows.ROWS[op.key]
     arguments = [one.rsplit(" ", 1) for one in row["arguments"].split(", ")] if row["arguments"] else []
-    op.count, op.results = len(arguments), row["results"]
-    op.tensor_count, op.first_list, op.generator, op.dtype, op.dim = 0, -1, -1, -1, -1
+    op.argument_count, op.result_count = len(arguments), row["results"]
+    op.tensor_count = 0
+    op.tensor_list_argument = op.generator_argument = op.dtype_argument = op.dim_argument = -1
     for i, (kind, name) in enumerate(arguments):
-        op.types[i] = <ArgumentType><int>TYPES[kind]
-        if op.types[i] == GENERATOR:
-            op.generator = i
+        op.argument_types[i] = <ArgumentType><int>ARGUMENT_TYPES[kind]
+        if op.argument_types[i] == GENERATOR:
+            op.generator_argument = i
         elif kind == "ScalarType?":
-            op.dtype = i
-        elif op.types[i] == TENSOR_LIST and op.first_list < 0:
-            op.first_list = i
+            op.dtype_argument = i
+        elif op.argument_types[i] == TENSOR_LIST and op.tensor_list_argument < 0:
+            op.tensor_list_argument = i
         elif kind == "int" and name == "dim":
-            op.dim = i
+            op.dim_argument = i
     for wanted in (TENSOR, OPTIONAL_TENSOR):
-        for i in range(op.count):
-            if op.types[i] == wanted:
-                op.tensors[op.tensor_count] = i
+        for i in range(op.argument_count):
+            if op.argument_types[i] == wanted:
+                op.tensor_arguments[op.tensor_count] = i
                 op.tensor_count += 1
     if op.tensor_count == 0:
-        op.dim = -1
-    op.writes_self, op.of_lists = row.get("writes_self", False), row.get("of_lists", False)
+        op.dim_argument = -1
+    op.inplace_only, op.is_foreach = row.get("writes_self", False), row.get("of_lists", False)
     for i, column in enumerate(row.get("outputs", ())):
         read_output(&op.outputs[i], column)
     op.inplace_dtype = read_rule(row["inplace_dtype"]) if "inplace_dtype" in row else NULL
-    op.compute = read_rule(row["compute"]) if "compute" in row else NULL
-    read_rules(&op.check, row.get("check", ()))
-    read_rules(&op.inplace_check, row.get("inplace_check", ()))
-    read_rules(&op.out_check, row.get("out_check", ()))
-    read_rules(&op.cpu_check, row.get("cpu_check", ()))
-    op.casts = "autocast" in row
+    op.compute_dtype = read_rule(row["compute"]) if "compute" in row else NULL
+    read_rules(&op.checks, row.get("check", ()))
+    read_rules(&op.inplace_checks, row.get("inplace_check", ()))
+    read_rules(&op.out_checks, row.get("out_check", ()))
+    read_rules(&op.cpu_checks, row.get("cpu_check", ()))
+    op.autocasts = "autocast" in row
     op.cpu_policy, op.npu_policy = row.get("autocast", (0, 0))
-    op.onto = row.get("inout", -1)
+    op.inout = row.get("inout", -1)
     read_pointwise(op, row)
     op.differentiable_count = 0
     for i in row.get("differentiable", ()):
         op.differentiable[op.differentiable_count] = i
         op.differentiable_count += 1
-    op.keeps_self = row.get("keeps_self", False)
-    op.recorded_in_place_only = row.get("recorded_in_place_only", False)
-    if op.of_lists:
-        load_list_operator(op, row)
-        read_rules(&op.together, row.get("fused_if", ()))
+    op.saves_self = row.get("keeps_self", False)
+    op.records_inplace_only = row.get("recorded_in_place_only", False)
+    if op.is_foreach:
+        load_foreach(op, row)
+        read_rules(&op.fused_if, row.get("fused_if", ()))
     op.loaded = True
     return 0
 
 
-cdef bint is_of_operands(object rule, set operands) except -1:
+cdef bint returns_operand_dtype(object rule, set operands) except -1:
     """Whether the rule returns the dtype of the operands where all have the same."""
     if rule[0] == "promote":
         return set(rule[1:]) <= operands
@@ -165,28 +172,30 @@ cdef int read_pointwise(Operator op, dict row) except -1:
     operands = {f"a{i}" for i in out.get("elementwise", ())}
     op.is_pointwise = (
         out["shape"][0] in ("same", "broadcast", "broadcast3") and
-        operands == {f"a{op.tensors[i]}" for i in range(op.tensor_count) if op.types[op.tensors[i]] == TENSOR} and
+        operands == {f"a{op.tensor_arguments[i]}" for i in range(op.tensor_count)
+                     if op.argument_types[op.tensor_arguments[i]] == TENSOR} and
         len(operands) == op.tensor_count > 0 and not out.keys() - {"shape", "dtype", "elementwise"} and
-        op.first_list < 0 and op.generator < 0 and op.dim < 0 and op.dtype < 0 and op.onto < 0)
-    op.keeps_dtype = is_of_operands(out["dtype"], operands)
-    op.computes_in_dtype = is_of_operands(row["compute"], operands) if "compute" in row else op.keeps_dtype
+        op.tensor_list_argument < 0 and op.generator_argument < 0 and op.dim_argument < 0 and op.dtype_argument < 0
+        and op.inout < 0)
+    op.keeps_dtype = returns_operand_dtype(out["dtype"], operands)
+    op.computes_in_dtype = returns_operand_dtype(row["compute"], operands) if "compute" in row else op.keeps_dtype
     return 0
 
 
 # --- rules -----------------------------------------------------------------------------------------------------------
 
-cdef int copy_ints(Argument *values, Shape *shape) except? -1:
+cdef int shape_argument(Argument *values, Shape *shape) except? -1:
     """The shape is an argument of the operator."""
     shape[0] = values[0].ints[0]
     return 0
 
 
-cdef int evaluate(const Rule *rule, Argument *arguments, const ScalarType *dtypes, Shape *shape) except? -1:
+cdef int evaluate_rule(const Rule *rule, Argument *arguments, const ScalarType *dtypes, Shape *shape) except? -1:
     cdef Argument values[MAX_OPERANDS]
     cdef const Operand *operand
     cdef int i
     if rule.function == NULL:
-        return first_given(rule, arguments, dtypes)
+        return first_dtype(rule, arguments, dtypes)
     for i in range(rule.count):
         operand = &rule.operands[i]
         if operand.kind == ARGUMENT:
@@ -198,13 +207,13 @@ cdef int evaluate(const Rule *rule, Argument *arguments, const ScalarType *dtype
         elif operand.kind == CONSTANT:
             values[i] = operand.constant
         elif operand.kind == RULE:
-            values[i].integer = evaluate(operand.rule, arguments, dtypes, NULL)
+            values[i].integer = evaluate_rule(operand.rule, arguments, dtypes, NULL)
         else:
             values[i].integer = arguments[operand.index].object not in (NULL, <PyObject *>None)
     return rule.function(values, shape)
 
 
-cdef int first_given(const Rule *rule, Argument *arguments, const ScalarType *dtypes) except? -1:
+cdef int first_dtype(const Rule *rule, Argument *arguments, const ScalarType *dtypes) except? -1:
     """The first dtype among operands that are dtypes or tensors, and may be Undefined or None."""
     cdef const Operand *operand
     cdef int i
@@ -219,14 +228,14 @@ cdef int first_given(const Rule *rule, Argument *arguments, const ScalarType *dt
         elif operand.kind == CONSTANT:
             return <int>operand.constant.integer
         elif operand.kind == RULE:
-            return evaluate(operand.rule, arguments, dtypes, NULL)
+            return evaluate_rule(operand.rule, arguments, dtypes, NULL)
     return Undefined
 
 
-cdef int check_all(const Rules *checks, Argument *arguments, const ScalarType *dtypes) except -1:
+cdef int run_checks(const Rules *checks, Argument *arguments, const ScalarType *dtypes) except -1:
     cdef int i
     for i in range(checks.count):
-        evaluate(checks.rules[i], arguments, dtypes, NULL)
+        evaluate_rule(checks.rules[i], arguments, dtypes, NULL)
     return 0
 
 
@@ -234,352 +243,356 @@ cdef ScalarType result_dtype(Operator op, Argument *arguments) except? Undefined
     cdef ScalarType dtypes[MAX_RESULTS]
     if not op.loaded:
         load_operator(op)
-    dtypes[0] = <ScalarType>evaluate(op.outputs[0].dtype, arguments, dtypes, NULL)
-    check_all(&op.check, arguments, dtypes)
+    dtypes[0] = <ScalarType>evaluate_rule(op.outputs[0].dtype, arguments, dtypes, NULL)
+    run_checks(&op.checks, arguments, dtypes)
     return dtypes[0]
 
 
 # --- before the kernel: device, dtypes, checks, autocast, whether to record ------------------------------------------
 
-cdef inline TensorBase tensor_at(Argument *arguments, int index):
+cdef inline TensorBase tensor_argument(Argument *arguments, int index):
     return <TensorBase>arguments[index].object
 
 
-cdef int find_place(Operator op, Place *place, Argument *arguments, ScalarType *dtype) except -1:
+cdef int find_common_device(Operator op, CommonDevice *place, Argument *arguments, ScalarType *dtype) except -1:
     """The one device of the operands, and a dtype for messages."""
     cdef TensorBase tensor
     cdef int i
-    if op.first_list >= 0:
-        place_of_list(place, <list>arguments[op.first_list].object)
-        if <list>arguments[op.first_list].object:
-            dtype[0] = (<TensorBase>(<list>arguments[op.first_list].object)[0]).dtype
+    if op.tensor_list_argument >= 0:
+        common_device_of_list(place, <list>arguments[op.tensor_list_argument].object)
+        if <list>arguments[op.tensor_list_argument].object:
+            dtype[0] = (<TensorBase>(<list>arguments[op.tensor_list_argument].object)[0]).dtype
         return 0
-    tensor = tensor_at(arguments, op.tensors[0])
+    tensor = tensor_argument(arguments, op.tensor_arguments[0])
     dtype[0] = tensor.dtype
-    place_of(place, tensor)
+    init_common_device(place, tensor)
     for i in range(1, op.tensor_count):
-        join(place, tensor_at(arguments, op.tensors[i]))
+        update_common_device(place, tensor_argument(arguments, op.tensor_arguments[i]))
     return 0
 
 
-cdef int open_call(Operator op, Place *place, Argument *arguments, ScalarType *dtypes, bint inplace) except -1:
+cdef int prepare_call(Operator op, CommonDevice *place, Argument *arguments, ScalarType *dtypes,
+                      bint inplace) except -1:
     """Find the device, the dtypes of the results and the generator; run the checks."""
     cdef ScalarType dtype = Undefined
     cdef int i
-    find_place(op, place, arguments, &dtype)
+    find_common_device(op, place, arguments, &dtype)
     require_kernel(op, place.type, dtype)
-    if op.results and not op.writes_self:
-        dtypes[0] = <ScalarType>evaluate(
+    if op.result_count and not op.inplace_only:
+        dtypes[0] = <ScalarType>evaluate_rule(
             op.inplace_dtype if inplace and op.inplace_dtype != NULL else op.outputs[0].dtype, arguments, dtypes, NULL)
-        for i in range(1, op.results):
-            dtypes[i] = <ScalarType>evaluate(op.outputs[i].dtype, arguments, dtypes, NULL)
-    if op.generator >= 0:
-        find_generator(op, place, arguments)
-    if op.cpu_check.count and place.type == CPU:
-        check_all(&op.cpu_check, arguments, dtypes)
-    if op.check.count:
-        check_all(&op.check, arguments, dtypes)
-    if op.dim >= 0:
-        arguments[op.dim].integer = wrap_dim(arguments[op.dim].integer, tensor_at(arguments, op.tensors[0]).ndim)
+        for i in range(1, op.result_count):
+            dtypes[i] = <ScalarType>evaluate_rule(op.outputs[i].dtype, arguments, dtypes, NULL)
+    if op.generator_argument >= 0:
+        set_generator(op, place, arguments)
+    if op.cpu_checks.count and place.type == CPU:
+        run_checks(&op.cpu_checks, arguments, dtypes)
+    if op.checks.count:
+        run_checks(&op.checks, arguments, dtypes)
+    if op.dim_argument >= 0:
+        arguments[op.dim_argument].integer = wrap_dim(arguments[op.dim_argument].integer,
+                                                      tensor_argument(arguments, op.tensor_arguments[0]).ndim)
     return 0
 
 
-cdef int find_generator(Operator op, Place *place, Argument *arguments) except -1:
+cdef int set_generator(Operator op, CommonDevice *place, Argument *arguments) except -1:
     """The call's generator, or the device's default one, which lives as long as the process."""
-    generator = generator_for(<Generator>arguments[op.generator].object, place.type, place.index)
-    arguments[op.generator].object = <PyObject *>generator
+    generator = generator_for(<Generator>arguments[op.generator_argument].object, place.type, place.index)
+    arguments[op.generator_argument].object = <PyObject *>generator
     return 0
 
 
-cdef object cast_arguments(Operator op, Argument *arguments):
+cdef object autocast_arguments(Operator op, Argument *arguments):
     """Have autocast cast the tensors. The caller keeps the result alive: `arguments` borrow from it."""
     cdef list values = []
     cdef int i, cpu = op.cpu_policy, npu = op.npu_policy
-    if op.dtype >= 0 and arguments[op.dtype].integer != Undefined:        # the call names the dtype
+    if op.dtype_argument >= 0 and arguments[op.dtype_argument].integer != Undefined:        # the call names the dtype
         cpu = autocast.NOT_LISTED if cpu == autocast.FP32_SET_OPT_DTYPE else cpu
         npu = autocast.NOT_LISTED if npu == autocast.FP32_SET_OPT_DTYPE else npu
-    for i in range(op.count):
-        if op.types[i] <= TENSOR_LIST:
+    for i in range(op.argument_count):
+        if op.argument_types[i] <= TENSOR_LIST:
             values.append(<object>arguments[i].object)
-    casts = autocast.cast(cpu, npu, tuple(values))
+    casts = autocast.cast_arguments(cpu, npu, tuple(values))
     place = 0
-    for i in range(op.count):
-        if op.types[i] <= TENSOR_LIST:
+    for i in range(op.argument_count):
+        if op.argument_types[i] <= TENSOR_LIST:
             arguments[i].object = <PyObject *>(<tuple>casts)[place]
             place += 1
     return casts
 
 
-cdef bint is_tracked(Operator op, Argument *arguments) except -1:
+cdef bint operands_may_require_grad(Operator op, Argument *arguments) except -1:
     cdef int i, place
     for i in range(op.differentiable_count):
         place = op.differentiable[i]
-        if op.types[place] == TENSOR_LIST:
-            if tracked_list(<list>arguments[place].object):
+        if op.argument_types[place] == TENSOR_LIST:
+            if any_may_require_grad(<list>arguments[place].object):
                 return True
-        elif tracked_optional(tensor_at(arguments, place)):
+        elif may_require_grad_optional(tensor_argument(arguments, place)):
             return True
     return False
 
 
-cdef bint wants_gradient(Operator op, Argument *arguments) except -1:
+cdef bint compute_requires_grad(Operator op, Argument *arguments) except -1:
     cdef int i, place
     for i in range(op.differentiable_count):
         place = op.differentiable[i]
-        if op.types[place] == TENSOR_LIST:
-            if operands_require_grad(<list>arguments[place].object):
+        if op.argument_types[place] == TENSOR_LIST:
+            if any_requires_grad(<list>arguments[place].object):
                 return True
-        elif requires_grad(tensor_at(arguments, place)):
+        elif requires_grad(tensor_argument(arguments, place)):
             return True
     return False
 
 
-cdef ScalarType computed_in(Operator op, Argument *arguments, const ScalarType *dtypes) except? Undefined:
-    return dtypes[0] if op.compute == NULL else <ScalarType>evaluate(op.compute, arguments, dtypes, NULL)
+cdef ScalarType compute_dtype(Operator op, Argument *arguments, const ScalarType *dtypes) except? Undefined:
+    return dtypes[0] if op.compute_dtype == NULL else <ScalarType>evaluate_rule(op.compute_dtype, arguments, dtypes,
+                                                                                NULL)
 
 
-cdef TensorBase keep_apart(Operator op, Argument *arguments, TensorBase result, int written):
+cdef TensorBase temporary_if_overlapping(Operator op, Argument *arguments, TensorBase result, int written):
     """`result`, or a temporary where it shares memory with an operand other than argument `written`."""
     cdef int i
-    for i in range(op.count):
-        if op.types[i] <= OPTIONAL_TENSOR:
+    for i in range(op.argument_count):
+        if op.argument_types[i] <= OPTIONAL_TENSOR:
             if i != written:
-                result = apart(result, tensor_at(arguments, i))
-        elif op.types[i] == TENSOR_LIST:
+                result = result_or_temporary(result, tensor_argument(arguments, i))
+        elif op.argument_types[i] == TENSOR_LIST:
             for operand in <list>arguments[i].object:
-                result = apart(result, <TensorBase>operand)
+                result = result_or_temporary(result, <TensorBase>operand)
     return result
 
 
 # --- plain forms, and those with out= --------------------------------------------------------------------------------
 
-cdef bint is_wanted(const Output *out, Argument *arguments) noexcept:
+cdef bint is_output_needed(const Output *out, Argument *arguments) noexcept:
     if out.mask < 0:
         return True
-    if out.mask_place < 0:
+    if out.mask_index < 0:
         return arguments[out.mask].integer != 0
-    return arguments[out.mask].ints.sizes[out.mask_place] != 0
+    return arguments[out.mask].ints.sizes[out.mask_index] != 0
 
 
-cdef inline TensorBase operand_at(const Output *out, Argument *arguments, int index):
-    return None if out.operands[index] < 0 else tensor_at(arguments, out.operands[index])
+cdef inline TensorBase output_operand(const Output *out, Argument *arguments, int index):
+    return None if out.operands[index] < 0 else tensor_argument(arguments, out.operands[index])
 
 
-cdef TensorBase make_result(Operator op, int index, Argument *arguments, const Shape *shape, ScalarType dtype,
-                            Place *place):
+cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, const Shape *shape, ScalarType dtype,
+                                CommonDevice *place):
     cdef Output *out = &op.outputs[index]
-    cdef TensorBase given = tensor_at(arguments, op.count + index)
+    cdef TensorBase given = tensor_argument(arguments, op.argument_count + index)
     cdef TensorBase result
-    if out.elementwise and not out.keeps_format:
-        return elementwise_output(given, shape, dtype, place.type, place.index, operand_at(out, arguments, 0),
-                                  operand_at(out, arguments, 1), operand_at(out, arguments, 2))
-    if out.keeps_format:
-        result = output_in_format(given, shape, dtype, place.type, place.index, operand_at(out, arguments, 0),
-                                  operand_at(out, arguments, 1))
+    if out.elementwise and not out.keeps_memory_format:
+        return elementwise_output(given, shape, dtype, place.type, place.index, output_operand(out, arguments, 0),
+                                  output_operand(out, arguments, 1), output_operand(out, arguments, 2))
+    if out.keeps_memory_format:
+        result = channels_last_output(given, shape, dtype, place.type, place.index, output_operand(out, arguments, 0),
+                                      output_operand(out, arguments, 1))
     else:
-        result = output(given, shape, dtype, place.type, place.index)
-    return result if given is None or out.elementwise else keep_apart(op, arguments, result, -1)
+        result = output_or_temporary(given, shape, dtype, place.type, place.index)
+    return result if given is None or out.elementwise else temporary_if_overlapping(op, arguments, result, -1)
 
 
 cdef object run(Operator op, Argument *arguments):
     cdef TensorBase given
     if not op.loaded:
         load_operator(op)
-    if op.of_lists:
-        return run_list(op, arguments, op.writes_self)
-    if op.writes_self:
-        return write_self(op, arguments)
-    given = tensor_at(arguments, op.count)
+    if op.is_foreach:
+        return run_foreach(op, arguments, op.inplace_only)
+    if op.inplace_only:
+        return run_inplace_only(op, arguments)
+    given = tensor_argument(arguments, op.argument_count)
     if given is None:
-        if op.casts and autocast.threads:
-            return run_cast(op, arguments)
-        if op.is_pointwise and is_uniform(op, arguments):
-            return run_uniform(op, arguments)
-    return run_one(op, arguments, given) if op.results == 1 else run_several(op, arguments)
+        if op.autocasts and autocast.enabled_threads:
+            return run_autocast(op, arguments)
+        if op.is_pointwise and can_use_fast_setup(op, arguments):
+            return run_fast_setup(op, arguments)
+    return run_single_result(op, arguments, given) if op.result_count == 1 else run_multiple_results(op, arguments)
 
 
-cdef bint is_uniform(Operator op, Argument *arguments) noexcept:
+cdef bint can_use_fast_setup(Operator op, Argument *arguments) noexcept:
     """Whether the operands have one dtype, device and shape, are contiguous and need no gradient."""
-    cdef TensorBase first = tensor_at(arguments, op.tensors[0])
+    cdef TensorBase first = tensor_argument(arguments, op.tensor_arguments[0])
     cdef TensorBase other
     cdef int i
-    if not first.contiguous or tracked(first):
+    if not first.contiguous or may_require_grad(first):
         return False
     for i in range(1, op.tensor_count):
-        other = tensor_at(arguments, op.tensors[i])
+        other = tensor_argument(arguments, op.tensor_arguments[i])
         if (other.dtype != first.dtype or other.ndim != first.ndim or not other.contiguous or
                 other.device_type != first.device_type or other.device_index != first.device_index or
-                memcmp(other.sizes, first.sizes, first.ndim * sizeof(int64_t)) != 0 or tracked(other)):
+                memcmp(other.sizes, first.sizes, first.ndim * sizeof(int64_t)) != 0 or may_require_grad(other)):
             return False
     return True
 
 
-cdef object run_uniform(Operator op, Argument *arguments):
-    """`run` of a pointwise operator where is_uniform holds: the common case, which needs few of the rules."""
-    cdef TensorBase first = tensor_at(arguments, op.tensors[0])
+cdef object run_fast_setup(Operator op, Argument *arguments):
+    """`run` of a pointwise operator where can_use_fast_setup holds: the common case, which needs few of the rules."""
+    cdef TensorBase first = tensor_argument(arguments, op.tensor_arguments[0])
     cdef TensorBase result
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef ScalarType compute
     require_kernel(op, first.device_type, first.dtype)
-    dtypes[0] = first.dtype if op.keeps_dtype else <ScalarType>evaluate(op.outputs[0].dtype, arguments, dtypes, NULL)
-    if op.cpu_check.count and first.device_type == CPU:
-        check_all(&op.cpu_check, arguments, dtypes)
-    if op.check.count:
-        check_all(&op.check, arguments, dtypes)
+    dtypes[0] = first.dtype if op.keeps_dtype else <ScalarType>evaluate_rule(op.outputs[0].dtype, arguments, dtypes,
+                                                                             NULL)
+    if op.cpu_checks.count and first.device_type == CPU:
+        run_checks(&op.cpu_checks, arguments, dtypes)
+    if op.checks.count:
+        run_checks(&op.checks, arguments, dtypes)
     result = make_tensor(allocate(first.numel, dtypes[0], first.device_type, first.device_index), dtypes[0], first.ndim,
                          first.sizes, NULL, 0)
-    arguments[op.count].object = <PyObject *>result
+    arguments[op.argument_count].object = <PyObject *>result
     if result.numel:
-        compute = first.dtype if op.computes_in_dtype else computed_in(op, arguments, dtypes)
+        compute = first.dtype if op.computes_in_dtype else compute_dtype(op, arguments, dtypes)
         run_kernel(op, first.device_type, arguments, compute)
     return result
 
 
-cdef object run_cast(Operator op, Argument *arguments):
+cdef object run_autocast(Operator op, Argument *arguments):
     """`run` after autocast has cast the tensors."""
-    _casts = cast_arguments(op, arguments)          # keeps alive what the arguments borrow
-    return run_one(op, arguments, None) if op.results == 1 else run_several(op, arguments)
+    _casts = autocast_arguments(op, arguments)          # keeps alive what the arguments borrow
+    return run_single_result(op, arguments, None) if op.result_count == 1 else run_multiple_results(op, arguments)
 
 
-cdef object run_one(Operator op, Argument *arguments, TensorBase given):
+cdef object run_single_result(Operator op, Argument *arguments, TensorBase given):
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef TensorBase result
     cdef bint record = False
-    cdef Place place
+    cdef CommonDevice place
     cdef Shape shape
-    open_call(op, &place, arguments, dtypes, False)
-    if op.differentiable_count and not op.recorded_in_place_only and (
-            is_tracked(op, arguments) or tracked_optional(given)):
-        record = (wants_gradient(op, arguments) or requires_grad(given)) and recording(given, op.name)
-    if given is not None and op.out_check.count:
-        check_all(&op.out_check, arguments, dtypes)
-    evaluate(op.outputs[0].shape, arguments, dtypes, &shape)
-    result = make_result(op, 0, arguments, &shape, dtypes[0], &place)
-    arguments[op.count].object = <PyObject *>result
-    if op.dtype >= 0:
-        arguments[op.dtype].integer = dtypes[0]
+    prepare_call(op, &place, arguments, dtypes, False)
+    if op.differentiable_count and not op.records_inplace_only and (
+            operands_may_require_grad(op, arguments) or may_require_grad_optional(given)):
+        record = (compute_requires_grad(op, arguments) or requires_grad(given)) and should_record(given, op.name)
+    if given is not None and op.out_checks.count:
+        run_checks(&op.out_checks, arguments, dtypes)
+    evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
+    result = allocate_result(op, 0, arguments, &shape, dtypes[0], &place)
+    arguments[op.argument_count].object = <PyObject *>result
+    if op.dtype_argument >= 0:
+        arguments[op.dtype_argument].integer = dtypes[0]
     if result.numel:
-        if op.onto >= 0:
-            begin(result, tensor_at(arguments, op.onto))
-        run_kernel(op, place.type, arguments, computed_in(op, arguments, dtypes))
-    if op.outputs[0].reported:
-        result = fitted(result, given)
-        arguments[op.count].object = <PyObject *>result
+        if op.inout >= 0:
+            initialize_inout(result, tensor_argument(arguments, op.inout))
+        run_kernel(op, place.type, arguments, compute_dtype(op, arguments, dtypes))
+    if op.outputs[0].dynamic_shape:
+        result = shrink_to_fit(result, given)
+        arguments[op.argument_count].object = <PyObject *>result
     if record:
         record_operator(op, arguments, None, False)
-    return finish(result, given)
+    return write_back_out(result, given)
 
 
-cdef object run_several(Operator op, Argument *arguments):
+cdef object run_multiple_results(Operator op, Argument *arguments):
     """`run` of an operator with several results. Returns a tuple."""
     cdef ScalarType dtypes[MAX_RESULTS]
-    cdef TensorBase first = tensor_at(arguments, op.count)
-    cdef list given = [<object>arguments[op.count + i].object for i in range(op.results)]
+    cdef TensorBase first = tensor_argument(arguments, op.argument_count)
+    cdef list given = [<object>arguments[op.argument_count + i].object for i in range(op.result_count)]
     cdef list results = []
     cdef bint record = False, anything = False
-    cdef Place place
+    cdef CommonDevice place
     cdef Shape shape
     cdef int i
-    open_call(op, &place, arguments, dtypes, False)
-    if op.differentiable_count and (is_tracked(op, arguments) or tracked_optional(first)):
-        record = (wants_gradient(op, arguments) or requires_grad(first)) and recording(first, op.name)
-    if first is not None and op.out_check.count:
-        check_all(&op.out_check, arguments, dtypes)
-    for i in range(op.results):
+    prepare_call(op, &place, arguments, dtypes, False)
+    if op.differentiable_count and (operands_may_require_grad(op, arguments) or may_require_grad_optional(first)):
+        record = (compute_requires_grad(op, arguments) or requires_grad(first)) and should_record(first, op.name)
+    if first is not None and op.out_checks.count:
+        run_checks(&op.out_checks, arguments, dtypes)
+    for i in range(op.result_count):
         result = None
-        if is_wanted(&op.outputs[i], arguments):
-            evaluate(op.outputs[i].shape, arguments, dtypes, &shape)
-            result = make_result(op, i, arguments, &shape, dtypes[i], &place)
+        if is_output_needed(&op.outputs[i], arguments):
+            evaluate_rule(op.outputs[i].shape, arguments, dtypes, &shape)
+            result = allocate_result(op, i, arguments, &shape, dtypes[i], &place)
             anything = anything or (<TensorBase>result).numel
         results.append(result)
-    point_to(op, arguments, results)
-    if op.dtype >= 0:
-        arguments[op.dtype].integer = dtypes[0]
+    set_results(op, arguments, results)
+    if op.dtype_argument >= 0:
+        arguments[op.dtype_argument].integer = dtypes[0]
     if anything:
-        if op.onto >= 0:
-            begin(results[0], tensor_at(arguments, op.onto))
-        run_kernel(op, place.type, arguments, computed_in(op, arguments, dtypes))
-    for i in range(op.results):
-        if op.outputs[i].reported:
-            results[i] = fitted(results[i], given[i])
-    point_to(op, arguments, results)
+        if op.inout >= 0:
+            initialize_inout(results[0], tensor_argument(arguments, op.inout))
+        run_kernel(op, place.type, arguments, compute_dtype(op, arguments, dtypes))
+    for i in range(op.result_count):
+        if op.outputs[i].dynamic_shape:
+            results[i] = shrink_to_fit(results[i], given[i])
+    set_results(op, arguments, results)
     if record:
         record_operator(op, arguments, None, False)
-    return tuple([finish(result, out) for result, out in zip(results, given)])
+    return tuple([write_back_out(result, out) for result, out in zip(results, given)])
 
 
-cdef int point_to(Operator op, Argument *arguments, list results) except -1:
+cdef int set_results(Operator op, Argument *arguments, list results) except -1:
     cdef int i
-    for i in range(op.results):
-        arguments[op.count + i].object = <PyObject *>results[i]
+    for i in range(op.result_count):
+        arguments[op.argument_count + i].object = <PyObject *>results[i]
     return 0
 
 
 # --- in-place forms --------------------------------------------------------------------------------------------------
 
 cdef object run_inplace(Operator op, Argument *arguments):
-    cdef TensorBase self = tensor_at(arguments, 0)
+    cdef TensorBase self = tensor_argument(arguments, 0)
     cdef TensorBase kept_self = self, result
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
-    cdef Place place
+    cdef CommonDevice place
     cdef Shape shape
     cdef int i, other
     if not op.loaded:
         load_operator(op)
-    if op.of_lists:
-        return run_list(op, arguments, True)
-    if op.writes_self:
-        return write_self(op, arguments)
-    arguments[op.count].object = <PyObject *>None
-    open_call(op, &place, arguments, dtypes, True)
-    check_all(&op.inplace_check, arguments, dtypes)
-    if op.differentiable_count and is_tracked(op, arguments):
-        record = recording_inplace(self, wants_gradient(op, arguments))
-    evaluate(op.outputs[0].shape, arguments, dtypes, &shape)
+    if op.is_foreach:
+        return run_foreach(op, arguments, True)
+    if op.inplace_only:
+        return run_inplace_only(op, arguments)
+    arguments[op.argument_count].object = <PyObject *>None
+    prepare_call(op, &place, arguments, dtypes, True)
+    run_checks(&op.inplace_checks, arguments, dtypes)
+    if op.differentiable_count and operands_may_require_grad(op, arguments):
+        record = should_record_inplace(self, compute_requires_grad(op, arguments))
+    evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
     result = inplace_output(self, &shape, dtypes[0])
     if op.outputs[0].elementwise:
         for i in range(3):
             other = op.outputs[0].operands[i]
             if other > 0:
-                check_partial_overlap(self, tensor_at(arguments, other))
+                check_no_partial_overlap(self, tensor_argument(arguments, other))
     else:
-        result = keep_apart(op, arguments, result, 0)
-    if op.dtype >= 0:
-        arguments[op.dtype].integer = dtypes[0]
+        result = temporary_if_overlapping(op, arguments, result, 0)
+    if op.dtype_argument >= 0:
+        arguments[op.dtype_argument].integer = dtypes[0]
     if result.numel:
-        if record and op.keeps_self:
-            kept_self = before_write(self)
-        if op.onto >= 0:
-            begin(result, tensor_at(arguments, op.onto))
-        arguments[op.count].object = <PyObject *>result
-        run_kernel(op, place.type, arguments, computed_in(op, arguments, dtypes), True)
-    finish(result, self)
+        if record and op.saves_self:
+            kept_self = clone_before_write(self)
+        if op.inout >= 0:
+            initialize_inout(result, tensor_argument(arguments, op.inout))
+        arguments[op.argument_count].object = <PyObject *>result
+        run_kernel(op, place.type, arguments, compute_dtype(op, arguments, dtypes), True)
+    write_back_out(result, self)
     if record:
-        arguments[op.count].object = <PyObject *>self
+        arguments[op.argument_count].object = <PyObject *>self
         record_operator(op, arguments, kept_self, True)
     return self
 
 
-cdef object write_self(Operator op, Argument *arguments):
+cdef object run_inplace_only(Operator op, Argument *arguments):
     """An operator that has the in-place form alone, as fill_. It writes one value, so overlap does no harm."""
-    cdef TensorBase self = tensor_at(arguments, 0)
+    cdef TensorBase self = tensor_argument(arguments, 0)
     cdef TensorBase kept_self = self, written
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
-    cdef Place place
+    cdef CommonDevice place
     dtypes[0] = self.dtype
-    open_call(op, &place, arguments, dtypes, True)
-    if op.differentiable_count and is_tracked(op, arguments):
-        record = recording_inplace(self, wants_gradient(op, arguments))
+    prepare_call(op, &place, arguments, dtypes, True)
+    if op.differentiable_count and operands_may_require_grad(op, arguments):
+        record = should_record_inplace(self, compute_requires_grad(op, arguments))
     if self.numel:
-        if record and op.keeps_self:
-            kept_self = before_write(self)
-        written = distinct(self)
+        if record and op.saves_self:
+            kept_self = clone_before_write(self)
+        written = unexpanded_view(self)
         arguments[0].object = <PyObject *>written
-        run_kernel(op, place.type, arguments, computed_in(op, arguments, dtypes), True)
+        run_kernel(op, place.type, arguments, compute_dtype(op, arguments, dtypes), True)
         arguments[0].object = <PyObject *>self
-    count_version(self)
+    bump_version(self)
     if record:
         record_operator(op, arguments, kept_self, True)
     return self
@@ -588,154 +601,155 @@ cdef object write_self(Operator op, Argument *arguments):
 # --- operators on lists of tensors -----------------------------------------------------------------------------------
 # _foreach_* run one kernel where the tensors of the lists are alike, else the operator on each tensor.
 
-cdef int load_list_operator(Operator op, dict row) except -1:
+cdef int load_foreach(Operator op, dict row) except -1:
     cdef int i
-    op.each = find_operator(row["each"]) if "each" in row else None
-    op.uniform = find_operator(row["scalar_variant"]) if "scalar_variant" in row else None
-    op.numbers = -1
-    for i in range(op.count):
-        if op.types[i] == SCALAR_LIST:
-            op.numbers = i
-    op.written_count = 0
+    op.single = find_operator(row["each"]) if "each" in row else None
+    op.scalar_variant = find_operator(row["scalar_variant"]) if "scalar_variant" in row else None
+    op.scalars_argument = -1
+    for i in range(op.argument_count):
+        if op.argument_types[i] == SCALAR_LIST:
+            op.scalars_argument = i
+    op.written_list_count = 0
     for i in row.get("written", ()):
-        op.written[op.written_count] = i
-        op.written_count += 1
-    if op.each is None:
+        op.written_lists[op.written_list_count] = i
+        op.written_list_count += 1
+    if op.single is None:
         return 0
-    op.each_is_method, op.each_has_inplace = row["each_is_method"], row["each_has_inplace"]
-    if not op.each_is_method and not op.each.loaded:
-        load_operator(op.each)
+    op.single_is_method, op.single_has_inplace = row["each_is_method"], row["each_has_inplace"]
+    if not op.single_is_method and not op.single.loaded:
+        load_operator(op.single)
     for i, encoded in enumerate(row["each_arguments"]):
-        read_source(&op.each_arguments[i], op, i, encoded)
-    op.each_argument_count = len(row["each_arguments"])
+        read_foreach_argument(&op.single_arguments[i], op, i, encoded)
+    op.single_argument_count = len(row["each_arguments"])
     return 0
 
 
-cdef int read_source(Source *source, Operator op, int index, str encoded) except -1:
-    source.kind = {"a": SAME, "l": ELEMENT_OF_LIST, "n": NUMBER_OF_LIST, "d": DEFAULT}[encoded[0]]
-    if source.kind != DEFAULT:
-        source.place = int(encoded[1:])
-    elif op.each_is_method:
+cdef int read_foreach_argument(ForeachArgument *source, Operator op, int index, str encoded) except -1:
+    source.kind = {"a": SAME_ARGUMENT, "l": TENSOR_OF_LIST, "n": SCALAR_OF_LIST, "d": DEFAULT_VALUE}[encoded[0]]
+    if source.kind != DEFAULT_VALUE:
+        source.index = int(encoded[1:])
+    elif op.single_is_method:
         raise ValueError(f"{op.key}: a method gets all its arguments")
     else:
-        default_argument(&source.value, op.each.types[index], int(encoded[1:]) if encoded[1:] else None)
+        set_default_argument(&source.value, op.single.argument_types[index], int(encoded[1:]) if encoded[1:] else None)
     return 0
 
 
-cdef inline list list_at(Argument *arguments, int index):
+cdef inline list list_argument(Argument *arguments, int index):
     return <list>arguments[index].object
 
 
-cdef object run_list(Operator op, Argument *arguments, bint inplace):
-    cdef list tensors = list_at(arguments, op.first_list)
+cdef object run_foreach(Operator op, Argument *arguments, bint inplace):
+    cdef list tensors = list_argument(arguments, op.tensor_list_argument)
     cdef Scalar number
     cdef int i
-    if op.each is None:
-        return run_kernel_for_lists(op, arguments)
-    array_rules.length(tensors)
-    for i in range(op.first_list + 1, op.count):
-        if op.types[i] == TENSOR_LIST:
-            array_rules.check_length(tensors, list_at(arguments, i))
-    if op.numbers >= 0:
-        array_rules.check_count(tensors, <tuple>arguments[op.numbers].object)
-    check_all(&op.check, arguments, NULL)
-    if may_run_together(op, arguments, tensors):
-        return run_together(op, arguments, tensors, inplace)
-    if op.uniform is not None and array_rules.uniform(<tuple>arguments[op.numbers].object):
-        scalar_from((<tuple>arguments[op.numbers].object)[0], &number)
-        arguments[op.numbers].scalar = &number
-        return run_inplace(op.uniform, arguments) if inplace else run(op.uniform, arguments)
+    if op.single is None:
+        return run_fused(op, arguments)
+    array_rules.checked_length(tensors)
+    for i in range(op.tensor_list_argument + 1, op.argument_count):
+        if op.argument_types[i] == TENSOR_LIST:
+            array_rules.check_same_length(tensors, list_argument(arguments, i))
+    if op.scalars_argument >= 0:
+        array_rules.check_scalar_count(tensors, <tuple>arguments[op.scalars_argument].object)
+    run_checks(&op.checks, arguments, NULL)
+    if can_use_fast_route(op, arguments, tensors):
+        return run_fast_route(op, arguments, tensors, inplace)
+    if op.scalar_variant is not None and array_rules.all_equal(<tuple>arguments[op.scalars_argument].object):
+        scalar_from_python((<tuple>arguments[op.scalars_argument].object)[0], &number)
+        arguments[op.scalars_argument].scalar = &number
+        return run_inplace(op.scalar_variant, arguments) if inplace else run(op.scalar_variant, arguments)
     if inplace:
         for i in range(len(tensors)):
-            write_one(op, arguments, i)
+            run_single_inplace(op, arguments, i)
         return tensors
-    return tuple([run_one_of_list(op, arguments, i) for i in range(len(tensors))])
+    return tuple([run_single(op, arguments, i) for i in range(len(tensors))])
 
 
 # --- the kernel for lists --------------------------------------------------------------------------------------------
 
-cdef bint may_run_together(Operator op, Argument *arguments, list tensors) except -1:
+cdef bint can_use_fast_route(Operator op, Argument *arguments, list tensors) except -1:
     cdef TensorBase first = <TensorBase>tensors[0]
     cdef Argument of_first[MAX_ARGUMENTS]
     cdef Scalar number
     cdef int i
-    if not array_rules.alike(tensors, op.list_dtypes[first.device_type]):
+    if not array_rules.is_fast_route_list(tensors, op.foreach_dtypes[first.device_type]):
         return False
-    for i in range(op.first_list + 1, op.count):
-        if op.types[i] == TENSOR_LIST and not array_rules.beside(tensors, list_at(arguments, i)):
+    for i in range(op.tensor_list_argument + 1, op.argument_count):
+        if op.argument_types[i] == TENSOR_LIST and not array_rules.matches_fast_route_list(tensors,
+                                                                                           list_argument(arguments, i)):
             return False
-    for i in range(op.together.count):
-        if not evaluate(op.together.rules[i], arguments, NULL, NULL):
+    for i in range(op.fused_if.count):
+        if not evaluate_rule(op.fused_if.rules[i], arguments, NULL, NULL):
             return False
-    if op.each_is_method or op.each.writes_self:
+    if op.single_is_method or op.single.inplace_only:
         return True
-    if op.numbers >= 0:
-        array_rules.widest(<tuple>arguments[op.numbers].object, &number)
-    fill_arguments(op, of_first, arguments, 0, &number)
-    return result_dtype(op.each, of_first) == first.dtype
+    if op.scalars_argument >= 0:
+        array_rules.highest_kind_scalar(<tuple>arguments[op.scalars_argument].object, &number)
+    fill_single_arguments(op, of_first, arguments, 0, &number)
+    return result_dtype(op.single, of_first) == first.dtype
 
 
-cdef object run_together(Operator op, Argument *arguments, list tensors, bint inplace):
+cdef object run_fast_route(Operator op, Argument *arguments, list tensors, bint inplace):
     cdef TensorBase first = <TensorBase>tensors[0]
     cdef list out = tensors
-    if op.results and not inplace:
-        if op.each.outputs[0].elementwise:
-            out = array_rules.outputs(tensors)
+    if op.result_count and not inplace:
+        if op.single.outputs[0].elementwise:
+            out = array_rules.empty_like_list(tensors)
         else:
-            out = [result_for(op, arguments, i) for i in range(len(tensors))]
-    arguments[op.count].object = <PyObject *>out
+            out = [allocate_foreach_result(op, arguments, i) for i in range(len(tensors))]
+    arguments[op.argument_count].object = <PyObject *>out
     run_kernel(op, first.device_type, arguments, first.dtype, inplace)
-    if not op.results or inplace:
-        array_rules.count_versions(tensors)
+    if not op.result_count or inplace:
+        array_rules.bump_versions(tensors)
         return tensors
     return tuple(out)
 
 
-cdef TensorBase result_for(Operator op, Argument *arguments, int index):
+cdef TensorBase allocate_foreach_result(Operator op, Argument *arguments, int index):
     """A new tensor for the result at `index`."""
     cdef Argument of_one[MAX_ARGUMENTS]
     cdef ScalarType dtypes[MAX_RESULTS]
-    cdef TensorBase tensor = <TensorBase>list_at(arguments, op.first_list)[index]
+    cdef TensorBase tensor = <TensorBase>list_argument(arguments, op.tensor_list_argument)[index]
     cdef Shape shape
-    fill_arguments(op, of_one, arguments, index, NULL)
-    dtypes[0] = <ScalarType>evaluate(op.each.outputs[0].dtype, of_one, dtypes, NULL)
-    evaluate(op.each.outputs[0].shape, of_one, dtypes, &shape)
-    return output(None, &shape, dtypes[0], tensor.device_type, tensor.device_index)
+    fill_single_arguments(op, of_one, arguments, index, NULL)
+    dtypes[0] = <ScalarType>evaluate_rule(op.single.outputs[0].dtype, of_one, dtypes, NULL)
+    evaluate_rule(op.single.outputs[0].shape, of_one, dtypes, &shape)
+    return output_or_temporary(None, &shape, dtypes[0], tensor.device_type, tensor.device_index)
 
 
-cdef object run_kernel_for_lists(Operator op, Argument *arguments):
+cdef object run_fused(Operator op, Argument *arguments):
     """An operator on lists without one on tensors, which writes to some of its lists: the fused optimizers."""
-    cdef list tensors = list_at(arguments, op.first_list)
+    cdef list tensors = list_argument(arguments, op.tensor_list_argument)
     cdef ScalarType dtype
-    cdef Place place
+    cdef CommonDevice place
     cdef int i
-    array_rules.check_any(tensors, op.key)
-    place_of_list(&place, tensors)
+    array_rules.check_not_empty_list(tensors, op.key)
+    common_device_of_list(&place, tensors)
     dtype = (<TensorBase>tensors[0]).dtype
     require_kernel(op, place.type, dtype)
-    check_all(&op.check, arguments, NULL)
-    for i in range(op.together.count):
-        if not evaluate(op.together.rules[i], arguments, NULL, NULL):
+    run_checks(&op.checks, arguments, NULL)
+    for i in range(op.fused_if.count):
+        if not evaluate_rule(op.fused_if.rules[i], arguments, NULL, NULL):
             return None
     run_kernel(op, place.type, arguments, dtype)
-    for i in range(op.written_count):
-        array_rules.count_versions(list_at(arguments, op.written[i]))
+    for i in range(op.written_list_count):
+        array_rules.bump_versions(list_argument(arguments, op.written_lists[i]))
     return None
 
 
 # --- the operator on one tensor --------------------------------------------------------------------------------------
 
-cdef int fill_arguments(Operator op, Argument *target, Argument *arguments, int index, Scalar *number) except -1:
+cdef int fill_single_arguments(Operator op, Argument *target, Argument *arguments, int index, Scalar *number) except -1:
     """The arguments of the operator on one tensor, for the tensors at `index`; out= is None."""
-    cdef Source *source
-    cdef int i, count = op.each.count
+    cdef ForeachArgument *source
+    cdef int i, count = op.single.argument_count
     for i in range(count):
-        source = &op.each_arguments[i]
-        if source.kind == SAME:
-            target[i] = arguments[source.place]
-        elif source.kind == ELEMENT_OF_LIST:
-            target[i].object = <PyObject *>list_at(arguments, source.place)[index]
-        elif source.kind == NUMBER_OF_LIST:
+        source = &op.single_arguments[i]
+        if source.kind == SAME_ARGUMENT:
+            target[i] = arguments[source.index]
+        elif source.kind == TENSOR_OF_LIST:
+            target[i].object = <PyObject *>list_argument(arguments, source.index)[index]
+        elif source.kind == SCALAR_OF_LIST:
             target[i].scalar = number
         else:
             target[i] = source.value
@@ -743,52 +757,52 @@ cdef int fill_arguments(Operator op, Argument *target, Argument *arguments, int 
     return 0
 
 
-cdef int read_number(Operator op, Argument *arguments, int index, Scalar *number) except -1:
-    if op.numbers >= 0:
-        scalar_from((<tuple>arguments[op.numbers].object)[index], number)
+cdef int read_scalar_of_list(Operator op, Argument *arguments, int index, Scalar *number) except -1:
+    if op.scalars_argument >= 0:
+        scalar_from_python((<tuple>arguments[op.scalars_argument].object)[index], number)
     return 0
 
 
-cdef object call_method(Operator op, Argument *arguments, int index):
+cdef object call_python_method(Operator op, Argument *arguments, int index):
     """Call the operator on one tensor as a method, where it is written in Python and has no row."""
     cdef list values = []
-    cdef Source *source
+    cdef ForeachArgument *source
     cdef int i
-    for i in range(op.each_argument_count):
-        source = &op.each_arguments[i]
-        if source.kind == ELEMENT_OF_LIST:
-            values.append(list_at(arguments, source.place)[index])
-        elif op.types[source.place] == BOOL:
-            values.append(arguments[source.place].integer != 0)
+    for i in range(op.single_argument_count):
+        source = &op.single_arguments[i]
+        if source.kind == TENSOR_OF_LIST:
+            values.append(list_argument(arguments, source.index)[index])
+        elif op.argument_types[source.index] == BOOL:
+            values.append(arguments[source.index].integer != 0)
         else:
-            values.append(<object>arguments[source.place].object)
-    return getattr(values[0], op.each.name)(*values[1:])
+            values.append(<object>arguments[source.index].object)
+    return getattr(values[0], op.single.name)(*values[1:])
 
 
-cdef object run_one_of_list(Operator op, Argument *arguments, int index):
+cdef object run_single(Operator op, Argument *arguments, int index):
     cdef Argument of_one[MAX_ARGUMENTS]
     cdef Scalar number
-    if op.each_is_method:
-        return call_method(op, arguments, index)
-    read_number(op, arguments, index, &number)
-    fill_arguments(op, of_one, arguments, index, &number)
-    return run(op.each, of_one)
+    if op.single_is_method:
+        return call_python_method(op, arguments, index)
+    read_scalar_of_list(op, arguments, index, &number)
+    fill_single_arguments(op, of_one, arguments, index, &number)
+    return run(op.single, of_one)
 
 
-cdef int write_one(Operator op, Argument *arguments, int index) except -1:
+cdef int run_single_inplace(Operator op, Argument *arguments, int index) except -1:
     cdef Argument of_one[MAX_ARGUMENTS]
     cdef TensorBase written, kept
     cdef Scalar number
-    if op.each_is_method:
-        call_method(op, arguments, index)
+    if op.single_is_method:
+        call_python_method(op, arguments, index)
         return 0
-    read_number(op, arguments, index, &number)
-    fill_arguments(op, of_one, arguments, index, &number)
-    if op.each.writes_self or op.each_has_inplace:
-        run_inplace(op.each, of_one)
+    read_scalar_of_list(op, arguments, index, &number)
+    fill_single_arguments(op, of_one, arguments, index, &number)
+    if op.single.inplace_only or op.single_has_inplace:
+        run_inplace(op.single, of_one)
         return 0
     # The operator has no in-place form. Its derivative may need the old elements of `written`: it saves the clone.
     written = <TensorBase>of_one[0].object
-    kept = before_write(written) if tracked(written) else written
+    kept = clone_before_write(written) if may_require_grad(written) else written
     of_one[0].object = <PyObject *>kept
-    return array_rules.write(written, <TensorBase>run(op.each, of_one))
+    return array_rules.write_inplace_result(written, <TensorBase>run(op.single, of_one))

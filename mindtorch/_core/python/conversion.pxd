@@ -7,17 +7,18 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 # --- elements and arrays ---------------------------------------------------------------------------------------------
 
-cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept          # reads an element in host memory
+cdef void load_element(const char *address, ScalarType dtype, Scalar *out) noexcept  # reads an element in host memory
 # Writes a number, cast to `dtype` (not Half nor BFloat16), to host memory. RuntimeError where it overflows, as torch.
-cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1
-cdef int check_fits(const Scalar *value, ScalarType dtype) except -1                  # the check of `store`, any dtype
+cdef int store_element(char *address, ScalarType dtype, const Scalar *value) except -1
+# the check of `store_element`, any dtype
+cdef int check_scalar_overflow(const Scalar *value, ScalarType dtype) except -1
 # Reads a tensor of one element; waits for its device.
 cdef int read_scalar(TensorBase tensor, Scalar *out) except -1
 cdef TensorBase scalar_tensor(const Scalar *value, ScalarType dtype)                  # 0-d, on the CPU
 cdef TensorBase to_host(TensorBase tensor)                                            # itself where it is on the CPU
 cdef object as_array(TensorBase tensor)                                               # CPU only; shares the memory
 cdef TensorBase from_array(object array)                                              # shares the memory
-cdef ScalarType stored_as(ScalarType dtype) noexcept                                  # Float where `store` cannot
+cdef ScalarType storable_dtype(ScalarType dtype) noexcept  # Float where `store_element` cannot
 cdef TensorBase cast_on_host(TensorBase tensor, ScalarType dtype)                     # itself where it has that dtype
 
 
@@ -63,7 +64,7 @@ cdef int require_device(object value, int *type_code, int *index, const char *fu
 
 # Raises "view() received an invalid combination of arguments - got (str), but expected one of: ...". `expected` has a
 # signature a line.
-cdef int no_combination(const char *function, tuple args, dict kwargs, str expected) except -1
-cdef int wrong_type(object value, const char *function, const char *argument, int position, str wanted) except -1
-cdef tuple given(tuple values, tuple defaults)     # the values without the last ones that equal their defaults
-cdef str type_label(object value)                  # the type's name in messages: "Tensor", "torch.dtype", "int"
+cdef int raise_no_overload(const char *function, tuple args, dict kwargs, str expected) except -1
+cdef int raise_wrong_type(object value, const char *function, const char *argument, int position, str wanted) except -1
+cdef tuple strip_defaults(tuple values, tuple defaults)     # the values without the last ones that equal their defaults
+cdef str type_name(object value)                  # the type's name in messages: "Tensor", "torch.dtype", "int"

@@ -18,14 +18,14 @@ cimport numpy as cnp
 
 from mindtorch._core.autograd.node cimport requires_grad
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, SCALAR_TYPES, BFloat16, Bool, Byte, Char,
+    COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char,
     ComplexDouble, ComplexFloat, Double, Float, Float8_e4m3fn, Float8_e4m3fnuz, Float8_e5m2, Float8_e5m2fnuz,
-    Float8_e8m0fnu, Half, Int, Long, Short, UInt16, UInt32, UInt64, code_name, dtype, dtype_code, is_float8, is_scalar,
-    numpy_code, scalar_from, scalar_to,
+    Float8_e8m0fnu, Half, Int, Long, Short, UInt16, UInt32, UInt64, dtype, dtype_name, is_float8, is_scalar,
+    numpy_to_scalar_type, scalar_from_python, scalar_to_python, to_scalar_type,
 )
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CPU, MAX_DIMS, SIZE_CLASS, Shape, Storage, copy_data, device, device_of, empty_like_tensor, empty_tensor,
-    make_tensor, require_backend, resolve,
+    make_tensor, require_backend, resolve_device,
 )
 
 
@@ -34,7 +34,7 @@ cnp.import_array()
 cdef double FLOAT8_VALUES[8][256]          # [dtype - Float8_e5m2][byte]
 
 
-cdef int list_float8_values() except -1:
+cdef int fill_float8_values() except -1:
     cdef int code, bits
     for code in (Float8_e5m2, Float8_e4m3fn, Float8_e5m2fnuz, Float8_e4m3fnuz, Float8_e8m0fnu):
         values = np.arange(256, dtype=np.uint8).view((<dtype>DTYPES[code]).numpy_dtype).astype(np.float64)
@@ -43,7 +43,7 @@ cdef int list_float8_values() except -1:
     return 0
 
 
-list_float8_values()
+fill_float8_values()
 
 
 cdef extern from "Python.h":
@@ -106,7 +106,7 @@ cdef inline double load_real(const char *address, ScalarType dtype) noexcept:
     return load_bfloat16(address)
 
 
-cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept:
+cdef void load_element(const char *address, ScalarType dtype, Scalar *out) noexcept:
     out.kind = KIND[<int>dtype]
     out.imag = 0.0
     if out.kind <= INT_KIND:
@@ -120,50 +120,50 @@ cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept:
 
 
 # The greatest value of unsigned integers and of the floats of 8 bits; 0 for other dtypes.
-cdef double MOST[SCALAR_TYPES]
-MOST[<int>Byte], MOST[<int>UInt16], MOST[<int>UInt32] = 255.0, 65535.0, 4294967295.0
-MOST[<int>UInt64] = 18446744073709549568.0         # the last double before 2**64
-MOST[<int>Float8_e4m3fn], MOST[<int>Float8_e5m2], MOST[<int>Float8_e4m3fnuz] = 448.0, 57344.0, 240.0
-MOST[<int>Float8_e5m2fnuz], MOST[<int>Float8_e8m0fnu] = 57344.0, 2.0 ** 127
+cdef double MAX_VALUES[NUM_SCALAR_TYPES]
+MAX_VALUES[<int>Byte], MAX_VALUES[<int>UInt16], MAX_VALUES[<int>UInt32] = 255.0, 65535.0, 4294967295.0
+MAX_VALUES[<int>UInt64] = 18446744073709549568.0         # the last double before 2**64
+MAX_VALUES[<int>Float8_e4m3fn], MAX_VALUES[<int>Float8_e5m2], MAX_VALUES[<int>Float8_e4m3fnuz] = 448.0, 57344.0, 240.0
+MAX_VALUES[<int>Float8_e5m2fnuz], MAX_VALUES[<int>Float8_e8m0fnu] = 57344.0, 2.0 ** 127
 
 
-cdef int does_not_fit(ScalarType dtype) except -1:
+cdef int raise_overflow(ScalarType dtype) except -1:
     name = {Byte: "uint8_t", Char: "int8_t", Short: "int16_t", Int: "int", Long: "int64_t", Float: "float",
             Half: "c10::Half", BFloat16: "c10::BFloat16", ComplexFloat: "c10::complex<float>", UInt16: "uint16_t",
             UInt32: "uint32_t", UInt64: "uint64_t"}.get(<int>dtype, "double")
     if is_float8(dtype):
-        name = f"c10::{code_name(dtype)}"
+        name = f"c10::{dtype_name(dtype)}"
     raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
-cdef inline int64_t integer_of(const Scalar *value, ScalarType dtype) except? -1:
+cdef inline int64_t scalar_to_int64(const Scalar *value, ScalarType dtype) except? -1:
     if value.kind <= INT_KIND:
         return value.integer
     if value.imag != 0.0 and value.kind == COMPLEX_KIND:
-        does_not_fit(dtype)
+        raise_overflow(dtype)
     # The comparison is False for nan, too. 2**63 is out of range.
     if not (-9223372036854775808.0 <= value.real < 9223372036854775808.0):
-        does_not_fit(dtype)
+        raise_overflow(dtype)
     return <int64_t>value.real
 
 
 cdef int store_integer(char *address, ScalarType dtype, const Scalar *value) except -1:
-    cdef int64_t integer = integer_of(value, dtype)
+    cdef int64_t integer = scalar_to_int64(value, dtype)
     if dtype >= UInt16 and value.kind == FLOAT_KIND and value.real < 0.0:
-        does_not_fit(dtype)
+        raise_overflow(dtype)
     if dtype == Long:
         (<int64_t *>address)[0] = integer
     elif dtype == Int:
         if integer != <int32_t>integer:
-            does_not_fit(dtype)
+            raise_overflow(dtype)
         (<int32_t *>address)[0] = <int32_t>integer
     elif dtype == Short:
         if integer != <int16_t>integer:
-            does_not_fit(dtype)
+            raise_overflow(dtype)
         (<int16_t *>address)[0] = <int16_t>integer
     elif dtype == Char:
         if integer != <int8_t>integer:
-            does_not_fit(dtype)
+            raise_overflow(dtype)
         (<int8_t *>address)[0] = <int8_t>integer
     else:
         store_unsigned(address, dtype, integer)
@@ -171,8 +171,8 @@ cdef int store_integer(char *address, ScalarType dtype, const Scalar *value) exc
 
 
 cdef int store_unsigned(char *address, ScalarType dtype, int64_t integer) except -1:
-    if not -<int64_t>MOST[<int>dtype] <= integer <= <int64_t>MOST[<int>dtype]:      # negative ones wrap as in torch
-        does_not_fit(dtype)
+    if not -<int64_t>MAX_VALUES[<int>dtype] <= integer <= <int64_t>MAX_VALUES[<int>dtype]:    # negative ones wrap
+        raise_overflow(dtype)
     if dtype == UInt16:
         (<uint16_t *>address)[0] = <uint16_t>integer
     elif dtype == UInt32:
@@ -185,14 +185,14 @@ cdef int store_unsigned(char *address, ScalarType dtype, int64_t integer) except
 cdef int store_uint64(char *address, const Scalar *value) except -1:
     if value.kind <= INT_KIND:
         (<int64_t *>address)[0] = value.integer
-    elif value.kind == COMPLEX_KIND and value.imag != 0.0 or not 0.0 <= value.real <= MOST[<int>UInt64]:
-        does_not_fit(UInt64)
+    elif value.kind == COMPLEX_KIND and value.imag != 0.0 or not 0.0 <= value.real <= MAX_VALUES[<int>UInt64]:
+        raise_overflow(UInt64)
     else:
         (<uint64_t *>address)[0] = <uint64_t>value.real
     return 0
 
 
-cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1:
+cdef int store_element(char *address, ScalarType dtype, const Scalar *value) except -1:
     if dtype == Bool:
         (<uint8_t *>address)[0] = value.real != 0.0 or (value.kind == COMPLEX_KIND and value.imag != 0.0)
         return 0
@@ -201,7 +201,7 @@ cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1:
     if KIND[<int>dtype] == INT_KIND:
         return store_integer(address, dtype, value)
     if value.kind == COMPLEX_KIND and value.imag != 0.0 and KIND[<int>dtype] != COMPLEX_KIND:
-        does_not_fit(dtype)
+        raise_overflow(dtype)
     if dtype == Float or dtype == ComplexFloat:
         (<float *>address)[0] = <float>value.real
         if dtype == ComplexFloat:
@@ -211,42 +211,43 @@ cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1:
         if dtype == ComplexDouble:
             (<double *>address)[1] = value.imag if value.kind == COMPLEX_KIND else 0.0
     else:
-        raise RuntimeError(f"numbers are not stored as {code_name(dtype)} directly")
+        raise RuntimeError(f"numbers are not stored as {dtype_name(dtype)} directly")
     return 0
 
 
-cdef inline double largest(ScalarType dtype) noexcept:
+cdef inline double max_finite(ScalarType dtype) noexcept:
     if dtype == Half:
         return 65504.0
     if dtype == BFloat16:
         return 3.3895313892515355e38
     if dtype == Float or dtype == ComplexFloat:
         return FLT_MAX
-    return MOST[<int>dtype] if is_float8(dtype) else INFINITY
+    return MAX_VALUES[<int>dtype] if is_float8(dtype) else INFINITY
 
 
-cdef bint in_float8(double value, ScalarType dtype) noexcept:
+cdef bint fits_float8(double value, ScalarType dtype) noexcept:
     """Only Float8_e5m2 has infinities. Float8_e8m0fnu has no zero and no negative numbers."""
     if isinf(value):
         return dtype == Float8_e5m2
-    return dtype != Float8_e8m0fnu or not value < 1.0 / MOST[<int>Float8_e8m0fnu]
+    return dtype != Float8_e8m0fnu or not value < 1.0 / MAX_VALUES[<int>Float8_e8m0fnu]
 
 
-cdef int check_fits(const Scalar *value, ScalarType dtype) except -1:
+cdef int check_scalar_overflow(const Scalar *value, ScalarType dtype) except -1:
     cdef double room[2]
     cdef bint integral = KIND[<int>dtype] == INT_KIND
-    if isfinite(value.real) and fabs(value.real) > largest(dtype):
-        does_not_fit(dtype)
-    if is_float8(dtype) and value.kind == FLOAT_KIND and not in_float8(value.real, dtype):
-        does_not_fit(dtype)
+    if isfinite(value.real) and fabs(value.real) > max_finite(dtype):
+        raise_overflow(dtype)
+    if is_float8(dtype) and value.kind == FLOAT_KIND and not fits_float8(value.real, dtype):
+        raise_overflow(dtype)
     if integral and dtype != UInt64 and value.kind == INT_KIND and value.integer < 0 < value.real:   # beyond int64
-        does_not_fit(dtype)
-    if MOST[<int>dtype] and integral and value.kind == FLOAT_KIND and not 0.0 <= value.real <= MOST[<int>dtype]:
-        does_not_fit(dtype)
-    return store(<char *>room, stored_as(dtype), value)
+        raise_overflow(dtype)
+    if (MAX_VALUES[<int>dtype] and integral and value.kind == FLOAT_KIND
+            and not 0.0 <= value.real <= MAX_VALUES[<int>dtype]):
+        raise_overflow(dtype)
+    return store_element(<char *>room, storable_dtype(dtype), value)
 
 
-cdef ScalarType stored_as(ScalarType dtype) noexcept:
+cdef ScalarType storable_dtype(ScalarType dtype) noexcept:
     return Float if dtype == Half or dtype == BFloat16 or is_float8(dtype) else dtype
 
 
@@ -262,8 +263,8 @@ cdef TensorBase cast_on_host(TensorBase tensor, ScalarType dtype):
 cdef TensorBase scalar_tensor(const Scalar *value, ScalarType dtype):
     cdef Shape shape
     shape.ndim = 0
-    cdef TensorBase result = empty_tensor(&shape, stored_as(dtype), CPU, 0)
-    store(result.data_ptr(), result.dtype, value)
+    cdef TensorBase result = empty_tensor(&shape, storable_dtype(dtype), CPU, 0)
+    store_element(result.data_ptr(), result.dtype, value)
     return cast_on_host(result, dtype)
 
 
@@ -285,7 +286,7 @@ cdef int read_scalar(TensorBase tensor, Scalar *out) except -1:
         address = tensor.data_ptr()
     else:
         BACKENDS[tensor.device_type].read(tensor, element)
-    load(address, tensor.dtype, out)
+    load_element(address, tensor.dtype, out)
     return 0
 
 
@@ -293,23 +294,23 @@ def item(TensorBase self):
     """The value of a tensor of one element as a Python number. Waits for the device."""
     cdef Scalar value
     read_scalar(self, &value)
-    return scalar_to(&value)
+    return scalar_to_python(&value)
 
 
-cdef object nested(TensorBase host, const char *address, int dim):
+cdef object nested_list(TensorBase host, const char *address, int dim):
     cdef Scalar value
     cdef int64_t step
     if dim == host.ndim:
-        load(address, host.dtype, &value)
-        return scalar_to(&value)
+        load_element(address, host.dtype, &value)
+        return scalar_to_python(&value)
     step = host.strides[dim] * ITEMSIZE[<int>host.dtype]
-    return [nested(host, address + i * step, dim + 1) for i in range(host.sizes[dim])]
+    return [nested_list(host, address + i * step, dim + 1) for i in range(host.sizes[dim])]
 
 
 def tolist(TensorBase self):
     """The elements as nested lists of Python numbers; a number for a 0-d tensor."""
     cdef TensorBase host = to_host(self)
-    return nested(host, host.data_ptr(), 0)
+    return nested_list(host, host.data_ptr(), 0)
 
 
 # --- NumPy -----------------------------------------------------------------------------------------------------------
@@ -344,7 +345,7 @@ cdef object as_array(TensorBase tensor):
 def numpy(TensorBase self, *, bint force=False):
     """The tensor as a NumPy array that shares its memory. With `force`, tensors elsewhere are copied to the host."""
     if self.dtype == BFloat16 or is_float8(self.dtype):
-        raise TypeError(f"Got unsupported ScalarType {code_name(self.dtype)}")
+        raise TypeError(f"Got unsupported ScalarType {dtype_name(self.dtype)}")
     if self.device_type != CPU and not force:
         raise TypeError(f"can't convert {device_of(self)} device type tensor to numpy. Use Tensor.cpu() to copy the "
                         "tensor to host memory first.")
@@ -353,7 +354,7 @@ def numpy(TensorBase self, *, bint force=False):
     return as_array(to_host(self))
 
 
-cdef int check_array(cnp.ndarray array, int itemsize) except -1:
+cdef int check_array_layout(cnp.ndarray array, int itemsize) except -1:
     cdef int i
     if array.ndim > MAX_DIMS:
         raise ValueError(f"arrays of more than {MAX_DIMS} dimensions are not supported")
@@ -379,10 +380,10 @@ cdef TensorBase from_array(object value):
     cdef int64_t reach = 1
     cdef int i
     cdef bint empty = False
-    # check_array refuses foreign byte orders with a message of its own.
-    cdef ScalarType code = numpy_code(array.dtype.newbyteorder("="))
+    # check_array_layout refuses foreign byte orders with a message of its own.
+    cdef ScalarType code = numpy_to_scalar_type(array.dtype.newbyteorder("="))
     cdef int itemsize = ITEMSIZE[<int>code]
-    check_array(array, itemsize)
+    check_array_layout(array, itemsize)
     for i in range(array.ndim):
         sizes[i] = array.shape[i]
         strides[i] = array.strides[i] // itemsize
@@ -412,7 +413,7 @@ def from_numpy(ndarray, /):
 # --- arguments -------------------------------------------------------------------------------------------------------
 # Checks and conversions of Python arguments, with torch's TypeErrors. The first comparison of each is its fast path.
 
-cdef str type_label(object value):
+cdef str type_name(object value):
     if isinstance(value, dtype):
         return "torch.dtype"
     if isinstance(value, device):
@@ -425,13 +426,13 @@ cdef str type_label(object value):
     return cls.__name__
 
 
-cdef int wrong_type(object value, const char *function, const char *argument, int position, str wanted) except -1:
+cdef int raise_wrong_type(object value, const char *function, const char *argument, int position, str wanted) except -1:
     where = f" (position {position})" if position else ""
     raise TypeError(f"{function.decode()}(): argument '{argument.decode()}'{where} must be {wanted}, "
-                    f"not {type_label(value)}")
+                    f"not {type_name(value)}")
 
 
-cdef tuple given(tuple values, tuple defaults):
+cdef tuple strip_defaults(tuple values, tuple defaults):
     count = len(values)
     cdef Py_ssize_t least = count - len(defaults)
     while count > least and values[count - 1] is defaults[count - 1 - least]:
@@ -439,9 +440,9 @@ cdef tuple given(tuple values, tuple defaults):
     return values[:count]
 
 
-cdef int no_combination(const char *function, tuple args, dict kwargs, str expected) except -1:
-    got = [type_label(value) for value in args]
-    got += [f"{name}={type_label(value)}" for name, value in (kwargs or {}).items() if value is not None]
+cdef int raise_no_overload(const char *function, tuple args, dict kwargs, str expected) except -1:
+    got = [type_name(value) for value in args]
+    got += [f"{name}={type_name(value)}" for name, value in (kwargs or {}).items() if value is not None]
     raise TypeError(f"{function.decode()}() received an invalid combination of arguments - got ({', '.join(got)}), "
                     f"but expected one of:\n{expected}")
 
@@ -471,7 +472,7 @@ cdef int64_t as_int(object value) except? -1:
 
 cdef int64_t require_int(object value, const char *function, const char *argument, int position=0) except? -1:
     if not is_int(value):
-        wrong_type(value, function, argument, position, "int")
+        raise_wrong_type(value, function, argument, position, "int")
     return as_int(value)
 
 
@@ -479,7 +480,7 @@ cdef int parse_ints(object value, Shape *out, const char *function, const char *
     if PyTuple_Check(value) or PyList_CheckExact(value) or isinstance(value, list):
         return parse_sequence(value, out, function, argument, position)
     if not is_int(value):
-        wrong_type(value, function, argument, position, "tuple of ints")
+        raise_wrong_type(value, function, argument, position, "tuple of ints")
     out.ndim = 1
     out.sizes[0] = as_int(value)
     return 0
@@ -522,11 +523,11 @@ cdef tuple sizes_argument(tuple args, dict kwargs, str function, str name):
 cdef int parse_bools(object value, Shape *out, const char *function, const char *argument, int position=0) except -1:
     cdef int i
     if not isinstance(value, (list, tuple)):
-        wrong_type(value, function, argument, position, "tuple of bools")
+        raise_wrong_type(value, function, argument, position, "tuple of bools")
     out.ndim = min(len(value), MAX_DIMS)
     for i in range(len(value)):
         if not PyBool_Check(value[i]):
-            wrong_type(value, function, argument, position, "tuple of bools")
+            raise_wrong_type(value, function, argument, position, "tuple of bools")
         if i < MAX_DIMS:
             out.sizes[i] = value[i] is True
     return 0
@@ -542,20 +543,20 @@ cdef int parse_sequence(object items, Shape *out, const char *function, const ch
         if is_int(item) or (i > 0 and PyBool_Check(item)):
             out.sizes[i] = as_int(item)
         else:
-            wrong_item(item, i, function, argument, position)
+            raise_wrong_item(item, i, function, argument, position)
         i += 1
     out.ndim = i
     return 0
 
 
-cdef int wrong_item(object item, int at, const char *function, const char *argument, int position) except -1:
+cdef int raise_wrong_item(object item, int at, const char *function, const char *argument, int position) except -1:
     # torch tests the first item to choose the overload, and the others when it unpacks the sequence.
     if at == 0:
         where = f" (position {position})" if position else ""
         raise TypeError(f"{function.decode()}(): argument '{argument.decode()}'{where} must be tuple of ints, "
-                        f"but found element of type {type_label(item)} at pos 0")
+                        f"but found element of type {type_name(item)} at pos 0")
     raise TypeError(f"{function.decode()}(): argument '{argument.decode()}' failed to unpack the object at pos "
-                    f'{at + 1} with error "type must be tuple of ints,but got {type_label(item)}"')
+                    f'{at + 1} with error "type must be tuple of ints,but got {type_name(item)}"')
 
 
 # --- numbers, flags, dtypes, devices ---------------------------------------------------------------------------------
@@ -567,10 +568,10 @@ cdef double require_float(object value, const char *function, const char *argume
     if PyLong_CheckExact(value):
         return PyLong_AsDouble(value)
     if not is_scalar(value) and not isinstance(value, TensorBase):
-        wrong_type(value, function, argument, position, "float")
+        raise_wrong_type(value, function, argument, position, "float")
     require_scalar(value, &scalar, function, argument, position)
     if scalar.kind > FLOAT_KIND:
-        wrong_type(value, function, argument, position, "float")
+        raise_wrong_type(value, function, argument, position, "float")
     return scalar.real
 
 
@@ -587,16 +588,16 @@ cdef int require_bool(object value, const char *function, const char *argument, 
         return 1
     if value is False:
         return 0
-    return wrong_type(value, function, argument, position, "bool")
+    return raise_wrong_type(value, function, argument, position, "bool")
 
 
 cdef int require_scalar(object value, Scalar *out, const char *function, const char *argument,
                         int position=0) except -1:
     if is_scalar(value):
-        return scalar_from(value, out)
+        return scalar_from_python(value, out)
     if isinstance(value, TensorBase) and (<TensorBase>value).ndim == 0:
         return read_scalar(<TensorBase>value, out)
-    return wrong_type(value, function, argument, position, "Number")
+    return raise_wrong_type(value, function, argument, position, "Number")
 
 
 cdef bint is_scalar_list(object value) except -1:
@@ -610,7 +611,7 @@ cdef bint is_scalar_list(object value) except -1:
 
 cdef tuple require_scalars(object value, const char *function, const char *argument, int position=0):
     if not is_scalar_list(value):
-        wrong_type(value, function, argument, position, "tuple of Scalars")
+        raise_wrong_type(value, function, argument, position, "tuple of Scalars")
     return tuple(value)
 
 
@@ -621,27 +622,27 @@ cdef ScalarType require_dtype(object value, ScalarType otherwise, const char *fu
     if isinstance(value, dtype):
         return (<dtype>value).code
     if value not in (float, int, bool, complex):
-        wrong_type(value, function, argument, position, "torch.dtype")
-    return dtype_code(value, otherwise)
+        raise_wrong_type(value, function, argument, position, "torch.dtype")
+    return to_scalar_type(value, otherwise)
 
 
 cdef int require_device(object value, int *type_code, int *index, const char *function) except -1:
     if value is not None and not isinstance(value, (device, str, int)) or PyBool_Check(value):
-        wrong_type(value, function, b"device", 0, "torch.device")
-    return resolve(value, type_code, index)
+        raise_wrong_type(value, function, b"device", 0, "torch.device")
+    return resolve_device(value, type_code, index)
 
 
 # --- tensors ---------------------------------------------------------------------------------------------------------
 
 cdef TensorBase require_tensor(object value, const char *function, const char *argument, int position=0):
     if not isinstance(value, TensorBase):
-        wrong_type(value, function, argument, position, "Tensor")
+        raise_wrong_type(value, function, argument, position, "Tensor")
     return <TensorBase>value
 
 
 cdef TensorBase optional_tensor(object value, const char *function, const char *argument, int position=0):
     if value is not None and not isinstance(value, TensorBase):
-        wrong_type(value, function, argument, position, "Tensor")
+        raise_wrong_type(value, function, argument, position, "Tensor")
     return <TensorBase>value
 
 
@@ -649,11 +650,11 @@ cdef list require_tensors(object value, const char *function, const char *argume
     cdef list tensors
     cdef int i
     if not isinstance(value, (list, tuple)):
-        wrong_type(value, function, argument, position, "tuple of Tensors")
+        raise_wrong_type(value, function, argument, position, "tuple of Tensors")
     # A copy: another thread may change the list while a launch has released the GIL.
     tensors = PyList_GetSlice(value, 0, PyList_GET_SIZE(value)) if PyList_Check(value) else list(value)
     for i in range(len(tensors)):
         if not isinstance(tensors[i], TensorBase):
             raise TypeError(f"expected Tensor as element {i} in argument {position - 1 if position else 0}, "
-                            f"but got {type_label(tensors[i])}")
+                            f"but got {type_name(tensors[i])}")
     return tensors

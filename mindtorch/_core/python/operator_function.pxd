@@ -7,16 +7,16 @@ from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Argumen
 cdef enum:
     MAX_PARAMETERS = 24
 
-cdef enum Become:               # a second conversion, of a number to a tensor or the other way round
-    ITSELF, NUMBER_LIKE, NUMBER_TO_READ, NUMBER_BESIDE, ONLY_NUMBER, PACKED
+cdef enum SecondConversion:               # a second conversion, of a number to a tensor or the other way round
+    NO_SECOND, PROMOTED_SCALAR, PROMOTED_HOST_SCALAR, INFERRED_SCALAR, SINGLE_NUMBER, PACKED_SCALARS
 
 cdef struct Conversion:
     int parameter               # of the function
     ArgumentType type
     bint tested                 # the overload's tests have checked the type
     int position                # as the caller counts; 0: by keyword
-    int place                   # the operator's argument
-    Become become
+    int argument                   # the operator's argument
+    SecondConversion second
 
 cdef class Overload:
     cdef Operator op
@@ -25,11 +25,11 @@ cdef class Overload:
     cdef int test_count
     cdef Conversion conversions[MAX_PARAMETERS]
     cdef int conversion_count
-    cdef int beside                             # the tensor parameter whose dtype and device numbers take
-    cdef int default_places[MAX_ARGUMENTS]      # arguments of the operator that the overload has no parameter for
+    cdef int like_parameter                             # the tensor parameter whose dtype and device numbers take
+    cdef int default_arguments[MAX_ARGUMENTS]      # arguments of the operator that the overload has no parameter for
     cdef Argument defaults[MAX_ARGUMENTS]
     cdef int default_count
-    cdef list kept                              # keeps alive what `defaults` point to
+    cdef list default_objects                              # keeps alive what `defaults` point to
 
 ctypedef PyObject *(*Vectorcall)(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept
 
@@ -40,22 +40,22 @@ cdef class OperatorFunction:
     cdef dict specification                     # None after the first call has read it
     cdef tuple names                            # of the parameters
     cdef tuple defaults                         # Ellipsis: required
-    cdef PyObject *name_at[MAX_PARAMETERS]      # borrowed from `names`
-    cdef PyObject *default_at[MAX_PARAMETERS]   # borrowed from `defaults`; NULL: required
+    cdef PyObject *name_pointers[MAX_PARAMETERS]      # borrowed from `names`
+    cdef PyObject *default_pointers[MAX_PARAMETERS]   # borrowed from `defaults`; NULL: required
     cdef bytes encoded                          # the name, for messages
-    cdef const char *encoded_name               # points into `encoded`
+    cdef const char *encoded_name_pointer               # points into `encoded`
     cdef list encoded_names                     # of the parameters, for messages
-    cdef const char *encoded_at[MAX_PARAMETERS]     # point into `encoded_names`
-    cdef dict synonyms                          # other names -> parameter
-    cdef int count, positional                  # parameters without out=; positional ones
-    cdef int results                            # the number of tensors in out=; 0: the function has no out=
-    cdef bint method, inplace
-    cdef bint takes_numbers                     # self may be a number
-    cdef bint of_many                           # a list of ints may be passed as several arguments: x.flip(0, 1)
-    cdef type named                             # the class of return_types that the result has
-    cdef str expected                           # the signatures, in torch's message where no overload matches
+    cdef const char *encoded_name_pointers[MAX_PARAMETERS]     # point into `encoded_names`
+    cdef dict aliases                          # other names -> parameter
+    cdef int parameter_count, positional_count                  # parameters without out=; positional ones
+    cdef int out_count                            # the number of tensors in out=; 0: the function has no out=
+    cdef bint is_method, is_inplace
+    cdef bint accepts_number_self                     # self may be a number
+    cdef bint varargs                           # a list of ints may be passed as several arguments: x.flip(0, 1)
+    cdef type return_type                             # the class of return_types that the result has
+    cdef str signatures                           # the signatures, in torch's message where no overload matches
     cdef list overloads
     cdef int overload_count
-    cdef Overload only                          # the overload where there is one
+    cdef Overload single_overload                          # the overload where there is one
     cdef str profiled_name                      # "aten::add" in profiles; None: profiles do not record the function
     cdef object __weakref__

@@ -1,8 +1,8 @@
 """The functions and methods of operators (torch.add, Tensor.add), and Python's operators (a + b).
 
-A call of a function goes through `enter`, which vectorcall calls: it tests for a running profile and for
-__torch_function__. `bind` matches arguments to parameters, `choose` takes the first overload whose tests hold,
-`convert` makes C values, and run_operator.pyx runs the operator. The specifications are data, in
+A call of a function goes through `vectorcall_operator`, which vectorcall calls: it tests for a running profile and for
+__torch_function__. `bind` matches arguments to parameters, `call_matching_overload` takes the first overload whose
+tests hold, `convert_argument` makes C values, and run_operator.pyx runs the operator. The specifications are data, in
 _core/_gen/functions.py.
 """
 import inspect
@@ -14,28 +14,28 @@ from mindtorch import return_types
 
 from mindtorch._core.operators.operator cimport (
     BOOL, BOOL_LIST, DTYPE, FLOAT, GENERATOR, INT, INT_LIST, MAX_ARGUMENTS, OPTIONAL_FLOAT, OPTIONAL_INT,
-    OPTIONAL_SCALAR, OPTIONAL_TENSOR, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Argument, Operator, as_operand,
-    default_argument, find_operator, named as as_named, number_beside, number_like, number_to_read, optional_scalar,
-    several_outs, wrapped_number,
+    OPTIONAL_SCALAR, OPTIONAL_TENSOR, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Argument, Operator, find_operator,
+    inferred_scalar_tensor, make_return_type as as_named, optional_scalar, promoted_scalar_tensor,
+    promoted_scalar_tensor_on_host, require_outs, set_default_argument, wrap_number, wrapped_scalar_tensor,
 )
-from mindtorch._core.operators.run_operator cimport TYPES, load_operator, run, run_inplace
+from mindtorch._core.operators.run_operator cimport ARGUMENT_TYPES, load_operator, run, run_inplace
 from mindtorch._core.python.conversion cimport (
-    as_int, is_int, is_scalar_list, no_combination, optional_float, optional_tensor, parse_bools, parse_optional_int,
-    parse_optional_ints, parse_varargs, require_bool, require_dtype, require_float, require_int, require_scalar,
-    require_scalars, require_tensor, require_tensors, sizes_argument,
+    as_int, is_int, is_scalar_list, optional_float, optional_tensor, parse_bools, parse_optional_int,
+    parse_optional_ints, parse_varargs, raise_no_overload, require_bool, require_dtype, require_float, require_int,
+    require_scalar, require_scalars, require_tensor, require_tensors, sizes_argument,
 )
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
 cimport mindtorch._core.rules.array as array_rules
-from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from
+from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from_python
 from mindtorch._core.tensor.generator cimport require_generator
-from mindtorch._core.tensor.tensor cimport OPERATORS, Shape, TensorBase
+from mindtorch._core.tensor.tensor cimport TENSOR_SLOTS, Shape, TensorBase
 
 
 cdef extern from *:
     """
     /* Has Python call objects of the type by the function pointer at `offset` in them. */
-    static void mindtorch_call_by_vector(PyTypeObject *type, Py_ssize_t offset, int is_method)
+    static void mindtorch_set_vectorcall(PyTypeObject *type, Py_ssize_t offset, int is_method)
     {
         type->tp_vectorcall_offset = offset;
         type->tp_call = PyVectorcall_Call;
@@ -43,7 +43,7 @@ cdef extern from *:
         PyType_Modified(type);
     }
     """
-    void mindtorch_call_by_vector(PyTypeObject *type, Py_ssize_t offset, bint is_method)
+    void mindtorch_set_vectorcall(PyTypeObject *type, Py_ssize_t offset, bint is_method)
 
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
@@ -58,12 +58,12 @@ cdef enum:
     NO_TEST = 255           # the overload lacks the parameter, which must be None
 
 # Casts to these types call a function that returns an object as one that returns NULL after an error, ...
-ctypedef PyObject *(*WithArray)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
-ctypedef PyObject *(*WithStorage)(PyObject *, PyObject *, PyObject **, Storage *) noexcept
+ctypedef PyObject *(*FastCall)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
+ctypedef PyObject *(*ConvertAndRun)(PyObject *, PyObject *, PyObject **, CallBuffers *) noexcept
 # ... and the other way round.
-ctypedef object (*Finished)(OperatorFunction, Overload, PyObject **)
+ctypedef object (*CallOverload)(OperatorFunction, Overload, PyObject **)
 
-cdef struct Storage:        # the memory that the arguments of one call point to
+cdef struct CallBuffers:        # the memory that the arguments of one call point to
     Scalar numbers[MAX_PARAMETERS]
     Shape shapes[MAX_SHAPES]
     double reals[MAX_PARAMETERS]
@@ -71,8 +71,9 @@ cdef struct Storage:        # the memory that the arguments of one call point to
     PyObject *owned[MAX_PARAMETERS + 1]     # references that the call drops at its end
     int owned_count
 
-cdef dict BECOME = {"number_like": NUMBER_LIKE, "number_to_read": NUMBER_TO_READ, "number_beside": NUMBER_BESIDE,
-                    "only_number": ONLY_NUMBER, "packed": PACKED}
+cdef dict SECOND_CONVERSIONS = {"number_like": PROMOTED_SCALAR, "number_to_read": PROMOTED_HOST_SCALAR,
+                                "number_beside": INFERRED_SCALAR,
+                                "only_number": SINGLE_NUMBER, "packed": PACKED_SCALARS}
 cdef object REQUIRED = Ellipsis
 
 
@@ -87,54 +88,55 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
     overload.op = find_operator(key)
     if not overload.op.loaded:
         load_operator(overload.op)
-    overload.kept = []
+    overload.default_objects = []
     tested = {parameter for parameter, _ in tests}
     for i, (parameter, kind) in enumerate(tests):
         overload.tests[i] = parameter
-        overload.test_types[i] = <int>TYPES[kind] if kind else NO_TEST
+        overload.test_types[i] = <int>ARGUMENT_TYPES[kind] if kind else NO_TEST
     overload.test_count = len(tests)
-    overload.beside = -1
-    for i, (parameter, kind, place, *become) in enumerate(conversions):
+    overload.like_parameter = -1
+    for i, (parameter, kind, place, *convert_again) in enumerate(conversions):
         conversion = &overload.conversions[i]
-        conversion.parameter, conversion.place = parameter, place
-        conversion.type = <ArgumentType><int>TYPES[kind]
+        conversion.parameter, conversion.argument = parameter, place
+        conversion.type = <ArgumentType><int>ARGUMENT_TYPES[kind]
         conversion.tested = parameter in tested
-        conversion.position = 0 if parameter >= function.positional else parameter + 1 - function.method
-        conversion.become = <Become><int>BECOME[become[0]] if become else ITSELF
-        if conversion.type == TENSOR and overload.beside < 0 and function.names[parameter] != "condition":
-            overload.beside = parameter
+        conversion.position = 0 if parameter >= function.positional_count else parameter + 1 - function.is_method
+        conversion.second = <SecondConversion><int>SECOND_CONVERSIONS[convert_again[0]] if convert_again else NO_SECOND
+        if conversion.type == TENSOR and overload.like_parameter < 0 and function.names[parameter] != "condition":
+            overload.like_parameter = parameter
     overload.conversion_count = len(conversions)
     for i, (place, value) in enumerate(defaults.items()):
-        overload.default_places[i] = place
-        overload.kept.append(default_argument(&overload.defaults[i], overload.op.types[place], value))
+        overload.default_arguments[i] = place
+        overload.default_objects.append(set_default_argument(&overload.defaults[i], overload.op.argument_types[place],
+                                                             value))
     overload.default_count = len(defaults)
     return overload
 
 
-cdef int read(OperatorFunction function) except -1:
+cdef int read_specification(OperatorFunction function) except -1:
     cdef int i
     cdef dict spec = function.specification
     parameters = spec["parameters"]
-    function.count = len(parameters)
-    function.positional = sum([not keyword_only for _, _, keyword_only, _ in parameters])
+    function.parameter_count = len(parameters)
+    function.positional_count = sum([not keyword_only for _, _, keyword_only, _ in parameters])
     function.names = tuple([name for name, _, _, _ in parameters])
     function.defaults = tuple([default for _, default, _, _ in parameters])
-    function.synonyms = {synonym: i for i, (_, _, _, synonyms) in enumerate(parameters) for synonym in synonyms}
+    function.aliases = {synonym: i for i, (_, _, _, synonyms) in enumerate(parameters) for synonym in synonyms}
     function.encoded = function.name.encode()
     function.encoded_names = [name.rstrip("_").encode() for name in function.names]
-    function.results = spec.get("results", 0)
-    function.method, function.inplace = spec.get("method", False), spec.get("inplace", False)
-    function.takes_numbers, function.of_many = spec.get("takes_numbers", False), spec.get("of_many", False)
-    function.named = getattr(return_types, function.name) if spec.get("named") else None
-    function.expected = spec.get("expected")
-    function.encoded_name = function.encoded
-    for i in range(function.count):
-        function.name_at[i] = <PyObject *>function.names[i]
-        function.default_at[i] = NULL if function.defaults[i] is REQUIRED else <PyObject *>function.defaults[i]
-        function.encoded_at[i] = <bytes>function.encoded_names[i]
+    function.out_count = spec.get("results", 0)
+    function.is_method, function.is_inplace = spec.get("method", False), spec.get("inplace", False)
+    function.accepts_number_self, function.varargs = spec.get("takes_numbers", False), spec.get("of_many", False)
+    function.return_type = getattr(return_types, function.name) if spec.get("named") else None
+    function.signatures = spec.get("expected")
+    function.encoded_name_pointer = function.encoded
+    for i in range(function.parameter_count):
+        function.name_pointers[i] = <PyObject *>function.names[i]
+        function.default_pointers[i] = NULL if function.defaults[i] is REQUIRED else <PyObject *>function.defaults[i]
+        function.encoded_name_pointers[i] = <bytes>function.encoded_names[i]
     function.overloads = [read_overload(overload, function) for overload in spec["overloads"]]
     function.overload_count = len(function.overloads)
-    function.only = function.overloads[0] if function.overload_count == 1 else None
+    function.single_overload = function.overloads[0] if function.overload_count == 1 else None
     function.specification = None
     return 0
 
@@ -144,16 +146,16 @@ cdef int read(OperatorFunction function) except -1:
 cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
     """The index of the parameter with that name; `count` for out=; -1 where there is none."""
     cdef int i
-    for i in range(function.count):
-        if function.name_at[i] == name:
+    for i in range(function.parameter_count):
+        if function.name_pointers[i] == name:
             return i
     text = <object>name
-    for i in range(function.count):
+    for i in range(function.parameter_count):
         if function.names[i] == text:
             return i
-    if function.results and text == "out":
-        return function.count
-    return function.synonyms.get(text, -1)
+    if function.out_count and text == "out":
+        return function.parameter_count
+    return function.aliases.get(text, -1)
 
 
 cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
@@ -161,73 +163,75 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
     """Set `bound` to the value of each parameter, and of out= behind them. TypeError as torch raises it."""
     cdef Py_ssize_t i, keyword_count = 0 if names == NULL else PyTuple_GET_SIZE(names)
     cdef int place
-    if given > function.positional:
-        for i in range(function.count):
+    if given > function.positional_count:
+        for i in range(function.parameter_count):
             bound[i] = NULL
-        too_many(function, bound, values, given, names)
+        raise_too_many_arguments(function, bound, values, given, names)
     for i in range(given):
         bound[i] = values[i]
-    for i in range(given, function.count + 1):
+    for i in range(given, function.parameter_count + 1):
         bound[i] = NULL
     for i in range(keyword_count):
         place = find_parameter(function, PyTuple_GET_ITEM(names, i))
         if place < 0 or bound[place] != NULL:
-            wrong_keyword(function, bound, values, given, names, <object>PyTuple_GET_ITEM(names, i), place)
+            raise_wrong_keyword(function, bound, values, given, names, <object>PyTuple_GET_ITEM(names, i), place)
         bound[place] = values[given + i]
-    for i in range(function.count):
+    for i in range(function.parameter_count):
         if bound[i] == NULL:
-            if function.default_at[i] == NULL:
-                missing(function, bound, values, given, names)
-            bound[i] = function.default_at[i]
-    if bound[function.count] == NULL:
-        bound[function.count] = <PyObject *>None
+            if function.default_pointers[i] == NULL:
+                raise_missing_arguments(function, bound, values, given, names)
+            bound[i] = function.default_pointers[i]
+    if bound[function.parameter_count] == NULL:
+        bound[function.parameter_count] = <PyObject *>None
     return 0
 
 
-cdef int refuse(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names) except -1:
+cdef int raise_no_matching_overload(OperatorFunction function, PyObject *const *values, Py_ssize_t given,
+                                    PyObject *names) except -1:
     """Raise torch's TypeError for a call that no overload matches."""
     cdef Py_ssize_t i, keyword_count = 0 if names == NULL else PyTuple_GET_SIZE(names)
-    positional = tuple([<object>values[i] for i in range(function.method, given)])
+    positional = tuple([<object>values[i] for i in range(function.is_method, given)])
     keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[given + i] for i in range(keyword_count)}
-    return no_combination(function.encoded, positional, keywords, function.expected)
+    return raise_no_overload(function.encoded, positional, keywords, function.signatures)
 
 
-cdef int too_many(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
-                  PyObject *names) except -1:
-    if function.expected is not None:
-        refuse(function, values, given, names)
-    count = function.positional - function.method
+cdef int raise_too_many_arguments(OperatorFunction function, PyObject **bound, PyObject *const *values,
+                                  Py_ssize_t given,
+                                  PyObject *names) except -1:
+    if function.signatures is not None:
+        raise_no_matching_overload(function, values, given, names)
+    count = function.positional_count - function.is_method
     if count == 0:
-        raise TypeError(f"{function.name}() takes no arguments ({given - function.method} given)")
+        raise TypeError(f"{function.name}() takes no arguments ({given - function.is_method} given)")
     raise TypeError(f"{function.name}() takes {count} positional argument{'' if count == 1 else 's'} but "
-                    f"{given - function.method} were given")
+                    f"{given - function.is_method} were given")
 
 
-cdef int missing(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
-                 PyObject *names) except -1:
-    if function.expected is not None:
-        refuse(function, values, given, names)
+cdef int raise_missing_arguments(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+                                 PyObject *names) except -1:
+    if function.signatures is not None:
+        raise_no_matching_overload(function, values, given, names)
     absent = [f'"{name}"' for i, (name, default) in enumerate(zip(function.names, function.defaults))
               if default is REQUIRED and bound[i] == NULL]
     raise TypeError(f"{function.name}() missing {len(absent)} required positional "
                     f"argument{'s' if len(absent) == 1 else ''}: {', '.join(absent)}")
 
 
-cdef int wrong_keyword(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
-                       PyObject *names, object name, int place) except -1:
+cdef int raise_wrong_keyword(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+                             PyObject *names, object name, int place) except -1:
     if place >= 0:
         raise TypeError(f"{function.name}() got multiple values for argument '{name}'")
-    if function.expected is not None:
-        refuse(function, values, given, names)
-    for i in range(function.count):
+    if function.signatures is not None:
+        raise_no_matching_overload(function, values, given, names)
+    for i in range(function.parameter_count):
         if bound[i] == NULL and function.defaults[i] is REQUIRED and function.names[i] not in <object>names:
-            missing(function, bound, values, given, names)
+            raise_missing_arguments(function, bound, values, given, names)
     raise TypeError(f"{function.name}() got an unexpected keyword argument '{name}'")
 
 
 # --- overloads: which one matches ------------------------------------------------------------------------------------
 
-cdef bint fits(object value, unsigned char type) except -1:
+cdef bint matches_type(object value, unsigned char type) except -1:
     if type == TENSOR:
         return isinstance(value, TensorBase)
     if type == SCALAR:
@@ -249,25 +253,25 @@ cdef bint fits(object value, unsigned char type) except -1:
     return value is not None
 
 
-cdef bint matches(PyObject *candidate, PyObject **bound) except -1:
+cdef bint matches_overload(PyObject *candidate, PyObject **bound) except -1:
     cdef Overload overload = <Overload>candidate
     cdef int i
     for i in range(overload.test_count):
-        if not fits(<object>bound[overload.tests[i]], overload.test_types[i]):
+        if not matches_type(<object>bound[overload.tests[i]], overload.test_types[i]):
             return False
     return True
 
 
 # --- conversions: parameters to the operator's arguments -------------------------------------------------------------
 
-cdef Shape *shape_in(Storage *storage) except NULL:
+cdef Shape *new_shape(CallBuffers *storage) except NULL:
     if storage.shape_count == MAX_SHAPES:
         raise RuntimeError(f"an operator takes at most {MAX_SHAPES} lists of ints")
     storage.shape_count += 1
     return &storage.shapes[storage.shape_count - 1]
 
 
-cdef int own(Storage *storage, object value, Argument *argument) except -1:
+cdef int keep_alive(CallBuffers *storage, object value, Argument *argument) except -1:
     """Set the argument to a new object, which `storage` keeps alive for the call."""
     Py_INCREF(value)
     storage.owned[storage.owned_count] = <PyObject *>value
@@ -276,10 +280,10 @@ cdef int own(Storage *storage, object value, Argument *argument) except -1:
     return 0
 
 
-cdef int convert(OperatorFunction function, Conversion *conversion, PyObject *given, Argument *argument,
-                 Storage *storage) except -1:
-    cdef const char *name = function.encoded_at[conversion.parameter]
-    cdef const char *where = function.encoded_name
+cdef int convert_argument(OperatorFunction function, Conversion *conversion, PyObject *given, Argument *argument,
+                          CallBuffers *storage) except -1:
+    cdef const char *name = function.encoded_name_pointers[conversion.parameter]
+    cdef const char *where = function.encoded_name_pointer
     cdef object value
     cdef int position = conversion.position
     cdef ArgumentType type = conversion.type
@@ -293,7 +297,7 @@ cdef int convert(OperatorFunction function, Conversion *conversion, PyObject *gi
     if type == SCALAR:
         argument.scalar = &storage.numbers[conversion.parameter]
         if conversion.tested:
-            scalar_from(value, &storage.numbers[conversion.parameter])
+            scalar_from_python(value, &storage.numbers[conversion.parameter])
         else:
             require_scalar(value, &storage.numbers[conversion.parameter], where, name, position)
     elif type == INT:
@@ -301,7 +305,7 @@ cdef int convert(OperatorFunction function, Conversion *conversion, PyObject *gi
     elif type == BOOL:
         argument.integer = require_bool(value, where, name, position)
     elif type == INT_LIST or type == OPTIONAL_INT or type == BOOL_LIST:
-        shape = shape_in(storage)
+        shape = new_shape(storage)
         if type == INT_LIST:
             parse_optional_ints(value, shape, where, name, position)
         elif type == OPTIONAL_INT:
@@ -328,42 +332,43 @@ cdef int convert(OperatorFunction function, Conversion *conversion, PyObject *gi
             value = tuple(value) if conversion.tested else require_scalars(value, where, name, position)
         elif type == GENERATOR:
             value = require_generator(value, where, name)
-        own(storage, value, argument)
+        keep_alive(storage, value, argument)
     return 0
 
 
-cdef int become(OperatorFunction function, Overload overload, Conversion *conversion, PyObject **bound,
-                Argument *argument, Storage *storage) except -1:
+cdef int convert_again(OperatorFunction function, Overload overload, Conversion *conversion, PyObject **bound,
+                       Argument *argument, CallBuffers *storage) except -1:
     """Convert a number where the operator takes a tensor, or a tensor where it takes a number."""
     cdef TensorBase tensor
-    if conversion.become == ONLY_NUMBER:
-        argument.real = array_rules.only_number(<TensorBase>argument.object)
+    if conversion.second == SINGLE_NUMBER:
+        argument.real = array_rules.single_double(<TensorBase>argument.object)
         return 0
-    if conversion.become == PACKED:
-        return own(storage, array_rules.packed(<TensorBase>argument.object, require_tensors(
+    if conversion.second == PACKED_SCALARS:
+        return keep_alive(storage, array_rules.unpack_scalars(<TensorBase>argument.object, require_tensors(
             <object>bound[0], function.encoded, <bytes>function.encoded_names[0], 1)), argument)
-    if conversion.become == NUMBER_BESIDE:
-        tensor = number_beside(argument.scalar, require_tensor(<object>bound[0], function.encoded, b"condition", 1))
-    elif conversion.become == NUMBER_TO_READ:
-        tensor = number_to_read(argument.scalar, <TensorBase>bound[overload.beside])
+    if conversion.second == INFERRED_SCALAR:
+        tensor = inferred_scalar_tensor(argument.scalar, require_tensor(<object>bound[0], function.encoded,
+                                                                        b"condition", 1))
+    elif conversion.second == PROMOTED_HOST_SCALAR:
+        tensor = promoted_scalar_tensor_on_host(argument.scalar, <TensorBase>bound[overload.like_parameter])
     else:
-        tensor = number_like(argument.scalar, <TensorBase>bound[overload.beside])
-    return own(storage, tensor, argument)
+        tensor = promoted_scalar_tensor(argument.scalar, <TensorBase>bound[overload.like_parameter])
+    return keep_alive(storage, tensor, argument)
 
 
 cdef PyObject *call_overload(OperatorFunction function, Overload overload, PyObject **bound) noexcept:
     """A new reference to the result; NULL after an error."""
-    cdef Storage storage
+    cdef CallBuffers storage
     cdef PyObject *result
     storage.shape_count = storage.owned_count = 0
-    result = (<WithStorage>convert_and_run)(<PyObject *>function, <PyObject *>overload, bound, &storage)
+    result = (<ConvertAndRun>convert_and_run)(<PyObject *>function, <PyObject *>overload, bound, &storage)
     while storage.owned_count:
         storage.owned_count -= 1
         Py_DECREF(storage.owned[storage.owned_count])
     return result
 
 
-cdef object convert_and_run(PyObject *callable, PyObject *chosen, PyObject **bound, Storage *storage):
+cdef object convert_and_run(PyObject *callable, PyObject *chosen, PyObject **bound, CallBuffers *storage):
     cdef OperatorFunction function = <OperatorFunction>callable
     cdef Overload overload = <Overload>chosen
     cdef Argument arguments[MAX_ARGUMENTS]
@@ -373,76 +378,78 @@ cdef object convert_and_run(PyObject *callable, PyObject *chosen, PyObject **bou
     cdef int i
     for i in range(overload.conversion_count):
         conversion = &overload.conversions[i]
-        convert(function, conversion, bound[conversion.parameter], &arguments[conversion.place], storage)
-        if conversion.become != ITSELF:
-            become(function, overload, conversion, bound, &arguments[conversion.place], storage)
+        convert_argument(function, conversion, bound[conversion.parameter], &arguments[conversion.argument], storage)
+        if conversion.second != NO_SECOND:
+            convert_again(function, overload, conversion, bound, &arguments[conversion.argument], storage)
     for i in range(overload.default_count):
-        arguments[overload.default_places[i]] = overload.defaults[i]
-    if function.inplace:
-        if not op.of_lists:
+        arguments[overload.default_arguments[i]] = overload.defaults[i]
+    if function.is_inplace:
+        if not op.is_foreach:
             return run_inplace(op, arguments)
         run_inplace(op, arguments)
-        return <object>bound[0] if op.each is not None else None        # the caller's list
-    out = bound[function.count]
-    if op.results == 1 and not op.of_lists:
+        return <object>bound[0] if op.single is not None else None        # the caller's list
+    out = bound[function.parameter_count]
+    if op.result_count == 1 and not op.is_foreach:
         if out != <PyObject *>None:
-            optional_tensor(<object>out, function.encoded_name, b"out")
-        arguments[op.count].object = out
+            optional_tensor(<object>out, function.encoded_name_pointer, b"out")
+        arguments[op.argument_count].object = out
         return run(op, arguments)
     if out != <PyObject *>None:
-        outs = several_outs(<object>out, op.results, function.encoded, function.count)
-        own(storage, outs, &arguments[op.count])
-        for i in range(op.results):
-            arguments[op.count + i].object = <PyObject *>(<tuple>outs)[i]
+        outs = require_outs(<object>out, op.result_count, function.encoded, function.parameter_count)
+        keep_alive(storage, outs, &arguments[op.argument_count])
+        for i in range(op.result_count):
+            arguments[op.argument_count + i].object = <PyObject *>(<tuple>outs)[i]
     else:
-        for i in range(op.results):
-            arguments[op.count + i].object = <PyObject *>None
+        for i in range(op.result_count):
+            arguments[op.argument_count + i].object = <PyObject *>None
     results = run(op, arguments)
-    return results if function.named is None or op.results < 2 else as_named(function.named, results)
+    return results if function.return_type is None or op.result_count < 2 else as_named(function.return_type, results)
 
 
 # --- calls -----------------------------------------------------------------------------------------------------------
 
 cdef object invoke(PyObject *callable, PyObject *const *values, Py_ssize_t given, PyObject *names):
-    """Call the function, after `enter` has tested for profiles and __torch_function__."""
+    """Call the function, after `vectorcall_operator` has tested for profiles and __torch_function__."""
     cdef OperatorFunction function = <OperatorFunction>callable
     cdef PyObject *bound[MAX_PARAMETERS + 1]
     if function.specification is not None:
-        read(function)
-    if function.of_many:
-        return invoke_of_many(function, values, given, names)
+        read_specification(function)
+    if function.varargs:
+        return invoke_varargs(function, values, given, names)
     bind(function, bound, values, given, names)
-    if function.takes_numbers and not isinstance(<object>bound[0], TensorBase):
-        return invoke_on_number(function, bound, values, given, names)
-    return choose(function, bound, values, given, names)
+    if function.accepts_number_self and not isinstance(<object>bound[0], TensorBase):
+        return invoke_with_scalar_self(function, bound, values, given, names)
+    return call_matching_overload(function, bound, values, given, names)
 
 
-cdef object invoke_on_number(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
-                             PyObject *names):
+cdef object invoke_with_scalar_self(OperatorFunction function, PyObject **bound, PyObject *const *values,
+                                    Py_ssize_t given,
+                                    PyObject *names):
     """`invoke` with a number as the first operand: it becomes a 0-d tensor."""
-    operand = as_operand(<object>bound[0], <object>bound[1])
+    operand = wrap_number(<object>bound[0], <object>bound[1])
     bound[0] = <PyObject *>operand
-    return choose(function, bound, values, given, names)
+    return call_matching_overload(function, bound, values, given, names)
 
 
-cdef object choose(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
-                   PyObject *names):
+cdef object call_matching_overload(OperatorFunction function, PyObject **bound, PyObject *const *values,
+                                   Py_ssize_t given,
+                                   PyObject *names):
     """Call the first overload that matches the arguments."""
     cdef PyObject *overload
     cdef int i
     if function.overload_count == 1:
-        return (<Finished>call_overload)(function, function.only, bound)
+        return (<CallOverload>call_overload)(function, function.single_overload, bound)
     for i in range(function.overload_count):
         overload = PyList_GET_ITEM(<PyObject *>function.overloads, i)
-        if matches(overload, bound):
-            return (<Finished>call_overload)(function, <Overload>overload, bound)
-    if function.expected is not None:
-        refuse(function, values, given, names)
-    require_tensors_of(function, bound)
-    return refuse(function, values, given, names)
+        if matches_overload(overload, bound):
+            return (<CallOverload>call_overload)(function, <Overload>overload, bound)
+    if function.signatures is not None:
+        raise_no_matching_overload(function, values, given, names)
+    require_tensor_arguments(function, bound)
+    return raise_no_matching_overload(function, values, given, names)
 
 
-cdef int require_tensors_of(OperatorFunction function, PyObject **bound) except -1:
+cdef int require_tensor_arguments(OperatorFunction function, PyObject **bound) except -1:
     """Raise torch's TypeError for the first argument of the first overload that must be a tensor."""
     cdef Overload shown = <Overload>function.overloads[0]
     cdef Conversion *conversion
@@ -455,7 +462,7 @@ cdef int require_tensors_of(OperatorFunction function, PyObject **bound) except 
     return 0
 
 
-cdef object invoke_of_many(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names):
+cdef object invoke_varargs(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names):
     """Call a method of one list of ints, which may come as several arguments: x.flip(0, 1)."""
     cdef Argument arguments[3]
     cdef Overload overload = <Overload>function.overloads[0]
@@ -474,7 +481,8 @@ cdef object invoke_of_many(OperatorFunction function, PyObject *const *values, P
     return run(overload.op, arguments)
 
 
-cdef PyObject *enter(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
+cdef PyObject *vectorcall_operator(PyObject *function, PyObject *const *values, size_t nargsf,
+                                   PyObject *names) noexcept:
     """What vectorcall calls. While __torch_function__ is not active, only a call that fails looks at the arguments'
     classes: an argument that is no tensor fails, and its class may have a __torch_function__.
     """
@@ -482,31 +490,32 @@ cdef PyObject *enter(PyObject *function, PyObject *const *values, size_t nargsf,
     cdef Py_ssize_t count = given if names == NULL else given + PyTuple_GET_SIZE(names)
     cdef PyObject *result
     if profiling.records_operators and (<OperatorFunction>function).profiled_name is not None:
-        return (<WithArray>enter_profiled)(function, values, given, names)
-    if torch_function.active and torch_function.array_asks(values, count):
-        return (<WithArray>torch_function.ask_entry)(function, values, given, names)
-    result = (<WithArray>invoke)(function, values, given, names)
-    if result == NULL and not torch_function.active and torch_function.array_asked(values, count):
-        return (<WithArray>torch_function.ask_late)(function, values, given, names)
+        return (<FastCall>vectorcall_profiled)(function, values, given, names)
+    if torch_function.active and torch_function.array_has_torch_function(values, count):
+        return (<FastCall>torch_function.handle_torch_function)(function, values, given, names)
+    result = (<FastCall>invoke)(function, values, given, names)
+    if result == NULL and not torch_function.active and torch_function.array_has_torch_function_after_error(values,
+                                                                                                            count):
+        return (<FastCall>torch_function.handle_torch_function_after_error)(function, values, given, names)
     return result
 
 
-cdef object enter_profiled(PyObject *function, PyObject *const *values, Py_ssize_t given, PyObject *names):
-    """`enter` in a range of the running profile."""
+cdef object vectorcall_profiled(PyObject *function, PyObject *const *values, Py_ssize_t given, PyObject *names):
+    """`vectorcall_operator` in a range of the running profile."""
     cdef Py_ssize_t i, count = given if names == NULL else given + PyTuple_GET_SIZE(names)
-    cdef profiling.Range opened = profiling.begin((<OperatorFunction>function).profiled_name, profiling.FUNCTION,
-                                                  "cpu_op")
+    cdef profiling.Range opened = profiling.open_range((<OperatorFunction>function).profiled_name, profiling.FUNCTION,
+                                                       "cpu_op")
     if opened is not None:
-        profiling.note_shapes(opened, [<object>values[i] for i in range(count)])
+        profiling.set_shapes(opened, [<object>values[i] for i in range(count)])
     try:
-        if torch_function.active and torch_function.array_asks(values, count):
-            result = torch_function.ask_entry(function, values, given, names)
+        if torch_function.active and torch_function.array_has_torch_function(values, count):
+            result = torch_function.handle_torch_function(function, values, given, names)
         else:
             result = invoke(function, values, given, names)
     finally:
-        profiling.end(opened)
+        profiling.close_range(opened)
     if opened is not None:
-        profiling.note_flops(opened, result)
+        profiling.set_flops(opened, result)
     return result
 
 
@@ -518,16 +527,16 @@ cdef class OperatorFunction:
     def __init__(self, str name, dict specification, str table):
         self.name, self.specification, self.table = name, specification, table
         self.module = "torch" if table == "FUNCTIONS" else "torch._ops"
-        self.vectorcall = enter
+        self.vectorcall = vectorcall_operator
 
     def __call__(self, *args, **kwargs):
-        raise NotImplementedError       # mindtorch_call_by_vector replaces the slot of this method
+        raise NotImplementedError       # mindtorch_set_vectorcall replaces the slot of this method
 
     def __repr__(self):
         return f"<operator function {self.name}>"
 
     def __reduce__(self):
-        return function_of, (self.table, self.name)
+        return find_function, (self.table, self.name)
 
     @property
     def __name__(self):
@@ -579,15 +588,15 @@ cdef class OperatorMethod(OperatorFunction):
         return f"Tensor.{self.name}"
 
 
-cdef int prepare_types() except -1:
+cdef int set_vectorcall_slots() except -1:
     cdef OperatorFunction one = OperatorFunction.__new__(OperatorFunction)
     cdef Py_ssize_t offset = <char *>&one.vectorcall - <char *><PyObject *>one
-    mindtorch_call_by_vector(<PyTypeObject *>OperatorFunction, offset, False)
-    mindtorch_call_by_vector(<PyTypeObject *>OperatorMethod, offset, True)
+    mindtorch_set_vectorcall(<PyTypeObject *>OperatorFunction, offset, False)
+    mindtorch_set_vectorcall(<PyTypeObject *>OperatorMethod, offset, True)
     return 0
 
 
-prepare_types()
+set_vectorcall_slots()
 
 
 cdef dict specification_of(OperatorFunction function):
@@ -596,7 +605,7 @@ cdef dict specification_of(OperatorFunction function):
     return found
 
 
-def function_of(str table, str name):
+def find_function(str table, str name):
     """The function of that name in a table of mindtorch._core._gen.namespace. Pickles of functions call this."""
     from mindtorch._core._gen import namespace
     return getattr(namespace, table)[name]
@@ -610,74 +619,77 @@ def make_functions(dict specifications, str table):
 
 
 # --- Python's operators ----------------------------------------------------------------------------------------------
-# The C functions of OPERATORS in tensor.pxd, which the slots of TensorBase call: `a + b` calls `add`.
+# The C functions of TENSOR_SLOTS in tensor.pxd, which the slots of TensorBase call: `a + b` calls `add`.
 #
 # Each gets the operands in Python's order; either may be the tensor. It returns NotImplemented where the other one is
 # no tensor and no number, so that Python tries the other operand's class.
 
 
-cdef enum Reverse:              # what happens to a number on the left
-    REFUSED                     # NotImplemented: Python evaluates 1 < x as x > 1
-    SWAPPED                     # the operator for (tensor, number), with swapped operands
-    IN_ORDER                    # the operator for (number, tensor)
-    WRAPPED                     # the operator for two tensors; the number becomes one
+cdef enum ReflectedForm:              # what happens to a number on the left
+    NOT_IMPLEMENTED                     # NotImplemented: Python evaluates 1 < x as x > 1
+    SWAPPED_OPERANDS                     # the operator for (tensor, number), with swapped operands
+    SCALAR_TENSOR                    # the operator for (number, tensor)
+    WRAPPED_SCALAR                     # the operator for two tensors; the number becomes one
     RECIPROCAL                  # number / tensor is number * (1 / tensor)
 
-cdef class Call:
+cdef class OperandCall:
     """An operator for two operands, and its other arguments."""
     cdef Operator op
     cdef int first, second                      # the arguments that are the operands
-    cdef bint first_wrapped, second_wrapped     # whether a number there becomes a tensor
-    cdef int rest_count
-    cdef int rest_places[MAX_ARGUMENTS]
-    cdef Argument rest[MAX_ARGUMENTS]
-    cdef list kept                              # keeps alive what `rest` points to
+    cdef bint wraps_first, wraps_second     # whether a number there becomes a tensor
+    cdef int constant_count
+    cdef int constant_arguments[MAX_ARGUMENTS]
+    cdef Argument constants[MAX_ARGUMENTS]
+    cdef list constant_objects                              # keeps alive what `rest` points to
 
-cdef class NumberOperator:
-    cdef str slot                               # a field of OPERATORS
-    cdef str event                              # its name in profiles
-    cdef Call of_tensors, with_number, of_number
-    cdef Reverse reverse
+cdef class PythonOperator:
+    cdef str slot                               # a field of TENSOR_SLOTS
+    cdef str profiled_name                              # its name in profiles
+    cdef OperandCall tensor_tensor, tensor_scalar, scalar_tensor
+    cdef ReflectedForm reflected
 
 # slot -> the rows for (tensor, tensor) and (tensor, number), the row for a number on the left and how it is used.
-cdef dict BINARY = {
-    "add": ("add.Tensor", "add.Scalar", "add.Scalar", SWAPPED),
-    "sub": ("sub.Tensor", "sub.Scalar", "rsub.Scalar", SWAPPED),
-    "mul": ("mul.Tensor", "mul.Scalar", "mul.Scalar", SWAPPED),
+cdef dict OPERATOR_ROWS = {
+    "add": ("add.Tensor", "add.Scalar", "add.Scalar", SWAPPED_OPERANDS),
+    "sub": ("sub.Tensor", "sub.Scalar", "rsub.Scalar", SWAPPED_OPERANDS),
+    "mul": ("mul.Tensor", "mul.Scalar", "mul.Scalar", SWAPPED_OPERANDS),
     "truediv": ("div.Tensor", "div.Scalar", "mul.Scalar", RECIPROCAL),
-    "floordiv": ("floor_divide", "floor_divide.Scalar", "floor_divide", WRAPPED),
-    "mod": ("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor", IN_ORDER),
-    "matmul": ("matmul", None, None, REFUSED),
-    "pow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar", IN_ORDER),
-    "and_": ("bitwise_and.Tensor", "bitwise_and.Scalar", "bitwise_and.Scalar", SWAPPED),
-    "or_": ("bitwise_or.Tensor", "bitwise_or.Scalar", "bitwise_or.Scalar", SWAPPED),
-    "xor": ("bitwise_xor.Tensor", "bitwise_xor.Scalar", "bitwise_xor.Scalar", SWAPPED),
+    "floordiv": ("floor_divide", "floor_divide.Scalar", "floor_divide", WRAPPED_SCALAR),
+    "mod": ("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor", SCALAR_TENSOR),
+    "matmul": ("matmul", None, None, NOT_IMPLEMENTED),
+    "pow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar", SCALAR_TENSOR),
+    "and_": ("bitwise_and.Tensor", "bitwise_and.Scalar", "bitwise_and.Scalar", SWAPPED_OPERANDS),
+    "or_": ("bitwise_or.Tensor", "bitwise_or.Scalar", "bitwise_or.Scalar", SWAPPED_OPERANDS),
+    "xor": ("bitwise_xor.Tensor", "bitwise_xor.Scalar", "bitwise_xor.Scalar", SWAPPED_OPERANDS),
     "lshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar", "bitwise_left_shift.Scalar_Tensor",
-               IN_ORDER),
+               SCALAR_TENSOR),
     "rshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar", "bitwise_right_shift.Scalar_Tensor",
-               IN_ORDER),
-    "lt": ("lt.Tensor", "lt.Scalar", None, REFUSED), "le": ("le.Tensor", "le.Scalar", None, REFUSED),
-    "eq": ("eq.Tensor", "eq.Scalar", None, REFUSED), "ne": ("ne.Tensor", "ne.Scalar", None, REFUSED),
-    "gt": ("gt.Tensor", "gt.Scalar", None, REFUSED), "ge": ("ge.Tensor", "ge.Scalar", None, REFUSED),
-    "iadd": ("add.Tensor", "add.Scalar", None, REFUSED), "isub": ("sub.Tensor", "sub.Scalar", None, REFUSED),
-    "imul": ("mul.Tensor", "mul.Scalar", None, REFUSED), "itruediv": ("div.Tensor", "div.Scalar", None, REFUSED),
-    "ipow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar", None, REFUSED),
-    "ifloordiv": ("floor_divide", "floor_divide.Scalar", None, REFUSED),
-    "imod": ("remainder.Tensor", "remainder.Scalar", None, REFUSED),
-    "iand": ("bitwise_and.Tensor", "bitwise_and.Scalar", None, REFUSED),
-    "ior": ("bitwise_or.Tensor", "bitwise_or.Scalar", None, REFUSED),
-    "ixor": ("bitwise_xor.Tensor", "bitwise_xor.Scalar", None, REFUSED),
-    "ilshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar", None, REFUSED),
-    "irshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar", None, REFUSED),
-    "neg": ("neg", None, None, REFUSED), "abs": ("abs", None, None, REFUSED),
-    "invert": ("bitwise_not", None, None, REFUSED)}
+               SCALAR_TENSOR),
+    "lt": ("lt.Tensor", "lt.Scalar", None, NOT_IMPLEMENTED), "le": ("le.Tensor", "le.Scalar", None, NOT_IMPLEMENTED),
+    "eq": ("eq.Tensor", "eq.Scalar", None, NOT_IMPLEMENTED), "ne": ("ne.Tensor", "ne.Scalar", None, NOT_IMPLEMENTED),
+    "gt": ("gt.Tensor", "gt.Scalar", None, NOT_IMPLEMENTED), "ge": ("ge.Tensor", "ge.Scalar", None, NOT_IMPLEMENTED),
+    "iadd": ("add.Tensor", "add.Scalar", None, NOT_IMPLEMENTED), "isub": ("sub.Tensor", "sub.Scalar", None,
+                                                                          NOT_IMPLEMENTED),
+    "imul": ("mul.Tensor", "mul.Scalar", None, NOT_IMPLEMENTED), "itruediv": ("div.Tensor", "div.Scalar", None,
+                                                                              NOT_IMPLEMENTED),
+    "ipow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar", None, NOT_IMPLEMENTED),
+    "ifloordiv": ("floor_divide", "floor_divide.Scalar", None, NOT_IMPLEMENTED),
+    "imod": ("remainder.Tensor", "remainder.Scalar", None, NOT_IMPLEMENTED),
+    "iand": ("bitwise_and.Tensor", "bitwise_and.Scalar", None, NOT_IMPLEMENTED),
+    "ior": ("bitwise_or.Tensor", "bitwise_or.Scalar", None, NOT_IMPLEMENTED),
+    "ixor": ("bitwise_xor.Tensor", "bitwise_xor.Scalar", None, NOT_IMPLEMENTED),
+    "ilshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar", None, NOT_IMPLEMENTED),
+    "irshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar", None, NOT_IMPLEMENTED),
+    "neg": ("neg", None, None, NOT_IMPLEMENTED), "abs": ("abs", None, None, NOT_IMPLEMENTED),
+    "invert": ("bitwise_not", None, None, NOT_IMPLEMENTED)}
 # The names in profiles that differ from the row's.
-cdef dict EVENTS = {
+cdef dict PROFILED_NAMES = {
     "and_": "__and__", "or_": "__or__", "xor": "__xor__", "lshift": "__lshift__", "rshift": "__rshift__",
     "iand": "__iand__", "ior": "__ior__", "ixor": "__ixor__", "ilshift": "__ilshift__", "irshift": "__irshift__"}
-cdef tuple INPLACE = ("iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv", "imod", "iand", "ior", "ixor", "ilshift",
-                      "irshift")
-cdef Operator RECIPROCAL_OF = find_operator("reciprocal")
+cdef tuple INPLACE_SLOTS = ("iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv", "imod", "iand", "ior", "ixor",
+                            "ilshift",
+                            "irshift")
+cdef Operator RECIPROCAL_OPERATOR = find_operator("reciprocal")
 
 
 cdef dict overloads_by_row():
@@ -691,155 +703,155 @@ cdef dict overloads_by_row():
     return found
 
 
-cdef Call read_call(dict overloads, str key):
-    cdef Call call
+cdef OperandCall read_call(dict overloads, str key):
+    cdef OperandCall call
     cdef int i
     if key is None:
         return None
     (_, target, _, conversions, defaults), parameters = overloads[key]
-    call = Call.__new__(Call)
-    call.op, call.kept = find_operator(target), []
+    call = OperandCall.__new__(OperandCall)
+    call.op, call.constant_objects = find_operator(target), []
     load_operator(call.op)
     first, *others = conversions
-    call.first, call.first_wrapped = first[2], len(first) > 3
+    call.first, call.wraps_first = first[2], len(first) > 3
     call.second = -1
     rest = dict(defaults)
     if others:
         second = others.pop(0)
-        call.second, call.second_wrapped = second[2], len(second) > 3
+        call.second, call.wraps_second = second[2], len(second) > 3
     for parameter, _, place, *_ in others:
         rest[place] = parameters[parameter][1]
     for i, (place, value) in enumerate(rest.items()):
-        call.rest_places[i] = place
-        call.kept.append(default_argument(&call.rest[i], call.op.types[place], value))
-    call.rest_count = len(rest)
+        call.constant_arguments[i] = place
+        call.constant_objects.append(set_default_argument(&call.constants[i], call.op.argument_types[place], value))
+    call.constant_count = len(rest)
     return call
 
 
-cdef list read_all():
+cdef list read_python_operators():
     overloads = overloads_by_row()
     found = []
-    cdef NumberOperator made
+    cdef PythonOperator made
     for slot in SLOTS:
-        tensors, number, left, reverse = BINARY[slot]
-        made = NumberOperator.__new__(NumberOperator)
-        made.slot, made.reverse = slot, <Reverse><int>reverse
-        name = tensors.partition(".")[0] + "_" * (slot in INPLACE)
-        made.event = f"aten::{EVENTS.get(slot, name)}"
-        made.of_tensors, made.with_number = read_call(overloads, tensors), read_call(overloads, number)
-        made.of_number = read_call(overloads, left)
+        tensors, number, left, reverse = OPERATOR_ROWS[slot]
+        made = PythonOperator.__new__(PythonOperator)
+        made.slot, made.reflected = slot, <ReflectedForm><int>reverse
+        name = tensors.partition(".")[0] + "_" * (slot in INPLACE_SLOTS)
+        made.profiled_name = f"aten::{PROFILED_NAMES.get(slot, name)}"
+        made.tensor_tensor, made.tensor_scalar = read_call(overloads, tensors), read_call(overloads, number)
+        made.scalar_tensor = read_call(overloads, left)
         found.append(made)
     return found
 
 
-cdef inline object finish_call(Call call, Argument *arguments, bint inplace):
+cdef inline object run_call(OperandCall call, Argument *arguments, bint inplace):
     cdef int i
-    for i in range(call.rest_count):
-        arguments[call.rest_places[i]] = call.rest[i]
-    arguments[call.op.count].object = <PyObject *>None
+    for i in range(call.constant_count):
+        arguments[call.constant_arguments[i]] = call.constants[i]
+    arguments[call.op.argument_count].object = <PyObject *>None
     return run_inplace(call.op, arguments) if inplace else run(call.op, arguments)
 
 
-cdef inline object call_tensors(Call call, object a, object b, bint inplace):
+cdef inline object call_tensors(OperandCall call, object a, object b, bint inplace):
     cdef Argument arguments[MAX_ARGUMENTS]
     arguments[call.first].object, arguments[call.second].object = <PyObject *>a, <PyObject *>b
-    return finish_call(call, arguments, inplace)
+    return run_call(call, arguments, inplace)
 
 
-cdef object call_with_number(Call call, object tensor, Scalar *number, bint inplace):
+cdef object call_tensor_scalar(OperandCall call, object tensor, Scalar *number, bint inplace):
     cdef Argument arguments[MAX_ARGUMENTS]
     cdef TensorBase wrapped
     arguments[call.first].object = <PyObject *>tensor
-    if call.second_wrapped:
-        wrapped = wrapped_number(number, <TensorBase>tensor)
+    if call.wraps_second:
+        wrapped = wrapped_scalar_tensor(number, <TensorBase>tensor)
         arguments[call.second].object = <PyObject *>wrapped
     else:
         arguments[call.second].scalar = number
-    return finish_call(call, arguments, inplace)
+    return run_call(call, arguments, inplace)
 
 
-cdef object call_of_number(Call call, Scalar *number, object tensor):
+cdef object call_scalar_tensor(OperandCall call, Scalar *number, object tensor):
     cdef Argument arguments[MAX_ARGUMENTS]
     cdef TensorBase wrapped
     arguments[call.second].object = <PyObject *>tensor
-    if call.first_wrapped:
-        wrapped = wrapped_number(number, <TensorBase>tensor)
+    if call.wraps_first:
+        wrapped = wrapped_scalar_tensor(number, <TensorBase>tensor)
         arguments[call.first].object = <PyObject *>wrapped
     else:
         arguments[call.first].scalar = number
-    return finish_call(call, arguments, False)
+    return run_call(call, arguments, False)
 
 
-cdef object number_on_the_left(NumberOperator spec, Scalar *number, object b):
+cdef object call_reflected(PythonOperator spec, Scalar *number, object b):
     cdef Argument arguments[2]
-    if spec.reverse == SWAPPED:
-        return call_with_number(spec.of_number, b, number, False)
-    if spec.reverse == IN_ORDER:
-        return call_of_number(spec.of_number, number, b)
-    if spec.reverse == WRAPPED:
-        return call_tensors(spec.of_number, wrapped_number(number, <TensorBase>b), b, False)
+    if spec.reflected == SWAPPED_OPERANDS:
+        return call_tensor_scalar(spec.scalar_tensor, b, number, False)
+    if spec.reflected == SCALAR_TENSOR:
+        return call_scalar_tensor(spec.scalar_tensor, number, b)
+    if spec.reflected == WRAPPED_SCALAR:
+        return call_tensors(spec.scalar_tensor, wrapped_scalar_tensor(number, <TensorBase>b), b, False)
     arguments[0].object, arguments[1].object = <PyObject *>b, <PyObject *>None
-    return call_with_number(spec.of_number, run(RECIPROCAL_OF, arguments), number, False)
+    return call_tensor_scalar(spec.scalar_tensor, run(RECIPROCAL_OPERATOR, arguments), number, False)
 
 
-cdef object compute(NumberOperator spec, object a, object b, bint inplace):
+cdef object apply_operator(PythonOperator spec, object a, object b, bint inplace):
     cdef Scalar number
     if isinstance(a, TensorBase):
         if isinstance(b, TensorBase):
-            return call_tensors(spec.of_tensors, a, b, inplace)
-        if spec.with_number is not None and is_scalar(b):
-            scalar_from(b, &number)
-            return call_with_number(spec.with_number, a, &number, inplace)
-    elif spec.reverse != REFUSED and is_scalar(a):
-        scalar_from(a, &number)
-        return number_on_the_left(spec, &number, b)
-    if torch_function.discover(a, b):
-        return torch_function.ask_for_operator(spec.slot, (a, b))
+            return call_tensors(spec.tensor_tensor, a, b, inplace)
+        if spec.tensor_scalar is not None and is_scalar(b):
+            scalar_from_python(b, &number)
+            return call_tensor_scalar(spec.tensor_scalar, a, &number, inplace)
+    elif spec.reflected != NOT_IMPLEMENTED and is_scalar(a):
+        scalar_from_python(a, &number)
+        return call_reflected(spec, &number, b)
+    if torch_function.activate_for_operands(a, b):
+        return torch_function.handle_operator(spec.slot, (a, b))
     return NotImplemented
 
 
 cdef inline object binary(int slot, object a, object b, bint inplace=False):
     if profiling.records_operators or torch_function.active:
-        return watched(<NumberOperator>SPECIFICATIONS[slot], a, b, inplace)
-    return compute(<NumberOperator>SPECIFICATIONS[slot], a, b, inplace)
+        return binary_observed(<PythonOperator>PYTHON_OPERATORS[slot], a, b, inplace)
+    return apply_operator(<PythonOperator>PYTHON_OPERATORS[slot], a, b, inplace)
 
 
-cdef object watched(NumberOperator spec, object a, object b, bint inplace):
+cdef object binary_observed(PythonOperator spec, object a, object b, bint inplace):
     """`binary` while a profile runs or __torch_function__ is active."""
     cdef profiling.Range opened = None
     cdef object result
     if profiling.records_operators:
         reflected = spec.slot == "sub" and not isinstance(a, TensorBase)
-        opened = profiling.begin("aten::rsub" if reflected else spec.event, profiling.FUNCTION, "cpu_op")
+        opened = profiling.open_range("aten::rsub" if reflected else spec.profiled_name, profiling.FUNCTION, "cpu_op")
         if opened is not None:
-            profiling.note_shapes(opened, [a, b])
+            profiling.set_shapes(opened, [a, b])
     try:
-        if torch_function.active and torch_function.operands_ask(a, b):
-            result = torch_function.ask_for_operator(spec.slot, (a, b))
+        if torch_function.active and torch_function.operands_have_torch_function(a, b):
+            result = torch_function.handle_operator(spec.slot, (a, b))
         else:
-            result = compute(spec, a, b, inplace)
+            result = apply_operator(spec, a, b, inplace)
     finally:
-        profiling.end(opened)
+        profiling.close_range(opened)
     if opened is not None:
-        profiling.note_flops(opened, result)
+        profiling.set_flops(opened, result)
     return result
 
 
 cdef object unary(int slot, object a):
-    cdef NumberOperator spec = <NumberOperator>SPECIFICATIONS[slot]
+    cdef PythonOperator spec = <PythonOperator>PYTHON_OPERATORS[slot]
     cdef profiling.Range opened = None
     cdef Argument arguments[2]
-    if torch_function.active and torch_function.operands_ask(a, a):
-        return torch_function.ask_for_operator(spec.slot, (a,))
+    if torch_function.active and torch_function.operands_have_torch_function(a, a):
+        return torch_function.handle_operator(spec.slot, (a,))
     if profiling.records_operators:
-        opened = profiling.begin(spec.event, profiling.FUNCTION, "cpu_op")
+        opened = profiling.open_range(spec.profiled_name, profiling.FUNCTION, "cpu_op")
         if opened is not None:
-            profiling.note_shapes(opened, [a])
+            profiling.set_shapes(opened, [a])
     arguments[0].object, arguments[1].object = <PyObject *>a, <PyObject *>None
     try:
-        return run(spec.of_tensors.op, arguments)
+        return run(spec.tensor_tensor.op, arguments)
     finally:
-        profiling.end(opened)
+        profiling.close_range(opened)
 
 
 cdef enum Slot:
@@ -852,7 +864,7 @@ cdef tuple SLOTS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "pow", "and_", "or_", "xor", "lshift",
     "rshift", "lt", "le", "eq", "ne", "gt", "ge", "iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv",
     "imod", "iand", "ior", "ixor", "ilshift", "irshift", "neg", "abs", "invert")
-cdef list SPECIFICATIONS = read_all()
+cdef list PYTHON_OPERATORS = read_python_operators()
 
 
 cdef object add(object a, object b):
@@ -991,37 +1003,37 @@ cdef object invert(object a):
     return unary(SLOT_INVERT, a)
 
 
-OPERATORS.add = add
-OPERATORS.sub = sub
-OPERATORS.mul = mul
-OPERATORS.truediv = truediv
-OPERATORS.floordiv = floordiv
-OPERATORS.mod = mod
-OPERATORS.matmul = matmul
-OPERATORS.pow = pow
-OPERATORS.and_ = and_
-OPERATORS.or_ = or_
-OPERATORS.xor = xor
-OPERATORS.lshift = lshift
-OPERATORS.rshift = rshift
-OPERATORS.lt = lt
-OPERATORS.le = le
-OPERATORS.eq = eq
-OPERATORS.ne = ne
-OPERATORS.gt = gt
-OPERATORS.ge = ge
-OPERATORS.iadd = iadd
-OPERATORS.isub = isub
-OPERATORS.imul = imul
-OPERATORS.itruediv = itruediv
-OPERATORS.ipow = ipow
-OPERATORS.ifloordiv = ifloordiv
-OPERATORS.imod = imod
-OPERATORS.iand = iand
-OPERATORS.ior = ior
-OPERATORS.ixor = ixor
-OPERATORS.ilshift = ilshift
-OPERATORS.irshift = irshift
-OPERATORS.neg = neg
-OPERATORS.abs = abs
-OPERATORS.invert = invert
+TENSOR_SLOTS.add = add
+TENSOR_SLOTS.sub = sub
+TENSOR_SLOTS.mul = mul
+TENSOR_SLOTS.truediv = truediv
+TENSOR_SLOTS.floordiv = floordiv
+TENSOR_SLOTS.mod = mod
+TENSOR_SLOTS.matmul = matmul
+TENSOR_SLOTS.pow = pow
+TENSOR_SLOTS.and_ = and_
+TENSOR_SLOTS.or_ = or_
+TENSOR_SLOTS.xor = xor
+TENSOR_SLOTS.lshift = lshift
+TENSOR_SLOTS.rshift = rshift
+TENSOR_SLOTS.lt = lt
+TENSOR_SLOTS.le = le
+TENSOR_SLOTS.eq = eq
+TENSOR_SLOTS.ne = ne
+TENSOR_SLOTS.gt = gt
+TENSOR_SLOTS.ge = ge
+TENSOR_SLOTS.iadd = iadd
+TENSOR_SLOTS.isub = isub
+TENSOR_SLOTS.imul = imul
+TENSOR_SLOTS.itruediv = itruediv
+TENSOR_SLOTS.ipow = ipow
+TENSOR_SLOTS.ifloordiv = ifloordiv
+TENSOR_SLOTS.imod = imod
+TENSOR_SLOTS.iand = iand
+TENSOR_SLOTS.ior = ior
+TENSOR_SLOTS.ixor = ixor
+TENSOR_SLOTS.ilshift = ilshift
+TENSOR_SLOTS.irshift = irshift
+TENSOR_SLOTS.neg = neg
+TENSOR_SLOTS.abs = abs
+TENSOR_SLOTS.invert = invert

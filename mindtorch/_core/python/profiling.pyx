@@ -30,7 +30,7 @@ cdef extern from *:
     typedef PyObject *const *mindtorch_arguments;
 
     /* Whether the object has the layout of PyCFunctionObject, as Cython's functions have. */
-    static inline int mindtorch_begins_as_c_function(PyObject *function)
+    static inline int mindtorch_has_c_function_layout(PyObject *function)
     {
         return PyType_HasFeature(Py_TYPE(function), Py_TPFLAGS_HAVE_VECTORCALL)
             && Py_TYPE(function)->tp_vectorcall_offset == offsetof(PyCFunctionObject, vectorcall);
@@ -44,7 +44,7 @@ cdef extern from *:
         return method(compiled->m_self, arguments, keywords);
     }
     """
-    bint mindtorch_begins_as_c_function(PyObject *function) noexcept
+    bint mindtorch_has_c_function_layout(PyObject *function) noexcept
     object mindtorch_call(PyObject *function, PyObject *arguments, PyObject *keywords)
     int64_t mindtorch_nanoseconds() noexcept nogil
     ctypedef PyObject **mindtorch_arguments
@@ -60,13 +60,13 @@ cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
 
 
-cdef list RECORDING = None             # the ranges of the running profile, in order of their start; None without one
-cdef unsigned long THREAD = 0          # the thread of the profile
-cdef Range CURRENT = None              # the innermost open range
-cdef bint SHAPES = False
-cdef bint STACKS = False
-cdef object MEMORY = None              # () -> bytes allocated for tensors on the NPUs
-cdef object FLOPS = None               # (name, shapes, result) -> floating point operations
+cdef list RANGES = None             # the ranges of the running profile, in order of their start; None without one
+cdef unsigned long PROFILED_THREAD = 0          # the thread of the profile
+cdef Range INNERMOST = None              # the innermost open range
+cdef bint RECORD_SHAPES = False
+cdef bint WITH_STACK = False
+cdef object ALLOCATED_BYTES = None              # () -> bytes allocated for tensors on the NPUs
+cdef object COUNT_FLOPS = None               # (name, shapes, result) -> floating point operations
 
 
 # --- ranges ----------------------------------------------------------------------------------------------------------
@@ -75,70 +75,70 @@ cdef class Range:
     """One call; the times are those of `now`."""
 
 
-cdef bint recording_thread() noexcept:
-    return RECORDING is not None and PyThread_get_thread_ident() == THREAD
+cdef bint is_thread_profiled() noexcept:
+    return RANGES is not None and PyThread_get_thread_ident() == PROFILED_THREAD
 
 
 cdef int64_t clock() noexcept nogil:
     return mindtorch_nanoseconds()
 
 
-cdef Range added(str name, Scope scope, str category):
+cdef Range append_range(str name, RecordScope scope, str category):
     cdef Range made = Range.__new__(Range)
     made.name = name
     made.scope = scope
     made.category = category
     made.sequence_nr = -1
-    made.recording = RECORDING
-    made.parent = CURRENT
-    RECORDING.append(made)
+    made.ranges = RANGES
+    made.parent = INNERMOST
+    RANGES.append(made)
     return made
 
 
-cdef int note_call(str name, str category, int64_t began) except -1:
+cdef int add_finished_range(str name, str category, int64_t began) except -1:
     cdef Range made
-    if recording_thread():
-        made = added(name, FUNCTION, category)
-        made.start, made.end = began, clock()
+    if is_thread_profiled():
+        made = append_range(name, FUNCTION, category)
+        made.start_ns, made.end_ns = began, clock()
     return 0
 
 
-cdef Range begin(str name, Scope scope, str category):
-    global CURRENT
+cdef Range open_range(str name, RecordScope scope, str category):
+    global INNERMOST
     cdef Range opened
-    if not recording_thread():
+    if not is_thread_profiled():
         return None
-    opened = added(name, scope, category)
-    if STACKS:
-        opened.stack = frames()
-    if MEMORY is not None:
-        opened.memory = -<int64_t>MEMORY()
-    CURRENT = opened
-    opened.start = clock()
+    opened = append_range(name, scope, category)
+    if WITH_STACK:
+        opened.stack = python_stack()
+    if ALLOCATED_BYTES is not None:
+        opened.memory_delta = -<int64_t>ALLOCATED_BYTES()
+    INNERMOST = opened
+    opened.start_ns = clock()
     return opened
 
 
-cdef bint within(Range outer):
+cdef bint is_innermost_in(Range outer):
     """Whether the innermost range lies in `outer`. A generator may close a range before those inside it."""
-    cdef Range inner = CURRENT
+    cdef Range inner = INNERMOST
     while inner is not None and inner is not outer:
         inner = inner.parent
     return inner is outer
 
 
-cdef int end(Range opened) except -1:
-    global CURRENT
-    if opened is None or opened.end or opened.recording is not RECORDING:
+cdef int close_range(Range opened) except -1:
+    global INNERMOST
+    if opened is None or opened.end_ns or opened.ranges is not RANGES:
         return 0                       # the range, or its profile, has ended before
-    opened.end = clock()
-    if within(opened):
-        CURRENT = opened.parent
-    if MEMORY is not None:
-        opened.memory += <int64_t>MEMORY()
+    opened.end_ns = clock()
+    if is_innermost_in(opened):
+        INNERMOST = opened.parent
+    if ALLOCATED_BYTES is not None:
+        opened.memory_delta += <int64_t>ALLOCATED_BYTES()
     return 0
 
 
-cdef list frames():
+cdef list python_stack():
     found = []
     frame = sys._getframe()
     while frame is not None:
@@ -150,24 +150,24 @@ cdef list frames():
 
 def begin_user_range(str name):
     """Open a range of record_function in the calling thread; None where no profile records the thread."""
-    return begin(name, USER_SCOPE, "user_annotation")
+    return open_range(name, USER_SCOPE, "user_annotation")
 
 
-def end_range(Range opened):
+def end_user_range(Range opened):
     """Close a range of begin_user_range, or None."""
-    end(opened)
+    close_range(opened)
 
 
-cdef int note_shapes(Range opened, list arguments) except -1:
-    if SHAPES and opened is not None:
+cdef int set_shapes(Range opened, list arguments) except -1:
+    if RECORD_SHAPES and opened is not None:
         opened.shapes = [shape_of(argument) for argument in arguments]
     return 0
 
 
-cdef int note_flops(Range opened, object result) except -1:
+cdef int set_flops(Range opened, object result) except -1:
     """The result may also be NotImplemented, or what a mode returned: those have no flops."""
-    if FLOPS is not None and isinstance(result, TensorBase):
-        opened.flops = FLOPS(opened.name, opened.shapes, result)
+    if COUNT_FLOPS is not None and isinstance(result, TensorBase):
+        opened.flops = COUNT_FLOPS(opened.name, opened.shapes, result)
     return 0
 
 
@@ -177,42 +177,43 @@ cdef list shape_of(object value):
 
 # --- functions of operators that are written by hand -----------------------------------------------------------------
 
-cdef class Entry:
+cdef class ProfiledFunction:
     """A function of an operator, which profiles call in a range."""
     cdef readonly object function
     cdef readonly str name
-    cdef vectorcallfunc own            # the function's own entry; NULL where it has * and **
+    cdef vectorcallfunc original            # the function's own entry; NULL where it has * and **
 
     def __init__(self, function, str name):
         self.function = function
         self.name = name
-        self.own = PyVectorcall_Function(<PyObject *>function)
+        self.original = PyVectorcall_Function(<PyObject *>function)
 
     def __call__(self, *args, **kwargs):
         """What the code of a function in Python calls while a profile runs."""
-        cdef Range opened = begin(self.name, FUNCTION, "cpu_op")
+        cdef Range opened = open_range(self.name, FUNCTION, "cpu_op")
         if opened is None:
             return self.function(*args, **kwargs)
-        note_shapes(opened, [*args, *kwargs.values()])
+        set_shapes(opened, [*args, *kwargs.values()])
         try:
             return self.function(*args, **kwargs)
         finally:
-            end(opened)
+            close_range(opened)
 
 
-cdef dict ENTRIES = {}                 # function -> Entry; never emptied: a call may outlast the profile
+cdef dict PROFILED_FUNCTIONS = {}  # function -> ProfiledFunction; never emptied: a call may outlast the profile
 
 
-cdef vectorcallfunc *address_in(PyObject *function):
+cdef vectorcallfunc *vectorcall_address(PyObject *function):
     return <vectorcallfunc *>(<char *>function + Py_TYPE(function).tp_vectorcall_offset)
 
 
-cdef object call_own(Entry entry, PyObject *function, mindtorch_arguments arguments, size_t count, PyObject *names):
+cdef object call_original(ProfiledFunction entry, PyObject *function, mindtorch_arguments arguments, size_t count,
+                          PyObject *names):
     cdef Py_ssize_t i, given = PyVectorcall_NARGS(count)
     cdef tuple positional
     cdef dict keywords = {}
-    if entry.own != NULL:
-        return entry.own(function, arguments, count, names)
+    if entry.original != NULL:
+        return entry.original(function, arguments, count, names)
     positional = tuple([<object>arguments[i] for i in range(given)])
     if names != NULL:
         for i, name in enumerate(<tuple>names):
@@ -220,59 +221,61 @@ cdef object call_own(Entry entry, PyObject *function, mindtorch_arguments argume
     return mindtorch_call(function, <PyObject *>positional, <PyObject *>keywords)
 
 
-cdef object profiled(PyObject *function, mindtorch_arguments arguments, size_t count, PyObject *names):
+cdef object vectorcall_profiled(PyObject *function, mindtorch_arguments arguments, size_t count, PyObject *names):
     """The vectorcall entry of a Cython function while a profile runs."""
-    cdef Entry entry = <Entry>ENTRIES[<object>function]
-    cdef Range opened = begin(entry.name, FUNCTION, "cpu_op")
+    cdef ProfiledFunction entry = <ProfiledFunction>PROFILED_FUNCTIONS[<object>function]
+    cdef Range opened = open_range(entry.name, FUNCTION, "cpu_op")
     cdef Py_ssize_t i, given
     if opened is None:
-        return call_own(entry, function, arguments, count, names)
-    if SHAPES:
+        return call_original(entry, function, arguments, count, names)
+    if RECORD_SHAPES:
         given = PyVectorcall_NARGS(count) + (len(<tuple>names) if names != NULL else 0)
-        note_shapes(opened, [<object>arguments[i] for i in range(given)])
+        set_shapes(opened, [<object>arguments[i] for i in range(given)])
     try:
-        result = call_own(entry, function, arguments, count, names)
+        result = call_original(entry, function, arguments, count, names)
     finally:
-        end(opened)
-    note_flops(opened, result)
+        close_range(opened)
+    set_flops(opened, result)
     return result
 
 
-def add_entries(dict names):
+def register_profiled_functions(dict names):
     """Register functions that profiles record: {function: name of the operator}."""
     for function, name in names.items():
         if isinstance(function, OperatorFunction):
             (<OperatorFunction>function).profiled_name = name
             continue
-        if not mindtorch_begins_as_c_function(<PyObject *>function):
+        if not mindtorch_has_c_function_layout(<PyObject *>function):
             raise TypeError(f"{function} is not a function of Cython's")
-        ENTRIES[function] = Entry(function, name)
+        PROFILED_FUNCTIONS[function] = ProfiledFunction(function, name)
 
 
-def enter_profiled(bint on):
-    """Give all functions of add_entries the entry `profiled`, or their own one again."""
+def set_profiled_entries(bint on):
+    """Give all functions of register_profiled_functions the entry `vectorcall_profiled`, or their own one again."""
     cdef vectorcallfunc now
     global records_operators
     records_operators = on
-    for function, entry in ENTRIES.items():
+    for function, entry in PROFILED_FUNCTIONS.items():
         now = PyVectorcall_Function(<PyObject *>function)
-        if on and now != <vectorcallfunc>profiled:
-            (<Entry>entry).own = now            # read now: __torch_function__ may have changed it since add_entries
-        address_in(<PyObject *>function)[0] = <vectorcallfunc>profiled if on else (<Entry>entry).own
+        if on and now != <vectorcallfunc>vectorcall_profiled:
+            # read now: __torch_function__ may have changed it since register_profiled_functions
+            (<ProfiledFunction>entry).original = now
+        vectorcall_address(<PyObject *>function)[0] = (
+            <vectorcallfunc>vectorcall_profiled if on else (<ProfiledFunction>entry).original)
 
 
 # --- indexing, and functions of two operands -------------------------------------------------------------------------
 
 cdef object profiled_binary(object (*own)(object, object), str name, object a, object b):
-    cdef Range opened = begin(name, FUNCTION, "cpu_op")
+    cdef Range opened = open_range(name, FUNCTION, "cpu_op")
     if opened is None:
         return own(a, b)
-    note_shapes(opened, [a, b])
+    set_shapes(opened, [a, b])
     try:
         result = own(a, b)
     finally:
-        end(opened)
-    note_flops(opened, result)
+        close_range(opened)
+    set_flops(opened, result)
     return result
 
 
@@ -302,27 +305,27 @@ cdef str assignment_name(object index, object value):
 
 def start(bint shapes, bint stacks, memory, flops):
     """Start a profile of the calling thread; returns its list of ranges. RuntimeError where a profile runs."""
-    global RECORDING, THREAD, CURRENT, SHAPES, STACKS, MEMORY, FLOPS
-    if RECORDING is not None:
+    global RANGES, PROFILED_THREAD, INNERMOST, RECORD_SHAPES, WITH_STACK, ALLOCATED_BYTES, COUNT_FLOPS
+    if RANGES is not None:
         raise RuntimeError("a profile is running already: there can be one at a time")
-    SHAPES, STACKS, MEMORY, FLOPS = shapes or flops is not None, stacks, memory, flops
-    THREAD = threading.get_ident()
-    CURRENT = None
-    RECORDING = []
-    return RECORDING
+    RECORD_SHAPES, WITH_STACK, ALLOCATED_BYTES, COUNT_FLOPS = shapes or flops is not None, stacks, memory, flops
+    PROFILED_THREAD = threading.get_ident()
+    INNERMOST = None
+    RANGES = []
+    return RANGES
 
 
 def stop():
     """Stop the profile and close its open ranges."""
-    global RECORDING, CURRENT, MEMORY, FLOPS
-    cdef Range opened = CURRENT
+    global RANGES, INNERMOST, ALLOCATED_BYTES, COUNT_FLOPS
+    cdef Range opened = INNERMOST
     try:
         while opened is not None:
             after = opened.parent
-            end(opened)
+            close_range(opened)
             opened = after
     finally:
-        RECORDING = CURRENT = MEMORY = FLOPS = None
+        RANGES = INNERMOST = ALLOCATED_BYTES = COUNT_FLOPS = None
 
 
 def now():

@@ -4,21 +4,22 @@ from libc.math cimport INFINITY, isnan
 from libc.stdint cimport INT64_MIN
 from libc.string cimport memcmp
 
-from mindtorch._core.autograd.node cimport AutogradMeta, grad_enabled, tracked
+from mindtorch._core.autograd.node cimport AutogradMeta, grad_enabled, may_require_grad
 from mindtorch._core.operators.operator cimport (
-    Argument, Operator, c_name, check_float_kernel, check_ordered, find_operator, run_kernel,
+    Argument, Operator, check_kernel_float, check_kernel_not_complex, cpp_type_name, find_operator, run_kernel,
 )
-from mindtorch._core.python.conversion cimport check_fits, load, read_scalar
+from mindtorch._core.python.conversion cimport check_scalar_overflow, load_element, read_scalar
 from mindtorch._core.rules.infer cimport (
-    broadcast, broadcast_shapes, check_overlap, common_device, common_index, inplace_output, same, wrap_dim, wrap_dims,
+    broadcast, broadcast_shapes, check_no_internal_overlap, common_device, common_device_index, inplace_output,
+    same_shape, wrap_dim, wrap_dims,
 )
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, Double, Float, Half,
-    Int, Long, Scalar, ScalarType, Short, UInt16, UInt32, UInt64, Undefined, code_name, default_dtype, is_float8,
-    promote_types, scalar_from,
+    Int, Long, Scalar, ScalarType, Short, UInt16, UInt32, UInt64, Undefined, default_dtype, dtype_name, is_float8,
+    promote_types, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, Shape, count_version, device_of, empty_tensor, make_view, shape_text,
+    BACKENDS, CPU, Shape, bump_version, device_of, empty_tensor, make_view, shape_text,
 )
 from mindtorch._core.tensor.views cimport expand_to
 
@@ -28,22 +29,22 @@ from mindtorch._core.tensor.views cimport expand_to
 
 
 cdef enum:
-    FEW = 256           # elements that are read as fast as one is, and need no kernel's time before
+    DIRECT_READ_LIMIT = 256           # elements that are read as fast as one is, and need no kernel's time before
 
 cdef Operator SUM = find_operator("sum.dim_IntList")
 cdef Operator AMINMAX = find_operator("aminmax")
 
-cdef struct Elements:
+cdef struct HostElements:
     const char *address
     ScalarType dtype
-    char room[FEW * 16]
+    char room[DIRECT_READ_LIMIT * 16]
 
 
-cdef bint are_few(TensorBase x) noexcept:
-    return x.numel <= FEW and x.device_type != CPU
+cdef bint is_read_directly(TensorBase x) noexcept:
+    return x.numel <= DIRECT_READ_LIMIT and x.device_type != CPU
 
 
-cdef int fetch(TensorBase x, Elements *found) except -1:
+cdef int read_elements(TensorBase x, HostElements *found) except -1:
     found.dtype = x.dtype
     found.address = found.room
     if x.device_type != CPU:
@@ -52,63 +53,63 @@ cdef int fetch(TensorBase x, Elements *found) except -1:
     return 0
 
 
-cdef Scalar at(const Elements *found, int64_t i) noexcept:
+cdef Scalar element_at(const HostElements *found, int64_t i) noexcept:
     cdef Scalar value
-    load(found.address + i * ITEMSIZE[<int>found.dtype], found.dtype, &value)
+    load_element(found.address + i * ITEMSIZE[<int>found.dtype], found.dtype, &value)
     return value
 
 
-cdef TensorBase made(int64_t count, ScalarType dtype, TensorBase like):
+cdef TensorBase empty_vector(int64_t count, ScalarType dtype, TensorBase like):
     cdef Shape shape
     shape.ndim, shape.sizes[0] = 1, count
     return empty_tensor(&shape, dtype, like.device_type, like.device_index)
 
 
-cdef TensorBase element(TensorBase x, int64_t i):
+cdef TensorBase element_view(TensorBase x, int64_t i):
     return make_view(x, 0, NULL, NULL, i)
 
 
 cdef int64_t read_sum(TensorBase x) except? -1:
-    cdef Elements found
+    cdef HostElements found
     cdef Argument arguments[5]
     cdef Shape none
     cdef int64_t i, total = 0
-    if not are_few(x):
+    if not is_read_directly(x):
         none.ndim = 0
-        kept = made(1, Long, x)
-        result = element(kept, 0)
+        kept = empty_vector(1, Long, x)
+        result = element_view(kept, 0)
         arguments[0].object, arguments[1].ints = <PyObject *>x, &none
         arguments[2].integer, arguments[3].integer, arguments[4].object = False, Long, <PyObject *>result
         run_kernel(SUM, x.device_type, arguments, Long)
         x = kept
-    fetch(x, &found)
+    read_elements(x, &found)
     for i in range(x.numel):
-        total += at(&found, i).integer
+        total += element_at(&found, i).integer
     return total
 
 
-cdef TensorBase extremes_of(TensorBase x):
+cdef TensorBase device_min_max(TensorBase x):
     """The least and the largest."""
     cdef Argument arguments[5]
     cdef Shape none
     none.ndim = 0
-    kept = made(2, x.dtype, x)
-    least, most = element(kept, 0), element(kept, 1)
+    kept = empty_vector(2, x.dtype, x)
+    least, most = element_view(kept, 0), element_view(kept, 1)
     arguments[0].object, arguments[1].ints, arguments[2].integer = <PyObject *>x, &none, False
     arguments[3].object, arguments[4].object = <PyObject *>least, <PyObject *>most
     run_kernel(AMINMAX, x.device_type, arguments, x.dtype)
     return kept
 
 
-cdef int read_extremes(TensorBase x, int64_t *least, int64_t *most) except -1:
-    cdef Elements found
+cdef int read_min_max(TensorBase x, int64_t *least, int64_t *most) except -1:
+    cdef HostElements found
     cdef int64_t i, number
-    if not are_few(x):
-        x = extremes_of(x)
-    fetch(x, &found)
-    least[0] = most[0] = at(&found, 0).integer
+    if not is_read_directly(x):
+        x = device_min_max(x)
+    read_elements(x, &found)
+    least[0] = most[0] = element_at(&found, 0).integer
     for i in range(1, x.numel):
-        number = at(&found, i).integer
+        number = element_at(&found, i).integer
         least[0], most[0] = min(least[0], number), max(most[0], number)
     return 0
 
@@ -118,14 +119,14 @@ cdef int read_extremes(TensorBase x, int64_t *least, int64_t *most) except -1:
 
 # --- shapes --------------------------------------------------------------------------------------------------------
 
-cdef int selected(Shape *shape, TensorBase self, int64_t k, int64_t dim) except -1:
-    same(shape, self)
+cdef int resize_dim(Shape *shape, TensorBase self, int64_t k, int64_t dim) except -1:
+    same_shape(shape, self)
     if self.ndim:
         shape.sizes[wrap_dim(dim, self.ndim)] = k
     return 0
 
 
-cdef int bins_shape(Shape *shape, int64_t bins) except -1:
+cdef int histogram(Shape *shape, int64_t bins) except -1:
     shape.ndim = 1
     shape.sizes[0] = bins
     return 0
@@ -137,7 +138,7 @@ cdef ScalarType index_dtype(bint out_int32) except *:
     return Int if out_int32 else Long
 
 
-cdef ScalarType nansum_operand(TensorBase self, ScalarType dtype) except *:
+cdef ScalarType nansum_operand_dtype(TensorBase self, ScalarType dtype) except *:
     return self.dtype if KIND[<int>self.dtype] == FLOAT_KIND or dtype == Undefined else dtype
 
 
@@ -149,7 +150,7 @@ cdef int check_variance(TensorBase self, str name) except -1:
     return 0
 
 
-cdef int check_accumulated(TensorBase self, ScalarType dtype, str op) except -1:
+cdef int check_cumulative_not_bool(TensorBase self, ScalarType dtype, str op) except -1:
     if dtype == Bool and self.ndim:
         raise NotImplementedError(f'"{op}" not implemented for \'Bool\'')
     return 0
@@ -157,23 +158,23 @@ cdef int check_accumulated(TensorBase self, ScalarType dtype, str op) except -1:
 
 cdef int check_inplace_dtype(TensorBase self, ScalarType dtype) except -1:
     if dtype != Undefined and dtype != self.dtype:
-        raise RuntimeError(f"Bad in-place call: input tensor dtype {c_name(self.dtype)} and output tensor dtype "
-                           f"{c_name(dtype)} should match")
+        raise RuntimeError(f"Bad in-place call: input tensor dtype {cpp_type_name(self.dtype)} and output tensor dtype "
+                           f"{cpp_type_name(dtype)} should match")
     return 0
 
 
-cdef int check_ordered_lines(TensorBase self, str op) except -1:
-    return check_ordered(self.dtype, op) if self.ndim else 0
+cdef int check_cumulative_not_complex(TensorBase self, str op) except -1:
+    return check_kernel_not_complex(self.dtype, op) if self.ndim else 0
 
 
-cdef int check_floating_kernel(ScalarType dtype, str op) except -1:
+cdef int check_kernel_not_integral(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] < FLOAT_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
     return 0
 
 
 cdef int check_aminmax(TensorBase self, const Shape *dim) except -1:
-    check_ordered(self.dtype, "aminmax_cpu")
+    check_kernel_not_complex(self.dtype, "aminmax_cpu")
     if self.numel:
         return 0
     if dim.ndim == 0:
@@ -187,17 +188,17 @@ cdef int check_aminmax(TensorBase self, const Shape *dim) except -1:
 
 cdef int check_isclose(TensorBase self, TensorBase other, double rtol, double atol) except -1:
     if self.dtype != other.dtype:
-        raise RuntimeError(f"{code_name(self.dtype)} did not match {code_name(other.dtype)}")
+        raise RuntimeError(f"{dtype_name(self.dtype)} did not match {dtype_name(other.dtype)}")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
     return 0
 
 
-cdef int check_out_floating(TensorBase out) except -1:
+cdef int check_out_logsumexp(TensorBase out) except -1:
     if KIND[<int>out.dtype] < FLOAT_KIND:
         raise RuntimeError("logsumexp(): Expected floating point type for result tensor, but got: "
-                           f"{code_name(out.dtype)}")
+                           f"{dtype_name(out.dtype)}")
     return 0
 
 
@@ -220,25 +221,26 @@ cdef int check_topk(TensorBase self, int64_t k, int64_t dim) except -1:
     return 0
 
 
-cdef int check_kth(TensorBase self, int64_t k, int64_t dim) except -1:
+cdef int check_kthvalue(TensorBase self, int64_t k, int64_t dim) except -1:
     cdef int64_t axis = wrap_dim(dim, self.ndim)
     cdef int64_t length = self.sizes[axis] if self.ndim else 1
     if k < 1 or k > length:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     if self.ndim and (self.dtype == Bool or KIND[<int>self.dtype] == COMPLEX_KIND):
-        raise NotImplementedError(f'"kthvalue_cpu" not implemented for \'{code_name(self.dtype)}\'')
+        raise NotImplementedError(f'"kthvalue_cpu" not implemented for \'{dtype_name(self.dtype)}\'')
     return 0
 
 
-cdef str tensor_type(ScalarType dtype):
+cdef str legacy_tensor_type(ScalarType dtype):
     """torch.FloatTensor, as old messages name dtypes."""
-    return f"torch.{code_name(dtype)}Tensor"
+    return f"torch.{dtype_name(dtype)}Tensor"
 
 
 cdef int check_out_values(TensorBase out, TensorBase self, str name) except -1:
     if out.dtype != self.dtype:
         raise RuntimeError(f"Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but "
-                           f"type {tensor_type(out.dtype)} does not equal {tensor_type(self.dtype)} (while checking "
+                           f"type {legacy_tensor_type(out.dtype)} does not equal {legacy_tensor_type(self.dtype)} "
+                           "(while checking "
                            f"arguments for {name})")
     return 0
 
@@ -246,11 +248,12 @@ cdef int check_out_values(TensorBase out, TensorBase self, str name) except -1:
 cdef int check_out_indices(TensorBase out, str name) except -1:
     if out.dtype != Long:
         raise RuntimeError("Expected tensor for argument #1 'indices' to have scalar type Long; but got "
-                           f"{tensor_type(out.dtype)} instead (while checking arguments for {name})")
+                           f"{legacy_tensor_type(out.dtype)} instead (while checking arguments for {name})")
     return 0
 
 
-cdef int check_searched(TensorBase sequence, TensorBase values, bint right, object side, TensorBase sorter) except -1:
+cdef int check_searchsorted(TensorBase sequence, TensorBase values, bint right, object side,
+                            TensorBase sorter) except -1:
     name = "torch.searchsorted()"
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"{name}: side can only be 'left' or 'right' but got {side}")
@@ -263,14 +266,14 @@ cdef int check_searched(TensorBase sequence, TensorBase values, bint right, obje
     if values.ndim == 0 and sequence.ndim != 1:
         raise RuntimeError(f"{name}: input value can be a scalar only when boundaries tensor dimension is 1, but we "
                            f"got boundaries tensor dim({sequence.ndim}) and input value's dim(0) numel(1)")
-    if sequence.ndim != 1 and not same_lines(sequence, values):
+    if sequence.ndim != 1 and not same_leading_sizes(sequence, values):
         raise RuntimeError(f"{name}: boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
                            "tensor and input value tensor must match, but we got boundaries tensor "
                            f"{shape_text(sequence.ndim, sequence.sizes)} and input value tensor "
                            f"{shape_text(values.ndim, values.sizes)}")
     dtype = promote_types(sequence.dtype, values.dtype)
     if dtype == Bool or KIND[<int>dtype] == COMPLEX_KIND:
-        raise NotImplementedError(f'"searchsorted_out_cpu" not implemented for \'{code_name(dtype)}\'')
+        raise NotImplementedError(f'"searchsorted_out_cpu" not implemented for \'{dtype_name(dtype)}\'')
     return 0
 
 
@@ -280,11 +283,11 @@ cdef int check_sorter(TensorBase sequence, TensorBase sorter, str name) except -
                            f"{shape_text(sequence.ndim, sequence.sizes)}and got sorter tensor "
                            f"{shape_text(sorter.ndim, sorter.sizes)}")
     if sorter.dtype != Long:
-        raise RuntimeError(f"{name}: sorter must be a tensor of long dtype but got dtype {code_name(sorter.dtype)}")
+        raise RuntimeError(f"{name}: sorter must be a tensor of long dtype but got dtype {dtype_name(sorter.dtype)}")
     return 0
 
 
-cdef bint same_lines(TensorBase sequence, TensorBase values):
+cdef bint same_leading_sizes(TensorBase sequence, TensorBase values):
     cdef int i
     if sequence.ndim != values.ndim:
         return False
@@ -294,11 +297,11 @@ cdef bint same_lines(TensorBase sequence, TensorBase values):
     return True
 
 
-cdef int check_out_search(TensorBase out, bint out_int32) except -1:
+cdef int check_out_searchsorted(TensorBase out, bint out_int32) except -1:
     if out.dtype != index_dtype(out_int32):
         raise RuntimeError("torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or "
                            "Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype "
-                           f"{code_name(out.dtype)} and out_int32 flag is {bool(out_int32)}")
+                           f"{dtype_name(out.dtype)} and out_int32 flag is {bool(out_int32)}")
     return 0
 
 
@@ -315,48 +318,48 @@ cdef int check_histogram(int64_t bins, const Scalar *low, const Scalar *high) ex
 cdef int check_out_histogram(TensorBase out, TensorBase self) except -1:
     if out.dtype != self.dtype:
         raise RuntimeError("torch.histogram: input tensor and hist tensor should have the same dtype, but got input "
-                           f"{c_name(self.dtype)} and hist {c_name(out.dtype)}")
+                           f"{cpp_type_name(self.dtype)} and hist {cpp_type_name(out.dtype)}")
     return 0
 
 
 # --- distinct elements -----------------------------------------------------------------------------------------------
 
-cdef int line_of(Shape *shape, int64_t length) except -1:
+cdef int vector_of_length(Shape *shape, int64_t length) except -1:
     shape.ndim = 1
     shape.sizes[0] = length
     return 0
 
 
-cdef int like_if(Shape *shape, TensorBase self, bint wanted) except -1:
-    return same(shape, self) if wanted else line_of(shape, 0)
+cdef int like_if_wanted(Shape *shape, TensorBase self, bint wanted) except -1:
+    return same_shape(shape, self) if wanted else vector_of_length(shape, 0)
 
 
-cdef int line_if(Shape *shape, TensorBase self, bint wanted) except -1:
-    return line_of(shape, self.numel if wanted else 0)
+cdef int vector_if_wanted(Shape *shape, TensorBase self, bint wanted) except -1:
+    return vector_of_length(shape, self.numel if wanted else 0)
 
 
-cdef int slices_if(Shape *shape, TensorBase self, int64_t dim, bint wanted) except -1:
-    return line_of(shape, self.sizes[dim] if wanted else 0)
+cdef int dim_vector_if_wanted(Shape *shape, TensorBase self, int64_t dim, bint wanted) except -1:
+    return vector_of_length(shape, self.sizes[dim] if wanted else 0)
 
 
-cdef int runs(Shape *shape, TensorBase self, const Shape *dim) except -1:
-    return same(shape, self) if dim.ndim else line_of(shape, self.numel)
+cdef int unique_consecutive(Shape *shape, TensorBase self, const Shape *dim) except -1:
+    return same_shape(shape, self) if dim.ndim else vector_of_length(shape, self.numel)
 
 
-cdef int runs_inverse(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1:
+cdef int unique_consecutive_inverse(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1:
     if dim.ndim:
-        return slices_if(shape, self, wrap_dim(dim.sizes[0], self.ndim), wanted)
-    return like_if(shape, self, wanted)
+        return dim_vector_if_wanted(shape, self, wrap_dim(dim.sizes[0], self.ndim), wanted)
+    return like_if_wanted(shape, self, wanted)
 
 
-cdef int runs_counts(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1:
+cdef int unique_consecutive_counts(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1:
     if dim.ndim:
-        return slices_if(shape, self, wrap_dim(dim.sizes[0], self.ndim), wanted)
-    return line_if(shape, self, wanted)
+        return dim_vector_if_wanted(shape, self, wrap_dim(dim.sizes[0], self.ndim), wanted)
+    return vector_if_wanted(shape, self, wanted)
 
 
 cdef int check_unique(TensorBase self) except -1:
-    return check_ordered(self.dtype, "unique")
+    return check_kernel_not_complex(self.dtype, "unique")
 
 
 cdef int check_unique_dim(TensorBase self, int64_t dim) except -1:
@@ -370,7 +373,7 @@ cdef int check_unique_dim(TensorBase self, int64_t dim) except -1:
     return 0
 
 
-cdef int check_runs(TensorBase self, const Shape *dim) except -1:
+cdef int check_unique_consecutive(TensorBase self, const Shape *dim) except -1:
     return check_unique_dim(self, dim.sizes[0]) if dim.ndim else 0
 
 
@@ -378,7 +381,7 @@ cdef int check_runs(TensorBase self, const Shape *dim) except -1:
 
 cdef int check_bincount(TensorBase self, TensorBase weights, int64_t minlength) except -1:
     if self.dtype == Bool or KIND[<int>self.dtype] != INT_KIND:
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{code_name(self.dtype)}'")
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{dtype_name(self.dtype)}'")
     if self.ndim != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
@@ -388,17 +391,17 @@ cdef int check_bincount(TensorBase self, TensorBase weights, int64_t minlength) 
     return 0
 
 
-cdef int counts_of(Shape *shape, TensorBase self, int64_t minlength) except -1:
+cdef int bincount(Shape *shape, TensorBase self, int64_t minlength) except -1:
     cdef int64_t least, most
     if self.numel:
-        read_extremes(self, &least, &most)
+        read_min_max(self, &least, &most)
         if least < 0:
             raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
         minlength = max(minlength, most + 1)
-    return line_of(shape, minlength)
+    return vector_of_length(shape, minlength)
 
 
-cdef ScalarType count_dtype(TensorBase self, TensorBase weights) except *:
+cdef ScalarType bincount_dtype(TensorBase self, TensorBase weights) except *:
     if weights is None or self.numel == 0:
         return Long
     return Float if weights.dtype == Float else Double
@@ -426,7 +429,7 @@ cdef int check_roll(TensorBase self, const Shape *shifts, const Shape *dims) exc
     return 0
 
 
-cdef int repeated(Shape *shape, TensorBase self, const Shape *repeats) except -1:
+cdef int repeat_shape(Shape *shape, TensorBase self, const Shape *repeats) except -1:
     cdef int i, leading = repeats.ndim - self.ndim
     if leading < 0:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -442,7 +445,7 @@ cdef int repeated(Shape *shape, TensorBase self, const Shape *repeats) except -1
 
 # --- repeat_interleave -----------------------------------------------------------------------------------------------
 
-cdef int line_or_same(Shape *shape, TensorBase self, const Shape *dim) except -1:
+cdef int vector_or_same(Shape *shape, TensorBase self, const Shape *dim) except -1:
     """The shape that is repeated in: self's, or that of all its elements in a line. Returns the dimension."""
     if dim.ndim == 0:
         shape.ndim = 1
@@ -450,13 +453,13 @@ cdef int line_or_same(Shape *shape, TensorBase self, const Shape *dim) except -1
         return 0
     if self.ndim == 0:
         raise IndexError(f"Dimension specified as {dim.sizes[0]} but tensor has no dimensions")
-    same(shape, self)
+    same_shape(shape, self)
     return <int>wrap_dim(dim.sizes[0], self.ndim)
 
 
-cdef int interleaved_evenly(Shape *shape, TensorBase self, int64_t repeats, const Shape *dim,
-                            const Shape *output_size) except -1:
-    cdef int place = line_or_same(shape, self, dim)
+cdef int repeat_interleave_int(Shape *shape, TensorBase self, int64_t repeats, const Shape *dim,
+                               const Shape *output_size) except -1:
+    cdef int place = vector_or_same(shape, self, dim)
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     shape.sizes[place] *= repeats
@@ -466,13 +469,13 @@ cdef int interleaved_evenly(Shape *shape, TensorBase self, int64_t repeats, cons
     return 0
 
 
-cdef int check_counts(ScalarType dtype) except -1:
+cdef int check_repeats_dtype(ScalarType dtype) except -1:
     if dtype != Long and dtype != Int:
-        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{code_name(dtype)}'")
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{dtype_name(dtype)}'")
     return 0
 
 
-cdef int64_t total(TensorBase repeats, const Shape *output_size) except -1:
+cdef int64_t sum_of_repeats(TensorBase repeats, const Shape *output_size) except -1:
     cdef int64_t found
     if output_size.ndim:
         return output_size.sizes[0]
@@ -482,34 +485,34 @@ cdef int64_t total(TensorBase repeats, const Shape *output_size) except -1:
     return found
 
 
-cdef int check_repeats(TensorBase self, TensorBase repeats, const Shape *dim) except -1:
+cdef int check_repeat_interleave(TensorBase self, TensorBase repeats, const Shape *dim) except -1:
     cdef Shape shape
-    cdef int place = line_or_same(&shape, self, dim)
+    cdef int place = vector_or_same(&shape, self, dim)
     if repeats.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if repeats.numel != 1 and repeats.numel != shape.sizes[place]:
         raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = "
                            f"{repeats.numel} and input.size({place}) = {shape.sizes[place]}")
-    return check_counts(repeats.dtype)
+    return check_repeats_dtype(repeats.dtype)
 
 
-cdef int interleaved(Shape *shape, TensorBase self, TensorBase repeats, const Shape *dim,
-                     const Shape *output_size) except -1:
-    cdef int place = line_or_same(shape, self, dim)
+cdef int repeat_interleave(Shape *shape, TensorBase self, TensorBase repeats, const Shape *dim,
+                           const Shape *output_size) except -1:
+    cdef int place = vector_or_same(shape, self, dim)
     cdef bint one_for_all = repeats.numel == 1 and not output_size.ndim
-    shape.sizes[place] = total(repeats, output_size) * (shape.sizes[place] if one_for_all else 1)
+    shape.sizes[place] = sum_of_repeats(repeats, output_size) * (shape.sizes[place] if one_for_all else 1)
     return 0
 
 
-cdef int check_places(TensorBase repeats) except -1:
+cdef int check_repeat_vector(TensorBase repeats) except -1:
     if repeats.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-    return check_counts(repeats.dtype)
+    return check_repeats_dtype(repeats.dtype)
 
 
-cdef int interleaved_places(Shape *shape, TensorBase repeats, const Shape *output_size) except -1:
+cdef int repeat_interleave_indices(Shape *shape, TensorBase repeats, const Shape *output_size) except -1:
     shape.ndim = 1
-    shape.sizes[0] = total(repeats, output_size)
+    shape.sizes[0] = sum_of_repeats(repeats, output_size)
     return 0
 
 
@@ -547,15 +550,15 @@ cdef int check_channel_shuffle(TensorBase self, int64_t groups) except -1:
 # What index tensors may look like, and the shapes they give: torch's rules, with torch's errors.
 
 
-cdef inline bint is_index(TensorBase index) noexcept:
+cdef inline bint is_index_dtype(TensorBase index) noexcept:
     return index.dtype == Long or index.dtype == Int
 
 
-cdef inline int at_least_one(int ndim) noexcept:
+cdef inline int ensure_nonempty_dim(int ndim) noexcept:
     return ndim if ndim > 0 else 1
 
 
-cdef inline int64_t size_at(TensorBase tensor, int dim) noexcept:
+cdef inline int64_t size_or_one(TensorBase tensor, int dim) noexcept:
     return tensor.sizes[dim] if tensor.ndim else 1
 
 
@@ -570,12 +573,12 @@ cdef int check_gather(TensorBase self, int64_t dim, TensorBase index) except -1:
     dim = wrap_dim(dim, self.ndim)
     if index.numel == 0:
         return 0
-    if not is_index(index):
+    if not is_index_dtype(index):
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
-    if at_least_one(index.ndim) != at_least_one(self.ndim):
+    if ensure_nonempty_dim(index.ndim) != ensure_nonempty_dim(self.ndim):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for i in range(index.ndim):
-        if i != dim and index.sizes[i] > size_at(self, i):
+        if i != dim and index.sizes[i] > size_or_one(self, i):
             raise RuntimeError(f"Size does not match at dimension {i} expected index {sizes_text(index)} to be no "
                                f"larger than self {sizes_text(self)} apart from dimension {dim}")
     return 0
@@ -589,15 +592,15 @@ cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBas
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if index.numel == 0:
         return 0
-    if not is_index(index):
+    if not is_index_dtype(index):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
-    if at_least_one(index.ndim) != at_least_one(self.ndim):
+    if ensure_nonempty_dim(index.ndim) != ensure_nonempty_dim(self.ndim):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
-    if src is not None and at_least_one(index.ndim) != at_least_one(src.ndim):
+    if src is not None and ensure_nonempty_dim(index.ndim) != ensure_nonempty_dim(src.ndim):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     for i in range(index.ndim):
-        fits = fits and (i == dim or index.sizes[i] <= size_at(self, i))
-        fits = fits and (src is None or index.sizes[i] <= size_at(src, i))
+        fits = fits and (i == dim or index.sizes[i] <= size_or_one(self, i))
+        fits = fits and (src is None or index.sizes[i] <= size_or_one(src, i))
     if not fits:
         source = f" and to be no larger size than src {sizes_text(src)}" if src is not None else ""
         raise RuntimeError(f"Expected index {sizes_text(index)} to be no larger than self {sizes_text(self)} apart "
@@ -605,7 +608,7 @@ cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBas
     return 0
 
 
-cdef int check_reduction(object reduce) except -1:
+cdef int check_scatter_mode(object reduce) except -1:
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     return 0
@@ -618,7 +621,7 @@ cdef int check_scatter_reduce(object reduce, ScalarType dtype, TensorBase index)
         return 0
     if (KIND[<int>dtype] == COMPLEX_KIND and reduce in ("amax", "amin")) or (dtype == Bool and reduce == "mean"):
         raise NotImplementedError(
-            f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{code_name(dtype)}'")
+            f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{dtype_name(dtype)}'")
     return 0
 
 
@@ -627,7 +630,7 @@ cdef int check_scatter_reduce(object reduce, ScalarType dtype, TensorBase index)
 cdef int check_index_select(TensorBase self, TensorBase index) except -1:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
-    if not is_index(index):
+    if not is_index_dtype(index):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if self.ndim == 0 and index.numel != 1:
         raise RuntimeError(
@@ -636,7 +639,7 @@ cdef int check_index_select(TensorBase self, TensorBase index) except -1:
 
 
 cdef int index_select(Shape *shape, TensorBase self, int64_t dim, TensorBase index) except -1:
-    same(shape, self)
+    same_shape(shape, self)
     if self.ndim:
         shape.sizes[dim] = index.numel
     return 0
@@ -648,11 +651,12 @@ cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorB
     dim = wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_add_(): Index is supposed to be a vector, but got dim: "
-                         f"{index.ndim} with type: {code_name(index.dtype)} and size: {sizes_text(index)}")
-    if not is_index(index):
-        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {code_name(index.dtype)}")
+                         f"{index.ndim} with type: {dtype_name(index.dtype)} and size: {sizes_text(index)}")
+    if not is_index_dtype(index):
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {dtype_name(index.dtype)}")
     if self.dtype != source.dtype:
-        raise RuntimeError(f"index_add_(): self ({code_name(self.dtype)}) and source ({code_name(source.dtype)}) must "
+        raise RuntimeError(f"index_add_(): self ({dtype_name(self.dtype)}) and source ({dtype_name(source.dtype)}) "
+                           "must "
                            "have the same scalar type")
     along = source.sizes[wrap_dim(dim, source.ndim)] if source.ndim else 1
     if index.numel != along:
@@ -660,7 +664,7 @@ cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorB
                            f"({along}), for dim: {dim}")
     fits = self.ndim == source.ndim
     for i in range(self.ndim if fits else 0):
-        fits = fits and (i == dim or self.sizes[i] == size_at(source, i))
+        fits = fits and (i == dim or self.sizes[i] == size_or_one(source, i))
     if not fits:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
                            f"self.shape = {sizes_text(self)} source.shape = {sizes_text(source)}")
@@ -679,10 +683,10 @@ cdef int check_index_copy(TensorBase self, int64_t dim, TensorBase index, Tensor
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
             f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})")
     if index.dtype != Long:
-        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {code_name(index.dtype)}")
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
     if self.dtype != source.dtype:
         raise RuntimeError("index_copy_(): self and source expected to have the same dtype, but got (self) "
-                           f"{code_name(self.dtype)} and (source) {code_name(source.dtype)}")
+                           f"{dtype_name(self.dtype)} and (source) {dtype_name(source.dtype)}")
     if source.ndim and index.numel != source.sizes[dim]:
         raise IndexError(f"index_copy_(): Number of indices ({index.numel}) should be equal to source.size(dim) "
                          f"({source.sizes[dim]})")
@@ -691,7 +695,8 @@ cdef int check_index_copy(TensorBase self, int64_t dim, TensorBase index, Tensor
     if mine.ndim != theirs.ndim or memcmp(mine.sizes, theirs.sizes, mine.ndim * sizeof(int64_t)) != 0:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{spaced(&mine)} at dimension {dim} and source slice shape: {spaced(&theirs)} at dimension 0.")
+            f"{space_separated(&mine)} at dimension {dim} and source slice shape: {space_separated(&theirs)} at "
+            "dimension 0.")
     return 0
 
 
@@ -706,7 +711,7 @@ cdef int slice_shape(Shape *shape, TensorBase tensor, int64_t dim) except -1:
     return 0
 
 
-cdef str spaced(const Shape *shape):
+cdef str space_separated(const Shape *shape):
     return " ".join([str(shape.sizes[i]) for i in range(shape.ndim)])
 
 
@@ -719,13 +724,13 @@ cdef int check_index_fill(TensorBase self, int64_t dim, TensorBase index) except
     return 0
 
 
-cdef int check_filling(ScalarType dtype, const Scalar *value) except -1:
+cdef int check_index_fill_value(ScalarType dtype, const Scalar *value) except -1:
     if value.kind == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return check_fits(value, dtype)
+    return check_scalar_overflow(value, dtype)
 
 
-cdef int check_filling_tensor(TensorBase self, TensorBase value) except -1:
+cdef int check_index_fill_tensor(TensorBase self, TensorBase value) except -1:
     if value.ndim:
         raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.ndim} dimension(s).")
@@ -738,7 +743,7 @@ cdef int check_filling_tensor(TensorBase self, TensorBase value) except -1:
 
 cdef int check_take(TensorBase self, TensorBase index) except -1:
     if index.dtype != Long:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {code_name(index.dtype)}")
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
     if self.numel == 0 and index.numel:
         raise IndexError("take(): tried to take from an empty tensor")
     return 0
@@ -746,10 +751,10 @@ cdef int check_take(TensorBase self, TensorBase index) except -1:
 
 cdef int check_put(TensorBase self, TensorBase index, TensorBase source) except -1:
     if index.dtype != Long:
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {code_name(index.dtype)}")
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
     if self.dtype != source.dtype:
         raise RuntimeError("put_(): self and source expected to have the same dtype, but got self.dtype = "
-                           f"{code_name(self.dtype)} and source.dtype = {code_name(source.dtype)}")
+                           f"{dtype_name(self.dtype)} and source.dtype = {dtype_name(source.dtype)}")
     if index.numel != source.numel:
         raise IndexError("put_(): Expected source and index to have the same number of elements, but got "
                          f"source.numel() = {source.numel}, index.numel() = {index.numel}")
@@ -768,7 +773,7 @@ cdef int index_dims(Shape *shape, TensorBase self, list indices, int *place) exc
     for i, index in enumerate(indices):
         if index is None:
             continue
-        same(&one, index)
+        same_shape(&one, index)
         try:
             broadcast_shapes(shape, &one)
         except RuntimeError:
@@ -784,7 +789,7 @@ cdef int index_dims(Shape *shape, TensorBase self, list indices, int *place) exc
     return 0
 
 
-cdef int indexed(Shape *shape, TensorBase self, list indices) except -1:
+cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1:
     cdef Shape made
     cdef int i, k, place = 0
     index_dims(&made, self, indices, &place)
@@ -807,8 +812,9 @@ cdef int check_index_put(TensorBase self, list indices, TensorBase values) excep
     cdef int i, shift
     if values.dtype != self.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
-                           f"{code_name(self.dtype)} for the destination and {code_name(values.dtype)} for the source.")
-    indexed(&target, self, indices)
+                           f"{dtype_name(self.dtype)} for the destination and {dtype_name(values.dtype)} for the "
+                           "source.")
+    index_shape(&target, self, indices)
     shift = target.ndim - values.ndim
     fits = shift >= 0
     for i in range(values.ndim if fits else 0):
@@ -821,18 +827,19 @@ cdef int check_index_put(TensorBase self, list indices, TensorBase values) excep
 
 # --- masks -----------------------------------------------------------------------------------------------------------
 
-cdef int check_mask(TensorBase mask) except -1:
+cdef int check_masked_fill(TensorBase mask) except -1:
     if mask.dtype != Bool:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {c_name(mask.dtype)}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype "
+                           f"{cpp_type_name(mask.dtype)}")
     return 0
 
 
-cdef int check_mask_value(TensorBase self, TensorBase value) except -1:
+cdef int check_masked_fill_value(TensorBase self, TensorBase value) except -1:
     if value.ndim:
         raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.ndim} dimension(s).")
     if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
-        raise RuntimeError(f"value cannot be converted to type {c_name(self.dtype)} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {cpp_type_name(self.dtype)} without overflow")
     return 0
 
 
@@ -840,24 +847,24 @@ cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase sourc
     cdef Shape places
     if mask.dtype != Bool:
         raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {code_name(mask.dtype)}")
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtype_name(mask.dtype)}")
     if self.dtype != source.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
-                           f"{code_name(self.dtype)} and {code_name(source.dtype)}")
-    in_line(&places, self, mask)
+                           f"{dtype_name(self.dtype)} and {dtype_name(source.dtype)}")
+    broadcast_numel(&places, self, mask)
     # Only a source that may be too short has the mask counted, which waits for the device.
     if source.numel < places.sizes[0] and source.numel < places.sizes[0] // mask.numel * <object>mask.sum().item():
         raise RuntimeError("Number of elements of source < number of ones in mask")
     return 0
 
 
-cdef int check_selecting(TensorBase mask) except -1:
+cdef int check_masked_select(TensorBase mask) except -1:
     if mask.dtype != Bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     return 0
 
 
-cdef int in_line(Shape *shape, TensorBase self, TensorBase mask) except -1:
+cdef int broadcast_numel(Shape *shape, TensorBase self, TensorBase mask) except -1:
     cdef int i
     cdef int64_t count = 1
     broadcast(shape, self, mask)
@@ -868,7 +875,7 @@ cdef int in_line(Shape *shape, TensorBase self, TensorBase mask) except -1:
     return 0
 
 
-cdef int positions(Shape *shape, TensorBase self) except -1:
+cdef int nonzero_shape(Shape *shape, TensorBase self) except -1:
     shape.ndim = 2
     shape.sizes[0] = self.numel
     shape.sizes[1] = self.ndim
@@ -889,9 +896,9 @@ cdef int check_one_hot(TensorBase self, int64_t num_classes) except -1:
 
 cdef int one_hot(Shape *shape, TensorBase self, int64_t num_classes) except -1:
     cdef int64_t least
-    same(shape, self)
+    same_shape(shape, self)
     if num_classes == -1:
-        read_extremes(self, &least, &num_classes)
+        read_min_max(self, &least, &num_classes)
         num_classes += 1
         if num_classes <= 0:
             raise RuntimeError("Class values must be non-negative.")
@@ -904,11 +911,11 @@ cdef int one_hot(Shape *shape, TensorBase self, int64_t num_classes) except -1:
 # What the random ops refuse.
 
 
-cdef dict C_NAMES = {"Long": "long int", "Int": "int", "Short": "short int", "Char": "signed char",
-                     "Byte": "unsigned char", "Bool": "bool"}
+cdef dict CPP_NAMES = {"Long": "long int", "Int": "int", "Short": "short int", "Char": "signed char",
+                       "Byte": "unsigned char", "Bool": "bool"}
 
 
-cdef double largest(ScalarType dtype) noexcept:
+cdef double finfo_max(ScalarType dtype) noexcept:
     if dtype == Half:
         return 65504.0
     if dtype == BFloat16:
@@ -916,16 +923,16 @@ cdef double largest(ScalarType dtype) noexcept:
     return 1.7976931348623157e308 if dtype in (Double, ComplexDouble) else 3.4028234663852886e38
 
 
-cdef int not_implemented(str name, ScalarType dtype) except -1:
-    raise NotImplementedError(f"\"{name}\" not implemented for '{code_name(dtype)}'")
+cdef int raise_not_implemented(str name, ScalarType dtype) except -1:
+    raise NotImplementedError(f"\"{name}\" not implemented for '{dtype_name(dtype)}'")
 
 
 cdef int check_uniform(TensorBase self, double low, double high) except -1:
     if KIND[<int>self.dtype] < FLOAT_KIND:
-        not_implemented("check_uniform_bounds", self.dtype)
-    cdef double most = largest(self.dtype)
+        raise_not_implemented("check_uniform_bounds", self.dtype)
+    cdef double most = finfo_max(self.dtype)
     name = {"Half": "c10::Half", "BFloat16": "c10::BFloat16", "Double": "double", "ComplexDouble": "double"}.get(
-        code_name(self.dtype), "float")
+        dtype_name(self.dtype), "float")
     if not -most <= low <= most:
         raise RuntimeError(f"from is out of bounds for {name}")
     if not -most <= high <= most:
@@ -934,44 +941,44 @@ cdef int check_uniform(TensorBase self, double low, double high) except -1:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > most:
         raise RuntimeError(
-            f"uniform_ expects to-from <= std::numeric_limits<{code_name(self.dtype)}>::max(), but found to={high:g} "
+            f"uniform_ expects to-from <= std::numeric_limits<{dtype_name(self.dtype)}>::max(), but found to={high:g} "
             f"and from={low:g} which result in to-from to exceed the limit")
-    return check_overlap(self)
+    return check_no_internal_overlap(self)
 
 
 cdef int check_normal(TensorBase self, double std) except -1:
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if KIND[<int>self.dtype] < FLOAT_KIND:
-        not_implemented("normal_kernel_cpu", self.dtype)
-    return check_overlap(self)
+        raise_not_implemented("normal_kernel_cpu", self.dtype)
+    return check_no_internal_overlap(self)
 
 
-cdef int check_probability(TensorBase self, double p) except -1:
+cdef int check_bernoulli(TensorBase self, double p) except -1:
     if isnan(p) or not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if KIND[<int>self.dtype] == COMPLEX_KIND:
-        not_implemented("bernoulli_scalar_cpu_", self.dtype)
-    return check_overlap(self)
+        raise_not_implemented("bernoulli_scalar_cpu_", self.dtype)
+    return check_no_internal_overlap(self)
 
 
-cdef int check_probabilities(TensorBase self, TensorBase p) except -1:
+cdef int check_bernoulli_tensor(TensorBase self, TensorBase p) except -1:
     cdef Shape shape
-    same(&shape, self)
+    same_shape(&shape, self)
     expand_to(p, &shape)
-    check_chances(p)
+    check_bernoulli_dtype(p)
     if KIND[<int>self.dtype] == COMPLEX_KIND:
-        not_implemented("bernoulli_tensor_cpu_self_", self.dtype)
-    return check_overlap(self)
+        raise_not_implemented("bernoulli_tensor_cpu_self_", self.dtype)
+    return check_no_internal_overlap(self)
 
 
-cdef int check_chances(TensorBase p) except -1:
+cdef int check_bernoulli_dtype(TensorBase p) except -1:
     if KIND[<int>p.dtype] != FLOAT_KIND:
-        not_implemented("bernoulli_tensor_cpu_p_", p.dtype)
+        raise_not_implemented("bernoulli_tensor_cpu_p_", p.dtype)
     return 0
 
 
-cdef tuple range_of(ScalarType dtype):
+cdef tuple random_limits(ScalarType dtype):
     """C name, least and largest value of what random_ may write."""
     return {
         <int>Bool: ("bool", 0, 1), <int>Byte: ("unsigned char", 0, 255), <int>Char: ("signed char", -128, 127),
@@ -987,22 +994,22 @@ cdef int check_random(TensorBase self, int64_t low, const Shape *high) except -1
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if not high.ndim and low == INT64_MIN:
         if self.numel and self.dtype not in (Long, Float, Double, BFloat16):
-            not_implemented("random_full_64_bits_range_kernel_cpu", self.dtype)
-        return check_overlap(self)
-    name, least, most = range_of(self.dtype)
+            raise_not_implemented("random_full_64_bits_range_kernel_cpu", self.dtype)
+        return check_no_internal_overlap(self)
+    name, least, most = random_limits(self.dtype)
     if high.ndim and low >= high.sizes[0]:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high.sizes[0]}")
     if not least <= low <= most:
         raise RuntimeError(f"from is out of bounds for {name}")
     if high.ndim and not least <= high.sizes[0] - 1 <= most:
         raise RuntimeError(f"to - 1 is out of bounds for {name}")
-    return check_overlap(self)
+    return check_no_internal_overlap(self)
 
 
-cdef int check_whole_range(TensorBase self) except -1:
+cdef int check_random_full_range(TensorBase self) except -1:
     if KIND[<int>self.dtype] == COMPLEX_KIND and self.numel:
-        not_implemented("random_kernel_cpu", self.dtype)
-    return check_overlap(self)
+        raise_not_implemented("random_kernel_cpu", self.dtype)
+    return check_no_internal_overlap(self)
 
 
 cdef int check_exponential(TensorBase self, double rate) except -1:
@@ -1012,16 +1019,16 @@ cdef int check_exponential(TensorBase self, double rate) except -1:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
     if KIND[<int>self.dtype] != FLOAT_KIND:
         raise RuntimeError("Exponential distribution is a continuous probability distribution. dtype must be a "
-                           f"floating point but you specified {code_name(self.dtype)}")
-    return check_overlap(self)
+                           f"floating point but you specified {dtype_name(self.dtype)}")
+    return check_no_internal_overlap(self)
 
 
 cdef int check_geometric(TensorBase self, double p) except -1:
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     if KIND[<int>self.dtype] == COMPLEX_KIND or self.dtype == Bool:
-        not_implemented("geometric_cpu", self.dtype)
-    return check_overlap(self)
+        raise_not_implemented("geometric_cpu", self.dtype)
+    return check_no_internal_overlap(self)
 
 
 cdef int check_cauchy(TensorBase self, double sigma) except -1:
@@ -1029,13 +1036,13 @@ cdef int check_cauchy(TensorBase self, double sigma) except -1:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     if KIND[<int>self.dtype] != FLOAT_KIND:
         raise RuntimeError("Cauchy distribution is a continuous probability distribution. dtype must be a floating "
-                           f"point but you specified {C_NAMES.get(code_name(self.dtype), code_name(self.dtype))}")
-    return check_overlap(self)
+                           f"point but you specified {CPP_NAMES.get(dtype_name(self.dtype), dtype_name(self.dtype))}")
+    return check_no_internal_overlap(self)
 
 
-cdef int check_rates(TensorBase self) except -1:
+cdef int check_poisson(TensorBase self) except -1:
     if KIND[<int>self.dtype] != FLOAT_KIND:
-        not_implemented("poisson_cpu", self.dtype)
+        raise_not_implemented("poisson_cpu", self.dtype)
     return 0
 
 
@@ -1044,11 +1051,11 @@ cdef int check_binomial(TensorBase count, TensorBase prob) except -1:
     for operand, name in ((count, "count"), (prob, "prob")):
         if KIND[<int>operand.dtype] != FLOAT_KIND:
             raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: "
-                             f"{code_name(operand.dtype)}")
+                             f"{dtype_name(operand.dtype)}")
     if count.dtype != prob.dtype:
-        raise RuntimeError(f"Found dtype {code_name(prob.dtype)} but expected {code_name(count.dtype)}")
+        raise RuntimeError(f"Found dtype {dtype_name(prob.dtype)} but expected {dtype_name(count.dtype)}")
     if count.dtype in (Half, BFloat16):
-        not_implemented("binomial_cpu", count.dtype)
+        raise_not_implemented("binomial_cpu", count.dtype)
     return 0
 
 
@@ -1056,8 +1063,8 @@ cdef int check_log_normal(TensorBase self, double std) except -1:
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     if KIND[<int>self.dtype] != FLOAT_KIND:
-        not_implemented("log_normal_cpu", self.dtype)
-    return check_overlap(self)
+        raise_not_implemented("log_normal_cpu", self.dtype)
+    return check_no_internal_overlap(self)
 
 
 cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) except -1:
@@ -1065,7 +1072,7 @@ cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) exc
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if KIND[<int>self.dtype] != FLOAT_KIND:
         raise RuntimeError("multinomial only supports floating-point dtypes for input, got: "
-                           f"{code_name(self.dtype)}")
+                           f"{dtype_name(self.dtype)}")
     if count <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and count > self.sizes[self.ndim - 1]:
@@ -1082,7 +1089,7 @@ cdef int check_rrelu(TensorBase self, const Scalar *lower, const Scalar *upper) 
     if lower.real > upper.real:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if KIND[<int>self.dtype] != FLOAT_KIND or (self.dtype == Half and self.device_type == CPU):
-        not_implemented("rrelu_with_noise_out_cpu", self.dtype)
+        raise_not_implemented("rrelu_with_noise_out_cpu", self.dtype)
     return 0
 
 
@@ -1090,10 +1097,10 @@ cdef int check_dropout(TensorBase input, double p) except -1:
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
     if KIND[<int>input.dtype] == COMPLEX_KIND:
-        not_implemented("bernoulli_scalar_cpu_", input.dtype)
+        raise_not_implemented("bernoulli_scalar_cpu_", input.dtype)
     if KIND[<int>input.dtype] != FLOAT_KIND:
-        raise RuntimeError(f"result type {code_name(default_dtype())} can't be cast to the desired output type "
-                           f"{code_name(input.dtype)}")
+        raise RuntimeError(f"result type {dtype_name(default_dtype())} can't be cast to the desired output type "
+                           f"{dtype_name(input.dtype)}")
     return 0
 
 
@@ -1117,32 +1124,32 @@ cdef int multinomial(Shape *shape, TensorBase self, int64_t count) except -1:
 # --- lists of tensors ------------------------------------------------------------------------------------------------
 
 
-cdef Py_ssize_t length(list tensors) except -1:
+cdef Py_ssize_t checked_length(list tensors) except -1:
     if not tensors:
         raise RuntimeError("Tensor list must have at least one tensor.")
     return len(tensors)
 
 
-cdef int check_length(list tensors, list others) except -1:
+cdef int check_same_length(list tensors, list others) except -1:
     if len(others) != len(tensors):
-        length(others)
+        checked_length(others)
         raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(others)}")
     return 0
 
 
-cdef int check_count(list tensors, tuple numbers) except -1:
+cdef int check_scalar_count(list tensors, tuple numbers) except -1:
     if len(numbers) != len(tensors):
         raise RuntimeError("Tensor list must have same number of elements as scalar list.")
     return 0
 
 
-cdef inline bint recorded(TensorBase tensor, bint recording) noexcept:
+cdef inline bint has_autograd_effect(TensorBase tensor, bint recording) noexcept:
     """Whether the op on one tensor has to look at it: it may join the graph, or refuse to be written."""
-    return tracked(tensor) and (recording or (
+    return may_require_grad(tensor) and (recording or (
         tensor.autograd is not None and (<AutogradMeta>tensor.autograd).is_inference))
 
 
-cdef bint alike(list tensors, unsigned int dtypes) noexcept:
+cdef bint is_fast_route_list(list tensors, unsigned int dtypes) noexcept:
     cdef TensorBase first = <TensorBase>tensors[0]
     cdef TensorBase tensor
     cdef bint recording
@@ -1154,7 +1161,7 @@ cdef bint alike(list tensors, unsigned int dtypes) noexcept:
         tensor = <TensorBase>tensors[i]
         if (tensor.dtype != first.dtype or tensor.device_type != first.device_type
                 or tensor.device_index != first.device_index or not tensor.contiguous or not tensor.numel
-                or recorded(tensor, recording)):
+                or has_autograd_effect(tensor, recording)):
             return False
     return True
 
@@ -1169,7 +1176,7 @@ cdef inline bint same_sizes(TensorBase a, TensorBase b) noexcept:
     return True
 
 
-cdef bint beside(list tensors, list others) noexcept:
+cdef bint matches_fast_route_list(list tensors, list others) noexcept:
     cdef TensorBase tensor, other
     cdef bint recording = grad_enabled()
     cdef Py_ssize_t i
@@ -1178,49 +1185,49 @@ cdef bint beside(list tensors, list others) noexcept:
         other = <TensorBase>others[i]
         if (other.dtype != tensor.dtype or other.device_type != tensor.device_type
                 or other.device_index != tensor.device_index or not other.contiguous
-                or not same_sizes(other, tensor) or recorded(other, recording)):
+                or not same_sizes(other, tensor) or has_autograd_effect(other, recording)):
             return False
     return True
 
 
-cdef list outputs(list tensors):
+cdef list empty_like_list(list tensors):
     cdef list made = []
     cdef TensorBase tensor
     cdef Shape shape
     cdef Py_ssize_t i
     for i in range(len(tensors)):
         tensor = <TensorBase>tensors[i]
-        same(&shape, tensor)
+        same_shape(&shape, tensor)
         made.append(empty_tensor(&shape, tensor.dtype, tensor.device_type, tensor.device_index))
     return made
 
 
-cdef int count_versions(list tensors) except -1:
+cdef int bump_versions(list tensors) except -1:
     cdef Py_ssize_t i
     for i in range(len(tensors)):
-        count_version(<TensorBase>tensors[i])
+        bump_version(<TensorBase>tensors[i])
     return 0
 
 
-cdef int write(TensorBase self, TensorBase result) except -1:
+cdef int write_inplace_result(TensorBase self, TensorBase result) except -1:
     cdef Shape shape
-    same(&shape, result)
+    same_shape(&shape, result)
     inplace_output(self, &shape, result.dtype)       # raises where the result does not fit
     (<object>self).copy_(result)
     return 0
 
 
-cdef int widest(tuple numbers, Scalar *number) except -1:
+cdef int highest_kind_scalar(tuple numbers, Scalar *number) except -1:
     cdef Scalar other
-    scalar_from(numbers[0], number)
+    scalar_from_python(numbers[0], number)
     for value in numbers[1:]:
-        scalar_from(value, &other)
+        scalar_from_python(value, &other)
         if other.kind > number.kind:
             number[0] = other
     return 0
 
 
-cdef bint uniform(tuple numbers) except -1:
+cdef bint all_equal(tuple numbers) except -1:
     first = numbers[0]
     for number in numbers:
         if type(number) is not type(first) or number != first:
@@ -1228,7 +1235,7 @@ cdef bint uniform(tuple numbers) except -1:
     return True
 
 
-cdef tuple packed(TensorBase scalars, list tensors):
+cdef tuple unpack_scalars(TensorBase scalars, list tensors):
     if scalars.device_type != CPU:
         raise RuntimeError(f"Expected scalars to be on CPU, got {device_of(scalars)} instead.")
     if scalars.ndim != 1:
@@ -1239,7 +1246,7 @@ cdef tuple packed(TensorBase scalars, list tensors):
     return tuple(scalars.tolist())
 
 
-cdef double only_number(TensorBase tensor) except? -1.0:
+cdef double single_double(TensorBase tensor) except? -1.0:
     cdef Scalar number
     read_scalar(tensor, &number)
     if number.kind > FLOAT_KIND:
@@ -1247,7 +1254,7 @@ cdef double only_number(TensorBase tensor) except? -1.0:
     return number.real
 
 
-cpdef TensorBase whole(list tensors):
+cpdef TensorBase common_base(list tensors):
     cdef TensorBase base = (<TensorBase?>tensors[0]).base
     cdef TensorBase tensor
     cdef Py_ssize_t i
@@ -1261,7 +1268,7 @@ cpdef TensorBase whole(list tensors):
     return base
 
 
-cdef int check_any(list tensors, str op) except -1:
+cdef int check_not_empty_list(list tensors, str op) except -1:
     if not tensors:
         raise NotImplementedError(
             "There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), but no "
@@ -1269,55 +1276,56 @@ cdef int check_any(list tensors, str op) except -1:
     return 0
 
 
-cdef int expected(str condition) except -1:
+cdef int raise_expected(str condition) except -1:
     raise RuntimeError(f"Expected {condition} to be true, but got false.  (Could this error message be improved?  If "
                        "so, please report an enhancement request to PyTorch.)")
 
 
-cdef int check_as_many(list tensors, list others, str name) except -1:
+cdef int check_list_length(list tensors, list others, str name) except -1:
     if len(others) != len(tensors):
-        expected(f"{name}.size() == n_tensors")
+        raise_expected(f"{name}.size() == n_tensors")
     return 0
 
 
-cdef int check_beside(list tensors, list others, str name) except -1:
+cdef int check_matching_list(list tensors, list others, str name) except -1:
     cdef TensorBase tensor, other
     cdef Py_ssize_t i
-    check_as_many(tensors, others, name)
+    check_list_length(tensors, others, name)
     for i in range(len(tensors)):
         tensor = <TensorBase>tensors[i]
         other = <TensorBase>others[i]
-        if common_device(tensor, other) != other.device_type or common_index(tensor, other) != other.device_index:
+        if common_device(tensor, other) != other.device_type or common_device_index(tensor,
+                                                                                    other) != other.device_index:
             raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                                f"{device_of(tensor)} and {device_of(other)}!")
         if other.dtype != tensor.dtype:
-            raise RuntimeError(f"expected scalar type {code_name(tensor.dtype)} but found {code_name(other.dtype)}")
+            raise RuntimeError(f"expected scalar type {dtype_name(tensor.dtype)} but found {dtype_name(other.dtype)}")
         if not same_sizes(other, tensor):
             raise RuntimeError(f"{name}[{i}] has the shape {shape_text(other.ndim, other.sizes)}, its parameter "
                                f"{shape_text(tensor.ndim, tensor.sizes)}")
     return 0
 
 
-cdef int check_beside_if(bint wanted, list tensors, list others, str name) except -1:
+cdef int check_matching_list_if(bint wanted, list tensors, list others, str name) except -1:
     if wanted:
-        return check_beside(tensors, others, name)
-    return expected(f"{name}.empty()") if others else 0
+        return check_matching_list(tensors, others, name)
+    return raise_expected(f"{name}.empty()") if others else 0
 
 
 cdef int check_momentum(double momentum, list tensors, list others, str name) except -1:
-    return check_beside_if(momentum != 0, tensors, others, name)
+    return check_matching_list_if(momentum != 0, tensors, others, name)
 
 
 cdef int check_all_float(list tensors, str op) except -1:
     cdef TensorBase tensor
     for tensor in tensors:
-        check_float_kernel(tensor.dtype, op)
+        check_kernel_float(tensor.dtype, op)
         if is_float8(tensor.dtype):
-            raise NotImplementedError(f'"{op}" not implemented for \'{code_name(tensor.dtype)}\'')
+            raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(tensor.dtype)}\'')
     return 0
 
 
-cdef int check_one(TensorBase tensor, ScalarType dtype, str name, str kind) except -1:
+cdef int check_one_element(TensorBase tensor, ScalarType dtype, str name, str kind) except -1:
     if tensor.numel != 1:
         raise RuntimeError(f"{name} must be a 1-element tensor.")
     if tensor.dtype != dtype:
@@ -1326,11 +1334,11 @@ cdef int check_one(TensorBase tensor, ScalarType dtype, str name, str kind) exce
 
 
 cdef int check_one_float(TensorBase tensor, str name) except -1:
-    return check_one(tensor, Float, name, "a float")
+    return check_one_element(tensor, Float, name, "a float")
 
 
 cdef int check_one_int(TensorBase tensor, str name) except -1:
-    return check_one(tensor, Int, name, "an int")
+    return check_one_element(tensor, Int, name, "an int")
 
 
 cdef int check_on_device(list tensors, TensorBase other) except -1:
@@ -1350,7 +1358,7 @@ cdef int check_scalar_tensor(TensorBase other) except -1:
     return 0
 
 
-cdef int check_all_filled(list tensors) except -1:
+cdef int check_no_empty_tensor(list tensors) except -1:
     cdef Py_ssize_t i
     for i in range(len(tensors)):
         if not (<TensorBase>tensors[i]).numel:
@@ -1359,11 +1367,11 @@ cdef int check_all_filled(list tensors) except -1:
     return 0
 
 
-cdef bint may_share(list tensors, TensorBase other) noexcept:
+cdef bint may_use_device_scalar(list tensors, TensorBase other) noexcept:
     cdef TensorBase first = <TensorBase>tensors[0]
     # CANN documents the number in the dtype of the tensors, and no bfloat16 number.
     return (other.dtype == first.dtype != BFloat16 and other.device_type == first.device_type
-            and other.device_index == first.device_index and not recorded(other, grad_enabled()))
+            and other.device_index == first.device_index and not has_autograd_effect(other, grad_enabled()))
 
 
 cdef bint may_norm(const Scalar *ord) noexcept:

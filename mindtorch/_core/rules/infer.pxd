@@ -12,7 +12,7 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 # Device of the result. A 0-d CPU tensor may stand beside tensors of another device, as in torch.
 cdef int common_device(TensorBase a, TensorBase b) except -1          # DeviceType; RuntimeError when they differ
 
-cdef int common_index(TensorBase a, TensorBase b) noexcept nogil      # the device index that goes with it
+cdef int common_device_index(TensorBase a, TensorBase b) noexcept nogil      # the device index that goes with it
 cdef int common_device_list(list tensors, int *index) except -1       # both, for any number of tensors
 
 # dtypes
@@ -20,13 +20,13 @@ cdef ScalarType promote(TensorBase a, TensorBase b) except? Undefined nogil     
 cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) except? Undefined nogil       # tensor and wrapped number
 cdef ScalarType scalar_dtype(const Scalar *number) noexcept nogil                            # of a number alone
 cdef ScalarType promote_list(list tensors) except *
-cdef ScalarType to_float(ScalarType dtype) noexcept nogil  # integers and bool: the default dtype
-cdef ScalarType to_sum(ScalarType dtype) noexcept nogil                             # integers and bool: int64
+cdef ScalarType int_to_float(ScalarType dtype) noexcept nogil  # integers and bool: the default dtype
+cdef ScalarType sum_dtype(ScalarType dtype) noexcept nogil                             # integers and bool: int64
 
 # shapes
 cdef int broadcast(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int broadcast3(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1
-cdef int same(Shape *shape, TensorBase a) except -1
+cdef int same_shape(Shape *shape, TensorBase a) except -1
 cdef int like(Shape *shape, TensorBase a) except -1                   # as same, for ops that are not elementwise
 cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim) except -1   # dims.ndim == 0: all
 cdef int matmul(Shape *shape, TensorBase a, TensorBase b) except -1
@@ -37,32 +37,34 @@ cdef int stack(Shape *shape, list tensors, int64_t dim) except -1
 cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1                # IndexError as torch; 0-d counts as one dim
 cdef int wrap_dims(Shape *dims, int ndim) except -1                    # in place; duplicates: RuntimeError
 
-cdef int cannot_multiply(int64_t rows, int64_t inner, int64_t other_inner, int64_t columns) except -1   # always raises
+# always raises
+cdef int raise_cannot_multiply(int64_t rows, int64_t inner, int64_t other_inner, int64_t columns) except -1
 cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: broadcast with `other`, in place
 
 # outputs
 # `out` checked and resized as torch does with out=, or a new tensor when it is None. When `out` has another dtype, a
 # temporary comes back; write_back copies it over afterwards.
-cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index)
+cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                    int device_index)
 # The caller counts the new version of `out`.
 # The output of an elementwise op (rules same and broadcast): a new one keeps the operands' order of dimensions, so that
 # the sum of two transposed tensors is a transposed tensor, as in torch. b and c may be None.
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                    int device_index, TensorBase a, TensorBase b, TensorBase c)
 # Of other operators: a new one is channels_last where `a` or `b` is, as torch's suggest_memory_format says.
-cdef TensorBase output_in_format(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
-                                 int device_index, TensorBase a, TensorBase b)
+cdef TensorBase channels_last_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                     int device_index, TensorBase a, TensorBase b)
 # A result whose kernel has made it smaller than it was allocated, in memory of its own size; `given` is the caller's.
-cdef TensorBase fitted(TensorBase result, TensorBase given)
+cdef TensorBase shrink_to_fit(TensorBase result, TensorBase given)
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
 # Gives `self` another shape, contiguous; the storage grows, keeping its elements, when it is too small.
 cdef int resize(TensorBase self, const Shape *shape) except -1
 cdef int check_cast(ScalarType result, ScalarType target) except -1     # RuntimeError where a result cannot become that
-cdef int check_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
+cdef int check_no_internal_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
 # RuntimeError where an elementwise op would read from `operand` what it has written to `written` already.
-cdef int check_partial_overlap(TensorBase written, TensorBase operand) except -1
+cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1
 # For ops that are not elementwise and read an operand while they write: `result`, or a temporary like it where the two
 # may share memory.
-cdef TensorBase apart(TensorBase result, TensorBase operand)
+cdef TensorBase result_or_temporary(TensorBase result, TensorBase operand)
 cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype)

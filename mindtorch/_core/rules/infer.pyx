@@ -5,12 +5,12 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
 from mindtorch._core.tensor.dtype cimport (
-    BOOL_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, ComplexDouble, ComplexFloat, Double, Long,
-    Undefined, can_cast, code_name, default_complex, default_dtype, is_float8, promote_types,
+    BOOL_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, ComplexDouble, ComplexFloat, Double, Long, Undefined,
+    can_cast, default_complex_dtype, default_dtype, dtype_name, is_float8, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, MAX_DIMS, Storage, allocate, copy_data, count_elements, device_of, empty_tensor, is_dense, make_device,
-    make_tensor, may_overlap_itself, set_geometry, set_storage, shape_text,
+    CPU, MAX_DIMS, Storage, allocate, checked_numel, copy_data, device_of, empty_tensor, has_internal_overlap,
+    is_non_overlapping_and_dense, make_device, make_tensor, set_geometry, set_storage, shape_text,
 )
 
 
@@ -20,36 +20,36 @@ cdef inline bint same_device(TensorBase a, TensorBase b) noexcept nogil:
     return a.device_type == b.device_type and a.device_index == b.device_index
 
 
-cdef inline bint follows(TensorBase tensor) noexcept nogil:
+cdef inline bint is_cpu_scalar(TensorBase tensor) noexcept nogil:
     """A 0-d CPU tensor goes wherever the other operands are."""
     return tensor.ndim == 0 and tensor.device_type == CPU
 
 
-cdef int devices_differ(TensorBase a, TensorBase b) except -1:
+cdef int raise_device_mismatch(TensorBase a, TensorBase b) except -1:
     raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                        f"{device_of(a)} and {device_of(b)}!")
 
 
 cdef int common_device(TensorBase a, TensorBase b) except -1:
-    if same_device(a, b) or follows(b):
+    if same_device(a, b) or is_cpu_scalar(b):
         return a.device_type
-    if follows(a):
+    if is_cpu_scalar(a):
         return b.device_type
-    return devices_differ(a, b)
+    return raise_device_mismatch(a, b)
 
 
-cdef int common_index(TensorBase a, TensorBase b) noexcept nogil:
-    return b.device_index if follows(a) else a.device_index
+cdef int common_device_index(TensorBase a, TensorBase b) noexcept nogil:
+    return b.device_index if is_cpu_scalar(a) else a.device_index
 
 
 cdef int common_device_list(list tensors, int *index) except -1:
     cdef TensorBase lead = <TensorBase>tensors[0]
     cdef TensorBase tensor
     for tensor in tensors:
-        if same_device(lead, tensor) or follows(tensor):
+        if same_device(lead, tensor) or is_cpu_scalar(tensor):
             continue
-        if not follows(lead):
-            devices_differ(lead, tensor)
+        if not is_cpu_scalar(lead):
+            raise_device_mismatch(lead, tensor)
         lead = tensor
     index[0] = lead.device_index
     return lead.device_type
@@ -57,7 +57,7 @@ cdef int common_device_list(list tensors, int *index) except -1:
 
 # --- dtypes ----------------------------------------------------------------------------------------------------------
 
-cdef inline ScalarType combine(ScalarType higher, ScalarType lower) except? Undefined nogil:
+cdef inline ScalarType combine_categories(ScalarType higher, ScalarType lower) except? Undefined nogil:
     """Operands of a higher category decide; a lower one only lifts the kind."""
     if higher == Undefined:
         return lower
@@ -79,8 +79,8 @@ cdef ScalarType promote(TensorBase a, TensorBase b) except? Undefined nogil:
     if (a.ndim == 0) == (b.ndim == 0):
         return promote_types(a.dtype, b.dtype)
     if a.ndim == 0:
-        return combine(b.dtype, a.dtype)
-    return combine(a.dtype, b.dtype)
+        return combine_categories(b.dtype, a.dtype)
+    return combine_categories(a.dtype, b.dtype)
 
 
 cdef ScalarType scalar_dtype(const Scalar *number) noexcept nogil:
@@ -90,13 +90,13 @@ cdef ScalarType scalar_dtype(const Scalar *number) noexcept nogil:
         return Long
     if number.kind == FLOAT_KIND:
         return default_dtype()
-    return default_complex()
+    return default_complex_dtype()
 
 
 cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) except? Undefined nogil:
     if b.kind <= KIND[<int>a.dtype]:
         return a.dtype
-    return combine(a.dtype, scalar_dtype(b))
+    return combine_categories(a.dtype, scalar_dtype(b))
 
 
 cdef ScalarType promote_list(list tensors) except *:
@@ -107,25 +107,25 @@ cdef ScalarType promote_list(list tensors) except *:
             of_dims = tensor.dtype if of_dims == Undefined else promote_types(of_dims, tensor.dtype)
         else:
             of_zero_dims = tensor.dtype if of_zero_dims == Undefined else promote_types(of_zero_dims, tensor.dtype)
-    return combine(of_dims, of_zero_dims)
+    return combine_categories(of_dims, of_zero_dims)
 
 
-cdef ScalarType to_float(ScalarType dtype) noexcept nogil:
+cdef ScalarType int_to_float(ScalarType dtype) noexcept nogil:
     return dtype if KIND[<int>dtype] >= FLOAT_KIND else default_dtype()
 
 
-cdef ScalarType to_sum(ScalarType dtype) noexcept nogil:
+cdef ScalarType sum_dtype(ScalarType dtype) noexcept nogil:
     return dtype if KIND[<int>dtype] >= FLOAT_KIND else Long
 
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
-cdef int sizes_differ(int64_t a, int64_t b, int dim) except -1:
+cdef int raise_size_mismatch(int64_t a, int64_t b, int dim) except -1:
     raise RuntimeError(
         f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}")
 
 
-cdef inline int merge(Shape *shape, int a_ndim, const int64_t *a, int b_ndim, const int64_t *b) except -1:
+cdef inline int broadcast_sizes(Shape *shape, int a_ndim, const int64_t *a, int b_ndim, const int64_t *b) except -1:
     """shape = a broadcast with b; `shape` may hold a's sizes already, being filled from the last dimension."""
     cdef int ndim = a_ndim if a_ndim > b_ndim else b_ndim
     cdef int i, i_a, i_b
@@ -136,26 +136,26 @@ cdef inline int merge(Shape *shape, int a_ndim, const int64_t *a, int b_ndim, co
         x = a[i_a] if i_a >= 0 else 1
         y = b[i_b] if i_b >= 0 else 1
         if x != y and x != 1 and y != 1:
-            return sizes_differ(x, y, i)
+            return raise_size_mismatch(x, y, i)
         shape.sizes[i] = y if x == 1 else x
     shape.ndim = ndim
     return 0
 
 
 cdef int broadcast(Shape *shape, TensorBase a, TensorBase b) except -1:
-    return merge(shape, a.ndim, a.sizes, b.ndim, b.sizes)
+    return broadcast_sizes(shape, a.ndim, a.sizes, b.ndim, b.sizes)
 
 
 cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1:
-    return merge(shape, shape.ndim, shape.sizes, other.ndim, other.sizes)
+    return broadcast_sizes(shape, shape.ndim, shape.sizes, other.ndim, other.sizes)
 
 
 cdef int broadcast3(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1:
-    merge(shape, a.ndim, a.sizes, b.ndim, b.sizes)
-    return merge(shape, shape.ndim, shape.sizes, c.ndim, c.sizes)
+    broadcast_sizes(shape, a.ndim, a.sizes, b.ndim, b.sizes)
+    return broadcast_sizes(shape, shape.ndim, shape.sizes, c.ndim, c.sizes)
 
 
-cdef int same(Shape *shape, TensorBase a) except -1:
+cdef int same_shape(Shape *shape, TensorBase a) except -1:
     cdef int i
     shape.ndim = a.ndim
     for i in range(a.ndim):
@@ -164,7 +164,7 @@ cdef int same(Shape *shape, TensorBase a) except -1:
 
 
 cdef int like(Shape *shape, TensorBase a) except -1:
-    return same(shape, a)
+    return same_shape(shape, a)
 
 
 cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1:
@@ -208,7 +208,7 @@ cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim
     return 0
 
 
-cdef int cannot_multiply(int64_t rows, int64_t inner, int64_t other_inner, int64_t columns) except -1:
+cdef int raise_cannot_multiply(int64_t rows, int64_t inner, int64_t other_inner, int64_t columns) except -1:
     raise RuntimeError(
         f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {other_inner}x{columns})")
 
@@ -219,14 +219,14 @@ cdef int mm(Shape *shape, TensorBase a, TensorBase b) except -1:
     if b.ndim != 2:
         raise RuntimeError("mat2 must be a matrix")
     if a.sizes[1] != b.sizes[0]:
-        cannot_multiply(a.sizes[0], a.sizes[1], b.sizes[0], b.sizes[1])
+        raise_cannot_multiply(a.sizes[0], a.sizes[1], b.sizes[0], b.sizes[1])
     shape.ndim = 2
     shape.sizes[0] = a.sizes[0]
     shape.sizes[1] = b.sizes[1]
     return 0
 
 
-cdef int batches_differ(int64_t batch, int64_t inner, int64_t other_batch, int64_t other_inner) except -1:
+cdef int raise_batch_mismatch(int64_t batch, int64_t inner, int64_t other_batch, int64_t other_inner) except -1:
     raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}] "
                        f"but got: [{other_batch}, {other_inner}].")
 
@@ -237,7 +237,7 @@ cdef int bmm(Shape *shape, TensorBase a, TensorBase b) except -1:
     if b.ndim != 3:
         raise RuntimeError("batch2 must be a 3D tensor")
     if a.sizes[0] != b.sizes[0] or a.sizes[2] != b.sizes[1]:
-        batches_differ(a.sizes[0], a.sizes[2], b.sizes[0], b.sizes[1])
+        raise_batch_mismatch(a.sizes[0], a.sizes[2], b.sizes[0], b.sizes[1])
     shape.ndim = 3
     shape.sizes[0] = a.sizes[0]
     shape.sizes[1] = a.sizes[1]
@@ -254,9 +254,9 @@ cdef int matmul(Shape *shape, TensorBase a, TensorBase b) except -1:
     inner = a.sizes[a.ndim - 1]
     other_inner = b.sizes[b.ndim - 2] if b.ndim > 1 else b.sizes[0]
     # The batch: all but the last two dimensions, broadcast.
-    merge(shape, a.ndim - 2 if a.ndim > 2 else 0, a.sizes, b.ndim - 2 if b.ndim > 2 else 0, b.sizes)
+    broadcast_sizes(shape, a.ndim - 2 if a.ndim > 2 else 0, a.sizes, b.ndim - 2 if b.ndim > 2 else 0, b.sizes)
     if inner != other_inner:
-        matmul_mismatch(shape, a, b, inner, other_inner)
+        raise_matmul_mismatch(shape, a, b, inner, other_inner)
     i = shape.ndim
     if a.ndim > 1:
         shape.sizes[i] = a.sizes[a.ndim - 2]
@@ -268,8 +268,8 @@ cdef int matmul(Shape *shape, TensorBase a, TensorBase b) except -1:
     return 0
 
 
-cdef int matmul_mismatch(const Shape *batch, TensorBase a, TensorBase b, int64_t inner,
-                         int64_t other_inner) except -1:
+cdef int raise_matmul_mismatch(const Shape *batch, TensorBase a, TensorBase b, int64_t inner,
+                               int64_t other_inner) except -1:
     cdef int64_t rows = 1
     cdef int i
     if a.ndim == 1 and b.ndim == 1:
@@ -281,10 +281,10 @@ cdef int matmul_mismatch(const Shape *batch, TensorBase a, TensorBase b, int64_t
             rows *= a.sizes[i]
         if b.ndim == 1:
             raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{inner}), vec ({other_inner})")
-        return cannot_multiply(rows, inner, other_inner, b.sizes[1])
+        return raise_cannot_multiply(rows, inner, other_inner, b.sizes[1])
     for i in range(batch.ndim):
         rows *= batch.sizes[i]
-    return batches_differ(rows, inner, rows, other_inner)
+    return raise_batch_mismatch(rows, inner, rows, other_inner)
 
 
 cdef inline bint is_legacy_empty(TensorBase tensor) noexcept nogil:
@@ -306,7 +306,7 @@ cdef int cat(Shape *shape, list tensors, int64_t dim) except -1:
     if first is None:
         first = <TensorBase>tensors[0]
     dim = wrap_dim(dim, first.ndim)
-    same(shape, first)
+    same_shape(shape, first)
     shape.sizes[dim] = 0
     for position, tensor in enumerate(tensors):
         if not is_legacy_empty(tensor):
@@ -335,7 +335,7 @@ cdef int stack(Shape *shape, list tensors, int64_t dim) except -1:
     first = <TensorBase>tensors[0]
     dim = wrap_dim(dim, first.ndim + 1)
     for position, tensor in enumerate(tensors):
-        if not same_shape(first, tensor):
+        if not has_same_shape(first, tensor):
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {shape_text(first.ndim, first.sizes)} at entry 0 "
                 f"and {shape_text(tensor.ndim, tensor.sizes)} at entry {position}")
@@ -348,7 +348,7 @@ cdef int stack(Shape *shape, list tensors, int64_t dim) except -1:
     return 0
 
 
-cdef inline bint same_shape(TensorBase a, TensorBase b) noexcept nogil:
+cdef inline bint has_same_shape(TensorBase a, TensorBase b) noexcept nogil:
     return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
 
 
@@ -361,19 +361,19 @@ cdef inline bint has_shape(TensorBase tensor, const Shape *shape) noexcept nogil
 cdef int check_cast(ScalarType result, ScalarType target) except -1:
     if not can_cast(result, target):
         raise RuntimeError(
-            f"result type {code_name(result)} can't be cast to the desired output type {code_name(target)}")
+            f"result type {dtype_name(result)} can't be cast to the desired output type {dtype_name(target)}")
     return 0
 
 
-cdef int check_overlap(TensorBase written) except -1:
-    if may_overlap_itself(written):
+cdef int check_no_internal_overlap(TensorBase written) except -1:
+    if has_internal_overlap(written):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation.")
     return 0
 
 
-cdef bint same_places(TensorBase a, TensorBase b):
+cdef bint has_same_strides(TensorBase a, TensorBase b):
     """Whether elements of two tensors of one size lie equally far apart; along a dimension of 1 there is nothing to."""
     cdef int i
     if a.ndim != b.ndim:
@@ -384,16 +384,17 @@ cdef bint same_places(TensorBase a, TensorBase b):
     return True
 
 
-cdef int check_partial_overlap(TensorBase written, TensorBase operand) except -1:
+cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1:
     if operand is None or operand.storage is not written.storage or operand is written:
         return 0
-    if not written.numel or not operand.numel or not is_dense(written) or not is_dense(operand):
+    if (not written.numel or not operand.numel or not is_non_overlapping_and_dense(written)
+            or not is_non_overlapping_and_dense(operand)):
         return 0                             # as in torch, which finds the general case too hard to tell
     cdef char *start = written.data_ptr()
     cdef char *other = operand.data_ptr()
     cdef char *end = start + written.numel * ITEMSIZE[<int>written.dtype]
     cdef char *other_end = other + operand.numel * ITEMSIZE[<int>operand.dtype]
-    if start == other and end == other_end and same_places(written, operand):
+    if start == other and end == other_end and has_same_strides(written, operand):
         return 0
     if start < other_end and other < end:
         raise RuntimeError(
@@ -402,7 +403,7 @@ cdef int check_partial_overlap(TensorBase written, TensorBase operand) except -1
     return 0
 
 
-cdef inline int64_t end_of(TensorBase tensor) noexcept nogil:
+cdef inline int64_t end_byte(TensorBase tensor) noexcept nogil:
     """The byte of the storage behind the last element."""
     cdef int64_t last = tensor.offset
     cdef int i
@@ -411,18 +412,18 @@ cdef inline int64_t end_of(TensorBase tensor) noexcept nogil:
     return (last + 1) * ITEMSIZE[<int>tensor.dtype]
 
 
-cdef TensorBase apart(TensorBase result, TensorBase operand):
+cdef TensorBase result_or_temporary(TensorBase result, TensorBase operand):
     cdef Shape shape
     if operand is None or operand.storage is not result.storage or not operand.numel or not result.numel:
         return result
-    if (end_of(operand) <= result.offset * ITEMSIZE[<int>result.dtype]
-            or end_of(result) <= operand.offset * ITEMSIZE[<int>operand.dtype]):
+    if (end_byte(operand) <= result.offset * ITEMSIZE[<int>result.dtype]
+            or end_byte(result) <= operand.offset * ITEMSIZE[<int>operand.dtype]):
         return result
-    same(&shape, result)
+    same_shape(&shape, result)
     return empty_tensor(&shape, result.dtype, result.device_type, result.device_index)
 
 
-cdef bint outgrows(TensorBase self, int64_t count) except -1:
+cdef bint needs_larger_storage(TensorBase self, int64_t count) except -1:
     """Whether `count` elements need more memory than the storage has."""
     if (self.offset + count) * ITEMSIZE[<int>self.dtype] <= <int64_t>self.storage.nbytes or count == 0:
         return False
@@ -432,17 +433,17 @@ cdef bint outgrows(TensorBase self, int64_t count) except -1:
 
 
 cdef int resize(TensorBase self, const Shape *shape) except -1:
-    cdef int64_t count = count_elements(shape)
+    cdef int64_t count = checked_numel(shape)
     cdef Storage storage = self.storage
-    if outgrows(self, count):
+    if needs_larger_storage(self, count):
         storage = allocate(self.offset + count, self.dtype, self.device_type, self.device_index)
         storage.version = self.storage.version
-        copy_prefix(storage, self)
+        copy_storage(storage, self)
     set_geometry(self, shape.ndim, shape.sizes, NULL, self.offset)
     return set_storage(self, storage, self.dtype)
 
 
-cdef int copy_prefix(Storage grown, TensorBase self) except -1:
+cdef int copy_storage(Storage grown, TensorBase self) except -1:
     """The old storage's elements, up to its end, into a larger storage."""
     cdef int64_t count = self.storage.nbytes // ITEMSIZE[<int>self.dtype]
     if count:
@@ -451,7 +452,7 @@ cdef int copy_prefix(Storage grown, TensorBase self) except -1:
     return 0
 
 
-cdef int warn_of_resize(TensorBase out, const Shape *shape) except -1:
+cdef int warn_output_resized(TensorBase out, const Shape *shape) except -1:
     if out.numel != 0:
         warnings.warn(
             f"An output with one or more elements was resized since it had shape {shape_text(out.ndim, out.sizes)}, "
@@ -462,7 +463,8 @@ cdef int warn_of_resize(TensorBase out, const Shape *shape) except -1:
     return 0
 
 
-cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index):
+cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                    int device_index):
     if out is None:
         return empty_tensor(shape, dtype, device_type, device_index)
     if out.device_type != device_type or out.device_index != device_index:
@@ -471,7 +473,7 @@ cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int
     check_cast(dtype, out.dtype)
     if not has_shape(out, shape):           # write_back will resize it: until then, it may be an operand
         return empty_tensor(shape, dtype, device_type, device_index)
-    check_overlap(out)
+    check_no_internal_overlap(out)
     return out if out.dtype == dtype else empty_tensor(shape, dtype, device_type, device_index)
 
 
@@ -493,19 +495,19 @@ cdef bint is_channels_last(TensorBase tensor) noexcept:
     return True
 
 
-cdef TensorBase output_in_format(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
-                                 int device_index, TensorBase a, TensorBase b):
+cdef TensorBase channels_last_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                     int device_index, TensorBase a, TensorBase b):
     cdef int64_t strides[MAX_DIMS]
     cdef int64_t stride
     cdef int i
     if out is not None or not (is_channels_last(a) or is_channels_last(b)):
-        return output(out, shape, dtype, device_type, device_index)
+        return output_or_temporary(out, shape, dtype, device_type, device_index)
     strides[1], stride = 1, shape.sizes[1]
     for i in range(shape.ndim - 1, 1, -1):
         strides[i] = stride
         stride *= shape.sizes[i]
     strides[0] = stride
-    return make_tensor(allocate(count_elements(shape), dtype, device_type, device_index), dtype, shape.ndim,
+    return make_tensor(allocate(checked_numel(shape), dtype, device_type, device_index), dtype, shape.ndim,
                        shape.sizes, strides, 0)
 
 
@@ -513,21 +515,21 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
                                    int device_index, TensorBase a, TensorBase b, TensorBase c):
     if out is not None:
         if (out is a or out is b or out is c) and not has_shape(out, shape):
-            shape_differs(out, shape)
-        out_or_temporary = output(out, shape, dtype, device_type, device_index)
-        check_partial_overlap(out, a)
-        check_partial_overlap(out, b)
-        check_partial_overlap(out, c)
+            raise_shape_mismatch(out, shape)
+        out_or_temporary = output_or_temporary(out, shape, dtype, device_type, device_index)
+        check_no_partial_overlap(out, a)
+        check_no_partial_overlap(out, b)
+        check_no_partial_overlap(out, c)
         return out_or_temporary
     if (a.contiguous and (b is None or b.contiguous) and (c is None or c.contiguous)) or shape.ndim < 2:
         return empty_tensor(shape, dtype, device_type, device_index)
     cdef int64_t strides[MAX_DIMS]
-    operand_order(shape, a, b, c, strides)
-    return make_tensor(allocate(count_elements(shape), dtype, device_type, device_index), dtype, shape.ndim,
+    operand_order_strides(shape, a, b, c, strides)
+    return make_tensor(allocate(checked_numel(shape), dtype, device_type, device_index), dtype, shape.ndim,
                        shape.sizes, strides, 0)
 
 
-cdef inline int64_t stride_in(TensorBase operand, const Shape *shape, int dim) noexcept:
+cdef inline int64_t operand_stride(TensorBase operand, const Shape *shape, int dim) noexcept:
     """The operand's stride along a dimension of the result; 0 where the operand is broadcast or absent."""
     if operand is None:
         return 0
@@ -537,12 +539,13 @@ cdef inline int64_t stride_in(TensorBase operand, const Shape *shape, int dim) n
     return operand.strides[dim]
 
 
-cdef int compare_dims(const Shape *shape, TensorBase a, TensorBase b, TensorBase c, int first, int second) noexcept:
+cdef int compare_operand_strides(const Shape *shape, TensorBase a, TensorBase b, TensorBase c, int first,
+                                 int second) noexcept:
     """Whether `first` runs slower (1) or faster (-1) than `second` in the first operand that tells them apart."""
     cdef int64_t one, other
     for operand in (a, b, c):
-        one = stride_in(operand, shape, first)
-        other = stride_in(operand, shape, second)
+        one = operand_stride(operand, shape, first)
+        other = operand_stride(operand, shape, second)
         if one != 0 and other != 0:
             if one != other:
                 return 1 if one > other else -1
@@ -551,7 +554,8 @@ cdef int compare_dims(const Shape *shape, TensorBase a, TensorBase b, TensorBase
     return 0
 
 
-cdef void operand_order(const Shape *shape, TensorBase a, TensorBase b, TensorBase c, int64_t *strides) noexcept:
+cdef void operand_order_strides(const Shape *shape, TensorBase a, TensorBase b, TensorBase c,
+                                int64_t *strides) noexcept:
     """Dense strides in the operands' order of dimensions: the permutation that torch's TensorIterator finds."""
     cdef int order[MAX_DIMS]                 # from the fastest dimension to the slowest
     cdef int i, j, at, compared
@@ -561,7 +565,7 @@ cdef void operand_order(const Shape *shape, TensorBase a, TensorBase b, TensorBa
     for i in range(1, shape.ndim):
         at = i
         for j in range(i - 1, -1, -1):
-            compared = compare_dims(shape, a, b, c, order[j], order[at])
+            compared = compare_operand_strides(shape, a, b, c, order[j], order[at])
             if compared > 0:
                 order[j], order[at] = order[at], order[j]
                 at = j
@@ -574,17 +578,17 @@ cdef void operand_order(const Shape *shape, TensorBase a, TensorBase b, TensorBa
 
 
 cdef enum:
-    WORTH_COPYING = 512     # bytes: what an allocator gives back at least
+    SHRINK_THRESHOLD = 512     # bytes: what an allocator gives back at least
 
 
-cdef TensorBase fitted(TensorBase result, TensorBase given):
+cdef TensorBase shrink_to_fit(TensorBase result, TensorBase given):
     cdef Shape shape
     cdef TensorBase made
     cdef size_t nbytes = result.numel * ITEMSIZE[<int>result.dtype]
-    if result is not given and result.numel and result.storage.nbytes - nbytes < WORTH_COPYING:
+    if result is not given and result.numel and result.storage.nbytes - nbytes < SHRINK_THRESHOLD:
         result.storage.nbytes = nbytes
         return result
-    same(&shape, result)
+    same_shape(&shape, result)
     made = empty_tensor(&shape, result.dtype, result.device_type, result.device_index)
     if made.numel:
         copy_data(made, result, True)
@@ -595,17 +599,18 @@ cdef TensorBase write_back(TensorBase result, TensorBase out):
     cdef Shape shape
     if out is None or out is result:
         return result
-    same(&shape, result)
+    same_shape(&shape, result)
     if not has_shape(out, &shape):
-        warn_of_resize(out, &shape)
-        if out.numel == 0 and out.dtype == result.dtype and result.contiguous and outgrows(out, result.numel):
-            return take_memory(out, result)
+        warn_output_resized(out, &shape)
+        if out.numel == 0 and out.dtype == result.dtype and result.contiguous and needs_larger_storage(out,
+                                                                                                       result.numel):
+            return take_storage(out, result)
         resize(out, &shape)
     copy_data(out, result, False)
     return out
 
 
-cdef TensorBase take_memory(TensorBase out, TensorBase result):
+cdef TensorBase take_storage(TensorBase out, TensorBase result):
     """An empty out= becomes a tensor on the memory of the result, which nobody else has."""
     result.storage.version = out.storage.version
     set_geometry(out, result.ndim, result.sizes, NULL, result.offset)
@@ -613,14 +618,14 @@ cdef TensorBase take_memory(TensorBase out, TensorBase result):
     return out
 
 
-cdef int shape_differs(TensorBase written, const Shape *shape) except -1:
+cdef int raise_shape_mismatch(TensorBase written, const Shape *shape) except -1:
     raise RuntimeError(f"output with shape {shape_text(written.ndim, written.sizes)} doesn't match the broadcast shape "
                        f"{shape_text(shape.ndim, shape.sizes)}")
 
 
 cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype):
-    check_overlap(self)
+    check_no_internal_overlap(self)
     if not has_shape(self, shape):
-        shape_differs(self, shape)
+        raise_shape_mismatch(self, shape)
     check_cast(dtype, self.dtype)
     return self if self.dtype == dtype else empty_tensor(shape, dtype, self.device_type, self.device_index)

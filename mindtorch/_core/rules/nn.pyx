@@ -6,11 +6,11 @@ from libc.string cimport memcmp
 from mindtorch._core.autograd.node cimport grad_enabled, requires_grad
 from mindtorch._core.operators.operator cimport check_subtract, mv, real_dtype
 from mindtorch._core.rules.infer cimport (
-    bmm, broadcast, broadcast_shapes, check_cast, like, promote, same, to_sum, wrap_dim,
+    bmm, broadcast, broadcast_shapes, check_cast, like, promote, same_shape, sum_dtype, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, ComplexDouble, ComplexFloat, Double, Float, Half,
-    Long, Undefined, code_name, default_complex, is_float8,
+    Long, Undefined, default_complex_dtype, dtype_name, is_float8,
 )
 from mindtorch._core.tensor.tensor cimport CPU, shape_text
 
@@ -20,19 +20,19 @@ from mindtorch._core.tensor.tensor cimport CPU, shape_text
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
-cdef int64_t rows_of(TensorBase a) except? -1:
+cdef int64_t num_rows(TensorBase a) except? -1:
     return a.sizes[a.ndim - 2]
 
 
-cdef int64_t columns_of(TensorBase a) except? -1:
+cdef int64_t num_columns(TensorBase a) except? -1:
     return a.sizes[a.ndim - 1]
 
 
-cdef int64_t least_of(TensorBase a) except? -1:
+cdef int64_t min_rows_columns(TensorBase a) except? -1:
     return min(a.sizes[a.ndim - 2], a.sizes[a.ndim - 1])
 
 
-cdef int64_t pick(bint condition, int64_t one, int64_t other) except? -1:
+cdef int64_t if_else(bint condition, int64_t one, int64_t other) except? -1:
     return one if condition else other
 
 
@@ -46,47 +46,47 @@ cdef bint differs(object mode, str name) except? -1:
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
-cdef int batch(Shape *shape, TensorBase a) except -1:
-    same(shape, a)
+cdef int batch_shape(Shape *shape, TensorBase a) except -1:
+    same_shape(shape, a)
     shape.ndim = a.ndim - 2
     return 0
 
 
-cdef int vectors(Shape *shape, TensorBase a, int64_t length) except -1:
-    batch(shape, a)
+cdef int vector_shape(Shape *shape, TensorBase a, int64_t length) except -1:
+    batch_shape(shape, a)
     shape.sizes[shape.ndim] = length
     shape.ndim += 1
     return 0
 
 
-cdef int matrices(Shape *shape, TensorBase a, int64_t rows, int64_t columns) except -1:
-    batch(shape, a)
-    return add_matrix(shape, rows, columns)
+cdef int matrix_shape(Shape *shape, TensorBase a, int64_t rows, int64_t columns) except -1:
+    batch_shape(shape, a)
+    return append_matrix(shape, rows, columns)
 
 
-cdef int matrices_if(Shape *shape, bint wanted, TensorBase a, int64_t rows, int64_t columns) except -1:
+cdef int matrix_shape_if(Shape *shape, bint wanted, TensorBase a, int64_t rows, int64_t columns) except -1:
     if wanted:
-        return matrices(shape, a, rows, columns)
+        return matrix_shape(shape, a, rows, columns)
     shape.ndim = 1
     shape.sizes[0] = 0
     return 0
 
 
-cdef int add_matrix(Shape *shape, int64_t rows, int64_t columns) except -1:
+cdef int append_matrix(Shape *shape, int64_t rows, int64_t columns) except -1:
     shape.sizes[shape.ndim] = rows
     shape.sizes[shape.ndim + 1] = columns
     shape.ndim += 2
     return 0
 
 
-cdef int common_batch(Shape *shape, TensorBase a, TensorBase b) except -1:
+cdef int broadcast_batch(Shape *shape, TensorBase a, TensorBase b) except -1:
     cdef Shape other
-    batch(shape, a)
-    batch(&other, b)
+    batch_shape(shape, a)
+    batch_shape(&other, b)
     return broadcast_shapes(shape, &other)
 
 
-cdef bint of_vectors(TensorBase a, TensorBase b) noexcept:
+cdef bint is_vector_rhs(TensorBase a, TensorBase b) noexcept:
     """Whether linalg.solve reads `b` as a batch of vectors."""
     cdef int i
     if b.ndim == 1:
@@ -99,42 +99,42 @@ cdef bint of_vectors(TensorBase a, TensorBase b) noexcept:
     return True
 
 
-cdef int solution(Shape *shape, TensorBase a, TensorBase b, bint left) except -1:
-    cdef int64_t size = columns_of(a)
-    if of_vectors(a, b):
+cdef int linalg_solve(Shape *shape, TensorBase a, TensorBase b, bint left) except -1:
+    cdef int64_t size = num_columns(a)
+    if is_vector_rhs(a, b):
         if not left:
             raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for "
                                "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)")
-        batch(shape, a)
+        batch_shape(shape, a)
         if b.ndim == 1 and b.sizes[0] != size:
-            incompatible("linalg.solve", a, b, left)
+            raise_incompatible_shapes("linalg.solve", a, b, left)
         shape.sizes[shape.ndim] = size
         shape.ndim += 1
         return 0
-    if b.ndim < 2 or (rows_of(b) if left else columns_of(b)) != size:
-        incompatible("linalg.solve", a, b, left)
-    common_batch(shape, a, b)
-    return add_matrix(shape, rows_of(b), columns_of(b))
+    if b.ndim < 2 or (num_rows(b) if left else num_columns(b)) != size:
+        raise_incompatible_shapes("linalg.solve", a, b, left)
+    broadcast_batch(shape, a, b)
+    return append_matrix(shape, num_rows(b), num_columns(b))
 
 
-cdef int incompatible(str op, TensorBase a, TensorBase b, bint left) except -1:
+cdef int raise_incompatible_shapes(str op, TensorBase a, TensorBase b, bint left) except -1:
     raise RuntimeError(f"{op}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
                        f"({shape_text(a.ndim, a.sizes)} and {shape_text(b.ndim, b.sizes)})")
 
 
-cdef int triangular(Shape *shape, TensorBase b, TensorBase a) except -1:
+cdef int triangular_solve(Shape *shape, TensorBase b, TensorBase a) except -1:
     if b.ndim < 2:
         raise RuntimeError("torch.triangular_solve: Expected b to have at least 2 dimensions, but it has "
                            f"{b.ndim} dimensions instead")
-    if rows_of(b) != rows_of(a):
-        incompatible("triangular_solve", a, b, True)
-    common_batch(shape, b, a)
-    return add_matrix(shape, rows_of(b), columns_of(b))
+    if num_rows(b) != num_rows(a):
+        raise_incompatible_shapes("triangular_solve", a, b, True)
+    broadcast_batch(shape, b, a)
+    return append_matrix(shape, num_rows(b), num_columns(b))
 
 
-cdef int square_batch(Shape *shape, TensorBase a, TensorBase b) except -1:
-    common_batch(shape, b, a)
-    return add_matrix(shape, rows_of(a), columns_of(a))
+cdef int triangular_solve_coefficient(Shape *shape, TensorBase a, TensorBase b) except -1:
+    broadcast_batch(shape, b, a)
+    return append_matrix(shape, num_rows(a), num_columns(a))
 
 
 cdef int cross(Shape *shape, TensorBase a, TensorBase b, int64_t dim) except -1:
@@ -147,7 +147,7 @@ cdef int cross(Shape *shape, TensorBase a, TensorBase b, int64_t dim) except -1:
     return broadcast(shape, a, b)
 
 
-cdef int require_expandable(const Shape *shape, TensorBase self) except -1:
+cdef int check_expandable(const Shape *shape, TensorBase self) except -1:
     """RuntimeError unless the addend can be expanded to the product's shape."""
     cdef int i, j
     if self.ndim > shape.ndim:
@@ -165,14 +165,14 @@ cdef int require_expandable(const Shape *shape, TensorBase self) except -1:
 
 cdef int baddbmm(Shape *shape, TensorBase self, TensorBase a, TensorBase b) except -1:
     bmm(shape, a, b)
-    return require_expandable(shape, self)
+    return check_expandable(shape, self)
 
 
 cdef int addbmm(Shape *shape, TensorBase self, TensorBase a, TensorBase b) except -1:
     bmm(shape, a, b)
     shape.ndim = 2
     shape.sizes[0], shape.sizes[1] = shape.sizes[1], shape.sizes[2]
-    return require_expandable(shape, self)
+    return check_expandable(shape, self)
 
 
 cdef int addmv(Shape *shape, TensorBase self, TensorBase mat, TensorBase vec) except -1:
@@ -190,7 +190,7 @@ cdef int outer(Shape *shape, TensorBase a, TensorBase b) except -1:
         which, wrong = ("self", a) if a.ndim != 1 else ("vec2", b)
         raise RuntimeError(f"outer: Expected 1-D argument {which}, but got {wrong.dim()}-D")
     shape.ndim = 0
-    return add_matrix(shape, a.sizes[0], b.sizes[0])
+    return append_matrix(shape, a.sizes[0], b.sizes[0])
 
 
 cdef int addr(Shape *shape, TensorBase self, TensorBase a, TensorBase b) except -1:
@@ -198,37 +198,37 @@ cdef int addr(Shape *shape, TensorBase self, TensorBase a, TensorBase b) except 
         which, wrong = ("vec1", a) if a.ndim != 1 else ("vec2", b)
         raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {wrong.dim()}-D")
     outer(shape, a, b)
-    return require_expandable(shape, self)
+    return check_expandable(shape, self)
 
 
-cdef int halved(Shape *shape, TensorBase a, const Shape *dim, bint onesided) except -1:
-    same(shape, a)
+cdef int fft_r2c(Shape *shape, TensorBase a, const Shape *dim, bint onesided) except -1:
+    same_shape(shape, a)
     cdef int64_t last = wrap_dim(dim.sizes[dim.ndim - 1], a.ndim)
     if onesided:
         shape.sizes[last] = shape.sizes[last] // 2 + 1
     return 0
 
 
-cdef int resized(Shape *shape, TensorBase a, const Shape *dim, int64_t length) except -1:
-    same(shape, a)
+cdef int fft_c2r(Shape *shape, TensorBase a, const Shape *dim, int64_t length) except -1:
+    same_shape(shape, a)
     shape.sizes[wrap_dim(dim.sizes[dim.ndim - 1], a.ndim)] = length
     return 0
 
 
 # --- dtypes ----------------------------------------------------------------------------------------------------------
 
-cdef ScalarType complex_dtype(ScalarType dtype) except *:
+cdef ScalarType to_complex_dtype(ScalarType dtype) except *:
     if KIND[<int>dtype] == COMPLEX_KIND:
         return dtype
     if KIND[<int>dtype] < FLOAT_KIND:
-        return default_complex()
+        return default_complex_dtype()
     return ComplexDouble if dtype == Double else ComplexFloat
 
 
-cdef ScalarType norm_operand(TensorBase self, ScalarType dtype) except *:
+cdef ScalarType norm_operand_dtype(TensorBase self, ScalarType dtype) except *:
     if dtype == Undefined:
         return self.dtype
-    return complex_dtype(dtype) if KIND[<int>self.dtype] == COMPLEX_KIND else dtype
+    return to_complex_dtype(dtype) if KIND[<int>self.dtype] == COMPLEX_KIND else dtype
 
 
 cdef ScalarType norm_dtype(TensorBase self, ScalarType dtype) except *:
@@ -239,9 +239,9 @@ cdef ScalarType norm_dtype(TensorBase self, ScalarType dtype) except *:
 
 cdef int check_matrices(TensorBase a, str op) except -1:
     if KIND[<int>a.dtype] < FLOAT_KIND:
-        raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got {code_name(a.dtype)}")
+        raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got {dtype_name(a.dtype)}")
     if a.dtype == Half or a.dtype == BFloat16 or is_float8(a.dtype):
-        raise RuntimeError(f"{op}: Low precision dtypes not supported. Got {code_name(a.dtype)}")
+        raise RuntimeError(f"{op}: Low precision dtypes not supported. Got {dtype_name(a.dtype)}")
     if a.ndim < 2:
         raise RuntimeError(f"{op}: The input tensor A must have at least 2 dimensions.")
     return 0
@@ -249,33 +249,33 @@ cdef int check_matrices(TensorBase a, str op) except -1:
 
 cdef int check_square(TensorBase a, str op) except -1:
     check_matrices(a, op)
-    if rows_of(a) != columns_of(a):
+    if num_rows(a) != num_columns(a):
         raise RuntimeError(f"{op}: A must be batches of square matrices, but they are "
-                           f"{rows_of(a)} by {columns_of(a)} matrices")
+                           f"{num_rows(a)} by {num_columns(a)} matrices")
     return 0
 
 
 cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1:
     if a.dtype != b.dtype:
-        raise RuntimeError(f"{op}: Expected A and B to have the same dtype, but found A of type {code_name(a.dtype)} "
-                           f"and B of type {code_name(b.dtype)} instead")
+        raise RuntimeError(f"{op}: Expected A and B to have the same dtype, but found A of type {dtype_name(a.dtype)} "
+                           f"and B of type {dtype_name(b.dtype)} instead")
     return 0
 
 
 cdef int check_norm(TensorBase self, const Scalar *ord, const Shape *dim, ScalarType dtype) except -1:
     if KIND[<int>self.dtype] < FLOAT_KIND:
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-                           f"{code_name(self.dtype)}")
+                           f"{dtype_name(self.dtype)}")
     if dtype != Undefined and KIND[<int>dtype] < FLOAT_KIND:
         raise RuntimeError("linalg.vector_norm: dtype should be floating point or complex. Got "
-                           f"{code_name(dtype)}")
+                           f"{dtype_name(dtype)}")
     if dtype != Undefined and (KIND[<int>dtype] == COMPLEX_KIND) != (KIND[<int>self.dtype] == COMPLEX_KIND):
         kind = "real" if KIND[<int>dtype] == COMPLEX_KIND else "complex"
-        raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {code_name(dtype)}")
-    return check_norm_of_nothing(self, ord.real, dim) if self.numel == 0 else 0
+        raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {dtype_name(dtype)}")
+    return check_norm_of_empty(self, ord.real, dim) if self.numel == 0 else 0
 
 
-cdef int check_norm_of_nothing(TensorBase self, double order, const Shape *dim) except -1:
+cdef int check_norm_of_empty(TensorBase self, double order, const Shape *dim) except -1:
     """Extremes, and sums of reciprocals, have no value for no elements."""
     cdef int i
     if 0 <= order < INFINITY:
@@ -290,30 +290,31 @@ cdef int check_norm_of_nothing(TensorBase self, double order, const Shape *dim) 
     return 0
 
 
-cdef int check_mode(object mode) except -1:
+cdef int check_qr_mode(object mode) except -1:
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
                            "'complete'")
     return 0
 
 
-cdef int check_triangle(object UPLO) except -1:
+cdef int check_uplo(object UPLO) except -1:
     if str(UPLO).upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     return 0
 
 
-cdef int check_transformable(TensorBase self) except -1:
+cdef int check_fft_r2c(TensorBase self) except -1:
     if self.dtype == Half or self.dtype == BFloat16 or is_float8(self.dtype):
-        raise RuntimeError(f"Unsupported dtype {code_name(self.dtype)}")
+        raise RuntimeError(f"Unsupported dtype {dtype_name(self.dtype)}")
     if KIND[<int>self.dtype] != FLOAT_KIND:
-        raise RuntimeError(f"a real Fourier transform expects a floating point tensor, but got {code_name(self.dtype)}")
+        raise RuntimeError("a real Fourier transform expects a floating point tensor, but got "
+                           f"{dtype_name(self.dtype)}")
     return 0
 
 
-cdef int check_complex(TensorBase self) except -1:
+cdef int check_fft_c2c(TensorBase self) except -1:
     if KIND[<int>self.dtype] != COMPLEX_KIND:
-        raise RuntimeError(f"a Fourier transform expects a complex tensor, but got {code_name(self.dtype)}")
+        raise RuntimeError(f"a Fourier transform expects a complex tensor, but got {dtype_name(self.dtype)}")
     return 0
 
 
@@ -323,7 +324,7 @@ cdef int check_matrix(TensorBase self) except -1:
     return 0
 
 
-cdef int check_axes(TensorBase self, const Shape *dim) except -1:
+cdef int check_fft_dims(TensorBase self, const Shape *dim) except -1:
     cdef int i
     if self.ndim == 0 or dim.ndim == 0:
         raise RuntimeError("a Fourier transform expects at least one dimension")
@@ -334,13 +335,13 @@ cdef int check_axes(TensorBase self, const Shape *dim) except -1:
 
 # --- attention: (batch, heads, length, width) ------------------------------------------------------------------------
 
-cdef int attended(Shape *shape, TensorBase query, TensorBase value) except -1:
+cdef int attention_output(Shape *shape, TensorBase query, TensorBase value) except -1:
     like(shape, query)
     shape.sizes[query.ndim - 1] = value.sizes[value.ndim - 1]
     return 0
 
 
-cdef int attention_statistics(Shape *shape, TensorBase query) except -1:
+cdef int attention_softmax_stats(Shape *shape, TensorBase query) except -1:
     like(shape, query)
     shape.sizes[query.ndim - 1] = 8
     return 0
@@ -348,13 +349,13 @@ cdef int attention_statistics(Shape *shape, TensorBase query) except -1:
 
 # --- ctc_loss: (time, batch, classes) --------------------------------------------------------------------------------
 
-cdef int losses_of_paths(Shape *shape, TensorBase log_probs) except -1:
+cdef int ctc_loss(Shape *shape, TensorBase log_probs) except -1:
     shape.ndim = 1
     shape.sizes[0] = log_probs.sizes[1]
     return 0
 
 
-cdef int scores_of_paths(Shape *shape, TensorBase log_probs, const Shape *target_lengths) except -1:
+cdef int ctc_log_alpha(Shape *shape, TensorBase log_probs, const Shape *target_lengths) except -1:
     """For each time a score of each label of the longest target, with a blank before each and one behind them."""
     cdef int64_t longest = 0
     cdef int i
@@ -369,40 +370,40 @@ cdef int scores_of_paths(Shape *shape, TensorBase log_probs, const Shape *target
 
 # --- distances, cells ------------------------------------------------------------------------------------------------
 
-cdef int distances(Shape *shape, TensorBase x1, TensorBase x2) except -1:
-    common_batch(shape, x1, x2)
-    return add_matrix(shape, rows_of(x1), rows_of(x2))
+cdef int cdist(Shape *shape, TensorBase x1, TensorBase x2) except -1:
+    broadcast_batch(shape, x1, x2)
+    return append_matrix(shape, num_rows(x1), num_rows(x2))
 
 
-cdef int in_batch(Shape *shape, TensorBase a, TensorBase other) except -1:
-    batch(shape, other)
-    return add_matrix(shape, rows_of(a), columns_of(a))
+cdef int with_batch_of(Shape *shape, TensorBase a, TensorBase other) except -1:
+    batch_shape(shape, other)
+    return append_matrix(shape, num_rows(a), num_columns(a))
 
 
-cdef int pairs(Shape *shape, TensorBase a) except -1:
+cdef int pdist(Shape *shape, TensorBase a) except -1:
     shape.ndim = 1
     shape.sizes[0] = a.sizes[0] * (a.sizes[0] - 1) // 2 if a.sizes[0] else 0
     return 0
 
 
-cdef int one_row(Shape *shape, TensorBase a) except -1:
+cdef int row_shape(Shape *shape, TensorBase a) except -1:
     shape.ndim = 1
     shape.sizes[0] = a.sizes[1]
     return 0
 
 
-cdef int check_distances(TensorBase x1, TensorBase x2, double p, const Shape *compute_mode) except -1:
+cdef int check_cdist(TensorBase x1, TensorBase x2, double p, const Shape *compute_mode) except -1:
     for position, x in enumerate((x1, x2), 1):
         if (<TensorBase>x).ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, X{position} got: {(<TensorBase>x).ndim}D")
         if KIND[<int>(<TensorBase>x).dtype] != FLOAT_KIND:
             raise RuntimeError(f"cdist only supports floating-point dtypes, X{position} got: "
-                               f"{code_name((<TensorBase>x).dtype)}")
-    if columns_of(x1) != columns_of(x2):
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {columns_of(x1)} X2: "
-                           f"{columns_of(x2)}")
+                               f"{dtype_name((<TensorBase>x).dtype)}")
+    if num_columns(x1) != num_columns(x2):
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {num_columns(x1)} X2: "
+                           f"{num_columns(x2)}")
     if x1.dtype != x2.dtype:
-        raise RuntimeError(f"expected scalar type {code_name(x1.dtype)} but found {code_name(x2.dtype)}")
+        raise RuntimeError(f"expected scalar type {dtype_name(x1.dtype)} but found {dtype_name(x2.dtype)}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode.ndim and not 0 <= compute_mode.sizes[0] <= 2:
@@ -410,7 +411,7 @@ cdef int check_distances(TensorBase x1, TensorBase x2, double p, const Shape *co
     return 0
 
 
-cdef int check_pairs(TensorBase self) except -1:
+cdef int check_pdist(TensorBase self) except -1:
     if not self.contiguous:
         raise RuntimeError("_pdist_forward requires contiguous input")
     return 0
@@ -428,8 +429,8 @@ cdef int check_lstm_cell(TensorBase input_gates, TensorBase hidden_gates, Tensor
                            f"{shape_text(hidden_gates.ndim, hidden_gates.sizes)} and {shape_text(cx.ndim, cx.sizes)}")
     for other in (hidden_gates, cx):
         if other.dtype != input_gates.dtype:
-            raise RuntimeError(f"expected scalar type {code_name(input_gates.dtype)} but found "
-                               f"{code_name(other.dtype)}")
+            raise RuntimeError(f"expected scalar type {dtype_name(input_gates.dtype)} but found "
+                               f"{dtype_name(other.dtype)}")
     return 0
 
 
@@ -459,7 +460,7 @@ cdef str size_text(TensorBase tensor):
 
 # --- convolution -----------------------------------------------------------------------------------------------------
 
-cdef int check_list(const Shape *values, str name, int dims) except -1:
+cdef int check_conv_list(const Shape *values, str name, int dims) except -1:
     if values.ndim != dims:
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
@@ -467,7 +468,7 @@ cdef int check_list(const Shape *values, str name, int dims) except -1:
     return 0
 
 
-cdef int check_least(const Shape *values, int64_t least, str message) except -1:
+cdef int check_minimum(const Shape *values, int64_t least, str message) except -1:
     cdef int i
     for i in range(values.ndim):
         if values.sizes[i] < least:
@@ -479,17 +480,17 @@ cdef int check_convolution(TensorBase input, TensorBase weight, TensorBase bias,
                            const Shape *padding, const Shape *dilation, const Shape *output_padding,
                            int64_t groups) except -1:
     cdef int dims = weight.ndim - 2
-    check_type(input.dtype, weight.dtype, "weight")
+    check_conv_dtype(input.dtype, weight.dtype, "weight")
     if bias is not None:
-        check_type(input.dtype, bias.dtype, "bias")
-    check_list(stride, "stride", dims)
-    check_list(padding, "padding", dims)
-    check_list(dilation, "dilation", dims)
-    check_list(output_padding, "output_padding", dims)
-    check_least(padding, 0, "negative padding is not supported")
-    check_least(output_padding, 0, "negative output_padding is not supported")
-    check_least(stride, 1, "non-positive stride is not supported")
-    check_least(dilation, 1, "dilation should be greater than zero")
+        check_conv_dtype(input.dtype, bias.dtype, "bias")
+    check_conv_list(stride, "stride", dims)
+    check_conv_list(padding, "padding", dims)
+    check_conv_list(dilation, "dilation", dims)
+    check_conv_list(output_padding, "output_padding", dims)
+    check_minimum(padding, 0, "negative padding is not supported")
+    check_minimum(output_padding, 0, "negative output_padding is not supported")
+    check_minimum(stride, 1, "non-positive stride is not supported")
+    check_minimum(dilation, 1, "dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if input.ndim != weight.ndim:
@@ -499,9 +500,9 @@ cdef int check_convolution(TensorBase input, TensorBase weight, TensorBase bias,
     return 0
 
 
-cdef int check_type(ScalarType input, ScalarType other, str name) except -1:
+cdef int check_conv_dtype(ScalarType input, ScalarType other, str name) except -1:
     if input != other:
-        raise RuntimeError(f"Input type ({code_name(input)}) and {name} type ({code_name(other)}) should be the same")
+        raise RuntimeError(f"Input type ({dtype_name(input)}) and {name} type ({dtype_name(other)}) should be the same")
     return 0
 
 
@@ -528,7 +529,8 @@ cdef int check_conv_channels(TensorBase input, TensorBase weight, TensorBase bia
     return 0
 
 
-cdef int kernel_too_large(TensorBase input, TensorBase weight, const Shape *padding, const Shape *dilation) except -1:
+cdef int raise_kernel_too_large(TensorBase input, TensorBase weight, const Shape *padding,
+                                const Shape *dilation) except -1:
     cdef list image = [], kernel = []
     cdef int i
     for i in range(padding.ndim):
@@ -554,10 +556,10 @@ cdef int convolution(Shape *shape, TensorBase input, TensorBase weight, TensorBa
             shape.sizes[i + 2] = ((input.sizes[i + 2] - 1) * stride.sizes[i] - 2 * padding.sizes[i] + reach
                                   + output_padding.sizes[i] + 1)
             if output_padding.sizes[i] >= max(stride.sizes[i], dilation.sizes[i]):
-                output_padding_too_large(stride, dilation, output_padding)
+                raise_output_padding_too_large(stride, dilation, output_padding)
         else:
             if input.sizes[i + 2] + 2 * padding.sizes[i] <= reach:
-                kernel_too_large(input, weight, padding, dilation)
+                raise_kernel_too_large(input, weight, padding, dilation)
             shape.sizes[i + 2] = (input.sizes[i + 2] + 2 * padding.sizes[i] - reach - 1) // stride.sizes[i] + 1
         if shape.sizes[i + 2] < 1:
             sizes = [input.sizes[axis] for axis in range(1, input.ndim)]
@@ -568,7 +570,8 @@ cdef int convolution(Shape *shape, TensorBase input, TensorBase weight, TensorBa
     return 0
 
 
-cdef int output_padding_too_large(const Shape *stride, const Shape *dilation, const Shape *output_padding) except -1:
+cdef int raise_output_padding_too_large(const Shape *stride, const Shape *dilation,
+                                        const Shape *output_padding) except -1:
     cdef list text = []
     for name, values in (("output_padding", list_of(output_padding)), ("stride", list_of(stride)),
                          ("dilation", list_of(dilation))):
@@ -589,8 +592,8 @@ cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept:
     return quotient
 
 
-cdef int64_t pooled_size(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
-                         bint ceil_mode) except? -1:
+cdef int64_t pooling_output_size(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                                 bint ceil_mode) except? -1:
     """The last window starts inside the image or the padding before it, never in the padding behind it."""
     cdef int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1
     cdef int64_t places = floor_div(room + (stride - 1 if ceil_mode else 0), stride) + 1
@@ -618,12 +621,12 @@ cdef int check_pool(TensorBase self, const Shape *kernel_size, const Shape *stri
     return 0
 
 
-cdef int pool_over(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *stride,
-                   const Shape *padding, const Shape *dilation, bint ceil_mode) except -1:
+cdef int pool_shape(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *stride,
+                    const Shape *padding, const Shape *dilation, bint ceil_mode) except -1:
     cdef int dims = kernel_size.ndim, lead = self.ndim - kernel_size.ndim, i
     cdef int64_t spread
     check_pool(self, kernel_size, stride, padding)
-    same(shape, self)
+    same_shape(shape, self)
     for i in range(dims):
         spread = dilation.sizes[i] if dilation != NULL else 1
         if spread <= 0:
@@ -631,8 +634,8 @@ cdef int pool_over(Shape *shape, TensorBase self, const Shape *kernel_size, cons
         if padding.sizes[i] > ((kernel_size.sizes[i] - 1) * spread + 1) // 2:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={padding.sizes[i]}, "
                                f"kernel_size={kernel_size.sizes[i]} and dilation={spread}")
-        shape.sizes[lead + i] = pooled_size(self.sizes[lead + i], kernel_size.sizes[i], stride.sizes[i],
-                                            padding.sizes[i], spread, ceil_mode)
+        shape.sizes[lead + i] = pooling_output_size(self.sizes[lead + i], kernel_size.sizes[i], stride.sizes[i],
+                                                    padding.sizes[i], spread, ceil_mode)
     for i in range(dims):
         if shape.sizes[lead + i] < 1:
             given = "x".join([str(self.sizes[axis]) for axis in range(lead - 1, self.ndim)])
@@ -642,19 +645,19 @@ cdef int pool_over(Shape *shape, TensorBase self, const Shape *kernel_size, cons
     return 0
 
 
-cdef int pool(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *stride, const Shape *padding,
-              const Shape *dilation, bint ceil_mode) except -1:
-    return pool_over(shape, self, kernel_size, stride, padding, dilation, ceil_mode)
+cdef int max_pool(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *stride, const Shape *padding,
+                  const Shape *dilation, bint ceil_mode) except -1:
+    return pool_shape(shape, self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-cdef int pool_dense(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *stride,
-                    const Shape *padding, bint ceil_mode) except -1:
-    return pool_over(shape, self, kernel_size, stride, padding, NULL, ceil_mode)
+cdef int avg_pool(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *stride,
+                  const Shape *padding, bint ceil_mode) except -1:
+    return pool_shape(shape, self, kernel_size, stride, padding, NULL, ceil_mode)
 
 
-cdef int last_dims(Shape *shape, TensorBase self, const Shape *sizes) except -1:
+cdef int resize_last_dims(Shape *shape, TensorBase self, const Shape *sizes) except -1:
     cdef int i
-    same(shape, self)
+    same_shape(shape, self)
     for i in range(sizes.ndim):
         shape.sizes[self.ndim - sizes.ndim + i] = sizes.sizes[i]
     return 0
@@ -662,7 +665,7 @@ cdef int last_dims(Shape *shape, TensorBase self, const Shape *sizes) except -1:
 
 # --- padding, windows as columns -------------------------------------------------------------------------------------
 
-cdef int padded(Shape *shape, TensorBase self, const Shape *padding) except -1:
+cdef int pad_shape(Shape *shape, TensorBase self, const Shape *padding) except -1:
     cdef int i, dim
     if padding.ndim % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {padding.ndim}")
@@ -670,7 +673,7 @@ cdef int padded(Shape *shape, TensorBase self, const Shape *padding) except -1:
         raise RuntimeError(
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{padding.ndim} while the input has {self.ndim} dimensions.")
-    same(shape, self)
+    same_shape(shape, self)
     for i in range(padding.ndim // 2):
         dim = self.ndim - 1 - i
         shape.sizes[dim] += padding.sizes[2 * i] + padding.sizes[2 * i + 1]
@@ -707,7 +710,7 @@ cdef int im2col(Shape *shape, TensorBase self, const Shape *kernel_size, const S
     return 0
 
 
-cdef int check_columns(TensorBase self) except -1:
+cdef int check_col2im_input(TensorBase self) except -1:
     if self.ndim != 2 and self.ndim != 3:
         raise RuntimeError(f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
                            f"dimensions for input, but got: {size_text(self)}")
@@ -729,21 +732,21 @@ cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const S
     return 0
 
 
-cdef int check_real_floating(TensorBase self, str op) except -1:
+cdef int check_tensor_kernel_float(TensorBase self, str op) except -1:
     if KIND[<int>self.dtype] != FLOAT_KIND:
-        raise NotImplementedError(f"\"{op}\" not implemented for '{code_name(self.dtype)}'")
+        raise NotImplementedError(f"\"{op}\" not implemented for '{dtype_name(self.dtype)}'")
     return 0
 
 
-cdef int check_no_integers(TensorBase self, str op) except -1:
+cdef int check_tensor_kernel_not_integral(TensorBase self, str op) except -1:
     if KIND[<int>self.dtype] == INT_KIND:
-        raise NotImplementedError(f"\"{op}\" not implemented for '{code_name(self.dtype)}'")
+        raise NotImplementedError(f"\"{op}\" not implemented for '{dtype_name(self.dtype)}'")
     return 0
 
 
-cdef int check_real_number(TensorBase self, str op) except -1:
+cdef int check_tensor_kernel_real(TensorBase self, str op) except -1:
     if self.dtype == Bool or KIND[<int>self.dtype] > FLOAT_KIND:
-        raise NotImplementedError(f"\"{op}\" not implemented for '{code_name(self.dtype)}'")
+        raise NotImplementedError(f"\"{op}\" not implemented for '{dtype_name(self.dtype)}'")
     return 0
 
 
@@ -758,9 +761,9 @@ cdef int check_upsample(TensorBase self, const Shape *output_size, str op) excep
             image = [self.sizes[axis + 2] for axis in range(dims)]
             raise RuntimeError(
                 "Input and output sizes should be greater than 0, but got input "
-                f"({sides(image)}) and output ({sides(list_of(output_size))})")
+                f"({sizes_by_side(image)}) and output ({sizes_by_side(list_of(output_size))})")
     if self.dtype != Byte or op in ("upsample_linear1d", "upsample_trilinear3d"):
-        check_real_floating(self, op)
+        check_tensor_kernel_float(self, op)
     return 0
 
 
@@ -770,15 +773,15 @@ cdef int check_antialias(TensorBase self, const Shape *output_size, str op) exce
     if min(self.sizes[2], self.sizes[3], output_size.sizes[0], output_size.sizes[1]) <= 0:
         raise RuntimeError(
             "Input and output sizes should be greater than 0, but got input "
-            f"({sides([self.sizes[2], self.sizes[3]])}) output ({sides(list_of(output_size))})")
+            f"({sizes_by_side([self.sizes[2], self.sizes[3]])}) output ({sizes_by_side(list_of(output_size))})")
     check_upsample(self, output_size, op)
     # Kernels of the CPU have no half precision.
     if self.dtype == Half and self.device_type == CPU:
-        raise NotImplementedError(f"\"compute_index_ranges_weights\" not implemented for '{code_name(self.dtype)}'")
+        raise NotImplementedError(f"\"compute_index_ranges_weights\" not implemented for '{dtype_name(self.dtype)}'")
     return 0
 
 
-cdef str sides(list sizes):
+cdef str sizes_by_side(list sizes):
     return ", ".join([f"{side}: {size}" for side, size in zip(("D", "H", "W")[-len(sizes):], sizes)])
 
 
@@ -792,12 +795,12 @@ cdef int check_upsample_backward(TensorBase grad_output, const Shape *output_siz
             raise RuntimeError(
                 f"Expected grad_output to have the same shape as output; output.size({i + 2}) = "
                 f"{output_size.sizes[i]} but got grad_output.size({i + 2}) = {grad_output.sizes[i + 2]}")
-    return check_real_floating(grad_output, op)
+    return check_tensor_kernel_float(grad_output, op)
 
 
 # --- grids -----------------------------------------------------------------------------------------------------------
 
-cdef int sampled(Shape *shape, TensorBase input, TensorBase grid) except -1:
+cdef int grid_sampler(Shape *shape, TensorBase input, TensorBase grid) except -1:
     cdef int i
     shape.ndim = input.ndim
     shape.sizes[0], shape.sizes[1] = input.sizes[0], input.sizes[1]
@@ -806,7 +809,7 @@ cdef int sampled(Shape *shape, TensorBase input, TensorBase grid) except -1:
     return 0
 
 
-cdef int check_grid(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode) except -1:
+cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode) except -1:
     cdef int i
     cdef str sizes = f"got input with sizes {size_text(input)} and grid with sizes {size_text(grid)}"
     if input.ndim != dims + 2 or grid.ndim != input.ndim:
@@ -823,9 +826,9 @@ cdef int check_grid(TensorBase input, TensorBase grid, int dims, int64_t interpo
                                f"sizes {size_text(input)} with dimension {i} being empty")
     if dims != 2 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    check_real_floating(input, f"grid_sampler_{dims}d_cpu_kernel_impl")
+    check_tensor_kernel_float(input, f"grid_sampler_{dims}d_cpu_kernel_impl")
     if grid.dtype != input.dtype:
-        raise RuntimeError(f"expected scalar type {code_name(input.dtype)} but found {code_name(grid.dtype)}")
+        raise RuntimeError(f"expected scalar type {dtype_name(input.dtype)} but found {dtype_name(grid.dtype)}")
     return 0
 
 
@@ -850,15 +853,15 @@ cdef int check_affine_grid(TensorBase theta, const Shape *size) except -1:
                            f"{dims + 1}] but got: [{theta.sizes[0]}, {theta.sizes[2]}].")
     if theta.sizes[1] != dims:
         raise RuntimeError(f"theta of sizes {size_text(theta)} is invalid for a grid of {dims} dimensions")
-    return check_real_floating(theta, "affine_grid_generator")
+    return check_tensor_kernel_float(theta, "affine_grid_generator")
 
 
 # --- the reverse of pooling ------------------------------------------------------------------------------------------
 
-cdef int check_unpool(TensorBase self, TensorBase indices, const Shape *output_size) except -1:
+cdef int check_max_unpool(TensorBase self, TensorBase indices, const Shape *output_size) except -1:
     cdef int dims = output_size.ndim, i
     if indices.dtype != Long:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {code_name(indices.dtype)}")
+        raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(indices.dtype)}")
     if self.ndim != dims + 1 and self.ndim != dims + 2:
         raise RuntimeError(f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a "
                            f"tensor with {self.ndim} dimensions.")
@@ -869,10 +872,10 @@ cdef int check_unpool(TensorBase self, TensorBase indices, const Shape *output_s
         if self.sizes[i] == 0:
             raise RuntimeError(f"max_unpooling{dims}d_forward_out_cpu(): Expected input to have non-zero size for "
                                f"non-batch dimensions, but got {size_text(self)} with dimension {i} being empty.")
-    return check_real_floating(self, f"max_unpool{dims}d")
+    return check_tensor_kernel_float(self, f"max_unpool{dims}d")
 
 
-cdef int check_unpool_windows(const Shape *stride, const Shape *padding) except -1:
+cdef int check_max_unpool3d(const Shape *stride, const Shape *padding) except -1:
     cdef int i
     for name, count in (("stride", stride.ndim), ("padding", padding.ndim)):
         if count != 3:
@@ -890,7 +893,7 @@ cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -
     cdef int dims = padding.ndim // 2, i, dim
     if self.dtype == Bool:
         raise NotImplementedError(f"\"{'reflection' if reflect else 'replication'}_pad{dims}d\" not implemented for "
-                                  f"'{code_name(self.dtype)}'")
+                                  f"'{dtype_name(self.dtype)}'")
     if self.ndim != dims + 1 and self.ndim != dims + 2:
         raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and "
                            f"other non-zero dimensions for input, but got: {size_text(self)}")
@@ -904,12 +907,12 @@ cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
                 f"({padding.sizes[2 * i]}, {padding.sizes[2 * i + 1]}) at dimension {dim} of input {size_text(self)}")
         if self.sizes[dim] + padding.sizes[2 * i] + padding.sizes[2 * i + 1] < 1:
-            raise RuntimeError(f"input ({sides([self.sizes[dim]])}) is too small. Calculated output "
-                               f"{sides([self.sizes[dim] + padding.sizes[2 * i] + padding.sizes[2 * i + 1]])}")
+            raise RuntimeError(f"input ({sizes_by_side([self.sizes[dim]])}) is too small. Calculated output "
+                               f"{sizes_by_side([self.sizes[dim] + padding.sizes[2 * i] + padding.sizes[2 * i + 1]])}")
     return 0
 
 
-cdef int check_adaptive(TensorBase self, const Shape *output_size, str op) except -1:
+cdef int check_adaptive_pool(TensorBase self, const Shape *output_size, str op) except -1:
     cdef int dims = output_size.ndim, i
     if self.ndim != dims + 1 and self.ndim != dims + 2:
         raise RuntimeError(f"{op}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {size_text(self)}")
@@ -931,8 +934,8 @@ cdef int check_pair(const Shape *values, int64_t least, str name, str rule, str 
     return 0
 
 
-cdef int check_sliding(const Shape *kernel_size, const Shape *dilation, const Shape *padding,
-                       const Shape *stride) except -1:
+cdef int check_im2col(const Shape *kernel_size, const Shape *dilation, const Shape *padding,
+                      const Shape *stride) except -1:
     check_pair(kernel_size, 1, "kernel_size", "kernel size should be greater than zero", "kernel")
     check_pair(dilation, 1, "dilation", "dilation should be greater than zero", "dilation")
     check_pair(padding, 0, "padding", "padding should be non-negative", "pad")
@@ -946,8 +949,8 @@ cdef int check_col2im(TensorBase self, const Shape *output_size, const Shape *ke
     cdef int i
     if output_size.ndim != 2:
         raise RuntimeError(f"It is expected output_size equals to 2, but got size {output_size.ndim}")
-    check_sliding(kernel_size, dilation, padding, stride)
-    check_columns(self)
+    check_im2col(kernel_size, dilation, padding, stride)
+    check_col2im_input(self)
     given = self.sizes[self.ndim - 1]
     for i in range(2):
         places[i] = floor_div(output_size.sizes[i] + 2 * padding.sizes[i] - dilation.sizes[i]
@@ -961,20 +964,20 @@ cdef int check_col2im(TensorBase self, const Shape *output_size, const Shape *ke
     return 0
 
 
-cdef int check_picked(TensorBase grad_output, TensorBase self, TensorBase indices, int dims) except -1:
+cdef int check_max_pool_backward(TensorBase grad_output, TensorBase self, TensorBase indices, int dims) except -1:
     cdef TensorBase other
     cdef int i
     if not dims < self.ndim < dims + 3:
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     for other in (grad_output, indices):
         for i in range(self.ndim - dims):
-            check_size(other, self.ndim, i, self.sizes[i])
+            check_dim_size(other, self.ndim, i, self.sizes[i])
     for i in range(indices.ndim):
-        check_size(grad_output, indices.ndim, i, indices.sizes[i])
+        check_dim_size(grad_output, indices.ndim, i, indices.sizes[i])
     return 0
 
 
-cdef int check_size(TensorBase tensor, int dims, int dim, int64_t size) except -1:
+cdef int check_dim_size(TensorBase tensor, int dims, int dim, int64_t size) except -1:
     if tensor.ndim != dims or tensor.sizes[dim] != size:
         got = f" = {tensor.sizes[dim]}" if dim < tensor.ndim else ""
         raise RuntimeError(f"Expected a tensor of dimension {dims} and tensor.size[{dim}] == {size} but got: dimension "
@@ -987,7 +990,7 @@ cdef int check_size(TensorBase tensor, int dims, int dim, int64_t size) except -
 
 # --- shapes and dtypes -----------------------------------------------------------------------------------------------
 
-cdef int statistics_of(Shape *shape, TensorBase input, const Shape *normalized_shape) except -1:
+cdef int layer_norm_stats(Shape *shape, TensorBase input, const Shape *normalized_shape) except -1:
     cdef int i
     like(shape, input)
     for i in range(max(input.ndim - normalized_shape.ndim, 0), input.ndim):
@@ -995,24 +998,24 @@ cdef int statistics_of(Shape *shape, TensorBase input, const Shape *normalized_s
     return 0
 
 
-cdef int group_statistics(Shape *shape, int64_t samples, int64_t groups) except -1:
+cdef int group_norm_stats(Shape *shape, int64_t samples, int64_t groups) except -1:
     shape.ndim = 2
     shape.sizes[0] = samples
     shape.sizes[1] = groups
     return 0
 
 
-cdef int vector_of(Shape *shape, int64_t size) except -1:
+cdef int vector_of_size(Shape *shape, int64_t size) except -1:
     shape.ndim = 1
     shape.sizes[0] = size
     return 0
 
 
-cdef int channels_of(Shape *shape, TensorBase input, bint wanted) except -1:
-    return vector_of(shape, input.sizes[wrap_dim(1, input.ndim)] if wanted else 0)
+cdef int batch_norm_stats(Shape *shape, TensorBase input, bint wanted) except -1:
+    return vector_of_size(shape, input.sizes[wrap_dim(1, input.ndim)] if wanted else 0)
 
 
-cdef ScalarType parameter_dtype(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running) noexcept:
+cdef ScalarType norm_parameter_dtype(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running) noexcept:
     for parameter in (weight, bias, running):
         if parameter is not None:
             return (<TensorBase>parameter).dtype
@@ -1021,7 +1024,7 @@ cdef ScalarType parameter_dtype(TensorBase input, TensorBase weight, TensorBase 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-cdef bint ends_in(TensorBase tensor, const Shape *shape) noexcept:
+cdef bint has_last_dims(TensorBase tensor, const Shape *shape) noexcept:
     """Whether `shape` is that of the tensor's last dimensions."""
     cdef int i, leading = tensor.ndim - shape.ndim
     if leading < 0:
@@ -1032,22 +1035,22 @@ cdef bint ends_in(TensorBase tensor, const Shape *shape) noexcept:
     return True
 
 
-cdef int check_normalized(TensorBase input, const Shape *normalized_shape, TensorBase weight, TensorBase bias,
+cdef int check_layer_norm(TensorBase input, const Shape *normalized_shape, TensorBase weight, TensorBase bias,
                           str text) except -1:
     if normalized_shape.ndim == 0:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
                            "element, but got normalized_shape = []")
-    check_shape(weight, normalized_shape, "weight")
-    check_shape(bias, normalized_shape, "bias")
-    if not ends_in(input, normalized_shape):
+    check_layer_norm_parameter(weight, normalized_shape, "weight")
+    check_layer_norm_parameter(bias, normalized_shape, "bias")
+    if not has_last_dims(input, normalized_shape):
         shape = shape_text(normalized_shape.ndim, normalized_shape.sizes)
         raise RuntimeError(f"Given normalized_shape={shape}, expected input with shape {text}{shape[1:]}, but got "
                            f"input of size{shape_text(input.ndim, input.sizes)}")
     return 0
 
 
-cdef int check_shape(TensorBase parameter, const Shape *shape, str name) except -1:
-    if parameter is None or (parameter.ndim == shape.ndim and ends_in(parameter, shape)):
+cdef int check_layer_norm_parameter(TensorBase parameter, const Shape *shape, str name) except -1:
+    if parameter is None or (parameter.ndim == shape.ndim and has_last_dims(parameter, shape)):
         return 0
     raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
                        f"{shape_text(parameter.ndim, parameter.sizes)} and normalized_shape = "
@@ -1058,8 +1061,8 @@ cdef inline bint has_dtype(TensorBase parameter, ScalarType dtype) noexcept:
     return parameter is None or parameter.dtype == dtype
 
 
-cdef int check_parameters(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running_mean,
-                          TensorBase running_var) except -1:
+cdef int check_norm_parameter_dtypes(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running_mean,
+                                     TensorBase running_var) except -1:
     cdef ScalarType dtype = input.dtype
     if (has_dtype(weight, dtype) and has_dtype(bias, dtype) and has_dtype(running_mean, dtype)
             and has_dtype(running_var, dtype)):
@@ -1070,15 +1073,15 @@ cdef int check_parameters(TensorBase input, TensorBase weight, TensorBase bias, 
         if mixed and not has_dtype(<TensorBase>parameter, Float):
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
         if not mixed and not has_dtype(<TensorBase>parameter, dtype):
-            raise RuntimeError(f"expected scalar type {code_name(dtype)} but found "
-                               f"{code_name((<TensorBase>parameter).dtype)}")
+            raise RuntimeError(f"expected scalar type {dtype_name(dtype)} but found "
+                               f"{dtype_name((<TensorBase>parameter).dtype)}")
     if dtype != Half and dtype != BFloat16:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
     return 0
 
 
-cdef int check_groups(TensorBase input, TensorBase weight, TensorBase bias, int64_t N, int64_t C, int64_t HxW,
-                      int64_t group) except -1:
+cdef int check_group_norm(TensorBase input, TensorBase weight, TensorBase bias, int64_t N, int64_t C, int64_t HxW,
+                          int64_t group) except -1:
     if group <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {group}")
     if C % group:
@@ -1095,8 +1098,8 @@ cdef int check_groups(TensorBase input, TensorBase weight, TensorBase bias, int6
     return 0
 
 
-cdef int check_channels(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running_mean,
-                        TensorBase running_var, bint training) except -1:
+cdef int check_batch_norm(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running_mean,
+                          TensorBase running_var, bint training) except -1:
     cdef int64_t channels = input.sizes[wrap_dim(1, input.ndim)]
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
@@ -1126,7 +1129,7 @@ cdef int check_renorm(TensorBase self, const Scalar *p, int64_t dim, const Scala
     wrap_dim(dim, self.ndim)
     if KIND[<int>self.dtype] < FLOAT_KIND:
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-                           f"{code_name(self.dtype)}")
+                           f"{dtype_name(self.dtype)}")
     return 0
 
 
@@ -1141,21 +1144,21 @@ cdef enum:
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
-cdef int loss(Shape *shape, TensorBase self, TensorBase target, int64_t reduction) except -1:
+cdef int elementwise_loss(Shape *shape, TensorBase self, TensorBase target, int64_t reduction) except -1:
     broadcast(shape, self, target)
     if reduction == MEAN or reduction == SUM:
         shape.ndim = 0
     return 0
 
 
-cdef int spread(const Shape *losses, TensorBase weight) except -1:
+cdef int check_weight_broadcasts(const Shape *losses, TensorBase weight) except -1:
     """RuntimeError where the weight has more places than the losses."""
     cdef Shape together = losses[0]
     cdef Shape own
     cdef int i
     if weight is None:
         return 0
-    same(&own, weight)
+    same_shape(&own, weight)
     broadcast_shapes(&together, &own)
     for i in range(together.ndim):
         if together.ndim != losses.ndim or together.sizes[i] != losses.sizes[i]:
@@ -1167,8 +1170,8 @@ cdef int spread(const Shape *losses, TensorBase weight) except -1:
 cdef int weighted_loss(Shape *shape, TensorBase self, TensorBase target, TensorBase weight, TensorBase pos_weight,
                        int64_t reduction) except -1:
     broadcast(shape, self, target)
-    spread(shape, weight)
-    spread(shape, pos_weight)
+    check_weight_broadcasts(shape, weight)
+    check_weight_broadcasts(shape, pos_weight)
     if reduction == MEAN or reduction == SUM:
         shape.ndim = 0
     return 0
@@ -1198,7 +1201,7 @@ cdef int nll_loss(Shape *shape, TensorBase self, TensorBase target, TensorBase w
 
 cdef int nll_loss2d(Shape *shape, TensorBase self, TensorBase target, TensorBase weight, int64_t reduction) except -1:
     check_class_weights(weight, self.sizes[1])
-    same(shape, target)
+    same_shape(shape, target)
     if reduction != NONE:
         shape.ndim = 0
     return 0
@@ -1210,35 +1213,35 @@ cdef int multilabel_loss(Shape *shape, TensorBase self, TensorBase target, int64
     return 0
 
 
-cdef int gated(Shape *shape, TensorBase self, int64_t dim) except -1:
-    same(shape, self)
+cdef int glu(Shape *shape, TensorBase self, int64_t dim) except -1:
+    same_shape(shape, self)
     shape.sizes[dim] //= 2
     return 0
 
 
 # --- dtypes ----------------------------------------------------------------------------------------------------------
 
-cdef ScalarType distance_dtype(TensorBase self, TensorBase target, int64_t reduction) except *:
+cdef ScalarType mse_loss_dtype(TensorBase self, TensorBase target, int64_t reduction) except *:
     cdef ScalarType dtype = real_dtype(promote(self, target))
-    return to_sum(dtype) if reduction == SUM else dtype
+    return sum_dtype(dtype) if reduction == SUM else dtype
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-cdef int check_mean(ScalarType dtype, int64_t reduction) except -1:
+cdef int check_loss_mean_dtype(ScalarType dtype, int64_t reduction) except -1:
     if reduction == MEAN and KIND[<int>dtype] < FLOAT_KIND:
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or "
-                           f"complex dtype. Got: {code_name(dtype)}")
+                           f"complex dtype. Got: {dtype_name(dtype)}")
     return 0
 
 
-cdef int check_beta(double beta) except -1:
+cdef int check_smooth_l1_beta(double beta) except -1:
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     return 0
 
 
-cdef int check_divergence(TensorBase self, TensorBase target) except -1:
+cdef int check_kl_div(TensorBase self, TensorBase target) except -1:
     for tensor in (self, target):
         if KIND[<int>(<TensorBase>tensor).dtype] == COMPLEX_KIND:
             raise RuntimeError("kl_div: Complex inputs not supported.")
@@ -1248,7 +1251,7 @@ cdef int check_divergence(TensorBase self, TensorBase target) except -1:
     return 0
 
 
-cdef int check_logits(TensorBase self, TensorBase target) except -1:
+cdef int check_bce_with_logits(TensorBase self, TensorBase target) except -1:
     # torch computes in 1 - target, which so decides on the dtype and must have the shape.
     cdef Shape shape
     cdef int i
@@ -1262,20 +1265,20 @@ cdef int check_logits(TensorBase self, TensorBase target) except -1:
     return 0
 
 
-cdef int check_constant(TensorBase tensor, str function, str argument) except -1:
+cdef int check_not_differentiated(TensorBase tensor, str function, str argument) except -1:
     if tensor is not None and grad_enabled() and requires_grad(tensor):
         raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{argument}'. "
                            "This input cannot have requires_grad True.")
     return 0
 
 
-cdef int check_classes(TensorBase target) except -1:
+cdef int check_nll_loss_target(TensorBase target) except -1:
     if target.dtype != Long and target.dtype != Byte:
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {code_name(target.dtype)}")
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {dtype_name(target.dtype)}")
     return 0
 
 
-cdef int check_classes_of_pixels(TensorBase self, TensorBase target) except -1:
+cdef int check_nll_loss2d(TensorBase self, TensorBase target) except -1:
     if target.ndim != 3:
         raise RuntimeError("only batches of spatial targets supported (3D tensors) but got targets of dimension: "
                            f"{target.ndim}")
@@ -1288,7 +1291,7 @@ cdef int check_classes_of_pixels(TensorBase self, TensorBase target) except -1:
     return 0
 
 
-cdef int check_labels(TensorBase self, TensorBase target) except -1:
+cdef int check_multilabel_margin(TensorBase self, TensorBase target) except -1:
     cdef bint alike = target.numel == self.numel and self.ndim < 2 and target.ndim < 2
     if self.ndim > 2 or (self.ndim and self.sizes[self.ndim - 1] == 0):
         raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
@@ -1297,11 +1300,11 @@ cdef int check_labels(TensorBase self, TensorBase target) except -1:
         raise RuntimeError(f"inconsistent target size: {shape_text(target.ndim, target.sizes)} for input of size: "
                            f"{shape_text(self.ndim, self.sizes)}")
     if target.dtype != Long:
-        raise RuntimeError(f"expected scalar type Long but found {code_name(target.dtype)}")
+        raise RuntimeError(f"expected scalar type Long but found {dtype_name(target.dtype)}")
     return 0
 
 
-cdef int check_halves(TensorBase self, int64_t dim) except -1:
+cdef int check_glu(TensorBase self, int64_t dim) except -1:
     if self.ndim == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     dim = wrap_dim(dim, self.ndim)
@@ -1319,12 +1322,12 @@ cdef int check_celu(const Scalar *alpha) except -1:
 # --- operators of torch_npu ------------------------------------------------------------------------------------------
 
 
-cdef int gated_last(Shape *shape, TensorBase input) except -1:
-    check_halves(input, -1)
-    return gated(shape, input, input.ndim - 1)
+cdef int swiglu(Shape *shape, TensorBase input) except -1:
+    check_glu(input, -1)
+    return glu(shape, input, input.ndim - 1)
 
 
-cdef int deviations(Shape *shape, TensorBase input, TensorBase gamma) except -1:
+cdef int rms_norm_rstd(Shape *shape, TensorBase input, TensorBase gamma) except -1:
     cdef int i
     like(shape, input)
     for i in range(input.ndim - gamma.ndim, input.ndim):
@@ -1332,18 +1335,18 @@ cdef int deviations(Shape *shape, TensorBase input, TensorBase gamma) except -1:
     return 0
 
 
-cdef int two_dims(Shape *shape, int64_t rows, int64_t columns) except -1:
+cdef int matrix_of_sizes(Shape *shape, int64_t rows, int64_t columns) except -1:
     shape.ndim = 2
     shape.sizes[0] = rows
     shape.sizes[1] = columns
     return 0
 
 
-cdef int groups_of(Shape *shape, TensorBase input, int64_t groups) except -1:
+cdef int npu_group_norm_stats(Shape *shape, TensorBase input, int64_t groups) except -1:
     if input.ndim < 2 or groups <= 0 or input.sizes[1] % groups:
         raise RuntimeError(f"{groups} groups of channels in a tensor of shape {shape_text(input.ndim, input.sizes)}: "
                            "expected a divisor of its second dimension")
-    return two_dims(shape, input.sizes[0], groups)
+    return matrix_of_sizes(shape, input.sizes[0], groups)
 
 
 # --- a mixture of experts --------------------------------------------------------------------------------------------
@@ -1354,7 +1357,7 @@ cdef int require_matrix(TensorBase tensor, str name) except -1:
     return 0
 
 
-cdef int chosen(Shape *shape, TensorBase x, int64_t k) except -1:
+cdef int moe_gating_topk(Shape *shape, TensorBase x, int64_t k) except -1:
     like(shape, x)
     if not 2 <= x.ndim <= 3 or not 1 <= k <= x.sizes[x.ndim - 1]:
         raise RuntimeError(f"{k} experts of scores of shape {shape_text(x.ndim, x.sizes)}: expected 2 or 3 dimensions, "
@@ -1363,40 +1366,40 @@ cdef int chosen(Shape *shape, TensorBase x, int64_t k) except -1:
     return 0
 
 
-cdef int routed(Shape *shape, TensorBase x, TensorBase expert_idx, int64_t active_num) except -1:
+cdef int moe_init_routing(Shape *shape, TensorBase x, TensorBase expert_idx, int64_t active_num) except -1:
     require_matrix(x, "x")
     require_matrix(expert_idx, "expert_idx")
     if active_num < 0:
         raise RuntimeError(f"active_num is {active_num}, expected 0 or more")
-    return two_dims(shape, min(x.sizes[0], active_num) * expert_idx.sizes[1], x.sizes[1])
+    return matrix_of_sizes(shape, min(x.sizes[0], active_num) * expert_idx.sizes[1], x.sizes[1])
 
 
-cdef int places_of(Shape *shape, TensorBase tensor) except -1:
+cdef int moe_row_indices(Shape *shape, TensorBase tensor) except -1:
     shape.ndim = 1
     shape.sizes[0] = tensor.numel
     return 0
 
 
-cdef int permuted(Shape *shape, TensorBase tokens, TensorBase indices, const Shape *kept) except -1:
+cdef int moe_permute(Shape *shape, TensorBase tokens, TensorBase indices, const Shape *kept) except -1:
     cdef int64_t rows = indices.numel
     require_matrix(tokens, "tokens")
     if kept.ndim and kept.sizes[0] != 0:        # as the end of a slice
         rows = max(0, min(rows, kept.sizes[0] if kept.sizes[0] > 0 else rows + kept.sizes[0]))
-    return two_dims(shape, rows, tokens.sizes[1])
+    return matrix_of_sizes(shape, rows, tokens.sizes[1])
 
 
-cdef int unpermuted(Shape *shape, TensorBase tokens, TensorBase sorted_indices, TensorBase probs) except -1:
+cdef int moe_unpermute(Shape *shape, TensorBase tokens, TensorBase sorted_indices, TensorBase probs) except -1:
     cdef int64_t choices = 1
     require_matrix(tokens, "permuted_tokens")
     if probs is not None:
         require_matrix(probs, "probs")
         choices = max(probs.sizes[1], 1)
-    return two_dims(shape, sorted_indices.numel // choices, tokens.sizes[1])
+    return matrix_of_sizes(shape, sorted_indices.numel // choices, tokens.sizes[1])
 
 
-cdef int rows_of_tokens(Shape *shape, TensorBase tokens, int64_t rows) except -1:
+cdef int moe_token_grads(Shape *shape, TensorBase tokens, int64_t rows) except -1:
     require_matrix(tokens, "grad_permuted_tokens")
-    return two_dims(shape, rows, tokens.sizes[1])
+    return matrix_of_sizes(shape, rows, tokens.sizes[1])
 
 
 cdef int like_or_empty(Shape *shape, TensorBase tensor) except -1:
@@ -1409,7 +1412,8 @@ cdef int like_or_empty(Shape *shape, TensorBase tensor) except -1:
 
 # --- attention -------------------------------------------------------------------------------------------------------
 
-cdef int attention_of(Shape *shape, TensorBase query, TensorBase key, TensorBase value, int64_t head_num) except -1:
+cdef int npu_fusion_attention(Shape *shape, TensorBase query, TensorBase key, TensorBase value,
+                              int64_t head_num) except -1:
     cdef int last = query.ndim - 1
     cdef int64_t shared
     like(shape, query)
@@ -1423,7 +1427,7 @@ cdef int attention_of(Shape *shape, TensorBase query, TensorBase key, TensorBase
     return 0
 
 
-cdef int attention_sums(Shape *shape, TensorBase query, int64_t head_num, object layout) except -1:
+cdef int npu_attention_softmax_stats(Shape *shape, TensorBase query, int64_t head_num, object layout) except -1:
     cdef int batch = 1 if layout == "SBH" else 0
     cdef int length = {"BNSD": 2, "SBH": 0}.get(layout, 1)
     shape.ndim = 4
@@ -1445,13 +1449,13 @@ cdef int check_gamma(TensorBase input, TensorBase gamma) except -1:
     return 0
 
 
-cdef int check_rotary(object mode) except -1:
+cdef int check_rotary_mode(object mode) except -1:
     if mode not in ("half", "interleave"):
         raise RuntimeError(f"rotary_mode is {mode!r}, expected half or interleave")
     return 0
 
 
-cdef int check_given(TensorBase tensor, str name) except -1:
+cdef int check_not_none(TensorBase tensor, str name) except -1:
     if tensor is None:
         raise NotImplementedError(f"{name} is None, which is not supported on npu")
     return 0
@@ -1469,7 +1473,7 @@ cdef int check_not_padded(bint padded_mode) except -1:
     return 0
 
 
-cdef int check_left_out(TensorBase tensor, str name) except -1:
+cdef int check_none(TensorBase tensor, str name) except -1:
     if tensor is not None:
         raise NotImplementedError(f"{name} is not supported on npu: only None is")
     return 0

@@ -4,16 +4,17 @@ from libc.stdint cimport int64_t
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
 
 from mindtorch._core.autograd.node cimport (
-    AutogradMeta, Node, differentiable, inference_enabled, meta_of, removable_handle, requires_grad,
+    AutogradMeta, Node, inference_enabled, is_differentiable_dtype, materialize_autograd_meta, removable_handle,
+    requires_grad,
 )
-from mindtorch._core.autograd.recording cimport current_grad_fn, gradient_edge, retain
+from mindtorch._core.autograd.recording cimport current_grad_fn, gradient_edge, set_retains_grad
 from mindtorch._core.python.conversion cimport require_int, require_scalar, require_tensor
 from mindtorch._core.rules.infer cimport promote, promote_scalar, scalar_dtype, wrap_dim
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, code_name, promote_types,
+    COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, dtype_name, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, NPU, Storage, TensorBase, count_version, device_of, make_size, make_tensor, shape_text, version_of,
+    CPU, NPU, Storage, TensorBase, bump_version, device_of, make_size, make_tensor, shape_text, version_of,
 )
 
 
@@ -24,18 +25,18 @@ from mindtorch._core.tensor.tensor cimport (
 cdef class StorageBase:
     """The bytes below a tensor; those of views of one tensor are equal. mindtorch.storage has what is built on it."""
     cdef Storage storage
-    cdef object place
+    cdef object device_
 
     def __cinit__(self, TensorBase tensor not None):
         self.storage = tensor.storage
-        self.place = device_of(tensor)
+        self.device_ = device_of(tensor)
 
     def __init__(self, *args, **kwargs):
         pass                            # all is done by __cinit__, which a subclass calls with a tensor
 
     @property
     def device(self):
-        return self.place
+        return self.device_
 
     def nbytes(self):
         """Size in bytes."""
@@ -92,17 +93,17 @@ def size(TensorBase self, dim=None):
     """The shape, or the size of one dimension."""
     if dim is None:
         return make_size(self.ndim, self.sizes)
-    return self.sizes[own_dim(self, dim, b"size")]
+    return self.sizes[wrap_own_dim(self, dim, b"size")]
 
 
 def stride(TensorBase self, dim=None):
     """The steps between neighbours, in elements: of all dimensions, or of one."""
     if dim is None:
         return tuple([self.strides[i] for i in range(self.ndim)])
-    return self.strides[own_dim(self, dim, b"stride")]
+    return self.strides[wrap_own_dim(self, dim, b"stride")]
 
 
-cdef int own_dim(TensorBase self, object dim, const char *function) except -1:
+cdef int wrap_own_dim(TensorBase self, object dim, const char *function) except -1:
     cdef int64_t wanted = require_int(dim, function, b"dim", 1)
     if self.ndim == 0:
         raise IndexError(f"Dimension specified as {wanted} but tensor has no dimensions")
@@ -124,13 +125,13 @@ def is_contiguous(TensorBase self, memory_format=contiguous_format):
     if memory_format is contiguous_format:
         return bool(self.contiguous)
     if memory_format is channels_last:
-        return self.ndim == 4 and runs_in_order(self, (1, 3, 2, 0))
+        return self.ndim == 4 and is_contiguous_in_order(self, (1, 3, 2, 0))
     if memory_format is channels_last_3d:
-        return self.ndim == 5 and runs_in_order(self, (1, 4, 3, 2, 0))
+        return self.ndim == 5 and is_contiguous_in_order(self, (1, 4, 3, 2, 0))
     raise RuntimeError("preserve memory format is unsupported by is_contiguous")
 
 
-cdef bint runs_in_order(TensorBase self, tuple dims) except -1:
+cdef bint is_contiguous_in_order(TensorBase self, tuple dims) except -1:
     """Whether the elements lie one after the other when `dims` is the order from the fastest dimension on."""
     cdef int64_t expected = 1
     cdef int dim
@@ -274,7 +275,7 @@ def set_requires_grad(TensorBase self, value):
     cdef AutogradMeta meta
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
-    if value and not differentiable(self.dtype):
+    if value and not is_differentiable_dtype(self.dtype):
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     if not value and self.autograd is None:
         return
@@ -284,7 +285,7 @@ def set_requires_grad(TensorBase self, value):
                                "computed variable in a subgraph that doesn't require differentiation use "
                                "var_no_grad = var.detach().")
         return
-    meta = meta_of(self)
+    meta = materialize_autograd_meta(self)
     if value and meta.is_inference and not inference_enabled():
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     meta.requires_grad = value
@@ -295,7 +296,7 @@ def increment_version(tensor):
     if isinstance(tensor, TensorBase):
         tensor = (tensor,)
     for written in tensor:
-        count_version(<TensorBase?>written)
+        bump_version(<TensorBase?>written)
 
 
 def requires_grad_(TensorBase self, requires_grad=True):
@@ -341,7 +342,7 @@ CPP_NAMES = {"float32": "float", "float64": "double", "int32": "int", "int64": "
              "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 
 
-cdef str type_in_words(object dtype):
+cdef str cpp_name(object dtype):
     name = str(dtype).removeprefix("torch.")
     return CPP_NAMES.get(name, name)
 
@@ -360,8 +361,8 @@ def set_grad(TensorBase self, value):
         raise RuntimeError("can't assign Variable as its own grad")
     if grad.dtype != self.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{type_in_words(value.dtype)}' to a tensor with grad_dtype "
-            f"'{code_name(self.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            f"attempting to assign a gradient with dtype '{cpp_name(value.dtype)}' to a tensor with grad_dtype "
+            f"'{dtype_name(self.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
             "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
             "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match.")
@@ -374,7 +375,7 @@ def set_grad(TensorBase self, value):
         raise RuntimeError(
             f"attempting to assign a gradient of size '{shape_text(grad.ndim, grad.sizes)}' to a tensor of size "
             f"'{shape_text(self.ndim, self.sizes)}'. Please ensure that the gradient and the tensor are the same size")
-    meta_of(self).grad = grad
+    materialize_autograd_meta(self).grad = grad
 
 
 def retain_grad(TensorBase self):
@@ -382,7 +383,7 @@ def retain_grad(TensorBase self):
     if not requires_grad(self):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if current_grad_fn(self) is not None:
-        retain(<AutogradMeta>self.autograd)
+        set_retains_grad(<AutogradMeta>self.autograd)
 
 
 def retains_grad(TensorBase self):
@@ -398,7 +399,7 @@ def register_hook(TensorBase self, hook):
     if not requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     node = gradient_edge(self, &output_nr)
-    meta = meta_of(self)
+    meta = materialize_autograd_meta(self)
     if meta.hooks is None:
         meta.hooks = {}
     if node.tensor_hooks is None:
@@ -414,10 +415,10 @@ def register_post_accumulate_grad_hook(TensorBase self, hook):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if current_grad_fn(self) is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    meta = meta_of(self)
-    if meta.accumulated_hooks is None:
-        meta.accumulated_hooks = {}
-    return removable_handle(meta.accumulated_hooks, hook)
+    meta = materialize_autograd_meta(self)
+    if meta.post_accumulate_hooks is None:
+        meta.post_accumulate_hooks = {}
+    return removable_handle(meta.post_accumulate_hooks, hook)
 
 
 def get_base(TensorBase self):

@@ -7,7 +7,7 @@ cdef TensorBase contiguous_copy(TensorBase self)               # always a copy
 cdef TensorBase contiguous(TensorBase self)                    # self when it is contiguous
 cdef TensorBase clone_tensor(TensorBase self)                  # a copy with self's order of strides
 # Self when nothing changes and `copy` is not asked for. A cast happens on the device that has a kernel for it.
-cdef TensorBase convert(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,
+cdef TensorBase to_copy(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,
                         bint copy)
-cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking)      # Tensor.copy_
-cdef str type_string(TensorBase self)                          # "torch.FloatTensor", "torch.npu.FloatTensor"
+cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocking)      # Tensor.copy_
+cdef str legacy_type_name(TensorBase self)                          # "torch.FloatTensor", "torch.npu.FloatTensor"

@@ -4,20 +4,20 @@ import warnings
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 from mindtorch._core._gen.records cimport record__to_copy, record_clone, record_copy_
-from mindtorch._core.autograd.node cimport AutogradMeta, requires_grad, tracked
-from mindtorch._core.autograd.recording cimport recording, recording_inplace
+from mindtorch._core.autograd.node cimport AutogradMeta, may_require_grad, requires_grad
+from mindtorch._core.autograd.recording cimport should_record, should_record_inplace
 from mindtorch._core.python.conversion cimport (
-    no_combination, parse_varargs, require_bool, require_device, require_dtype, require_tensor, scalar_tensor,
-    wrong_type,
+    parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_device, require_dtype, require_tensor,
+    scalar_tensor,
 )
-from mindtorch._core.rules.infer cimport broadcast, check_overlap, check_partial_overlap, resize
+from mindtorch._core.rules.infer cimport broadcast, check_no_internal_overlap, check_no_partial_overlap, resize
 from mindtorch._core.tensor.dtype cimport (
-    CODE_NAMES, COMPLEX_KIND, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half, Int,
-    Long, Scalar, Short, code_name, dtype, dtype_code, is_scalar,
+    COMPLEX_KIND, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half,
+    Int, Long, Scalar, Short, dtype, dtype_name, is_scalar, to_scalar_type,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, NPU, OPERATORS, Shape, copy_data, count_version, device, empty_like_tensor, empty_tensor, make_alias,
-    make_data, pinned_like, resolve, set_geometry, set_storage, shape_text,
+    CPU, NPU, TENSOR_SLOTS, Shape, bump_version, copy_data, device, empty_like_tensor, empty_pinned_like, empty_tensor,
+    make_alias, make_variable_data, resolve_device, set_geometry, set_storage, shape_text,
 )
 
 
@@ -33,59 +33,59 @@ cdef TensorBase contiguous_copy(TensorBase self):
     return result
 
 
-cdef inline TensorBase cloned(TensorBase self, TensorBase result):
-    if tracked(self) and requires_grad(self) and recording(None, "clone"):
+cdef inline TensorBase with_clone_history(TensorBase self, TensorBase result):
+    if may_require_grad(self) and requires_grad(self) and should_record(None, "clone"):
         record_clone(self, result)
     return result
 
 
 cdef TensorBase contiguous(TensorBase self):
-    return self if self.contiguous else cloned(self, contiguous_copy(self))
+    return self if self.contiguous else with_clone_history(self, contiguous_copy(self))
 
 
 cdef TensorBase clone_tensor(TensorBase self):
     cdef TensorBase result = empty_like_tensor(self, self.dtype, self.device_type, self.device_index)
     copy_data(result, self, False)
-    return cloned(self, result)
+    return with_clone_history(self, result)
 
 
-cdef int warn_of_lost_imaginary(ScalarType source, ScalarType target) except -1:
+cdef int warn_discards_imaginary(ScalarType source, ScalarType target) except -1:
     if KIND[<int>source] == COMPLEX_KIND and KIND[<int>target] != COMPLEX_KIND and target != Bool:
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
     return 0
 
 
-cdef TensorBase convert(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,
+cdef TensorBase to_copy(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,
                         bint copy):
     cdef TensorBase result
     if not copy and dtype == self.dtype and device_type == self.device_type and device_index == self.device_index:
         return self
-    warn_of_lost_imaginary(self.dtype, dtype)
+    warn_discards_imaginary(self.dtype, dtype)
     result = empty_like_tensor(self, dtype, device_type, device_index)
     if non_blocking and device_type == CPU and self.device_type == NPU:
-        result = pinned_like(result)                 # else the copy would be waited for
+        result = empty_pinned_like(result)                 # else the copy would be waited for
     copy_data(result, self, non_blocking)
-    if tracked(self) and requires_grad(self) and recording(None, "to"):
+    if may_require_grad(self) and requires_grad(self) and should_record(None, "to"):
         record__to_copy(self, dtype, non_blocking, result)
     return result
 
 
-cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking):
+cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocking):
     cdef Shape shape
     cdef int i
     cdef bint record = False
-    check_overlap(self)
+    check_no_internal_overlap(self)
     broadcast(&shape, self, source)
     for i in range(shape.ndim):
         if shape.ndim != self.ndim or shape.sizes[i] != self.sizes[i]:
             raise RuntimeError(f"output with shape {shape_text(self.ndim, self.sizes)} doesn't match the broadcast "
                                f"shape {shape_text(shape.ndim, shape.sizes)}")
-    check_partial_overlap(self, source)
-    warn_of_lost_imaginary(source.dtype, self.dtype)
-    if tracked(self) or tracked(source):
-        record = recording_inplace(self, requires_grad(self) or requires_grad(source))
+    check_no_partial_overlap(self, source)
+    warn_discards_imaginary(source.dtype, self.dtype)
+    if may_require_grad(self) or may_require_grad(source):
+        record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
     copy_data(self, source, non_blocking)
-    count_version(self)
+    bump_version(self)
     if record:
         record_copy_(self, source, non_blocking)
     return self
@@ -97,28 +97,28 @@ cdef int fill_by_copy(TensorBase self, const Scalar *value) except -1:
     return 0
 
 
-OPERATORS.fill = fill_by_copy
+TENSOR_SLOTS.fill = fill_by_copy
 
 
-def type_string_of(TensorBase self):
+def get_legacy_type_name(TensorBase self):
     """"torch.FloatTensor", as messages call a tensor."""
-    return type_string(self)
+    return legacy_type_name(self)
 
 
-cdef str type_string(TensorBase self):
-    return f"torch.{'' if self.device_type == CPU else 'npu.'}{code_name(self.dtype)}Tensor"
+cdef str legacy_type_name(TensorBase self):
+    return f"torch.{'' if self.device_type == CPU else 'npu.'}{dtype_name(self.dtype)}Tensor"
 
 
 # --- memory formats --------------------------------------------------------------------------------------------------
 
-cdef bint wants_contiguous(object format, const char *function) except -1:
+cdef bint is_contiguous_format(object format, const char *function) except -1:
     """Of the formats, None and preserve_format keep the order of strides; contiguous_format does not."""
     if format is None or format is preserve_format:
         return False
     if format is contiguous_format:
         return True
     if not isinstance(format, memory_format):
-        wrong_type(format, function, b"memory_format", 0, "torch.memory_format")
+        raise_wrong_type(format, function, b"memory_format", 0, "torch.memory_format")
     raise NotImplementedError(f"{function.decode()}(): memory_format {format} is not supported")
 
 
@@ -126,7 +126,7 @@ cdef bint is_channels_last(object format) noexcept:
     return format is channels_last or format is channels_last_3d
 
 
-cdef tuple channels_order(TensorBase self, object format):
+cdef tuple channels_last_permutation(TensorBase self, object format):
     """The permutation that puts the channels last, and the one back."""
     cdef int rank = 4 if format is channels_last else 5
     if self.ndim != rank:
@@ -134,9 +134,9 @@ cdef tuple channels_order(TensorBase self, object format):
     return (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
 
 
-cdef TensorBase formatted(TensorBase self, object format):
+cdef TensorBase to_channels_last(TensorBase self, object format):
     """The tensor itself where its channels come last in memory, else a copy in which they do."""
-    order, back = channels_order(self, format)
+    order, back = channels_last_permutation(self, format)
     cdef TensorBase turned = self.permute(order)
     return self if turned.contiguous else contiguous(turned).permute(back)
 
@@ -146,8 +146,8 @@ def contiguous_method(TensorBase self, memory_format=contiguous_format):
     if memory_format is preserve_format and not self.contiguous:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if is_channels_last(memory_format):
-        return formatted(self, memory_format)
-    wants_contiguous(memory_format, b"contiguous")      # refuses what is no format
+        return to_channels_last(self, memory_format)
+    is_contiguous_format(memory_format, b"contiguous")      # refuses what is no format
     return contiguous(self)
 
 
@@ -155,10 +155,10 @@ def clone(input, *, memory_format=None):
     """A copy; the order of strides is kept, unless contiguous_format is asked for."""
     cdef TensorBase self = require_tensor(input, b"clone", b"input", 1)
     if is_channels_last(memory_format):
-        order, back = channels_order(self, memory_format)
+        order, back = channels_last_permutation(self, memory_format)
         return clone(self.permute(order), memory_format=contiguous_format).permute(back)
-    if wants_contiguous(memory_format, b"clone"):
-        return cloned(self, contiguous_copy(self))
+    if is_contiguous_format(memory_format, b"clone"):
+        return with_clone_history(self, contiguous_copy(self))
     return clone_tensor(self)
 
 
@@ -168,25 +168,25 @@ def copy_(TensorBase self, src, non_blocking=False):
     """Write the elements of `src` here, broadcast, cast and moved as needed."""
     if is_scalar(src):
         return self.fill_(src)
-    return copy_into(self, require_tensor(src, b"copy_", b"other", 1),
-                     require_bool(non_blocking, b"copy_", b"non_blocking", 2))
+    return copy_tensor_(self, require_tensor(src, b"copy_", b"other", 1),
+                        require_bool(non_blocking, b"copy_", b"non_blocking", 2))
 
 
-TO_FORMS = (
+TO_SIGNATURES = (
     " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
     "torch.memory_format memory_format = None)\n"
     " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, "
     "torch.memory_format memory_format = None)\n"
     " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n")
 
-cdef dict TO_NAMES = {
+cdef dict TO_PARAMETERS = {
     "dtype": ("dtype", "non_blocking", "copy"),
     "other": ("other", "non_blocking", "copy"),
     "device": ("device", "dtype", "non_blocking", "copy"),
 }
 
 
-cdef dict to_options(tuple args, dict kwargs):
+cdef dict parse_to_arguments(tuple args, dict kwargs):
     """The arguments of `to` by name, whichever of its forms was used."""
     cdef str form = "device"
     cdef dict options
@@ -194,21 +194,21 @@ cdef dict to_options(tuple args, dict kwargs):
         form = "other"
     elif args and (isinstance(args[0], dtype) or args[0] in (float, int, bool, complex)):
         form = "dtype"
-    names = TO_NAMES[form]
+    names = TO_PARAMETERS[form]
     if len(args) > len(names):
-        no_combination(b"to", args, kwargs, TO_FORMS)
+        raise_no_overload(b"to", args, kwargs, TO_SIGNATURES)
     options = dict(zip(names, args))
     for name, value in kwargs.items():
         if name in options or name not in ("device", "dtype", "non_blocking", "copy", "memory_format"):
-            no_combination(b"to", args, kwargs, TO_FORMS)
+            raise_no_overload(b"to", args, kwargs, TO_SIGNATURES)
         options[name] = value
     for name in ("non_blocking", "copy"):
         if not isinstance(options.get(name, False), bool):
-            no_combination(b"to", args, kwargs, TO_FORMS)
+            raise_no_overload(b"to", args, kwargs, TO_SIGNATURES)
     return options
 
 
-cdef TensorBase to_with(TensorBase self, dict options):
+cdef TensorBase to_from_options(TensorBase self, dict options):
     cdef int device_type = self.device_type, device_index = self.device_index
     cdef ScalarType code = self.dtype
     cdef bint non_blocking = options.get("non_blocking", False), copy = options.get("copy", False)
@@ -224,11 +224,12 @@ cdef TensorBase to_with(TensorBase self, dict options):
             require_device(options["device"], &device_type, &device_index, b"to")
     cdef bint asynchronous = non_blocking and device_type != CPU      # what the CPU puts in order must have arrived
     if is_channels_last(options.get("memory_format")):
-        return formatted(convert(self, code, device_type, device_index, asynchronous, copy), options["memory_format"])
-    if wants_contiguous(options.get("memory_format"), b"to") and not self.contiguous:
-        result = convert(self, code, device_type, device_index, asynchronous, copy)
+        return to_channels_last(to_copy(self, code, device_type, device_index, asynchronous, copy),
+                                options["memory_format"])
+    if is_contiguous_format(options.get("memory_format"), b"to") and not self.contiguous:
+        result = to_copy(self, code, device_type, device_index, asynchronous, copy)
         return result if result is self else contiguous(result)
-    return convert(self, code, device_type, device_index, non_blocking, copy)
+    return to_copy(self, code, device_type, device_index, non_blocking, copy)
 
 
 def to(TensorBase self, *args, **kwargs):
@@ -240,16 +241,16 @@ def to(TensorBase self, *args, **kwargs):
     if len(args) == 1 and not kwargs:           # the two common forms
         value = args[0]
         if isinstance(value, dtype):
-            return convert(self, (<dtype>value).code, self.device_type, self.device_index, False, False)
+            return to_copy(self, (<dtype>value).code, self.device_type, self.device_index, False, False)
         if isinstance(value, (device, str)):
-            resolve(value, &device_type, &device_index)
-            return convert(self, self.dtype, device_type, device_index, False, False)
-    return to_with(self, to_options(args, kwargs))
+            resolve_device(value, &device_type, &device_index)
+            return to_copy(self, self.dtype, device_type, device_index, False, False)
+    return to_from_options(self, parse_to_arguments(args, kwargs))
 
 
 def cpu(TensorBase self, memory_format=None):
     """The tensor in host memory; itself when it is there. Waits for the device."""
-    return to_with(self, {"device": "cpu", "memory_format": memory_format})
+    return to_from_options(self, {"device": "cpu", "memory_format": memory_format})
 
 
 def npu(TensorBase self, device=None, non_blocking=False, memory_format=None):
@@ -258,18 +259,18 @@ def npu(TensorBase self, device=None, non_blocking=False, memory_format=None):
     require_device("npu" if device is None else device, &device_type, &device_index, b"npu")
     if device_type != NPU:
         raise RuntimeError("Invalid device, must be npu device")
-    if wants_contiguous(memory_format, b"npu"):
+    if is_contiguous_format(memory_format, b"npu"):
         self = contiguous(self)
-    return convert(self, self.dtype, device_type, device_index,
+    return to_copy(self, self.dtype, device_type, device_index,
                    require_bool(non_blocking, b"npu", b"non_blocking"), False)
 
 
 cdef inline TensorBase cast(TensorBase self, ScalarType code, object format, const char *function):
     if is_channels_last(format):
-        return formatted(convert(self, code, self.device_type, self.device_index, False, False), format)
-    if format is not None and wants_contiguous(format, function):
+        return to_channels_last(to_copy(self, code, self.device_type, self.device_index, False, False), format)
+    if format is not None and is_contiguous_format(format, function):
         self = contiguous(self)
-    return convert(self, code, self.device_type, self.device_index, False, False)
+    return to_copy(self, code, self.device_type, self.device_index, False, False)
 
 
 def float_(TensorBase self, memory_format=None):
@@ -325,27 +326,27 @@ def type_(TensorBase self, dtype=None, non_blocking=False):
     cdef int device_type = self.device_type, device_index = self.device_index
     cdef ScalarType code
     if dtype is None:
-        return type_string(self)
+        return legacy_type_name(self)
     if isinstance(dtype, type):                  # torch.LongTensor
         dtype = f"torch.{dtype.__name__}"
     if isinstance(dtype, str):
         name = dtype.removeprefix("torch.").removesuffix("Tensor")
         on_npu = name.startswith("npu.")
         name = name.removeprefix("npu.")
-        if name not in CODE_NAMES or not dtype.startswith("torch.") or not dtype.endswith("Tensor"):
+        if name not in SCALAR_TYPE_NAMES or not dtype.startswith("torch.") or not dtype.endswith("Tensor"):
             raise ValueError(f"invalid type: '{dtype}'")
-        code = <ScalarType><int>CODE_NAMES.index(name)
+        code = <ScalarType><int>SCALAR_TYPE_NAMES.index(name)
         if on_npu != (device_type == NPU):
-            resolve("npu" if on_npu else "cpu", &device_type, &device_index)
+            resolve_device("npu" if on_npu else "cpu", &device_type, &device_index)
     else:
-        code = dtype_code(dtype, self.dtype)
-    return convert(self, code, device_type, device_index, require_bool(non_blocking, b"type", b"non_blocking"), False)
+        code = to_scalar_type(dtype, self.dtype)
+    return to_copy(self, code, device_type, device_index, require_bool(non_blocking, b"type", b"non_blocking"), False)
 
 
 def type_as(TensorBase self, other):
     """Cast and moved to the dtype and device of `other`."""
     cdef TensorBase like = require_tensor(other, b"type_as", b"other", 1)
-    return convert(self, like.dtype, like.device_type, like.device_index, False, False)
+    return to_copy(self, like.dtype, like.device_type, like.device_index, False, False)
 
 
 # --- the same storage under another tensor ---------------------------------------------------------------------------
@@ -357,7 +358,7 @@ def detach(input):
 
 def data(TensorBase self):
     """The tensor without its history; what is written to it, differentiation does not notice."""
-    return make_data(self)
+    return make_variable_data(self)
 
 
 def set_data(TensorBase self, new_data):
@@ -366,20 +367,20 @@ def set_data(TensorBase self, new_data):
     set_storage(self, source.storage, source.dtype)
     set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
     if self.autograd is not None:
-        (<AutogradMeta>self.autograd).accumulator = NULL        # it describes what the tensor was
+        (<AutogradMeta>self.autograd).grad_accumulator = NULL        # it describes what the tensor was
 
 
-def set_to(TensorBase self, TensorBase view not None):
+def set_tensor(TensorBase self, TensorBase view not None):
     """The tensor takes over storage and geometry of another of the same dtype and device: a write, for its version."""
     set_storage(self, view.storage, view.dtype)
     set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
-    count_version(self)
+    bump_version(self)
 
 
 def resize_(TensorBase self, *sizes, memory_format=None):
     """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
     cdef Shape shape
-    wants_contiguous(memory_format, b"resize_")
+    is_contiguous_format(memory_format, b"resize_")
     parse_varargs(sizes, &shape, b"resize_", b"size")
     resize(self, &shape)
     return self

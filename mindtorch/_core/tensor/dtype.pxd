@@ -33,7 +33,7 @@ cdef enum ScalarType:
 
 
 cdef enum:
-    SCALAR_TYPES = 31          # length of tables indexed by ScalarType
+    NUM_SCALAR_TYPES = 31          # length of tables indexed by ScalarType
 
 
 cdef enum ScalarKind:          # the order is that of type promotion
@@ -51,12 +51,12 @@ cdef struct Scalar:
 
 
 # bool, int, float, complex and NumPy scalars; else TypeError. OverflowError beyond 64 bits.
-cdef int scalar_from(object number, Scalar *scalar) except -1
-cdef bint is_scalar(object number) noexcept                     # what scalar_from would take
+cdef int scalar_from_python(object number, Scalar *scalar) except -1
+cdef bint is_scalar(object number) noexcept                     # what scalar_from_python would take
 # As an element of `dtype` holds it: integers wrap around, floats lose their fraction beside integers and are rounded
 # beside floats of 16 bits; numbers beyond int64 are real where elements are.
-cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept
-cdef object scalar_to(const Scalar *scalar)                     # back to a Python number
+cdef Scalar cast_scalar(const Scalar *number, ScalarType dtype) noexcept
+cdef object scalar_to_python(const Scalar *scalar)                     # back to a Python number
 
 
 # --- dtypes ----------------------------------------------------------------------------------------------------------
@@ -69,11 +69,11 @@ cdef class dtype:
     cdef readonly str name                    # "float32"
     cdef readonly object numpy_dtype          # numpy.dtype; ml_dtypes' for bfloat16 and the floats of 8 bits
 
-cdef int ITEMSIZE[SCALAR_TYPES]
-cdef ScalarKind KIND[SCALAR_TYPES]            # category for promotion and casts
+cdef int ITEMSIZE[NUM_SCALAR_TYPES]
+cdef ScalarKind KIND[NUM_SCALAR_TYPES]            # category for promotion and casts
 cdef list DTYPES                              # ScalarType -> dtype (None where there is none)
-cdef list CODE_NAMES                          # ScalarType -> the name in messages and legacy type strings ("Float")
-cdef dict NUMPY_CODES                         # numpy.dtype -> ScalarType
+cdef list SCALAR_TYPE_NAMES  # ScalarType -> the name in messages and legacy type strings ("Float")
+cdef dict NUMPY_TO_SCALAR_TYPE                         # numpy.dtype -> ScalarType
 
 cdef inline bint is_float8(ScalarType dtype) noexcept nogil:
     return Float8_e5m2 <= dtype <= Float8_e4m3fnuz or dtype == Float8_e8m0fnu
@@ -81,7 +81,7 @@ cdef inline bint is_float8(ScalarType dtype) noexcept nogil:
 cdef ScalarType promote_types(ScalarType a, ScalarType b) except? Undefined nogil    # RuntimeError for rare dtypes
 cdef bint can_cast(ScalarType source, ScalarType target) noexcept nogil    # torch.can_cast: never to a lower category
 cdef ScalarType default_dtype() noexcept nogil                             # torch.get_default_dtype()
-cdef ScalarType default_complex() noexcept nogil                           # the complex dtype of the default dtype
-cdef ScalarType dtype_code(object dtype_or_none, ScalarType otherwise) except *   # TypeError for what is no dtype
-cdef ScalarType numpy_code(object numpy_dtype) except *                    # TypeError for what no tensor can hold
-cdef str code_name(ScalarType code)
+cdef ScalarType default_complex_dtype() noexcept nogil  # the complex dtype of the default dtype
+cdef ScalarType to_scalar_type(object dtype_or_none, ScalarType otherwise) except *   # TypeError for what is no dtype
+cdef ScalarType numpy_to_scalar_type(object numpy_dtype) except *  # TypeError for what no tensor can hold
+cdef str dtype_name(ScalarType code)

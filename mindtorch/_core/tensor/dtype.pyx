@@ -50,7 +50,7 @@ cdef inline void set_real(double value, Scalar *scalar) noexcept:
     scalar.imag = 0.0
 
 
-cdef int scalar_from(object number, Scalar *scalar) except -1:
+cdef int scalar_from_python(object number, Scalar *scalar) except -1:
     if PyFloat_Check(number):
         set_real(PyFloat_AS_DOUBLE(number), scalar)
         return 0
@@ -63,17 +63,17 @@ cdef int scalar_from(object number, Scalar *scalar) except -1:
         scalar.imag = PyComplex_ImagAsDouble(number)
         return 0
     if isinstance(number, NUMPY_SCALAR):
-        return numpy_scalar(number, scalar)
+        return scalar_from_numpy(number, scalar)
     raise TypeError(f"must be Number, not {type(number).__name__}")
 
 
-cdef int numpy_scalar(object number, Scalar *scalar) except -1:
+cdef int scalar_from_numpy(object number, Scalar *scalar) except -1:
     if isinstance(number, NUMPY_BOOL):
         return set_integer(int(number), scalar, BOOL_KIND)
     if isinstance(number, NUMPY_INTEGER):
         return set_integer(int(number), scalar, INT_KIND)
     if isinstance(number, NUMPY_COMPLEX):
-        return scalar_from(complex(number), scalar)
+        return scalar_from_python(complex(number), scalar)
     if isinstance(number, NUMPY_NUMBER) or hasattr(number, "__float__"):
         set_real(float(number), scalar)
         return 0
@@ -85,7 +85,7 @@ cdef bint is_scalar(object number) noexcept:
             or isinstance(number, (NUMPY_NUMBER, NUMPY_BOOL)))
 
 
-cdef double rounded(double value, int digits, int least, double largest) noexcept:
+cdef double round_to_format(double value, int digits, int least, double largest) noexcept:
     """To the nearest number of so many binary digits that is a multiple of 2**least, by way of float32 as in torch."""
     cdef double result = <float>value
     cdef int exponent = 0
@@ -98,12 +98,12 @@ cdef double rounded(double value, int digits, int least, double largest) noexcep
 
 
 cdef inline void set_rounded(Scalar *number, int digits, int least, double largest) noexcept:
-    cdef double value = rounded(number.real, digits, least, largest)
+    cdef double value = round_to_format(number.real, digits, least, largest)
     if value != number.real:            # else an integer stays one
         set_real(value, number)
 
 
-cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept:
+cdef Scalar cast_scalar(const Scalar *number, ScalarType dtype) noexcept:
     cdef Scalar result = number[0]
     cdef bint integral = Byte <= dtype <= Long or UInt16 <= dtype <= UInt64
     if result.kind == FLOAT_KIND and integral and -9.2e18 < result.real < 9.2e18:
@@ -141,7 +141,7 @@ cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept:
     return result
 
 
-cdef object scalar_to(const Scalar *scalar):
+cdef object scalar_to_python(const Scalar *scalar):
     if scalar.kind == BOOL_KIND:
         return scalar.integer != 0
     if scalar.kind == INT_KIND:
@@ -171,17 +171,17 @@ cdef class dtype:
 
     @property
     def is_signed(self):
-        return self.code not in UNSIGNED
+        return self.code not in UNSIGNED_TYPES
 
     def to_real(self):
         """The dtype of the real part: float32 for complex64, itself for what is not complex."""
-        return DTYPES[REAL_OF[<int>self.code]]
+        return DTYPES[REAL_TYPE[<int>self.code]]
 
     def to_complex(self):
         """The complex dtype whose parts have (at least) this precision."""
-        if COMPLEX_OF[<int>self.code] == Undefined:
-            raise RuntimeError(f"Unknown Complex ScalarType for {CODE_NAMES[self.code]}")
-        return DTYPES[COMPLEX_OF[<int>self.code]]
+        if COMPLEX_TYPE[<int>self.code] == Undefined:
+            raise RuntimeError(f"Unknown Complex ScalarType for {SCALAR_TYPE_NAMES[self.code]}")
+        return DTYPES[COMPLEX_TYPE[<int>self.code]]
 
     def __repr__(self):
         return f"torch.{self.name}"
@@ -200,17 +200,17 @@ cdef class dtype:
         return self
 
 
-DTYPES = [None] * SCALAR_TYPES
-CODE_NAMES = [None] * SCALAR_TYPES         # the names that torch's messages and legacy type strings use: "Float"
+DTYPES = [None] * NUM_SCALAR_TYPES
+SCALAR_TYPE_NAMES = [None] * NUM_SCALAR_TYPES  # the names that torch's messages and legacy type strings use: "Float"
 
-cdef tuple UNSIGNED = (Byte, Bool, UInt16, UInt32, UInt64, Float8_e8m0fnu)
-cdef ScalarType PROMOTED[SCALAR_TYPES][SCALAR_TYPES]
-cdef ScalarType REAL_OF[SCALAR_TYPES]
-cdef ScalarType COMPLEX_OF[SCALAR_TYPES]
-cdef ScalarType DEFAULT = Float
+cdef tuple UNSIGNED_TYPES = (Byte, Bool, UInt16, UInt32, UInt64, Float8_e8m0fnu)
+cdef ScalarType PROMOTION_TABLE[NUM_SCALAR_TYPES][NUM_SCALAR_TYPES]
+cdef ScalarType REAL_TYPE[NUM_SCALAR_TYPES]
+cdef ScalarType COMPLEX_TYPE[NUM_SCALAR_TYPES]
+cdef ScalarType DEFAULT_DTYPE = Float
 
 
-def _define():
+def _define_dtypes():
     rows = (
         (Byte, "Byte", "uint8", INT_KIND, numpy.uint8),
         (Char, "Char", "int8", INT_KIND, numpy.int8),
@@ -235,7 +235,7 @@ def _define():
     )
     cdef dtype instance
     cdef ScalarType code
-    for code, code_name, name, kind, numpy_type in rows:
+    for code, dtype_name, name, kind, numpy_type in rows:
         instance = dtype.__new__(dtype)
         instance.code = code
         instance.name = name
@@ -244,16 +244,16 @@ def _define():
         ITEMSIZE[<int>code] = instance.itemsize
         KIND[<int>code] = kind
         DTYPES[code] = instance
-        CODE_NAMES[code] = code_name
-        REAL_OF[<int>code] = code
-        COMPLEX_OF[<int>code] = Undefined
+        SCALAR_TYPE_NAMES[code] = dtype_name
+        REAL_TYPE[<int>code] = code
+        COMPLEX_TYPE[<int>code] = Undefined
         globals()[name] = instance
-    REAL_OF[<int>ComplexFloat] = Float
-    REAL_OF[<int>ComplexDouble] = Double
+    REAL_TYPE[<int>ComplexFloat] = Float
+    REAL_TYPE[<int>ComplexDouble] = Double
     for code in (ComplexFloat, Float, BFloat16):
-        COMPLEX_OF[<int>code] = ComplexFloat
+        COMPLEX_TYPE[<int>code] = ComplexFloat
     for code in (ComplexDouble, Double):
-        COMPLEX_OF[<int>code] = ComplexDouble
+        COMPLEX_TYPE[<int>code] = ComplexDouble
 
 
 cdef ScalarType promote_pair(ScalarType a, ScalarType b) noexcept:
@@ -278,32 +278,33 @@ cdef ScalarType promote_pair(ScalarType a, ScalarType b) noexcept:
     return a if ITEMSIZE[<int>a] > ITEMSIZE[<int>b] else b
 
 
-def _fill_promotions():
+def _fill_promotion_table():
     cdef int a, b
-    for a in range(SCALAR_TYPES):
-        for b in range(SCALAR_TYPES):
+    for a in range(NUM_SCALAR_TYPES):
+        for b in range(NUM_SCALAR_TYPES):
             if DTYPES[a] is None or DTYPES[b] is None:
-                PROMOTED[a][b] = Undefined
+                PROMOTION_TABLE[a][b] = Undefined
             else:
-                PROMOTED[a][b] = promote_pair(<ScalarType>a, <ScalarType>b)
+                PROMOTION_TABLE[a][b] = promote_pair(<ScalarType>a, <ScalarType>b)
 
 
-_define()
-_fill_promotions()
+_define_dtypes()
+_fill_promotion_table()
 
 
 cdef ScalarType promote_types(ScalarType a, ScalarType b) except? Undefined nogil:
-    cdef ScalarType promoted = PROMOTED[<int>a][<int>b]
+    cdef ScalarType promoted = PROMOTION_TABLE[<int>a][<int>b]
     if promoted == Undefined:
         with gil:
-            no_promotion(a, b)
+            raise_no_promotion(a, b)
     return promoted
 
 
-cdef int no_promotion(ScalarType a, ScalarType b) except -1:
+cdef int raise_no_promotion(ScalarType a, ScalarType b) except -1:
     which = "Float8 Types" if is_float8(a) or is_float8(b) else "uint16, uint32, uint64 types"
     raise RuntimeError(
-        f"Promotion for {which} is not supported, attempted to promote {CODE_NAMES[a]} and {CODE_NAMES[b]}")
+        f"Promotion for {which} is not supported, attempted to promote {SCALAR_TYPE_NAMES[a]} and "
+        f"{SCALAR_TYPE_NAMES[b]}")
 
 
 cdef bint can_cast(ScalarType source, ScalarType target) noexcept nogil:
@@ -312,22 +313,22 @@ cdef bint can_cast(ScalarType source, ScalarType target) noexcept nogil:
 
 
 cdef ScalarType default_dtype() noexcept nogil:
-    return DEFAULT
+    return DEFAULT_DTYPE
 
 
-cdef ScalarType default_complex() noexcept nogil:
-    return COMPLEX_OF[<int>DEFAULT] if COMPLEX_OF[<int>DEFAULT] != Undefined else ComplexFloat
+cdef ScalarType default_complex_dtype() noexcept nogil:
+    return COMPLEX_TYPE[<int>DEFAULT_DTYPE] if COMPLEX_TYPE[<int>DEFAULT_DTYPE] != Undefined else ComplexFloat
 
 
-cdef ScalarType dtype_code(object dtype_or_none, ScalarType otherwise) except *:
+cdef ScalarType to_scalar_type(object dtype_or_none, ScalarType otherwise) except *:
     if dtype_or_none is None:
         return otherwise
     if isinstance(dtype_or_none, dtype):
         return (<dtype>dtype_or_none).code
-    return python_type_code(dtype_or_none)
+    return python_to_scalar_type(dtype_or_none)
 
 
-cdef ScalarType python_type_code(object python_type) except *:
+cdef ScalarType python_to_scalar_type(object python_type) except *:
     """torch takes Python's own number types for dtypes."""
     if python_type is float:
         return Double
@@ -340,56 +341,58 @@ cdef ScalarType python_type_code(object python_type) except *:
     raise TypeError(f"dtype must be torch.dtype, not {type(python_type).__name__}")
 
 
-cdef str code_name(ScalarType code):
-    return CODE_NAMES[code]
+cdef str dtype_name(ScalarType code):
+    return SCALAR_TYPE_NAMES[code]
 
 
-cdef ScalarType numpy_code(object numpy_dtype) except *:
+cdef ScalarType numpy_to_scalar_type(object numpy_dtype) except *:
     """The dtype of an array's elements. TypeError for those that tensors do not have."""
-    code = NUMPY_CODES.get(numpy_dtype)
+    code = NUMPY_TO_SCALAR_TYPE.get(numpy_dtype)
     if code is None:
         raise TypeError(
-            f"can't convert np.ndarray of type {type_name(numpy_dtype.type)}. The only supported types are: float64, "
+            f"can't convert np.ndarray of type {qualified_type_name(numpy_dtype.type)}. The only supported types are: "
+            "float64, "
             "float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.")
     return code
 
 
-cdef str type_name(object cls):
+cdef str qualified_type_name(object cls):
     return f"{cls.__module__}.{cls.__name__}"
 
 
-NUMPY_CODES = {instance.numpy_dtype: instance.code for instance in DTYPES if instance is not None}
+NUMPY_TO_SCALAR_TYPE = {instance.numpy_dtype: instance.code for instance in DTYPES if instance is not None}
 
 
 # The functions of the torch namespace that are about dtypes.
 
 def set_default_dtype(d, /):
     """Set the dtype of new floating-point tensors and of results of true divisions; float32 at first."""
-    global DEFAULT
+    global DEFAULT_DTYPE
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if KIND[<int>(<dtype>d).code] != FLOAT_KIND:
         raise TypeError("only floating-point types are supported as the default type")
     if is_float8((<dtype>d).code):
-        raise TypeError(f"couldn't find storage object {CODE_NAMES[(<dtype>d).code]}Storage")
-    DEFAULT = (<dtype>d).code
+        raise TypeError(f"couldn't find storage object {SCALAR_TYPE_NAMES[(<dtype>d).code]}Storage")
+    DEFAULT_DTYPE = (<dtype>d).code
 
 
 def get_default_dtype():
     """The dtype set by `set_default_dtype`."""
-    return DTYPES[DEFAULT]
+    return DTYPES[DEFAULT_DTYPE]
 
 
 def _promote_types(type1, type2):
-    return DTYPES[promote_types(required(type1, "promote_types", "type1", 1),
-                                required(type2, "promote_types", "type2", 2))]
+    return DTYPES[promote_types(require_dtype_argument(type1, "promote_types", "type1", 1),
+                                require_dtype_argument(type2, "promote_types", "type2", 2))]
 
 
 def _can_cast(from_, to):
-    return can_cast(required(from_, "can_cast", "from_", 1), required(to, "can_cast", "to", 2))
+    return can_cast(require_dtype_argument(from_, "can_cast", "from_", 1), require_dtype_argument(to, "can_cast", "to",
+                                                                                                  2))
 
 
-cdef ScalarType required(object value, str function, str argument, int position) except *:
+cdef ScalarType require_dtype_argument(object value, str function, str argument, int position) except *:
     if not isinstance(value, dtype):
         raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be torch.dtype, "
                         f"not {type(value).__name__}")

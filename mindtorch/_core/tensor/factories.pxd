@@ -8,24 +8,26 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 
 # A new CPU tensor from numbers, nested sequences of them, or arrays; dtype Undefined: inferred as torch does.
-cdef TensorBase from_data(object data, ScalarType dtype)
+cdef TensorBase new_from_data(object data, ScalarType dtype)
 
 
 # --- from sizes and numbers ------------------------------------------------------------------------------------------
 # What functions that make tensors share: reading of their common arguments.
 
 
-cdef struct Request:               # where the tensor shall lie
+cdef struct TensorOptions:               # where the tensor shall lie
     int type
     int index
     bint pinned
 
-cdef int read_place(Request *request, object layout, object device, object pin_memory, const char *function) except -1
-cdef int read_size(tuple args, object size, Shape *shape, const char *function) except -1
+cdef int parse_options(TensorOptions *request, object layout, object device, object pin_memory,
+                       const char *function) except -1
+cdef int parse_size(tuple args, object size, Shape *shape, const char *function) except -1
 # The dtype given, that of `out`, or `otherwise`.
-cdef ScalarType dtype_for(object dtype, object out, ScalarType otherwise, const char *function) except *
+cdef ScalarType parse_result_dtype(object dtype, object out, ScalarType otherwise, const char *function) except *
 # The tensor to fill: a new one, or `out` resized (on its own device unless another one is named).
-cdef TensorBase make(Request *request, const Shape *shape, ScalarType dtype, object out, object device)
-cdef TensorBase make_like(object like, object dtype, object layout, object device, object pin_memory,
-                          const char *function)
-cdef TensorBase leaf(TensorBase made, object wanted)      # a leaf that requires a gradient where that is wanted
+cdef TensorBase allocate_result(TensorOptions *request, const Shape *shape, ScalarType dtype, object out, object device)
+cdef TensorBase allocate_like(object like, object dtype, object layout, object device, object pin_memory,
+                              const char *function)
+# a leaf that requires a gradient where that is wanted
+cdef TensorBase with_requires_grad(TensorBase made, object wanted)

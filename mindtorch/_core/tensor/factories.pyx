@@ -14,23 +14,25 @@ from mindtorch._core.formats import require_strided
 
 from mindtorch._core._gen.calls cimport op_normal_, op_random__from, op_uniform_
 from mindtorch._core.operators.operator cimport (
-    ONE, Argument, Operator, find_operator, finish, number_dtype, require_kernel, run_kernel,
+    ONE, Argument, Operator, find_operator, inferred_dtype, require_kernel, run_kernel, write_back_out,
 )
 from mindtorch._core.python.conversion cimport (
-    as_int, cast_on_host, check_fits, from_array, no_combination, parse_ints, parse_varargs, read_scalar, require_bool,
-    require_device, require_dtype, require_int, require_scalar, require_tensor, store, stored_as, wrong_type,
+    as_int, cast_on_host, check_scalar_overflow, from_array, parse_ints, parse_varargs, raise_no_overload,
+    raise_wrong_type, read_scalar, require_bool, require_device, require_dtype, require_int, require_scalar,
+    require_tensor, storable_dtype, store_element,
 )
-from mindtorch._core.rules.array cimport not_implemented
-from mindtorch._core.rules.infer cimport output
-from mindtorch._core.tensor.copy_cast cimport convert
+from mindtorch._core.rules.array cimport raise_not_implemented
+from mindtorch._core.rules.infer cimport output_or_temporary
+from mindtorch._core.tensor.copy_cast cimport to_copy
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, Byte, Char, Int, Long, Scalar, ScalarType, Short,
-    UInt16, UInt32, UInt64, Undefined, as_element, code_name, default_complex, default_dtype, numpy_code,
-    promote_types, scalar_from,
+    UInt16, UInt32, UInt64, Undefined, cast_scalar, default_complex_dtype, default_dtype, dtype_name,
+    numpy_to_scalar_type, promote_types, scalar_from_python,
 )
 from mindtorch._core.tensor.generator cimport generator_for, require_generator
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, MAX_DIMS, Shape, TensorBase, empty_like_tensor, empty_tensor, make_view, pinned_like, require_host,
+    BACKENDS, CPU, MAX_DIMS, Shape, TensorBase, check_pinnable, empty_like_tensor, empty_pinned_like, empty_tensor,
+    make_view,
 )
 
 
@@ -42,11 +44,11 @@ from mindtorch._core.tensor.tensor cimport (
 # a process uses several, or the stream's work is captured, each use copies the table anew.
 
 
-cdef dict KEPT = {}             # (make, key, dtype, device) -> Tensor
+cdef dict CONSTANTS = {}             # (make, key, dtype, device) -> Tensor
 
 
-def constant(TensorBase like not None, make, *key):
-    """The numbers of make(*key) in the dtype and on the device of `like`; read only."""
+def cached_constant(TensorBase like not None, make, *key):
+    """The numbers of allocate_result(*key) in the dtype and on the device of `like`; read only."""
     cdef int device = like.device_type
     cdef bint alone = not BACKENDS[device].streams
     if alone and BACKENDS[device].capturing != NULL:
@@ -54,15 +56,15 @@ def constant(TensorBase like not None, make, *key):
     if not alone:
         return like.new_tensor(make(*key))
     place = make, key, like.dtype, device, like.device_index
-    found = KEPT.get(place)
+    found = CONSTANTS.get(place)
     if found is None:
-        found = KEPT[place] = like.new_tensor(make(*key))
+        found = CONSTANTS[place] = like.new_tensor(make(*key))
     return found
 
 
-def forget():
+def clear_constants():
     """Gives the memory of all tables back."""
-    KEPT.clear()
+    CONSTANTS.clear()
 
 
 # --- torch.tensor ----------------------------------------------------------------------------------------------------
@@ -82,8 +84,8 @@ cdef inline bint is_text(object value):
     return isinstance(value, (str, bytes))
 
 
-cdef int measure(object data, Shape *shape) except -1:
-    """The shape, as the first elements tell it; `fill_from_nested` checks the others."""
+cdef int compute_sizes(object data, Shape *shape) except -1:
+    """The shape, as the first elements tell it; `recursive_store` checks the others."""
     shape.ndim = 0
     while not is_number(data) and PySequence_Check(data) and not is_text(data):
         if shape.ndim == MAX_DIMS:
@@ -100,7 +102,7 @@ cdef int measure(object data, Shape *shape) except -1:
     return 0
 
 
-cdef ScalarType dtype_of_number(object number) except *:
+cdef ScalarType number_scalar_type(object number) except *:
     if PyFloat_Check(number) and not isinstance(number, NUMPY_SCALAR):
         return default_dtype()
     if PyBool_Check(number):
@@ -108,18 +110,18 @@ cdef ScalarType dtype_of_number(object number) except *:
     if PyLong_Check(number):
         return Long
     if PyComplex_Check(number) and not isinstance(number, NUMPY_SCALAR):
-        return default_complex()
+        return default_complex_dtype()
     if isinstance(number, TensorBase):
         return (<TensorBase>number).dtype
-    return numpy_code(number.dtype)
+    return numpy_to_scalar_type(number.dtype)
 
 
-cdef ScalarType infer_dtype(object data) except *:
+cdef ScalarType infer_scalar_type(object data) except *:
     cdef ScalarType found = Undefined, other
     if is_number(data):
-        return dtype_of_number(data)
+        return number_scalar_type(data)
     if isinstance(data, NUMPY_ARRAY):
-        return numpy_code(data.dtype)
+        return numpy_to_scalar_type(data.dtype)
     if isinstance(data, TensorBase):
         return (<TensorBase>data).dtype
     if is_text(data):
@@ -127,49 +129,49 @@ cdef ScalarType infer_dtype(object data) except *:
     if not PySequence_Check(data):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     for element in data:
-        other = infer_dtype(element)
+        other = infer_scalar_type(element)
         found = other if found == Undefined else promote_types(found, other)
     return default_dtype() if found == Undefined else found
 
 
-cdef int number_of(object element, ScalarType dtype, Scalar *out) except -1:
+cdef int element_to_scalar(object element, ScalarType dtype, Scalar *out) except -1:
     if isinstance(element, TensorBase):
         return read_scalar(<TensorBase>element, out)
     if not is_number(element):
         wanted = "a real number" if KIND[<int>dtype] >= FLOAT_KIND else "an integer"
         raise TypeError(f"'{type(element).__name__}' object cannot be interpreted as {wanted}")
     if dtype == UInt64:
-        return uint64_of(element, out)
+        return uint64_to_scalar(element, out)
     if PyLong_Check(element) and not PyBool_Check(element):
         if dtype == Bool:
             element = element != 0
         elif KIND[<int>dtype] >= FLOAT_KIND:
             element = float(element)
         else:
-            as_int(element)            # refuses what 64 bits with a sign do not hold; scalar_from would wrap it
-    scalar_from(element, out)
+            as_int(element)            # refuses what 64 bits with a sign do not hold; scalar_from_python would wrap it
+    scalar_from_python(element, out)
     if out.kind == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND and dtype != Bool:
         raise TypeError("must be real number, not complex" if KIND[<int>dtype] == FLOAT_KIND else
                         "'complex' object cannot be interpreted as an integer")
     return 0
 
 
-cdef int uint64_of(object element, Scalar *out) except -1:
+cdef int uint64_to_scalar(object element, Scalar *out) except -1:
     if isinstance(element, (float, complex)) or isinstance(element, NUMPY_SCALAR):
         raise TypeError("an integer is required")
     if element < 0:
         raise OverflowError("can't convert negative int to unsigned")
-    return scalar_from(element, out)
+    return scalar_from_python(element, out)
 
 
-cdef int fill_from_nested(object data, TensorBase target, char **address, int dim) except -1:
+cdef int recursive_store(object data, TensorBase target, char **address, int dim) except -1:
     """Write `data`, whose place is dimension `dim`, from `address` on; elements lie one after the other."""
     cdef Scalar number
     cdef int64_t length
     if dim == target.ndim:
-        number_of(data, target.dtype, &number)
+        element_to_scalar(data, target.dtype, &number)
         try:
-            store(address[0], target.dtype, &number)
+            store_element(address[0], target.dtype, &number)
         except RuntimeError:          # torch.tensor calls the dtype by another name than a[i] = value does
             name = DTYPES[<int>target.dtype].name
             raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
@@ -181,7 +183,7 @@ cdef int fill_from_nested(object data, TensorBase target, char **address, int di
     if length != target.sizes[dim]:
         raise ValueError(f"expected sequence of length {target.sizes[dim]} at dim {dim} (got {length})")
     for element in PySequence_Fast(data, "not a sequence"):
-        fill_from_nested(element, target, address, dim + 1)
+        recursive_store(element, target, address, dim + 1)
     return 0
 
 
@@ -190,7 +192,7 @@ cdef bint is_storage(object data):
     return isinstance(data, StorageBase)
 
 
-cdef TensorBase from_data(object data, ScalarType dtype):
+cdef TensorBase new_from_data(object data, ScalarType dtype):
     """A new CPU tensor, never sharing memory; dtype Undefined: inferred as torch does."""
     cdef Shape shape
     cdef TensorBase result
@@ -201,21 +203,21 @@ cdef TensorBase from_data(object data, ScalarType dtype):
         data = numpy.asarray(data)
     if isinstance(data, NUMPY_ARRAY):
         result = from_array(data)
-        return convert(result, result.dtype if dtype == Undefined else dtype, CPU, 0, False, True)
+        return to_copy(result, result.dtype if dtype == Undefined else dtype, CPU, 0, False, True)
     if hasattr(data, "__array__") and not isinstance(data, TensorBase):
-        return from_data(data.__array__(), dtype)
-    measure(data, &shape)
+        return new_from_data(data.__array__(), dtype)
+    compute_sizes(data, &shape)
     if dtype == Undefined:
-        dtype = infer_dtype(data)
+        dtype = infer_scalar_type(data)
     elif not is_number(data) and not PySequence_Check(data):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-    result = empty_tensor(&shape, stored_as(dtype), CPU, 0)
+    result = empty_tensor(&shape, storable_dtype(dtype), CPU, 0)
     address = result.data_ptr()
-    fill_from_nested(data, result, &address, 0)
+    recursive_store(data, result, &address, 0)
     return cast_on_host(result, dtype)
 
 
-def tensor_from(data, dtype, device, pin_memory, str function):
+def tensor_from_data(data, dtype, device, pin_memory, str function):
     """torch.tensor without its warning: a new tensor from `data`, on `device`."""
     cdef bytes name = function.encode()
     cdef int device_type, device_index
@@ -227,13 +229,13 @@ def tensor_from(data, dtype, device, pin_memory, str function):
             device_type, device_index = made.device_type, made.device_index
         else:
             require_device(device, &device_type, &device_index, name)
-        return convert(made, made.dtype if code == Undefined else code, device_type, device_index, False, True)
+        return to_copy(made, made.dtype if code == Undefined else code, device_type, device_index, False, True)
     require_device(device, &device_type, &device_index, name)
-    made = from_data(data, code)
+    made = new_from_data(data, code)
     if pin_memory is not None and require_bool(pin_memory, name, b"pin_memory"):
-        require_host(device_type)
+        check_pinnable(device_type)
         return made.pin_memory()
-    return convert(made, made.dtype, device_type, device_index, False, False)
+    return to_copy(made, made.dtype, device_type, device_index, False, False)
 
 
 # --- from sizes and numbers ------------------------------------------------------------------------------------------
@@ -247,32 +249,34 @@ cdef Operator ARANGE = find_operator("arange.start_step")
 cdef Operator LINSPACE = find_operator("linspace")
 
 cdef Scalar ZERO
-scalar_from(0, &ZERO)
+scalar_from_python(0, &ZERO)
 
 
 cdef bint wants_pinned(object pin_memory, const char *function) except -1:
     return pin_memory is not None and require_bool(pin_memory, function, b"pin_memory")
 
 
-cdef int read_place(Request *request, object layout, object device, object pin_memory, const char *function) except -1:
+cdef int parse_options(TensorOptions *request, object layout, object device, object pin_memory,
+                       const char *function) except -1:
     if layout is not None:
         require_strided(layout, function.decode())
     request.pinned = wants_pinned(pin_memory, function)
     require_device(device, &request.type, &request.index, function)
-    return require_host(request.type) if request.pinned else 0
+    return check_pinnable(request.type) if request.pinned else 0
 
 
-cdef TensorBase make(Request *request, const Shape *shape, ScalarType dtype, object out, object device):
+cdef TensorBase allocate_result(TensorOptions *request, const Shape *shape, ScalarType dtype, object out,
+                                object device):
     cdef TensorBase given = out
     if given is None:
-        given = output(None, shape, dtype, request.type, request.index)
-        return pinned_like(given) if request.pinned else given
+        given = output_or_temporary(None, shape, dtype, request.type, request.index)
+        return empty_pinned_like(given) if request.pinned else given
     if device is None:
         request.type, request.index = given.device_type, given.device_index
-    return output(given, shape, dtype, request.type, request.index)
+    return output_or_temporary(given, shape, dtype, request.type, request.index)
 
 
-cdef int read_size(tuple args, object size, Shape *shape, const char *function) except -1:
+cdef int parse_size(tuple args, object size, Shape *shape, const char *function) except -1:
     if size is not None:
         return parse_ints(size, shape, function, b"size")
     if not args:
@@ -280,18 +284,19 @@ cdef int read_size(tuple args, object size, Shape *shape, const char *function) 
     return parse_varargs(args, shape, function, b"size")
 
 
-cdef ScalarType dtype_for(object dtype, object out, ScalarType otherwise, const char *function) except *:
+cdef ScalarType parse_result_dtype(object dtype, object out, ScalarType otherwise, const char *function) except *:
     cdef ScalarType code
     if out is None:
         return require_dtype(dtype, otherwise, function, b"dtype")
     code = require_tensor(out, function, b"out").dtype
     if require_dtype(dtype, code, function, b"dtype") != code:
-        raise RuntimeError(f"dtype {code_name(require_dtype(dtype, code, function, b'dtype'))} does not match dtype of "
-                           f"out parameter ({code_name(code)})")
+        raise RuntimeError(f"dtype {dtype_name(require_dtype(dtype, code, function, b'dtype'))} does not match dtype "
+                           "of "
+                           f"out parameter ({dtype_name(code)})")
     return code
 
 
-cdef TensorBase leaf(TensorBase made, object wanted):
+cdef TensorBase with_requires_grad(TensorBase made, object wanted):
     if not wanted:
         return made
     if KIND[<int>made.dtype] < FLOAT_KIND:
@@ -299,7 +304,7 @@ cdef TensorBase leaf(TensorBase made, object wanted):
     return made.requires_grad_()
 
 
-cdef TensorBase fill(TensorBase made, const Scalar *value):
+cdef TensorBase fill_new(TensorBase made, const Scalar *value):
     """Give new memory one value, by the kernel that is made for it."""
     if made.numel == 0:
         return made
@@ -308,8 +313,8 @@ cdef TensorBase fill(TensorBase made, const Scalar *value):
     elif value == &ONE:
         run_factory(ONES, NULL, 0, made)
     else:
-        check_fits(value, made.dtype)
-        element = as_element(value, made.dtype)
+        check_scalar_overflow(value, made.dtype)
+        element = cast_scalar(value, made.dtype)
         run_factory(FULL, &element, 1, made)
     return made
 
@@ -331,86 +336,89 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
           memory_format=None):
     """A tensor of the given size with undefined content: empty(2, 3) or empty((2, 3))."""
     cdef Shape shape
-    cdef Request request
-    read_size(args, size, &shape, b"empty")
-    read_place(&request, layout, device, pin_memory, b"empty")
-    made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"empty"), out, device)
-    return leaf(finish(made, out), requires_grad)
+    cdef TensorOptions request
+    parse_size(args, size, &shape, b"empty")
+    parse_options(&request, layout, device, pin_memory, b"empty")
+    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"empty"), out, device)
+    return with_requires_grad(write_back_out(made, out), requires_grad)
 
 
 def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of zeros: zeros(2, 3) or zeros((2, 3))."""
     cdef Shape shape
-    cdef Request request
-    read_size(args, size, &shape, b"zeros")
+    cdef TensorOptions request
+    parse_size(args, size, &shape, b"zeros")
     for i in range(shape.ndim):
         if shape.sizes[i] < 0:
             raise RuntimeError("zeros: Dimension size must be non-negative.")
-    read_place(&request, layout, device, pin_memory, b"zeros")
-    made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"zeros"), out, device)
-    return leaf(finish(fill(made, &ZERO), out), requires_grad)
+    parse_options(&request, layout, device, pin_memory, b"zeros")
+    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"zeros"), out, device)
+    return with_requires_grad(write_back_out(fill_new(made, &ZERO), out), requires_grad)
 
 
 def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of ones: ones(2, 3) or ones((2, 3))."""
     cdef Shape shape
-    cdef Request request
-    read_size(args, size, &shape, b"ones")
-    read_place(&request, layout, device, pin_memory, b"ones")
-    made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"ones"), out, device)
-    return leaf(finish(fill(made, &ONE), out), requires_grad)
+    cdef TensorOptions request
+    parse_size(args, size, &shape, b"ones")
+    parse_options(&request, layout, device, pin_memory, b"ones")
+    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"ones"), out, device)
+    return with_requires_grad(write_back_out(fill_new(made, &ONE), out), requires_grad)
 
 
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor with every element `fill_value`; its dtype is that of the number unless given."""
     cdef Shape shape
-    cdef Request request
+    cdef TensorOptions request
     cdef Scalar value
     if not isinstance(size, (tuple, list)):
-        wrong_type(size, b"full", b"size", 1, "tuple of ints")
+        raise_wrong_type(size, b"full", b"size", 1, "tuple of ints")
     parse_ints(size, &shape, b"full", b"size", 1)
     require_scalar(fill_value, &value, b"full", b"fill_value", 2)
-    read_place(&request, layout, device, pin_memory, b"full")
-    made = make(&request, &shape, dtype_for(dtype, out, number_dtype(&value), b"full"), out, device)
-    return leaf(finish(fill(made, &value), out), requires_grad)
+    parse_options(&request, layout, device, pin_memory, b"full")
+    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, inferred_dtype(&value), b"full"), out,
+                           device)
+    return with_requires_grad(write_back_out(fill_new(made, &value), out), requires_grad)
 
 
 # --- like another tensor -------------------------------------------------------------------------------------------
 
-cdef TensorBase make_like(object like, object dtype, object layout, object device, object pin_memory,
-                          const char *function):
+cdef TensorBase allocate_like(object like, object dtype, object layout, object device, object pin_memory,
+                              const char *function):
     cdef TensorBase tensor = require_tensor(like, function, b"input", 1)
     cdef ScalarType code = require_dtype(dtype, tensor.dtype, function, b"dtype")
-    cdef Request request
+    cdef TensorOptions request
     if device is None:
         request.type, request.index = tensor.device_type, tensor.device_index
         request.pinned = wants_pinned(pin_memory, function)
         if layout is not None:
             require_strided(layout, function.decode())
         if request.pinned:
-            require_host(request.type)
+            check_pinnable(request.type)
     else:
-        read_place(&request, layout, device, pin_memory, function)
+        parse_options(&request, layout, device, pin_memory, function)
     made = empty_like_tensor(tensor, code, request.type, request.index)
-    return pinned_like(made) if request.pinned else made
+    return empty_pinned_like(made) if request.pinned else made
 
 
 def empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Undefined content; shape, dtype and device of `input` unless given."""
-    return leaf(make_like(input, dtype, layout, device, pin_memory, b"empty_like"), requires_grad)
+    return with_requires_grad(allocate_like(input, dtype, layout, device, pin_memory, b"empty_like"), requires_grad)
 
 
 def zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Zeros; shape, dtype and device of `input` unless given."""
-    return leaf(fill(make_like(input, dtype, layout, device, pin_memory, b"zeros_like"), &ZERO), requires_grad)
+    return with_requires_grad(fill_new(allocate_like(input, dtype, layout, device, pin_memory, b"zeros_like"), &ZERO),
+                              requires_grad)
 
 
 def ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
               memory_format=None):
     """Ones; shape, dtype and device of `input` unless given."""
-    return leaf(fill(make_like(input, dtype, layout, device, pin_memory, b"ones_like"), &ONE), requires_grad)
+    return with_requires_grad(fill_new(allocate_like(input, dtype, layout, device, pin_memory, b"ones_like"), &ONE),
+                              requires_grad)
 
 
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
@@ -418,12 +426,13 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     """`fill_value` everywhere; shape, dtype and device of `input` unless given."""
     cdef Scalar value
     require_scalar(fill_value, &value, b"full_like", b"fill_value", 2)
-    return leaf(fill(make_like(input, dtype, layout, device, pin_memory, b"full_like"), &value), requires_grad)
+    return with_requires_grad(fill_new(allocate_like(input, dtype, layout, device, pin_memory, b"full_like"), &value),
+                              requires_grad)
 
 
 # --- ranges --------------------------------------------------------------------------------------------------------
 
-cdef int truncate(Scalar *number) except -1:
+cdef int truncate_to_int(Scalar *number) except -1:
     """As torch reads the numbers of an integer range: 0.25 is 0."""
     if number.kind >= FLOAT_KIND:
         number.integer = <int64_t>number.real
@@ -432,7 +441,7 @@ cdef int truncate(Scalar *number) except -1:
     return 0
 
 
-cdef int64_t range_length(const Scalar *start, const Scalar *end, const Scalar *step, bint integral) except -1:
+cdef int64_t compute_arange_size(const Scalar *start, const Scalar *end, const Scalar *step, bint integral) except -1:
     """ceil((end - start) / step), in integers for int64, so that large ones stay exact; else in float64."""
     cdef double span
     if step.real == 0:
@@ -449,11 +458,11 @@ cdef int64_t range_length(const Scalar *start, const Scalar *end, const Scalar *
     return <int64_t>span
 
 
-cdef TensorBase finish_range(TensorBase made, TensorBase out):
-    """As `finish`, but an out= of as many elements keeps its shape."""
+cdef TensorBase write_back_range(TensorBase made, TensorBase out):
+    """As `write_back_out`, but an out= of as many elements keeps its shape."""
     if out is not None and made is not out and made.numel == out.numel:
         made = make_view(made, out.ndim, out.sizes, NULL, made.offset)
-    return finish(made, out)
+    return write_back_out(made, out)
 
 
 def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
@@ -461,7 +470,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
     """arange(end), arange(start, end) or arange(start, end, step): start + i * step below end."""
     cdef Scalar numbers[3]
     cdef Shape shape
-    cdef Request request
+    cdef TensorOptions request
     cdef bint integral = True
     cdef int i
     if len(args) > 3 or (end is None and not args):
@@ -476,24 +485,24 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
         value = given[i] if given[i] is not None else (0, None, 1)[i]
         require_scalar(value, &numbers[i], b"arange", (b"start", b"end", b"step")[i])
         integral &= numbers[i].kind < FLOAT_KIND
-    read_place(&request, layout, device, pin_memory, b"arange")
-    cdef ScalarType code = dtype_for(dtype, out, Long if integral else default_dtype(), b"arange")
+    parse_options(&request, layout, device, pin_memory, b"arange")
+    cdef ScalarType code = parse_result_dtype(dtype, out, Long if integral else default_dtype(), b"arange")
     if code == Bool or KIND[<int>code] == COMPLEX_KIND:
-        raise NotImplementedError(f'"arange" not implemented for \'{code_name(code)}\'')
+        raise NotImplementedError(f'"arange" not implemented for \'{dtype_name(code)}\'')
     if code == Long and not integral:
         for i in range(3):
-            truncate(&numbers[i])
+            truncate_to_int(&numbers[i])
         if numbers[2].integer == 0:
             raise ValueError("step must be nonzero")
     shape.ndim = 1
-    shape.sizes[0] = range_length(&numbers[0], &numbers[1], &numbers[2], code == Long)
-    made = make(&request, &shape, code, out, device)
+    shape.sizes[0] = compute_arange_size(&numbers[0], &numbers[1], &numbers[2], code == Long)
+    made = allocate_result(&request, &shape, code, out, device)
     if made.numel:
         run_factory(ARANGE, numbers, 3, made)
-    return leaf(finish_range(made, out), requires_grad)
+    return with_requires_grad(write_back_range(made, out), requires_grad)
 
 
-cdef int read_end(object value, Scalar *number, const char *argument, int position) except -1:
+cdef int parse_endpoint(object value, Scalar *number, const char *argument, int position) except -1:
     """A number, or a tensor of one, whose value is waited for."""
     if isinstance(value, TensorBase):
         if (<TensorBase>value).ndim:
@@ -508,26 +517,28 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     """`steps` numbers at equal distances, the first being `start` and the last `end`."""
     cdef Scalar ends[2]
     cdef Shape shape
-    cdef Request request
-    read_end(start, &ends[0], b"start", 1)
-    read_end(end, &ends[1], b"end", 2)
+    cdef TensorOptions request
+    parse_endpoint(start, &ends[0], b"start", 1)
+    parse_endpoint(end, &ends[1], b"end", 2)
     shape.ndim = 1
     shape.sizes[0] = require_int(steps, b"linspace", b"steps", 3)
     if shape.sizes[0] < 0:
         raise RuntimeError("number of steps must be non-negative")
-    read_place(&request, layout, device, pin_memory, b"linspace")
+    parse_options(&request, layout, device, pin_memory, b"linspace")
     cdef bint is_complex = ends[0].kind == COMPLEX_KIND or ends[1].kind == COMPLEX_KIND
-    cdef ScalarType code = dtype_for(dtype, out, default_complex() if is_complex else default_dtype(), b"linspace")
+    cdef ScalarType code = parse_result_dtype(dtype, out, default_complex_dtype() if is_complex else default_dtype(),
+                                              b"linspace")
     if is_complex and KIND[<int>code] != COMPLEX_KIND:
-        raise RuntimeError(f"torch.linspace(): inferred dtype {code_name(default_complex())} can't be safely cast to "
-                           f"passed dtype {code_name(code)}")
+        raise RuntimeError(f"torch.linspace(): inferred dtype {dtype_name(default_complex_dtype())} can't be safely "
+                           "cast to "
+                           f"passed dtype {dtype_name(code)}")
     if code == Bool and shape.sizes[0] > 1:
         raise NotImplementedError('"linspace_cpu" not implemented for \'Bool\'')
-    ends[0], ends[1] = as_element(&ends[0], code), as_element(&ends[1], code)
-    made = make(&request, &shape, code, out, device)
+    ends[0], ends[1] = cast_scalar(&ends[0], code), cast_scalar(&ends[1], code)
+    made = allocate_result(&request, &shape, code, out, device)
     if made.numel:
         run_factory(LINSPACE, ends, 2, made)
-    return leaf(finish_range(made, out), requires_grad)
+    return with_requires_grad(write_back_range(made, out), requires_grad)
 
 
 FUNCTIONS = {f.__name__: f for f in (
@@ -541,46 +552,50 @@ FUNCTIONS = {f.__name__: f for f in (
 cdef Operator RANDPERM = find_operator("randperm.generator")
 
 
-cdef TensorBase sized(tuple args, object size, object out, object dtype, object layout, object device,
-                      object pin_memory, const char *function):
+cdef TensorBase allocate_sized(tuple args, object size, object out, object dtype, object layout, object device,
+                               object pin_memory, const char *function):
     cdef Shape shape
-    cdef Request request
-    read_size(args, size, &shape, function)
-    read_place(&request, layout, device, pin_memory, function)
-    return make(&request, &shape, dtype_for(dtype, out, default_dtype(), function), out, device)
+    cdef TensorOptions request
+    parse_size(args, size, &shape, function)
+    parse_options(&request, layout, device, pin_memory, function)
+    return allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), function), out, device)
 
 
 def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
          pin_memory=False):
     """Numbers evenly from [0, 1): rand(2, 3) or rand((2, 3))."""
-    made = sized(args, size, out, dtype, layout, device, pin_memory, b"rand")
-    return leaf(op_uniform_(made, 0, 1, require_generator(generator, b"rand", b"generator")), requires_grad)
+    made = allocate_sized(args, size, out, dtype, layout, device, pin_memory, b"rand")
+    return with_requires_grad(op_uniform_(made, 0, 1, require_generator(generator, b"rand", b"generator")),
+                              requires_grad)
 
 
 def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
           pin_memory=False):
     """Normal numbers of mean 0 and deviation 1: randn(2, 3) or randn((2, 3))."""
-    made = sized(args, size, out, dtype, layout, device, pin_memory, b"randn")
-    return leaf(op_normal_(made, 0, 1, require_generator(generator, b"randn", b"generator")), requires_grad)
+    made = allocate_sized(args, size, out, dtype, layout, device, pin_memory, b"randn")
+    return with_requires_grad(op_normal_(made, 0, 1, require_generator(generator, b"randn", b"generator")),
+                              requires_grad)
 
 
 def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
               memory_format=None):
     """Numbers evenly from [0, 1); shape, dtype and device of `input` unless given."""
-    made = make_like(input, dtype, layout, device, pin_memory, b"rand_like")
-    return leaf(op_uniform_(made, 0, 1, require_generator(generator, b"rand_like", b"generator")), requires_grad)
+    made = allocate_like(input, dtype, layout, device, pin_memory, b"rand_like")
+    return with_requires_grad(op_uniform_(made, 0, 1, require_generator(generator, b"rand_like", b"generator")),
+                              requires_grad)
 
 
 def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Normal numbers; shape, dtype and device of `input` unless given."""
-    made = make_like(input, dtype, layout, device, pin_memory, b"randn_like")
-    return leaf(op_normal_(made, 0, 1, require_generator(generator, b"randn_like", b"generator")), requires_grad)
+    made = allocate_like(input, dtype, layout, device, pin_memory, b"randn_like")
+    return with_requires_grad(op_normal_(made, 0, 1, require_generator(generator, b"randn_like", b"generator")),
+                              requires_grad)
 
 
 # --- integers ------------------------------------------------------------------------------------------------------
 
-cdef TensorBase fill_integers(TensorBase made, object low, object high, object generator, const char *function):
+cdef TensorBase fill_random_integers(TensorBase made, object low, object high, object generator, const char *function):
     cdef Shape end
     end.ndim = 1
     end.sizes[0] = require_int(high, function, b"high", 2 if low is not None else 1)
@@ -588,7 +603,7 @@ cdef TensorBase fill_integers(TensorBase made, object low, object high, object g
                            require_generator(generator, function, b"generator"))
 
 
-cdef tuple bounds(tuple args, object low, object high, object last, const char *function, str signatures):
+cdef tuple parse_randint_bounds(tuple args, object low, object high, object last, const char *function, str signatures):
     """(low or None, high, last) of f(high, last) and f(low, high, last), whichever are given by name."""
     values = list(args)
     if last is None and values:
@@ -598,42 +613,43 @@ cdef tuple bounds(tuple args, object low, object high, object last, const char *
     if low is None and values:
         low = values.pop()
     if values or high is None or last is None:
-        no_combination(function, args, {"low": low, "high": high} if not args else {}, signatures)
+        raise_no_overload(function, args, {"low": low, "high": high} if not args else {}, signatures)
     return low, high, last
 
 
-SIZED = (" * (int high, tuple of ints size, *, torch.Generator generator = None, Tensor out = None)\n"
-         " * (int low, int high, tuple of ints size, *, torch.Generator generator = None, Tensor out = None)\n")
+RANDINT_SIGNATURES = (" * (int high, tuple of ints size, *, torch.Generator generator = None, Tensor out = None)\n"
+                      " * (int low, int high, tuple of ints size, *, torch.Generator generator = None, Tensor out = "
+                      "None)\n")
 
 
 def randint(*args, low=None, high=None, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
             requires_grad=False, pin_memory=False):
     """Integers evenly from [low, high), low being 0 unless given: randint(high, size) or randint(low, high, size)."""
     cdef Shape shape
-    cdef Request request
+    cdef TensorOptions request
     cdef int position = 3 if len(args) > 2 else 2
-    low, high, size = bounds(args, low, high, size, b"randint", SIZED)
+    low, high, size = parse_randint_bounds(args, low, high, size, b"randint", RANDINT_SIGNATURES)
     require_int(high, b"randint", b"high", 1 if low is None else 2)
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' (position {position}) must be tuple of ints, "
                         f"not {type(size).__name__}")
     parse_ints(size, &shape, b"randint", b"size", position)
-    read_place(&request, layout, device, pin_memory, b"randint")
-    made = make(&request, &shape, dtype_for(dtype, out, Long, b"randint"), out, device)
-    return leaf(fill_integers(made, low, high, generator, b"randint"), requires_grad)
+    parse_options(&request, layout, device, pin_memory, b"randint")
+    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, Long, b"randint"), out, device)
+    return with_requires_grad(fill_random_integers(made, low, high, generator, b"randint"), requires_grad)
 
 
 def randint_like(input, *args, low=None, high=None, generator=None, dtype=None, layout=None, device=None,
                  requires_grad=False, pin_memory=False, memory_format=None):
     """Integers evenly from [low, high); shape, dtype and device of `input`: randint_like(input, high)."""
     given_args = (*args, input)
-    low, high, _ = bounds(given_args, low, high, None, b"randint_like",
-                          " * (Tensor input, int high)\n * (Tensor input, int low, int high)\n")
-    made = make_like(input, dtype, layout, device, pin_memory, b"randint_like")
-    return leaf(fill_integers(made, low, high, generator, b"randint_like"), requires_grad)
+    low, high, _ = parse_randint_bounds(given_args, low, high, None, b"randint_like",
+                                        " * (Tensor input, int high)\n * (Tensor input, int low, int high)\n")
+    made = allocate_like(input, dtype, layout, device, pin_memory, b"randint_like")
+    return with_requires_grad(fill_random_integers(made, low, high, generator, b"randint_like"), requires_grad)
 
 
-cdef int check_holds(int64_t n, ScalarType dtype) except -1:
+cdef int check_largest_fits(int64_t n, ScalarType dtype) except -1:
     names = {<int>Byte: ("uint8_t", 255), <int>Char: ("int8_t", 127), <int>Short: ("int16_t", 32767),
              <int>Int: ("int", 2147483647), <int>UInt16: ("uint16_t", 65535), <int>UInt32: ("uint32_t", 4294967295)}
     name, most = names.get(<int>dtype, ("", n))
@@ -646,24 +662,24 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
              pin_memory=False):
     """The integers from 0 to n - 1 in random order."""
     cdef Shape shape
-    cdef Request request
+    cdef TensorOptions request
     cdef TensorBase made
     cdef Argument arguments[2]
     shape.ndim = 1
     shape.sizes[0] = require_int(n, b"randperm", b"n", 1)
-    cdef ScalarType code = dtype_for(dtype, out, Long, b"randperm")
+    cdef ScalarType code = parse_result_dtype(dtype, out, Long, b"randperm")
     if code == Bool or KIND[<int>code] > INT_KIND + 1:
-        not_implemented("randperm", code)
-    check_holds(shape.sizes[0], code)
-    read_place(&request, layout, device, pin_memory, b"randperm")
-    made = make(&request, &shape, code, out, device)
+        raise_not_implemented("randperm", code)
+    check_largest_fits(shape.sizes[0], code)
+    parse_options(&request, layout, device, pin_memory, b"randperm")
+    made = allocate_result(&request, &shape, code, out, device)
     require_kernel(RANDPERM, made.device_type, code)
     source = generator_for(require_generator(generator, b"randperm", b"generator"), made.device_type, made.device_index)
     if made.numel:
         arguments[0].object = <PyObject *>source
         arguments[1].object = <PyObject *>made
         run_kernel(RANDPERM, made.device_type, arguments, code)
-    return leaf(finish(made, out), requires_grad)
+    return with_requires_grad(write_back_out(made, out), requires_grad)
 
 
 FUNCTIONS.update({f.__name__: f for f in (rand, randn, rand_like, randn_like, randint, randint_like, randperm)})

@@ -9,18 +9,18 @@ import secrets
 
 from libc.stdint cimport intptr_t
 
-from mindtorch._core.mersenne import Mersenne
+from mindtorch._core.mersenne import MersenneTwister
 from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor.dtype import uint8
 
-from mindtorch._core.python.conversion cimport wrong_type
-from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, NPU, TensorBase, device, make_device, resolve
+from mindtorch._core.python.conversion cimport raise_wrong_type
+from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, NPU, TensorBase, device, make_device, resolve_device
 
 
 cdef enum:
-    FIRST_SEED = 67280421310721        # of every Generator that a user makes
-NPU_STATE = np.dtype([("seed", "<u8"), ("offset", "<i8")])
-BYTES = "expected a torch.ByteTensor, but got "
+    DEFAULT_SEED = 67280421310721        # of every Generator that a user makes
+NPU_STATE_FORMAT = np.dtype([("seed", "<u8"), ("offset", "<i8")])
+EXPECTED_BYTES = "expected a torch.ByteTensor, but got "
 
 
 cdef class Generator:
@@ -28,13 +28,13 @@ cdef class Generator:
 
     def __init__(self, device="cpu"):
         if not isinstance(device, (torch_device, str)):
-            wrong_type(device, b"Generator", b"device", 1, "torch.device")
-        resolve(device, &self.type_code, &self.index)
-        self.reseed(FIRST_SEED)
+            raise_wrong_type(device, b"Generator", b"device", 1, "torch.device")
+        resolve_device(device, &self.type_code, &self.index)
+        self.reseed(DEFAULT_SEED)
 
     cdef int reseed(self, uint64_t seed) except -1:
         if self.type_code == CPU:
-            self.stream = Mersenne(int(seed))
+            self.engine = MersenneTwister(int(seed))
         self.seed_value = seed
         self.offset = 0
         return 0
@@ -44,22 +44,22 @@ cdef class Generator:
         self.offset += (steps + 3) // 4 * 4
         return before
 
-    cdef Generator enter_capture(self, intptr_t capture):
+    cdef Generator begin_capture(self, intptr_t capture):
         cdef Generator found = new_generator(self.type_code, self.index, self.seed_value)
-        if self.stand_ins is None:
-            self.stand_ins = {}
-        self.stand_ins[capture] = found
+        if self.capture_generators is None:
+            self.capture_generators = {}
+        self.capture_generators[capture] = found
         return found
 
-    cdef int leave_capture(self, intptr_t capture) except -1:
-        del self.stand_ins[capture]
+    cdef int end_capture(self, intptr_t capture) except -1:
+        del self.capture_generators[capture]
         return 0
 
-    cdef Generator stand_in(self, intptr_t capture):
+    cdef Generator capture_generator(self, intptr_t capture):
         cdef Generator found
         if self.seed_tensor is not None:      # one already, handed on by a formula
             return self
-        found = None if self.stand_ins is None else self.stand_ins.get(capture)
+        found = None if self.capture_generators is None else self.capture_generators.get(capture)
         if found is None:
             raise RuntimeError("Attempt to increase offset for a NPU generator not in capture mode: before the "
                                "capture, NPUGraph.register_generator_state makes it known to the graph.")
@@ -74,7 +74,7 @@ cdef class Generator:
         """Start anew from `seed`, an int of 64 bits; negative ones count from 2**64. Returns the generator."""
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
-        bits = seed_bits(seed)
+        bits = checked_seed(seed)
         if capture_of(self.type_code, self.index):
             if bits != self.seed_value:
                 raise RuntimeError("NPUGeneratorImpl::set_current_seed can be called during stream capture only if new "
@@ -92,13 +92,13 @@ cdef class Generator:
 
     def initial_seed(self):
         """The seed that the generator started from last."""
-        return int(self.stream.seed) if self.type_code == CPU else int(self.seed_value)
+        return int(self.engine.seed) if self.type_code == CPU else int(self.seed_value)
 
     def get_state(self):
         """The state as a uint8 tensor on the CPU: torch's own layout there, (seed, offset) for NPUs."""
         if self.type_code == CPU:
-            return from_numpy(self.stream.get_state())
-        state = np.array([(self.seed_value, self.offset)], NPU_STATE)
+            return from_numpy(self.engine.get_state())
+        state = np.array([(self.seed_value, self.offset)], NPU_STATE_FORMAT)
         return from_numpy(state.view(np.uint8))
 
     def set_state(self, new_state):
@@ -106,7 +106,7 @@ cdef class Generator:
         require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::set_state")
         state = state_bytes(new_state)
         if self.type_code == CPU:
-            self.stream.set_state(state)
+            self.engine.set_state(state)
             return self
         if state.size not in (8, 16):
             raise RuntimeError("RNG state is wrong size")
@@ -161,7 +161,7 @@ def rebuild(where, state):
     return Generator(where).set_state(state)
 
 
-cdef uint64_t seed_bits(object seed) except? 0:
+cdef uint64_t checked_seed(object seed) except? 0:
     if not -2 ** 63 <= seed < 2 ** 64:
         raise ValueError("Overflow when unpacking long long")
     return int(seed) % 2 ** 64
@@ -175,7 +175,7 @@ cdef int check_offset(object offset) except -1:
 
 cdef object state_bytes(object state):
     if not isinstance(state, TensorBase):
-        raise TypeError(BYTES + type(state).__name__)
+        raise TypeError(EXPECTED_BYTES + type(state).__name__)
     if state.dtype is not uint8 or state.device.type != "cpu":
         raise TypeError("RNG state must be a torch.ByteTensor")
     return state.detach().contiguous().view(-1).numpy()
@@ -196,21 +196,21 @@ cdef list NPU_DEFAULTS = []            # by device; one comes into being when it
 cdef object NPU_SEED = None            # the seed for those to come; None: a random one
 
 
-cdef Generator npu_default(int index):
+cdef Generator default_npu_generator(int index):
     while len(NPU_DEFAULTS) <= index:
         NPU_DEFAULTS.append(new_generator(NPU, len(NPU_DEFAULTS), NPU_SEED))
     return <Generator>NPU_DEFAULTS[index]
 
 
-def npu_generator(int index):
+def get_default_npu_generator(int index):
     """The default generator of an NPU. Neither needs nor starts the device."""
-    return npu_default(index)
+    return default_npu_generator(index)
 
 
 def seed_npus(seed):
     """Seed the default generators of all NPUs, also of those not used so far."""
     global NPU_SEED
-    NPU_SEED = seed_bits(seed)
+    NPU_SEED = checked_seed(seed)
     for generator in NPU_DEFAULTS:
         generator.manual_seed(seed)
 
@@ -219,15 +219,15 @@ cdef Generator generator_for(Generator given, int type_code, int index):
     cdef Generator source = given
     cdef intptr_t capture = capture_of(type_code, index)
     if given is None:
-        source = CPU_DEFAULT if type_code == CPU else npu_default(index)
+        source = CPU_DEFAULT if type_code == CPU else default_npu_generator(index)
     elif given.type_code != type_code:
         names = ("cpu", "npu")
         raise RuntimeError(f"Expected a '{names[type_code]}' device type for generator but found "
                            f"'{names[given.type_code]}'")
-    return source if capture == 0 else source.stand_in(capture)
+    return source if capture == 0 else source.capture_generator(capture)
 
 
 cdef Generator require_generator(object value, const char *function, const char *argument):
     if value is not None and not isinstance(value, Generator):
-        wrong_type(value, function, argument, 0, "torch.Generator")
+        raise_wrong_type(value, function, argument, 0, "torch.Generator")
     return <Generator>value

@@ -12,28 +12,30 @@ from cpython.tuple cimport PyTuple_Check
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from mindtorch._core.tensor.factories import tensor_from
+from mindtorch._core.tensor.factories import tensor_from_data
 
 from mindtorch._core._gen.calls cimport (
     op_index_Tensor, op_masked_fill__Scalar, op_index_put, op_index_put_, op_masked_select, op_nonzero,
 )
 from mindtorch._core._gen.records cimport record__basic_index, record_select_int
-from mindtorch._core.autograd.node cimport tracked
-from mindtorch._core.autograd.recording cimport recording_view
-from mindtorch._core.operators.operator cimport finish
+from mindtorch._core.autograd.node cimport may_require_grad
+from mindtorch._core.autograd.recording cimport should_record_view
+from mindtorch._core.operators.operator cimport write_back_out
 from mindtorch._core.python.conversion cimport (
-    as_int, check_fits, optional_tensor, read_scalar, require_bool, require_tensor, type_label,
+    as_int, check_scalar_overflow, optional_tensor, read_scalar, require_bool, require_tensor, type_name,
 )
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
-from mindtorch._core.python.torch_function cimport ask_for_index, operands_ask
-from mindtorch._core.rules.infer cimport check_overlap, check_partial_overlap, output, same
-from mindtorch._core.tensor.copy_cast cimport copy_into, type_string
+from mindtorch._core.python.torch_function cimport handle_index, operands_have_torch_function
+from mindtorch._core.rules.infer cimport (
+    check_no_internal_overlap, check_no_partial_overlap, output_or_temporary, same_shape,
+)
+from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
-    INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from,
+    INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, MAX_DIMS, OPERATORS, Shape, TensorBase, copy_data, count_version, device_of, make_view, shape_text,
+    CPU, MAX_DIMS, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, make_view, shape_text,
 )
 from mindtorch._core.tensor.views cimport expand_to
 
@@ -49,14 +51,14 @@ from mindtorch._core.tensor.views cimport expand_to
 
 # --- reading an index ------------------------------------------------------------------------------------------------
 
-cdef TensorBase index_tensor(TensorBase self, object part):
+cdef TensorBase to_index_tensor(TensorBase self, object part):
     """A tensor, list or array as an index tensor: a mask, or integers."""
     cdef TensorBase index
     if isinstance(part, TensorBase):
         return <TensorBase>part
     if PyBool_Check(part):
-        return tensor_from([part], None, device_of(self), False, "tensor")
-    index = tensor_from(part, None, None, False, "tensor")
+        return tensor_from_data([part], None, device_of(self), False, "tensor")
+    index = tensor_from_data(part, None, None, False, "tensor")
     if index.dtype != Bool and index.dtype != Byte:
         index = index.to(dtype=numpy_long())
     return index.to(device_of(self))
@@ -71,16 +73,16 @@ cdef bint is_mask(TensorBase index) noexcept:
     return index.dtype == Bool or index.dtype == Byte
 
 
-cdef bint is_number(TensorBase index) noexcept:
+cdef bint is_integer_scalar(TensorBase index) noexcept:
     """A 0-d integer tensor counts as an int."""
     return index.ndim == 0 and index.dtype in (Char, Short, Int, Long)
 
 
-cdef bint picks_rows(TensorBase index) noexcept:
+cdef bint is_row_index(TensorBase index) noexcept:
     return index.ndim > 0 and (index.dtype == Long or index.dtype == Int)
 
 
-cdef int check_dtype(TensorBase index) except -1:
+cdef int check_index_dtype(TensorBase index) except -1:
     if index.dtype == Byte:
         warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
                       UserWarning, stacklevel=2)
@@ -96,7 +98,7 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
     for part in parts:
         if PyList_Check(part) or PyTuple_Check(part) or PyBool_Check(part) or isinstance(
                 part, (TensorBase, NUMPY_ARRAY, range)):
-            index = index_tensor(self, part)
+            index = to_index_tensor(self, part)
             if PyBool_Check(part):
                 specified -= 1
             specified += index.ndim if is_mask(index) else 1
@@ -107,9 +109,9 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
     if specified > self.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
     for part, given in zip(read, parts):
-        if isinstance(part, TensorBase) and not is_number(<TensorBase>part):
+        if isinstance(part, TensorBase) and not is_integer_scalar(<TensorBase>part):
             index = <TensorBase>part
-            check_dtype(index)
+            check_index_dtype(index)
             dims = index.ndim if is_mask(index) else 1
             if PyBool_Check(given) or (dims == 0):
                 basic.append(None)                      # True and False make a dimension of their own
@@ -128,12 +130,12 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
     return tuple(basic)
 
 
-cdef list positions_in(TensorBase mask):
+cdef list mask_to_indices(TensorBase mask):
     """The indices of what is true, one tensor a dimension."""
     return list(nonzero(mask).unbind(1))
 
 
-cdef list resolved(TensorBase view, list indices):
+cdef list expand_masks(TensorBase view, list indices):
     """Index tensors on the view's device, masks replaced by positions."""
     cdef list result = []
     cdef TensorBase index
@@ -143,7 +145,7 @@ cdef list resolved(TensorBase view, list indices):
             result.append(None)
             continue
         index = <TensorBase>given
-        check_dtype(index)
+        check_index_dtype(index)
         if index.device_type != view.device_type or index.device_index != view.device_index:
             if index.device_type != CPU:
                 raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor "
@@ -158,7 +160,7 @@ cdef list resolved(TensorBase view, list indices):
                 raise IndexError(
                     f"The shape of the mask {shape_text(index.ndim, index.sizes)} at index {i} does not match the "
                     f"shape of the indexed tensor {shape_text(view.ndim, view.sizes)} at index {at + i}")
-        result.extend(positions_in(index))
+        result.extend(mask_to_indices(index))
     if len(result) > view.ndim:
         raise IndexError(f"too many indices for tensor of dimension {view.ndim} (got {len(result)})")
     while result and result[len(result) - 1] is None:
@@ -168,18 +170,18 @@ cdef list resolved(TensorBase view, list indices):
 
 # --- reading and writing ---------------------------------------------------------------------------------------------
 
-cdef object read_indexed(TensorBase view, list indices):
-    return op_index_Tensor(view, resolved(view, indices), None)
+cdef object index_view(TensorBase view, list indices):
+    return op_index_Tensor(view, expand_masks(view, indices), None)
 
 
-cdef bint picks_nothing(list indices):
+cdef bint has_empty_index(list indices):
     for index in indices:
         if index is not None and (<TensorBase>index).numel == 0:
             return True
     return False
 
 
-cdef TensorBase only_mask(TensorBase view, list indices):
+cdef TensorBase single_mask(TensorBase view, list indices):
     """The mask where that is the only index, shaped to stand beside the view; else None."""
     cdef TensorBase mask = None
     cdef int i, at = 0
@@ -194,22 +196,22 @@ cdef TensorBase only_mask(TensorBase view, list indices):
         return None
     for i in range(mask.ndim):
         if mask.sizes[i] != view.sizes[at + i]:
-            return None                                 # `resolved` says what is wrong
+            return None                                 # `expand_masks` says what is wrong
     return mask.reshape([*mask.shape] + [1] * (view.ndim - at - mask.ndim))
 
 
-cdef int write_indexed(TensorBase view, list indices, object value) except -1:
+cdef int index_put_view(TensorBase view, list indices, object value) except -1:
     cdef Scalar number
     cdef TensorBase values, mask
     cdef int leading = 0
     if is_scalar(value):
-        scalar_from(value, &number)
-        mask = only_mask(view, indices)
+        scalar_from_python(value, &number)
+        mask = single_mask(view, indices)
         if mask is not None:                            # waits for nothing
-            check_fits(&number, view.dtype)
+            check_scalar_overflow(&number, view.dtype)
             op_masked_fill__Scalar(view, mask.to(device_of(view)), &number)
             return 0
-        check_fits(&number, view.dtype)
+        check_scalar_overflow(&number, view.dtype)
         values = view.new_full((), value)
     elif isinstance(value, TensorBase):
         values = <TensorBase>value
@@ -220,17 +222,18 @@ cdef int write_indexed(TensorBase view, list indices, object value) except -1:
         if leading:
             values = values.reshape([values.sizes[i] for i in range(leading, values.ndim)])
     else:
-        raise TypeError(f"can't assign a {type_label(value)} to a {type_string(view)}")
-    put(view, indices, values, False)
+        raise TypeError(f"can't assign a {type_name(value)} to a {legacy_type_name(view)}")
+    index_put_impl(view, indices, values, False)
     return 0
 
 
-cdef TensorBase put(TensorBase self, list indices, TensorBase values, bint accumulate):
-    indices = resolved(self, indices)
-    return untouched(self, values) if picks_nothing(indices) else op_index_put_(self, indices, values, accumulate)
+cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
+    indices = expand_masks(self, indices)
+    return with_zero_gradient(self, values) if has_empty_index(indices) else op_index_put_(self, indices, values,
+                                                                                           accumulate)
 
 
-cdef TensorBase untouched(TensorBase result, TensorBase values):
+cdef TensorBase with_zero_gradient(TensorBase result, TensorBase values):
     """What nothing was written to: the values get a gradient all the same, of zeros."""
     return result.add_(values.reshape(-1).narrow(0, 0, 0).sum()) if values.requires_grad else result
 
@@ -241,11 +244,11 @@ cdef list require_indices(object indices):
     cdef list found = []
     if not PyTuple_Check(indices) and not PyList_Check(indices):
         raise TypeError(f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not "
-                        f"{type_label(indices)}")
+                        f"{type_name(indices)}")
     for index in indices:
         if index is not None and not isinstance(index, TensorBase):
             raise TypeError(f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not "
-                            f"{type_label(indices)}")
+                            f"{type_name(indices)}")
         found.append(index)
     return found
 
@@ -254,15 +257,16 @@ def index_put(input, indices, values, accumulate=False):
     """A copy of the tensor with `values` where the index tensors point; added up there with `accumulate`."""
     cdef TensorBase self = require_tensor(input, b"index_put", b"input", 1)
     cdef TensorBase source = require_tensor(values, b"index_put", b"values", 2)
-    cdef list found = resolved(self, require_indices(indices))
+    cdef list found = expand_masks(self, require_indices(indices))
     cdef bint adding = require_bool(accumulate, b"index_put", b"accumulate", 3)
-    return untouched(self.clone(), source) if picks_nothing(found) else op_index_put(self, found, source, adding, None)
+    return with_zero_gradient(self.clone(), source) if has_empty_index(found) else op_index_put(self, found, source,
+                                                                                                adding, None)
 
 
 def index_put_(TensorBase self, indices, values, accumulate=False):
     """`values` written where the index tensors point; added up there with `accumulate`."""
-    return put(self, require_indices(indices), require_tensor(values, b"index_put_", b"values", 2),
-               require_bool(accumulate, b"index_put_", b"accumulate", 3))
+    return index_put_impl(self, require_indices(indices), require_tensor(values, b"index_put_", b"values", 2),
+                          require_bool(accumulate, b"index_put_", b"accumulate", 3))
 
 
 def nonzero(input, *, out=None, as_tuple=False):
@@ -278,15 +282,16 @@ def nonzero(input, *, out=None, as_tuple=False):
                            f"{str(given.dtype)}")
     # No operator tells how many positions without numbers there are.
     found = op_nonzero(self, None) if self.ndim else op_nonzero(self.reshape(1), None).narrow(1, 0, 0)
-    return found if given is None else moved_to(given, found)
+    return found if given is None else write_dynamic_out(given, found)
 
 
-cdef TensorBase moved_to(TensorBase out, TensorBase found):
+cdef TensorBase write_dynamic_out(TensorBase out, TensorBase found):
     """What an operator that decides the shape of its result has found, in `out`."""
     cdef Shape shape
-    same(&shape, found)
-    output(out, &shape, found.dtype, found.device_type, found.device_index)         # checks what can be written to it
-    return finish(found, out)
+    same_shape(&shape, found)
+    # checks what can be written to it
+    output_or_temporary(out, &shape, found.dtype, found.device_type, found.device_index)
+    return write_back_out(found, out)
 
 
 def masked_select(input, mask, *, out=None):
@@ -298,7 +303,7 @@ def masked_select(input, mask, *, out=None):
         return op_masked_select(self, chosen, None)
     if given.dtype != self.dtype:
         raise RuntimeError("masked_select(): self and result must have the same scalar type")
-    return moved_to(given, op_masked_select(self, chosen, None))
+    return write_dynamic_out(given, op_masked_select(self, chosen, None))
 
 
 FUNCTIONS = {"index_put": index_put, "index_put_": index_put_, "masked_select": masked_select, "nonzero": nonzero}
@@ -315,15 +320,17 @@ METHODS = {"index_put": index_put, "index_put_": index_put_, "masked_select": ma
 cdef enum:
     ADVANCED = 2
 
-cdef object WHOLE = slice(None)
-NO_TUPLE = ("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
-            "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
-            "x[torch.tensor(seq)], which will result either in an error or a different result")
+cdef object FULL_SLICE = slice(None)
+NON_TUPLE_WARNING = ("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
+                     "pytorch "
+                     "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor "
+                     "index, "
+                     "x[torch.tensor(seq)], which will result either in an error or a different result")
 cdef type NUMPY_INTEGER = numpy.integer
 cdef type NUMPY_ARRAY = numpy.ndarray
 
 
-cdef struct Selection:                     # what remains of the tensor, and how far the index has come
+cdef struct ViewGeometry:                     # what remains of the tensor, and how far the index has come
     int64_t sizes[2 * MAX_DIMS]
     int64_t strides[2 * MAX_DIMS]
     int64_t offset
@@ -331,21 +338,21 @@ cdef struct Selection:                     # what remains of the tensor, and how
     int dim                                # next dimension of the tensor
 
 
-cdef int out_of_bounds(int64_t index, int dim, int64_t size) except -1:
+cdef int raise_out_of_bounds(int64_t index, int dim, int64_t size) except -1:
     raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
 
 
-cdef inline int take_index(Selection *selection, TensorBase self, int64_t index) except -1:
+cdef inline int apply_int(ViewGeometry *selection, TensorBase self, int64_t index) except -1:
     cdef int64_t size = self.sizes[selection.dim]
     if index >= size or index < -size:
         # torch counts dimensions of the result so far, which those that an int took away have left.
-        return out_of_bounds(index, selection.dim, size)
+        return raise_out_of_bounds(index, selection.dim, size)
     selection.offset += (index + size if index < 0 else index) * self.strides[selection.dim]
     selection.dim += 1
     return 0
 
 
-cdef int take_slice(Selection *selection, TensorBase self, object part) except -1:
+cdef int apply_slice(ViewGeometry *selection, TensorBase self, object part) except -1:
     cdef Py_ssize_t start, stop, step
     PySlice_Unpack(part, &start, &stop, &step)
     if step < 0:
@@ -359,39 +366,39 @@ cdef int take_slice(Selection *selection, TensorBase self, object part) except -
     return 0
 
 
-cdef inline void keep_dims(Selection *selection, TensorBase self, int count) noexcept:
+cdef inline void copy_dims(ViewGeometry *selection, TensorBase self, int count) noexcept:
     memcpy(selection.sizes + selection.ndim, self.sizes + selection.dim, count * sizeof(int64_t))
     memcpy(selection.strides + selection.ndim, self.strides + selection.dim, count * sizeof(int64_t))
     selection.ndim += count
     selection.dim += count
 
 
-cdef void new_dim(Selection *selection, TensorBase self) noexcept:
+cdef void apply_none(ViewGeometry *selection, TensorBase self) noexcept:
     cdef int dim = selection.dim
     selection.sizes[selection.ndim] = 1
     selection.strides[selection.ndim] = self.sizes[dim] * self.strides[dim] if dim < self.ndim else 1
     selection.ndim += 1
 
 
-cdef int take_part(Selection *selection, TensorBase self, object part, int specified) except -1:
+cdef int apply_part(ViewGeometry *selection, TensorBase self, object part, int specified) except -1:
     cdef Scalar number
     if part is None:
         if selection.ndim >= MAX_DIMS:
             raise IndexError(f"the result would have more than {MAX_DIMS} dimensions")
-        new_dim(selection, self)
+        apply_none(selection, self)
         return 0
     if part is Ellipsis:
-        keep_dims(selection, self, self.ndim - specified)
+        copy_dims(selection, self, self.ndim - specified)
         return 0
     if PySlice_Check(part):
-        return take_slice(selection, self, part)
+        return apply_slice(selection, self, part)
     if isinstance(part, TensorBase):
         read_scalar(<TensorBase>part, &number)
-        return take_index(selection, self, number.integer)
-    return take_index(selection, self, as_int(part))
+        return apply_int(selection, self, number.integer)
+    return apply_int(selection, self, as_int(part))
 
 
-cdef int check_part(object part) except -1:
+cdef int count_indexed_dims(object part) except -1:
     """1 when the part uses up a dimension of the tensor, 0 when it does not, ADVANCED for what is no basic index."""
     cdef TensorBase tensor
     if part is None or part is Ellipsis:
@@ -412,10 +419,10 @@ cdef int check_part(object part) except -1:
     if isinstance(part, str):
         raise TypeError("new(): invalid data type 'str'")
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                     f"(got {type_label(part)})")
+                     f"(got {type_name(part)})")
 
 
-cdef int apply_index(Selection *selection, TensorBase self, tuple parts) except -1:
+cdef int apply_basic_index(ViewGeometry *selection, TensorBase self, tuple parts) except -1:
     """ADVANCED, and nothing done, where a part is no basic index."""
     cdef int specified = 0, used
     cdef bint skipped = False
@@ -423,7 +430,7 @@ cdef int apply_index(Selection *selection, TensorBase self, tuple parts) except 
     selection.ndim = 0
     selection.dim = 0
     for part in parts:
-        used = check_part(part)
+        used = count_indexed_dims(part)
         if used == ADVANCED:
             return ADVANCED
         specified += used
@@ -438,48 +445,48 @@ cdef int apply_index(Selection *selection, TensorBase self, tuple parts) except 
         if part is Ellipsis and skipped:
             continue                        # a second Ellipsis stands for no dimension, as in torch
         skipped = skipped or part is Ellipsis
-        take_part(selection, self, part, specified)
-    keep_dims(selection, self, self.ndim - selection.dim)
+        apply_part(selection, self, part, specified)
+    copy_dims(selection, self, self.ndim - selection.dim)
     if selection.ndim > MAX_DIMS:
         raise IndexError(f"the result would have more than {MAX_DIMS} dimensions")
     return 0
 
 
-cdef inline tuple parts_of(object index):
-    return index if PyTuple_Check(index) else as_parts(index)
+cdef inline tuple index_to_tuple(object index):
+    return index if PyTuple_Check(index) else treat_as_tuple(index)
 
 
-cdef tuple as_parts(object index):
+cdef tuple treat_as_tuple(object index):
     """A list of what is no number stands for a tuple."""
     if PyList_Check(index) and len(index) < 32:
         for part in index:
             if part is None or part is Ellipsis or PySlice_Check(part) or isinstance(
                     part, (TensorBase, list, tuple, range, NUMPY_ARRAY, str)):
-                warnings.warn(NO_TUPLE, UserWarning, stacklevel=1)
+                warnings.warn(NON_TUPLE_WARNING, UserWarning, stacklevel=1)
                 return tuple(index)
     return (index,)
 
 
-cdef TensorBase indexed(TensorBase self, object index):
+cdef TensorBase basic_view(TensorBase self, object index):
     """The view that a basic index shows; None for an index with tensors."""
-    cdef Selection selection
+    cdef ViewGeometry selection
     if PyLong_CheckExact(index) and self.ndim > 0:
         # The commonest index needs no copy of the geometry: what remains is the tail of it.
         selection.offset = self.offset
         selection.dim = 0
-        take_index(&selection, self, as_int(index))
+        apply_int(&selection, self, as_int(index))
         return make_view(self, self.ndim - 1, self.sizes + 1, self.strides + 1, selection.offset)
-    if apply_index(&selection, self, parts_of(index)) == ADVANCED:
+    if apply_basic_index(&selection, self, index_to_tuple(index)) == ADVANCED:
         return None
     return make_view(self, selection.ndim, selection.sizes, selection.strides, selection.offset)
 
 
-cdef TensorBase recorded(TensorBase self, object index):
+cdef TensorBase recorded_basic_view(TensorBase self, object index):
     """A view that an index shows, with its history."""
-    cdef TensorBase view = indexed(self, index)
+    cdef TensorBase view = basic_view(self, index)
     if view is None:
         return None
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         if PyLong_CheckExact(index):
             record_select_int(self, 0, index, view)
         else:
@@ -487,33 +494,33 @@ cdef TensorBase recorded(TensorBase self, object index):
     return view
 
 
-cdef object get_item(object self, object index):
-    cdef TensorBase view = recorded(<TensorBase>self, index)
-    return read_advanced(<TensorBase>self, index) if view is None else view
+cdef object getitem_impl(object self, object index):
+    cdef TensorBase view = recorded_basic_view(<TensorBase>self, index)
+    return getitem_advanced(<TensorBase>self, index) if view is None else view
 
 
-cdef TensorBase basic_part(TensorBase self, object index, list indices):
+cdef TensorBase split_view(TensorBase self, object index, list indices):
     """The view that the basic parts of an index show; `indices` gets the others."""
-    if self.ndim and isinstance(index, TensorBase) and picks_rows(<TensorBase>index):
+    if self.ndim and isinstance(index, TensorBase) and is_row_index(<TensorBase>index):
         indices.append(index)
         return self
-    cdef tuple basic = split_index(self, parts_of(index), indices)
+    cdef tuple basic = split_index(self, index_to_tuple(index), indices)
     for part in basic:
-        if not PySlice_Check(part) or part != WHOLE:
-            return recorded(self, basic)
+        if not PySlice_Check(part) or part != FULL_SLICE:
+            return recorded_basic_view(self, basic)
     return self
 
 
-cdef object read_advanced(TensorBase self, object index):
+cdef object getitem_advanced(TensorBase self, object index):
     cdef list indices = []
-    cdef TensorBase view = basic_part(self, index, indices)
-    return read_indexed(view, indices)
+    cdef TensorBase view = split_view(self, index, indices)
+    return index_view(view, indices)
 
 
-cdef int write_advanced(TensorBase self, object index, object value) except -1:
+cdef int setitem_advanced(TensorBase self, object index, object value) except -1:
     cdef list indices = []
-    cdef TensorBase view = basic_part(self, index, indices)
-    return write_indexed(view, indices, value)
+    cdef TensorBase view = split_view(self, index, indices)
+    return index_put_view(view, indices, value)
 
 
 cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
@@ -528,17 +535,17 @@ cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
     if leading > 0:
         value = make_view(value, value.ndim - leading, value.sizes + leading, value.strides + leading, value.offset)
     value = expand_to(value, &shape)
-    check_partial_overlap(target, value)
+    check_no_partial_overlap(target, value)
     return copy_data(target, value, False)
 
 
-cdef int set_recorded(TensorBase self, object index, object value) except -1:
+cdef int setitem_recorded(TensorBase self, object index, object value) except -1:
     """An assignment that may have to be recorded: an in-place operator on the view."""
-    cdef TensorBase target = recorded(self, index)
+    cdef TensorBase target = recorded_basic_view(self, index)
     if target is None:
-        return write_advanced(self, index, value)
+        return setitem_advanced(self, index, value)
     if isinstance(value, TensorBase):
-        copy_into(target, without_leading_ones(<TensorBase>value), False)
+        copy_tensor_(target, without_leading_ones(<TensorBase>value), False)
     else:
         target.fill_(value)
     return 0
@@ -552,58 +559,59 @@ cdef TensorBase without_leading_ones(TensorBase value):
     return value.reshape([value.sizes[i] for i in range(leading, value.ndim)]) if leading else value
 
 
-cdef int set_item(object self, object index, object value) except -1:
+cdef int setitem_impl(object self, object index, object value) except -1:
     cdef TensorBase tensor = <TensorBase>self
     cdef TensorBase target
     cdef Scalar number
-    if tracked(tensor) or (isinstance(value, TensorBase) and tracked(<TensorBase>value)):
-        return set_recorded(tensor, index, value)
-    target = indexed(tensor, index)
+    if may_require_grad(tensor) or (isinstance(value, TensorBase) and may_require_grad(<TensorBase>value)):
+        return setitem_recorded(tensor, index, value)
+    target = basic_view(tensor, index)
     if target is None:
-        return write_advanced(tensor, index, value)
-    check_overlap(target)
+        return setitem_advanced(tensor, index, value)
+    check_no_internal_overlap(target)
     if isinstance(value, TensorBase):
         assign_tensor(target, <TensorBase>value)
     elif PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
-        scalar_from(value, &number)
-        check_fits(&number, target.dtype)
-        OPERATORS.fill(target, &number)
+        scalar_from_python(value, &number)
+        check_scalar_overflow(&number, target.dtype)
+        TENSOR_SLOTS.fill(target, &number)
     else:
-        raise TypeError(f"can't assign a {type_label(value)} to a {type_string(tensor)}")
-    count_version(tensor)
+        raise TypeError(f"can't assign a {type_name(value)} to a {legacy_type_name(tensor)}")
+    bump_version(tensor)
     return 0
 
 
-OPERATORS.getitem = getitem
-OPERATORS.setitem = setitem
+TENSOR_SLOTS.getitem = getitem
+TENSOR_SLOTS.setitem = setitem
 
 
 # What takes their place once there is a class or mode that has to be asked: see torch_function.pyx.
 
-cdef object ask_getitem(object tensor, object index):
-    if operands_ask(tensor, index):
-        return ask_for_index("getitem", (tensor, index))
-    return get_item(tensor, index)
+cdef object getitem_overridable(object tensor, object index):
+    if operands_have_torch_function(tensor, index):
+        return handle_index("getitem", (tensor, index))
+    return getitem_impl(tensor, index)
 
 
-cdef int ask_setitem(object tensor, object index, object value) except -1:
-    if operands_ask(tensor, (index, value)):
-        ask_for_index("setitem", (tensor, index, value))
+cdef int setitem_overridable(object tensor, object index, object value) except -1:
+    if operands_have_torch_function(tensor, (index, value)):
+        handle_index("setitem", (tensor, index, value))
         return 0
-    return set_item(tensor, index, value)
+    return setitem_impl(tensor, index, value)
 
 
 cdef object getitem(object tensor, object index):
     if profiling.records_operators:
-        return profiling.profiled_binary(ask_getitem, profiling.index_name(index), tensor, index)
-    return ask_getitem(tensor, index) if torch_function.active else get_item(tensor, index)
+        return profiling.profiled_binary(getitem_overridable, profiling.index_name(index), tensor, index)
+    return getitem_overridable(tensor, index) if torch_function.active else getitem_impl(tensor, index)
 
 
 cdef int setitem(object tensor, object index, object value) except -1:
     cdef profiling.Range opened = None
     if profiling.records_operators:
-        opened = profiling.begin(profiling.assignment_name(index, value), profiling.FUNCTION, "cpu_op")
+        opened = profiling.open_range(profiling.assignment_name(index, value), profiling.FUNCTION, "cpu_op")
     try:
-        return ask_setitem(tensor, index, value) if torch_function.active else set_item(tensor, index, value)
+        return setitem_overridable(tensor, index, value) if torch_function.active else setitem_impl(tensor, index,
+                                                                                                    value)
     finally:
-        profiling.end(opened)
+        profiling.close_range(opened)

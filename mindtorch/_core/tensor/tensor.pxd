@@ -18,9 +18,9 @@ cdef enum DeviceType:
 
 cdef class device:
     cdef readonly int type_code               # DeviceType
-    cdef readonly int raw_index               # -1: none given ("npu"); then the current device is meant
-    cdef int set_from(self, object value) except -1
-    cdef int set_pair(self, object name, object index) except -1
+    cdef readonly int given_index               # -1: none given ("npu"); then the current device is meant
+    cdef int parse_value(self, object value) except -1
+    cdef int parse_type_and_index(self, object name, object index) except -1
 
 ctypedef struct Backend:
     bint ready                                               # False until the backend has registered itself
@@ -38,11 +38,11 @@ ctypedef struct Backend:
 cdef Backend BACKENDS[DEVICE_TYPES]
 
 # None: the default device. Loads the backend.
-cdef int resolve(object device_or_none, int *type_code, int *index) except -1
+cdef int resolve_device(object device_or_none, int *type_code, int *index) except -1
 cdef int require_backend(int type_code) except -1                               # imports it through mindtorch._backend
 cdef device device_of(TensorBase tensor)
-cdef int require_host(int type_code) except -1              # the device of what is to be pinned
-cdef TensorBase pinned_like(TensorBase made)               # in pinned memory; `made` is on the CPU and is not read
+cdef int check_pinnable(int type_code) except -1              # the device of what is to be pinned
+cdef TensorBase empty_pinned_like(TensorBase made)  # in pinned memory; `made` is on the CPU and is not read
 cdef device make_device(int type_code, int index)          # index -1: none
 # dst[...] = src through the backend that serves the pair. Broadcasts and casts; does not count a new version.
 cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1
@@ -68,9 +68,9 @@ cdef class Storage:
     cdef size_t nbytes
     cdef int device_type
     cdef int device_index
-    cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.counter
-    cdef PyObject *lender              # the storage whose memory `data` is since share_memory_, or NULL
-    cdef char *former                  # the own memory, then: kept, for others may know its address
+    cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.version_counter
+    cdef PyObject *owner              # the storage whose memory `data` is since share_memory_, or NULL
+    cdef char *first_data                  # the own memory, then: kept, for others may know its address
 
 
 cdef class TensorBase:
@@ -87,7 +87,7 @@ cdef class TensorBase:
     cdef bint contiguous
     cdef object autograd               # AutogradMeta, or None for a tensor that never took part in differentiation
     cdef TensorBase base               # what this is a view of (itself no view), or None
-    cdef Storage counter               # counts the writes in the storage's place: of `t.data`, whose writes t ignores
+    cdef Storage version_counter  # counts the writes in the storage's place: of `t.data`, whose writes t ignores
 
     @cython.final
     cdef inline char *data_ptr(self) noexcept:
@@ -95,19 +95,19 @@ cdef class TensorBase:
 
 
 cdef inline uint32_t version_of(TensorBase tensor) noexcept:
-    return tensor.storage.version if tensor.counter is None else tensor.counter.version
+    return tensor.storage.version if tensor.version_counter is None else tensor.version_counter.version
 
-cdef inline void count_version(TensorBase tensor) noexcept:
-    if tensor.counter is None:
+cdef inline void bump_version(TensorBase tensor) noexcept:
+    if tensor.version_counter is None:
         tensor.storage.version += 1
     else:
-        tensor.counter.version += 1
+        tensor.version_counter.version += 1
 
 cdef inline void set_version(TensorBase tensor, uint32_t version) noexcept:
-    if tensor.counter is None:
+    if tensor.version_counter is None:
         tensor.storage.version = version
     else:
-        tensor.counter.version = version
+        tensor.version_counter.version = version
 
 # torch.Size, a tuple. `make_size` builds one from C.
 cdef type SIZE_CLASS
@@ -128,26 +128,27 @@ cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const i
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset)
 # A second tensor over the same elements, of the same shape; and one whose writes are counted apart.
 cdef TensorBase make_alias(TensorBase base)
-cdef TensorBase make_data(TensorBase base)
+cdef TensorBase make_variable_data(TensorBase base)
 # A new contiguous, uninitialised tensor.
 cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_type, int device_index)
 # torch's rule for results "like" another tensor: dense non-overlapping strides are kept, else contiguous.
 cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index)
 
 cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index)    # room for `count` elements
-cdef int64_t count_elements(const Shape *shape) except -1       # RuntimeError for negative sizes and overflow
+cdef int64_t checked_numel(const Shape *shape) except -1       # RuntimeError for negative sizes and overflow
 cdef bint strides_are_contiguous(int ndim, const int64_t *sizes, const int64_t *strides) noexcept nogil
 cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) noexcept nogil
-cdef int dense_strides(TensorBase like, int64_t *strides) noexcept nogil    # what empty_like_tensor gives
-cdef bint is_dense(TensorBase tensor) noexcept nogil             # no gaps and no overlaps, in any order of dimensions
-cdef bint may_overlap_itself(TensorBase tensor) noexcept nogil  # elements that share memory: expanded tensors
+cdef int infer_dense_strides(TensorBase like, int64_t *strides) noexcept nogil    # what empty_like_tensor gives
+# no gaps and no overlaps, in any order of dimensions
+cdef bint is_non_overlapping_and_dense(TensorBase tensor) noexcept nogil
+cdef bint has_internal_overlap(TensorBase tensor) noexcept nogil  # elements that share memory: expanded tensors
 # Gives `self` another geometry, or another storage as well: `t.data = other`, resize_, in-place transposes.
 cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset) except -1
 cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except -1
 
 # Number slots of TensorBase (`a + b`) call these; mindtorch._core._gen fills them, so no module imports in a circle.
 # Each takes the operands as Python gave them and may return NotImplemented.
-ctypedef struct Operators:
+ctypedef struct TensorSlots:
     object (*add)(object a, object b)
     object (*sub)(object a, object b)
     object (*mul)(object a, object b)
@@ -186,4 +187,4 @@ ctypedef struct Operators:
     int (*setitem)(object a, object index, object value) except -1
     int (*fill)(TensorBase self, const Scalar *value) except -1       # every element = value; counts no version
 
-cdef Operators OPERATORS
+cdef TensorSlots TENSOR_SLOTS

@@ -18,11 +18,11 @@ from mindtorch._core.tensor.dtype cimport ITEMSIZE, Bool, Long, UInt16, UInt64
 
 
 # The first DEVICE_TYPES have a backend. The others torch knows: programs ask whether a tensor is there.
-cdef tuple NAMES = ("cpu", "npu", "cuda", "meta", "mps", "xpu")
+cdef tuple DEVICE_NAMES = ("cpu", "npu", "cuda", "meta", "mps", "xpu")
 cdef enum:
-    MAX_INDEX = 2147483647
+    MAX_DEVICE_INDEX = 2147483647
 
-COMBINATIONS = " * (torch.device device)\n{hint} * (str type, int index = -1)\n"
+DEVICE_SIGNATURES = " * (torch.device device)\n{hint} * (str type, int index = -1)\n"
 
 
 cdef class device:
@@ -32,74 +32,75 @@ cdef class device:
         if kwargs:
             args = merge_keywords(args, kwargs)
         if len(args) == 1:
-            self.set_from(args[0])
+            self.parse_value(args[0])
         elif len(args) == 2:
-            self.set_pair(args[0], args[1])
+            self.parse_type_and_index(args[0], args[1])
         else:
-            no_combination(args, "")
+            raise_invalid_arguments(args, "")
 
-    cdef int set_from(self, object value) except -1:
+    cdef int parse_value(self, object value) except -1:
         if isinstance(value, device):
             self.type_code = (<device>value).type_code
-            self.raw_index = (<device>value).raw_index
+            self.given_index = (<device>value).given_index
         elif isinstance(value, str):
-            parse(value, &self.type_code, &self.raw_index)
+            parse_device_string(value, &self.type_code, &self.given_index)
         elif isinstance(value, bytes):
-            parse(value.decode(), &self.type_code, &self.raw_index)
+            parse_device_string(value.decode(), &self.type_code, &self.given_index)
         elif isinstance(value, int) and not isinstance(value, bool):
             self.type_code = NPU
-            self.raw_index = checked_index(value)
+            self.given_index = check_device_index(value)
         else:
             hint = f"      didn't match because some of the arguments have invalid types: (!{type(value).__name__}!)\n"
-            no_combination((value,), hint)
+            raise_invalid_arguments((value,), hint)
         return 0
 
-    cdef int set_pair(self, object name, object index) except -1:
+    cdef int parse_type_and_index(self, object name, object index) except -1:
         if not isinstance(name, str):
             shown = "torch.device" if isinstance(name, device) else type(name).__name__
             raise TypeError(f"device(): argument 'type' (position 1) must be str, not {shown}")
         if not isinstance(index, int) or isinstance(index, bool):
             raise TypeError(f"device(): argument 'index' (position 2) must be int, not {type(index).__name__}")
-        parse(name, &self.type_code, &self.raw_index)
-        if self.raw_index >= 0:
+        parse_device_string(name, &self.type_code, &self.given_index)
+        if self.given_index >= 0:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {name}")
-        self.raw_index = checked_index(index)
+        self.given_index = check_device_index(index)
         return 0
 
     @property
     def type(self):
-        return NAMES[self.type_code]
+        return DEVICE_NAMES[self.type_code]
 
     @property
     def index(self):
-        return None if self.raw_index < 0 else self.raw_index
+        return None if self.given_index < 0 else self.given_index
 
     def __repr__(self):
-        if self.raw_index < 0:
-            return f"device(type='{NAMES[self.type_code]}')"
-        return f"device(type='{NAMES[self.type_code]}', index={self.raw_index})"
+        if self.given_index < 0:
+            return f"device(type='{DEVICE_NAMES[self.type_code]}')"
+        return f"device(type='{DEVICE_NAMES[self.type_code]}', index={self.given_index})"
 
     def __str__(self):
-        return NAMES[self.type_code] if self.raw_index < 0 else f"{NAMES[self.type_code]}:{self.raw_index}"
+        name = DEVICE_NAMES[self.type_code]
+        return name if self.given_index < 0 else f"{name}:{self.given_index}"
 
     def __eq__(self, other):
         if not isinstance(other, device):
             return NotImplemented
-        return self.type_code == (<device>other).type_code and self.raw_index == (<device>other).raw_index
+        return self.type_code == (<device>other).type_code and self.given_index == (<device>other).given_index
 
     def __hash__(self):
-        return hash((self.type_code, self.raw_index))
+        return hash((self.type_code, self.given_index))
 
     def __reduce__(self):
-        return device, ((self.type,) if self.raw_index < 0 else (self.type, self.raw_index))
+        return device, ((self.type,) if self.given_index < 0 else (self.type, self.given_index))
 
     def __enter__(self):
         """Inside the `with`, factory functions make their tensors on this device (in this thread)."""
-        push_default(self)
+        push_default_device(self)
         return self
 
     def __exit__(self, *exception):
-        pop_default()
+        pop_default_device()
 
 
 cdef tuple merge_keywords(tuple args, dict kwargs):
@@ -112,36 +113,36 @@ cdef tuple merge_keywords(tuple args, dict kwargs):
     return args + tuple(kwargs[name] for name in names if name in kwargs)
 
 
-cdef int no_combination(tuple args, str hint) except -1:
+cdef int raise_invalid_arguments(tuple args, str hint) except -1:
     shown = ", ".join(type(a).__name__ for a in args)
     raise TypeError(f"device() received an invalid combination of arguments - got ({shown}), but expected one of:\n"
-                    + COMBINATIONS.format(hint=hint))
+                    + DEVICE_SIGNATURES.format(hint=hint))
 
 
-cdef int checked_index(object index) except -1:
+cdef int check_device_index(object index) except -1:
     if index < 0:
         raise RuntimeError("Device index must not be negative")
-    if index > MAX_INDEX:
+    if index > MAX_DEVICE_INDEX:
         raise RuntimeError(f"Device index {index} is out of range")
     return index
 
 
-cdef int parse(str text, int *type_code, int *index) except -1:
+cdef int parse_device_string(str text, int *type_code, int *index) except -1:
     """"npu" or "npu:1", written exactly so: no blanks, signs or leading zeros."""
     if not text:
         raise RuntimeError("Device string must not be empty")
     name, colon, digits = text.partition(":")
-    if name not in NAMES:
-        if name.startswith(NAMES) or name.strip() in NAMES:
+    if name not in DEVICE_NAMES:
+        if name.startswith(DEVICE_NAMES) or name.strip() in DEVICE_NAMES:
             raise RuntimeError(f"Invalid device string: '{text}'")
-        known = ", ".join(NAMES[:DEVICE_TYPES])
+        known = ", ".join(DEVICE_NAMES[:DEVICE_TYPES])
         raise RuntimeError(f"Expected one of {known} device type at start of device string: {name}")
-    type_code[0] = NAMES.index(name)
+    type_code[0] = DEVICE_NAMES.index(name)
     index[0] = -1
     if colon:
         if not (digits.isascii() and digits.isdigit()) or (digits[0] == "0" and digits != "0"):
             raise RuntimeError(f"Invalid device string: '{text}'")
-        if int(digits) > MAX_INDEX:
+        if int(digits) > MAX_DEVICE_INDEX:
             raise RuntimeError(f"Could not parse device index '{digits}' in device string '{text}'")
         index[0] = int(digits)
     return 0
@@ -150,102 +151,102 @@ cdef int parse(str text, int *type_code, int *index) except -1:
 cdef device make_device(int type_code, int index):
     cdef device made = device.__new__(device)
     made.type_code = type_code
-    made.raw_index = index
+    made.given_index = index
     return made
 
 
-cdef device THE_CPU = make_device(CPU, -1)
-cdef list NPUS = []
+cdef device CPU_DEVICE = make_device(CPU, -1)
+cdef list NPU_DEVICES = []
 
 
 cdef device device_of(TensorBase tensor):
     if tensor.device_type == CPU:
-        return THE_CPU
-    while len(NPUS) <= tensor.device_index:
-        NPUS.append(make_device(NPU, len(NPUS)))
-    return <device>NPUS[tensor.device_index]
+        return CPU_DEVICE
+    while len(NPU_DEVICES) <= tensor.device_index:
+        NPU_DEVICES.append(make_device(NPU, len(NPU_DEVICES)))
+    return <device>NPU_DEVICES[tensor.device_index]
 
 
 # --- the default device ----------------------------------------------------------------------------------------------
 
-cdef device DEFAULT = THE_CPU
-cdef int SCOPES = 0                   # `with device:` blocks open in any thread; 0 spares the look-up
-THREAD = threading.local()
+cdef device DEFAULT_DEVICE = CPU_DEVICE
+cdef int DEVICE_CONTEXTS = 0                   # `with device:` blocks open in any thread; 0 spares the look-up
+THREAD_STATE = threading.local()
 
 
-cdef int push_default(device chosen) except -1:
-    global SCOPES
-    THREAD.__dict__.setdefault("scopes", []).append(chosen)
-    SCOPES += 1
+cdef int push_default_device(device chosen) except -1:
+    global DEVICE_CONTEXTS
+    THREAD_STATE.__dict__.setdefault("scopes", []).append(chosen)
+    DEVICE_CONTEXTS += 1
     return 0
 
 
-cdef int pop_default() except -1:
-    global SCOPES
-    THREAD.scopes.pop()
-    SCOPES -= 1
+cdef int pop_default_device() except -1:
+    global DEVICE_CONTEXTS
+    THREAD_STATE.scopes.pop()
+    DEVICE_CONTEXTS -= 1
     return 0
 
 
 cdef device default_device():
-    if SCOPES:
-        scopes = getattr(THREAD, "scopes", None)
+    if DEVICE_CONTEXTS:
+        scopes = getattr(THREAD_STATE, "scopes", None)
         if scopes:
             return <device>scopes[len(scopes) - 1]
-    return DEFAULT
+    return DEFAULT_DEVICE
 
 
 def set_default_device(device_or_none):
     """Set the device on which factory functions make tensors when none is given; None goes back to the CPU."""
-    global DEFAULT
-    DEFAULT = THE_CPU if device_or_none is None else device(device_or_none)
+    global DEFAULT_DEVICE
+    DEFAULT_DEVICE = CPU_DEVICE if device_or_none is None else device(device_or_none)
 
 
 def get_default_device():
     """The device on which factory functions make tensors when none is given."""
     cdef int type_code, index
-    resolve(None, &type_code, &index)
-    return THE_CPU if type_code == CPU else make_device(type_code, index)
+    resolve_device(None, &type_code, &index)
+    return CPU_DEVICE if type_code == CPU else make_device(type_code, index)
 
 
-cdef dict NAMED = {}                   # what strings have been read as: `device="npu"` stands in many loops
+cdef dict PARSED_DEVICES = {}                   # what strings have been read as: `device="npu"` stands in many loops
 
 
-cdef device named_device(str name):
-    cdef device known = NAMED.get(name)
+cdef device device_from_string(str name):
+    cdef device known = PARSED_DEVICES.get(name)
     if known is None:
-        known = NAMED[name] = device(name)
+        known = PARSED_DEVICES[name] = device(name)
     return known
 
 
-cdef int resolve(object device_or_none, int *type_code, int *index) except -1:
+cdef int resolve_device(object device_or_none, int *type_code, int *index) except -1:
     cdef device chosen
     if device_or_none is None:
         chosen = default_device()
     elif isinstance(device_or_none, device):
         chosen = <device>device_or_none
     elif isinstance(device_or_none, str):
-        chosen = named_device(device_or_none)
+        chosen = device_from_string(device_or_none)
     elif isinstance(device_or_none, int) and not isinstance(device_or_none, bool):
         chosen = device(device_or_none)
     else:
         raise TypeError(f"argument 'device' must be torch.device, not {type(device_or_none).__name__}")
     type_code[0] = chosen.type_code
     if chosen.type_code >= DEVICE_TYPES:
-        no_such_device(chosen.type)
+        raise_no_such_device(chosen.type)
     if not BACKENDS[chosen.type_code].ready:
         require_backend(chosen.type_code)
     if chosen.type_code == CPU:
         index[0] = 0                  # there is one CPU, whatever index it is given
     else:
-        index[0] = chosen.raw_index if chosen.raw_index >= 0 else BACKENDS[chosen.type_code].current_index()
+        index[0] = chosen.given_index if chosen.given_index >= 0 else BACKENDS[chosen.type_code].current_index()
     return 0
 
 
-cdef int no_such_device(str name) except -1:
+cdef int raise_no_such_device(str name) except -1:
     if name in ("cuda", "xpu"):
         raise AssertionError(f"Torch not compiled with {name.upper()} enabled")
-    known = " and ".join(NAMES[:DEVICE_TYPES])
+    known = " and ".join(DEVICE_NAMES[:DEVICE_TYPES])
     raise NotImplementedError(f"mindtorch has no tensors on device '{name}', only on {known}")
 
 
@@ -253,20 +254,20 @@ cdef int require_backend(int type_code) except -1:
     if BACKENDS[type_code].ready:
         return 0
     from mindtorch._core import hooks
-    hooks.load_backend(NAMES[type_code])
+    hooks.load_backend(DEVICE_NAMES[type_code])
     if not BACKENDS[type_code].ready:
-        raise RuntimeError(f"the {NAMES[type_code]} backend has been loaded but has not registered itself")
+        raise RuntimeError(f"the {DEVICE_NAMES[type_code]} backend has been loaded but has not registered itself")
     return 0
 
 
-cdef int require_host(int type_code) except -1:
+cdef int check_pinnable(int type_code) except -1:
     if type_code != CPU:
         raise RuntimeError("Only dense CPU tensors can be pinned")
     return 0
 
 
-cdef TensorBase pinned_like(TensorBase made):
-    require_host(made.device_type)
+cdef TensorBase empty_pinned_like(TensorBase made):
+    check_pinnable(made.device_type)
     require_backend(NPU)
     return make_tensor(BACKENDS[<int>NPU].allocate_pinned(made.numel * ITEMSIZE[<int>made.dtype]), made.dtype,
                        made.ndim, made.sizes, made.strides, 0)
@@ -301,7 +302,7 @@ cdef extern from "Python.h":
         PyMappingMethods *tp_as_mapping
         void *tp_richcompare
 
-cdef tuple NO_ARGUMENTS = ()
+cdef tuple EMPTY_TUPLE = ()
 
 
 class Size(tuple):
@@ -373,7 +374,7 @@ cdef class Storage:
         raise TypeError("storages are made by the functions that make tensors")
 
     def __dealloc__(self):
-        Py_XDECREF(self.lender)
+        Py_XDECREF(self.owner)
 
     def resizable(self):
         """Whether the bytes may be exchanged for more of them: they are not lent by somebody else."""
@@ -397,73 +398,73 @@ cdef class TensorBase:
         return self.sizes[0]
 
     def __getitem__(self, index):
-        return OPERATORS.getitem(self, index)
+        return TENSOR_SLOTS.getitem(self, index)
 
     def __setitem__(self, index, value):
-        OPERATORS.setitem(self, index, value)
+        TENSOR_SLOTS.setitem(self, index, value)
 
     def __delitem__(self, index):
         raise TypeError("Tensor does not support deleting items")
 
     def __richcmp__(self, other, int op):
         if op == Py_LT:
-            return OPERATORS.lt(self, other)
+            return TENSOR_SLOTS.lt(self, other)
         if op == Py_LE:
-            return OPERATORS.le(self, other)
+            return TENSOR_SLOTS.le(self, other)
         if op == Py_EQ:
-            found = OPERATORS.eq(self, other)
+            found = TENSOR_SLOTS.eq(self, other)
             return equal_to_array(self, other) if found is NotImplemented else found
         if op == Py_GT:
-            return OPERATORS.gt(self, other)
+            return TENSOR_SLOTS.gt(self, other)
         if op == Py_GE:
-            return OPERATORS.ge(self, other)
-        return OPERATORS.ne(self, other)
+            return TENSOR_SLOTS.ge(self, other)
+        return TENSOR_SLOTS.ne(self, other)
 
     # With c_api_binop_methods the first operand is the left one, whichever of the two is the tensor.
 
     def __add__(a, b):
-        return OPERATORS.add(a, b)
+        return TENSOR_SLOTS.add(a, b)
 
     def __sub__(a, b):
-        return OPERATORS.sub(a, b)
+        return TENSOR_SLOTS.sub(a, b)
 
     def __mul__(a, b):
-        return OPERATORS.mul(a, b)
+        return TENSOR_SLOTS.mul(a, b)
 
     def __truediv__(a, b):
-        return OPERATORS.truediv(a, b)
+        return TENSOR_SLOTS.truediv(a, b)
 
     def __floordiv__(a, b):
-        return OPERATORS.floordiv(a, b)
+        return TENSOR_SLOTS.floordiv(a, b)
 
     def __mod__(a, b):
-        return OPERATORS.mod(a, b)
+        return TENSOR_SLOTS.mod(a, b)
 
     def __matmul__(a, b):
-        return OPERATORS.matmul(a, b)
+        return TENSOR_SLOTS.matmul(a, b)
 
     def __pow__(a, b, modulo):
         if modulo is not None:
             return NotImplemented
-        return OPERATORS.pow(a, b)
+        return TENSOR_SLOTS.pow(a, b)
 
     def __and__(a, b):
-        return OPERATORS.and_(a, b)
+        return TENSOR_SLOTS.and_(a, b)
 
     def __or__(a, b):
-        return OPERATORS.or_(a, b)
+        return TENSOR_SLOTS.or_(a, b)
 
     def __xor__(a, b):
-        return OPERATORS.xor(a, b)
+        return TENSOR_SLOTS.xor(a, b)
 
     def __lshift__(a, b):
-        return OPERATORS.lshift(a, b)
+        return TENSOR_SLOTS.lshift(a, b)
 
     def __rshift__(a, b):
-        return OPERATORS.rshift(a, b)
+        return TENSOR_SLOTS.rshift(a, b)
 
     def __neg__(self):
-        return OPERATORS.neg(self)
+        return TENSOR_SLOTS.neg(self)
 
     def __pos__(self):
         if self.dtype == Bool:
@@ -471,48 +472,48 @@ cdef class TensorBase:
         return self
 
     def __abs__(self):
-        return OPERATORS.abs(self)
+        return TENSOR_SLOTS.abs(self)
 
     def __invert__(self):
         if not (self.dtype <= Long or self.dtype == Bool or UInt16 <= self.dtype <= UInt64):
             raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-        return OPERATORS.invert(self)
+        return TENSOR_SLOTS.invert(self)
 
     def __iadd__(self, other):
-        return OPERATORS.iadd(self, other)
+        return TENSOR_SLOTS.iadd(self, other)
 
     def __isub__(self, other):
-        return OPERATORS.isub(self, other)
+        return TENSOR_SLOTS.isub(self, other)
 
     def __imul__(self, other):
-        return OPERATORS.imul(self, other)
+        return TENSOR_SLOTS.imul(self, other)
 
     def __itruediv__(self, other):
-        return OPERATORS.itruediv(self, other)
+        return TENSOR_SLOTS.itruediv(self, other)
 
     def __ipow__(self, other):
-        return OPERATORS.ipow(self, other)
+        return TENSOR_SLOTS.ipow(self, other)
 
     def __ifloordiv__(self, other):
-        return OPERATORS.ifloordiv(self, other)
+        return TENSOR_SLOTS.ifloordiv(self, other)
 
     def __imod__(self, other):
-        return OPERATORS.imod(self, other)
+        return TENSOR_SLOTS.imod(self, other)
 
     def __iand__(self, other):
-        return OPERATORS.iand(self, other)
+        return TENSOR_SLOTS.iand(self, other)
 
     def __ior__(self, other):
-        return OPERATORS.ior(self, other)
+        return TENSOR_SLOTS.ior(self, other)
 
     def __ixor__(self, other):
-        return OPERATORS.ixor(self, other)
+        return TENSOR_SLOTS.ixor(self, other)
 
     def __ilshift__(self, other):
-        return OPERATORS.ilshift(self, other)
+        return TENSOR_SLOTS.ilshift(self, other)
 
     def __irshift__(self, other):
-        return OPERATORS.irshift(self, other)
+        return TENSOR_SLOTS.irshift(self, other)
 
 
 cdef object equal_to_array(TensorBase self, object other):
@@ -526,7 +527,7 @@ cdef object equal_to_array(TensorBase self, object other):
         other = from_numpy(other)
     except TypeError:                       # of strings, or of objects
         return NotImplemented
-    return OPERATORS.eq(self, other)
+    return TENSOR_SLOTS.eq(self, other)
 
 
 TENSOR_CLASS = TensorBase
@@ -538,10 +539,10 @@ def register_tensor_class(cls):
     if not issubclass(cls, TensorBase):
         raise TypeError("the tensor class must derive from TensorBase")
     TENSOR_CLASS = cls
-    share_slots(<TypeSlots *>TensorBase, <TypeSlots *>TENSOR_CLASS)
+    inherit_slots(<TypeSlots *>TensorBase, <TypeSlots *>TENSOR_CLASS)
 
 
-cdef int share_slots(TypeSlots *base, TypeSlots *derived) except -1:
+cdef int inherit_slots(TypeSlots *base, TypeSlots *derived) except -1:
     """Give the Python class the C slots of TensorBase: `a + b` then needs no look-up of `__add__`.
 
     Python would let it inherit them, were Cython's methods slot wrappers. What the class defines itself stays, since
@@ -586,7 +587,7 @@ cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) no
     return 0
 
 
-cdef int64_t count_elements(const Shape *shape) except -1:
+cdef int64_t checked_numel(const Shape *shape) except -1:
     cdef int64_t count = 1
     cdef int64_t limit = <int64_t>((<uint64_t>-1) >> 1)
     cdef bint empty = False, overflow = False
@@ -616,7 +617,7 @@ cdef void sort_dims_by_stride(TensorBase like, int *order) noexcept nogil:
     for i in range(1, like.ndim):
         moving = i
         for other in range(i - 1, -1, -1):
-            before = compare_dims(like, order[other], order[moving])
+            before = compare_strides(like, order[other], order[moving])
             if before < 0:
                 break
             if before > 0:
@@ -624,7 +625,7 @@ cdef void sort_dims_by_stride(TensorBase like, int *order) noexcept nogil:
                 moving = other
 
 
-cdef inline int compare_dims(TensorBase like, int a, int b) noexcept nogil:
+cdef inline int compare_strides(TensorBase like, int a, int b) noexcept nogil:
     """Below 0: `a` runs faster; above 0: `b` does; 0: they do not tell."""
     if like.strides[a] == 0 or like.strides[b] == 0:
         return 0
@@ -633,7 +634,7 @@ cdef inline int compare_dims(TensorBase like, int a, int b) noexcept nogil:
     return 1 if like.sizes[a] > like.sizes[b] else 0
 
 
-cdef bint is_dense(TensorBase tensor) noexcept nogil:
+cdef bint is_non_overlapping_and_dense(TensorBase tensor) noexcept nogil:
     """Whether the elements fill a block of memory without gaps or overlaps, in whatever order of dimensions."""
     cdef int order[MAX_DIMS]
     cdef int64_t expected = 1
@@ -650,12 +651,12 @@ cdef bint is_dense(TensorBase tensor) noexcept nogil:
     return True
 
 
-cdef int dense_strides(TensorBase like, int64_t *strides) noexcept nogil:
+cdef int infer_dense_strides(TensorBase like, int64_t *strides) noexcept nogil:
     """torch.preserve_format: the strides of a dense tensor are kept; others become contiguous in their own order."""
     cdef int order[MAX_DIMS]
     cdef int64_t stride = 1
     cdef int i, dim
-    if is_dense(like):
+    if is_non_overlapping_and_dense(like):
         memcpy(strides, like.strides, like.ndim * sizeof(int64_t))
         return 0
     for i in range(like.ndim):
@@ -670,7 +671,7 @@ cdef int dense_strides(TensorBase like, int64_t *strides) noexcept nogil:
     return 0
 
 
-cdef bint may_overlap_itself(TensorBase tensor) noexcept nogil:
+cdef bint has_internal_overlap(TensorBase tensor) noexcept nogil:
     cdef int i
     if tensor.contiguous:
         return False
@@ -682,7 +683,7 @@ cdef bint may_overlap_itself(TensorBase tensor) noexcept nogil:
 
 # --- making tensors --------------------------------------------------------------------------------------------------
 
-cdef inline int place_dims(TensorBase tensor, int ndim) except -1:
+cdef inline int allocate_dims(TensorBase tensor, int ndim) except -1:
     """Room for sizes and strides."""
     cdef int64_t *block
     if ndim <= INLINE_DIMS:
@@ -699,10 +700,11 @@ cdef inline int place_dims(TensorBase tensor, int ndim) except -1:
     return 0
 
 
-cdef inline int fill_dims(TensorBase tensor, int ndim, const int64_t *sizes, const int64_t *strides) except -1:
+cdef inline int init_sizes_and_strides(TensorBase tensor, int ndim, const int64_t *sizes,
+                                       const int64_t *strides) except -1:
     cdef int64_t count = 1
     cdef int i
-    place_dims(tensor, ndim)
+    allocate_dims(tensor, ndim)
     for i in range(ndim):
         tensor.sizes[i] = sizes[i]
         count *= sizes[i]
@@ -721,13 +723,13 @@ cdef inline TensorBase new_tensor(Storage storage, ScalarType dtype, int ndim, c
                                   const int64_t *strides, int64_t offset):
     # The base's constructor, called for the registered class: Tensor.__new__ is Python's legacy constructor.
     cdef TensorBase tensor = <TensorBase>(<PyTypeObject *>TensorBase).tp_new(
-        TENSOR_CLASS, <PyObject *>NO_ARGUMENTS, NULL)
+        TENSOR_CLASS, <PyObject *>EMPTY_TUPLE, NULL)
     tensor.storage = storage
     tensor.dtype = dtype
     tensor.device_type = storage.device_type
     tensor.device_index = storage.device_index
     tensor.offset = offset
-    fill_dims(tensor, ndim, sizes, strides)
+    init_sizes_and_strides(tensor, ndim, sizes, strides)
     return tensor
 
 
@@ -742,7 +744,7 @@ cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const i
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset):
     cdef TensorBase view = new_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
     view.base = base if base.base is None else base.base
-    view.counter = base.counter
+    view.version_counter = base.version_counter
     if base.autograd is not None:
         mark_inference(view, base)
     return view
@@ -750,15 +752,15 @@ cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const
 
 cdef TensorBase make_alias(TensorBase base):
     cdef TensorBase alias = new_tensor(base.storage, base.dtype, base.ndim, base.sizes, base.strides, base.offset)
-    alias.counter = base.counter
+    alias.version_counter = base.version_counter
     if base.autograd is not None:
         mark_inference(alias, base)
     return alias
 
 
-cdef TensorBase make_data(TensorBase base):
+cdef TensorBase make_variable_data(TensorBase base):
     cdef TensorBase data = make_alias(base)
-    data.counter = Storage.__new__(Storage)
+    data.version_counter = Storage.__new__(Storage)
     return data
 
 
@@ -769,14 +771,14 @@ cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int devi
 
 
 cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_type, int device_index):
-    cdef Storage storage = allocate(count_elements(shape), dtype, device_type, device_index)
+    cdef Storage storage = allocate(checked_numel(shape), dtype, device_type, device_index)
     return make_tensor(storage, dtype, shape.ndim, shape.sizes, NULL, 0)
 
 
 cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index):
     cdef int64_t strides[MAX_DIMS]
     cdef Storage storage = allocate(like.numel, dtype, device_type, device_index)
-    dense_strides(like, strides)
+    infer_dense_strides(like, strides)
     return make_tensor(storage, dtype, like.ndim, like.sizes, strides, 0)
 
 
@@ -792,7 +794,7 @@ cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int
     if block != self.inline_dims:
         self.sizes = self.inline_dims
         free(block)
-    fill_dims(self, ndim, copied, NULL if strides == NULL else copied + ndim)
+    init_sizes_and_strides(self, ndim, copied, NULL if strides == NULL else copied + ndim)
     self.offset = offset
     return 0
 
@@ -807,29 +809,34 @@ cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except 
 
 # --- operators without an implementation yet: Python then tries the other operand, or raises TypeError ---------------
 
-cdef object no_binary(object a, object b):
+cdef object unimplemented_binary(object a, object b):
     return NotImplemented
 
 
-cdef object no_unary(object a):
+cdef object unimplemented_unary(object a):
     raise NotImplementedError("this operator has no implementation: import mindtorch first")
 
 
-cdef int no_setitem(object a, object index, object value) except -1:
+cdef int unimplemented_setitem(object a, object index, object value) except -1:
     raise NotImplementedError("item assignment has no implementation: import mindtorch first")
 
 
-def _clear_operators():
-    OPERATORS.add = OPERATORS.sub = OPERATORS.mul = OPERATORS.truediv = OPERATORS.floordiv = no_binary
-    OPERATORS.mod = OPERATORS.matmul = OPERATORS.pow = no_binary
-    OPERATORS.and_ = OPERATORS.or_ = OPERATORS.xor = OPERATORS.lshift = OPERATORS.rshift = no_binary
-    OPERATORS.lt = OPERATORS.le = OPERATORS.eq = OPERATORS.ne = OPERATORS.gt = OPERATORS.ge = no_binary
-    OPERATORS.iadd = OPERATORS.isub = OPERATORS.imul = OPERATORS.itruediv = OPERATORS.ipow = no_binary
-    OPERATORS.ifloordiv = OPERATORS.imod = OPERATORS.iand = OPERATORS.ior = OPERATORS.ixor = no_binary
-    OPERATORS.ilshift = OPERATORS.irshift = no_binary
-    OPERATORS.getitem = no_binary
-    OPERATORS.neg = OPERATORS.abs = OPERATORS.invert = no_unary
-    OPERATORS.setitem = no_setitem
+def _reset_slots():
+    TENSOR_SLOTS.add = TENSOR_SLOTS.sub = TENSOR_SLOTS.mul = TENSOR_SLOTS.truediv = TENSOR_SLOTS.floordiv = \
+        unimplemented_binary
+    TENSOR_SLOTS.mod = TENSOR_SLOTS.matmul = TENSOR_SLOTS.pow = unimplemented_binary
+    TENSOR_SLOTS.and_ = TENSOR_SLOTS.or_ = TENSOR_SLOTS.xor = TENSOR_SLOTS.lshift = TENSOR_SLOTS.rshift = \
+        unimplemented_binary
+    TENSOR_SLOTS.lt = TENSOR_SLOTS.le = TENSOR_SLOTS.eq = TENSOR_SLOTS.ne = TENSOR_SLOTS.gt = TENSOR_SLOTS.ge = \
+        unimplemented_binary
+    TENSOR_SLOTS.iadd = TENSOR_SLOTS.isub = TENSOR_SLOTS.imul = TENSOR_SLOTS.itruediv = TENSOR_SLOTS.ipow = \
+        unimplemented_binary
+    TENSOR_SLOTS.ifloordiv = TENSOR_SLOTS.imod = TENSOR_SLOTS.iand = TENSOR_SLOTS.ior = TENSOR_SLOTS.ixor = \
+        unimplemented_binary
+    TENSOR_SLOTS.ilshift = TENSOR_SLOTS.irshift = unimplemented_binary
+    TENSOR_SLOTS.getitem = unimplemented_binary
+    TENSOR_SLOTS.neg = TENSOR_SLOTS.abs = TENSOR_SLOTS.invert = unimplemented_unary
+    TENSOR_SLOTS.setitem = unimplemented_setitem
 
 
-_clear_operators()
+_reset_slots()

@@ -11,8 +11,8 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 cdef TensorBase view_shape(TensorBase self, Shape *shape)              # -1 in `shape` is inferred, in place
 cdef TensorBase reshape_to(TensorBase self, Shape *shape)
-cdef TensorBase parts_of(TensorBase self)                              # view_as_real
-cdef TensorBase whole_of(TensorBase self)                              # view_as_complex
+cdef TensorBase real_view(TensorBase self)                              # view_as_real
+cdef TensorBase complex_view(TensorBase self)                              # view_as_complex
 cdef TensorBase flatten_dims(TensorBase self, int64_t start, int64_t end)
 cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1)
 cdef TensorBase transpose_matrix(TensorBase self)                      # t
@@ -27,6 +27,6 @@ cdef TensorBase unflatten_dim(TensorBase self, int64_t dim, Shape *parts)
 cdef TensorBase move_dims(TensorBase self, Shape *source, Shape *destination)
 cdef TensorBase narrow_dim(TensorBase self, int64_t dim, int64_t start, int64_t length)
 cdef TensorBase diagonal_of(TensorBase self, int64_t offset, int64_t dim1, int64_t dim2)
-cdef tuple split_evenly(TensorBase self, int64_t size, int64_t dim)
+cdef tuple split_by_size(TensorBase self, int64_t size, int64_t dim)
 cdef tuple split_by_sizes(TensorBase self, const Shape *parts, int64_t dim)
 cdef tuple unbind_dim(TensorBase self, int64_t dim)

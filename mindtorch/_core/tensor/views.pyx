@@ -4,23 +4,25 @@ import warnings
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.string cimport memcpy
 
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 
 from mindtorch._core._gen.records cimport (
     record_split_Tensor, record__slice, record_diagonal, record_expand, record_permute, record_select_int,
     record_squeeze, record_transpose_int, record_unbind_int, record_unfold, record_unsqueeze, record_view,
     record_view_as_complex, record_view_as_real,
 )
-from mindtorch._core.autograd.node cimport requires_grad, tracked
-from mindtorch._core.autograd.recording cimport adopt_history, record_strided, recording_inplace, recording_view
+from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
+from mindtorch._core.autograd.recording cimport (
+    adopt_history, record_as_strided, should_record_inplace, should_record_view,
+)
 from mindtorch._core.operators.operator cimport complex_dtype, real_dtype
 from mindtorch._core.python.conversion cimport (
-    no_combination, parse_ints, parse_varargs, require_int, require_tensor, sizes_argument, wrong_type,
+    parse_ints, parse_varargs, raise_no_overload, raise_wrong_type, require_int, require_tensor, sizes_argument,
 )
-from mindtorch._core.rules.infer cimport same, wrap_dim, wrap_dims
-from mindtorch._core.tensor.copy_cast cimport contiguous, type_string
+from mindtorch._core.rules.infer cimport same_shape, wrap_dim, wrap_dims
+from mindtorch._core.tensor.copy_cast cimport contiguous, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, INT_KIND, ITEMSIZE, KIND, Double, Float, ScalarType, code_name, dtype,
+    COMPLEX_KIND, INT_KIND, ITEMSIZE, KIND, Double, Float, ScalarType, dtype, dtype_name,
 )
 from mindtorch._core.tensor.tensor cimport MAX_DIMS, Shape, TensorBase, make_tensor, make_view, set_geometry, shape_text
 
@@ -58,7 +60,7 @@ cdef int infer_size(TensorBase self, Shape *shape) except -1:
     return 0
 
 
-cdef bint view_strides(TensorBase self, const Shape *shape, int64_t *strides) noexcept nogil:
+cdef bint compute_stride(TensorBase self, const Shape *shape, int64_t *strides) noexcept nogil:
     """Strides that show self's elements in `shape`; False where only a copy can.
 
     Old and new dimensions are walked from the last. A run of old dimensions that lie contiguously forms a chunk, which
@@ -113,15 +115,15 @@ cdef TensorBase view_shape(TensorBase self, Shape *shape):
     cdef int64_t strides[MAX_DIMS]
     infer_size(self, shape)
     if self.contiguous and self.numel != 0:
-        return viewed(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
-    if not view_strides(self, shape, strides):
+        return with_view_history(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
+    if not compute_stride(self, shape, strides):
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension "
                            "spans across two contiguous subspaces). Use .reshape(...) instead.")
-    return viewed(self, make_view(self, shape.ndim, shape.sizes, strides, self.offset))
+    return with_view_history(self, make_view(self, shape.ndim, shape.sizes, strides, self.offset))
 
 
-cdef inline TensorBase viewed(TensorBase self, TensorBase view):
-    if tracked(self) and recording_view(self, (view,)):
+cdef inline TensorBase with_view_history(TensorBase self, TensorBase view):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_view(self, NULL, view)
     return view
 
@@ -129,10 +131,10 @@ cdef inline TensorBase viewed(TensorBase self, TensorBase view):
 cdef TensorBase reshape_to(TensorBase self, Shape *shape):
     cdef int64_t strides[MAX_DIMS]
     infer_size(self, shape)
-    if view_strides(self, shape, strides):
-        return viewed(self, make_view(self, shape.ndim, shape.sizes, strides, self.offset))
+    if compute_stride(self, shape, strides):
+        return with_view_history(self, make_view(self, shape.ndim, shape.sizes, strides, self.offset))
     self = contiguous(self)
-    return viewed(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
+    return with_view_history(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
 
 
 cdef TensorBase view_dtype(TensorBase self, ScalarType code):
@@ -144,12 +146,12 @@ cdef TensorBase view_dtype(TensorBase self, ScalarType code):
     cdef int i, last = self.ndim - 1
     if old_size == new_size:
         return make_tensor(self.storage, code, self.ndim, self.sizes, self.strides, self.offset)
-    what = f"to view {code_name(self.dtype)} as {code_name(code)} (different element sizes)"
+    what = f"to view {dtype_name(self.dtype)} as {dtype_name(code)} (different element sizes)"
     if self.ndim == 0:
         raise RuntimeError(f"self.dim() cannot be 0 {what}")
     if self.strides[last] != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 {what}, but got {self.strides[last]}")
-    same(&shape, self)
+    same_shape(&shape, self)
     if old_size > new_size:
         ratio = old_size // new_size
         for i in range(last):
@@ -171,7 +173,7 @@ cdef TensorBase view_dtype(TensorBase self, ScalarType code):
     return make_tensor(self.storage, code, self.ndim, shape.sizes, strides, self.offset // ratio)
 
 
-cdef TensorBase parts_of(TensorBase self):
+cdef TensorBase real_view(TensorBase self):
     """A complex tensor as a real one with a last dimension of two."""
     cdef int64_t sizes[MAX_DIMS + 1]
     cdef int64_t strides[MAX_DIMS + 1]
@@ -185,19 +187,19 @@ cdef TensorBase parts_of(TensorBase self):
     sizes[self.ndim], strides[self.ndim] = 2, 1
     view = make_view(self, self.ndim + 1, sizes, strides, 2 * self.offset)
     view.dtype = real_dtype(self.dtype)
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_view_as_real(self, view)
     return view
 
 
-cdef TensorBase whole_of(TensorBase self):
+cdef TensorBase complex_view(TensorBase self):
     """A real tensor with a last dimension of two as a complex one."""
     cdef int64_t strides[MAX_DIMS]
     cdef TensorBase view
     cdef int i, last = self.ndim - 1
     if self.dtype != Float and self.dtype != Double:
         raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of "
-                           f"scalar type: {code_name(self.dtype)}")
+                           f"scalar type: {dtype_name(self.dtype)}")
     if self.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if self.sizes[last] != 2:
@@ -212,7 +214,7 @@ cdef TensorBase whole_of(TensorBase self):
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     view = make_view(self, last, self.sizes, strides, self.offset // 2)
     view.dtype = complex_dtype(self.dtype)
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_view_as_complex(self, view)
     return view
 
@@ -285,7 +287,7 @@ cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1):
         sizes[dim0], sizes[dim1] = sizes[dim1], sizes[dim0]
         strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
     view = make_view(self, self.ndim, sizes, strides, self.offset)
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_transpose_int(self, dim0, dim1, view)
     return view
 
@@ -305,18 +307,18 @@ cdef TensorBase permute_dims(TensorBase self, Shape *dims):
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {dims.ndim}")
-    if repeats(dims, self.ndim):
+    if wrap_has_duplicates(dims, self.ndim):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     for i in range(self.ndim):
         sizes[i] = self.sizes[dims.sizes[i]]
         strides[i] = self.strides[dims.sizes[i]]
     view = make_view(self, self.ndim, sizes, strides, self.offset)
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_permute(self, dims, view)
     return view
 
 
-cdef int repeats(Shape *dims, int ndim) except -1:
+cdef int wrap_has_duplicates(Shape *dims, int ndim) except -1:
     """Wraps the dims in place and tells whether one comes twice."""
     cdef bint seen[MAX_DIMS]
     cdef int i
@@ -340,10 +342,10 @@ cdef TensorBase move_dims(TensorBase self, Shape *source, Shape *destination):
             f"({shape_text(source.ndim, source.sizes)} dims) should contain the same number of dims as destination "
             f"({shape_text(destination.ndim, destination.sizes)} dims)")
     text = shape_text(source.ndim, source.sizes)
-    if repeats(source, self.ndim):
+    if wrap_has_duplicates(source, self.ndim):
         raise RuntimeError(f"movedim: repeated dim in `source` ({text})")
     text = shape_text(destination.ndim, destination.sizes)
-    if repeats(destination, self.ndim):
+    if wrap_has_duplicates(destination, self.ndim):
         raise RuntimeError(f"movedim: repeated dim in `destination` ({text})")
     order.ndim = self.ndim
     for i in range(self.ndim):
@@ -380,7 +382,7 @@ cdef TensorBase squeeze_dims(TensorBase self, Shape *dims):
             strides[kept] = self.strides[i]
             kept += 1
     view = make_view(self, kept, sizes, strides, self.offset)
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_squeeze(self, view)
     return view
 
@@ -400,12 +402,12 @@ cdef TensorBase unsqueeze_dim(TensorBase self, int64_t dim):
         sizes[i + 1] = self.sizes[i]
         strides[i + 1] = self.strides[i]
     view = make_view(self, self.ndim + 1, sizes, strides, self.offset)
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_unsqueeze(self, dim, view)
     return view
 
 
-cdef int cannot_expand(TensorBase self, const Shape *shape, int at, int64_t size) except -1:
+cdef int raise_cannot_expand(TensorBase self, const Shape *shape, int at, int64_t size) except -1:
     raise RuntimeError(
         f"The expanded size of the tensor ({shape.sizes[at]}) must match the existing size ({size}) at non-singleton "
         f"dimension {at}.  Target sizes: {shape_text(shape.ndim, shape.sizes)}.  "
@@ -419,7 +421,7 @@ cdef TensorBase expand_to(TensorBase self, const Shape *shape):
     cdef int i, own, added = shape.ndim - self.ndim
     if added < 0:
         raise RuntimeError(
-            f"expand({type_string(self)}{{{shape_text(self.ndim, self.sizes)}}}, "
+            f"expand({legacy_type_name(self)}{{{shape_text(self.ndim, self.sizes)}}}, "
             f"size={shape_text(shape.ndim, shape.sizes)}): the number of sizes provided ({shape.ndim}) must be greater "
             f"or equal to the number of dimensions in the tensor ({self.ndim})")
     for i in range(shape.ndim - 1, -1, -1):
@@ -437,9 +439,9 @@ cdef TensorBase expand_to(TensorBase self, const Shape *shape):
         elif self.sizes[own] == 1 and sizes[i] >= 0:
             strides[i] = 0
         else:
-            cannot_expand(self, shape, i, self.sizes[own])
+            raise_cannot_expand(self, shape, i, self.sizes[own])
     view = make_view(self, shape.ndim, sizes, strides, self.offset)
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_expand(self, NULL, False, view)
     return view
 
@@ -458,13 +460,13 @@ cdef TensorBase select_dim(TensorBase self, int64_t dim, int64_t index):
                          f"{shape_text(self.ndim, self.sizes)} at dimension {dim}")
     if index < 0:
         index += size
-    view = selected(self, dim, index)
-    if tracked(self) and recording_view(self, (view,)):
+    view = select_view(self, dim, index)
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_select_int(self, dim, index, view)
     return view
 
 
-cdef TensorBase selected(TensorBase self, int64_t dim, int64_t index):
+cdef TensorBase select_view(TensorBase self, int64_t dim, int64_t index):
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
     cdef int i
@@ -478,13 +480,13 @@ cdef TensorBase selected(TensorBase self, int64_t dim, int64_t index):
 
 
 cdef TensorBase slice_dim(TensorBase self, int dim, int64_t start, int64_t length, int64_t step):
-    cdef TensorBase view = sliced(self, dim, start, length, step)
-    if tracked(self) and recording_view(self, (view,)):
+    cdef TensorBase view = slice_view(self, dim, start, length, step)
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record__slice(self, dim, start, length, step, view)
     return view
 
 
-cdef TensorBase sliced(TensorBase self, int dim, int64_t start, int64_t length, int64_t step):
+cdef TensorBase slice_view(TensorBase self, int dim, int64_t start, int64_t length, int64_t step):
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
     memcpy(sizes, self.sizes, self.ndim * sizeof(int64_t))
@@ -516,19 +518,19 @@ cdef tuple unbind_dim(TensorBase self, int64_t dim):
     if self.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, self.ndim)
-    views = [selected(self, dim, i) for i in range(self.sizes[dim])]
-    if tracked(self) and recording_view(self, views):
+    views = [select_view(self, dim, i) for i in range(self.sizes[dim])]
+    if may_require_grad(self) and should_record_view(self, views):
         record_unbind_int(self, dim, views)
     return tuple(views)
 
 
-cdef tuple parted(TensorBase self, int64_t dim, list views):
-    if tracked(self) and recording_view(self, views):
+cdef tuple with_split_history(TensorBase self, int64_t dim, list views):
+    if may_require_grad(self) and should_record_view(self, views):
         record_split_Tensor(self, 0, dim, views)
     return tuple(views)
 
 
-cdef tuple split_evenly(TensorBase self, int64_t size, int64_t dim):
+cdef tuple split_by_size(TensorBase self, int64_t size, int64_t dim):
     cdef int64_t total, start
     if self.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -541,8 +543,8 @@ cdef tuple split_evenly(TensorBase self, int64_t size, int64_t dim):
     if size == 0:
         raise RuntimeError(
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}")
-    return parted(self, dim, [sliced(self, dim, start, min(size, total - start), 1)
-                              for start in range(0, total, size)])
+    return with_split_history(self, dim, [slice_view(self, dim, start, min(size, total - start), 1)
+                                          for start in range(0, total, size)])
 
 
 cdef tuple split_by_sizes(TensorBase self, const Shape *parts, int64_t dim):
@@ -563,9 +565,9 @@ cdef tuple split_by_sizes(TensorBase self, const Shape *parts, int64_t dim):
             f"dimension {dim}), but got split_sizes={shape_text(parts.ndim, parts.sizes)}")
     start = 0
     for i in range(parts.ndim):
-        pieces.append(sliced(self, dim, start, parts.sizes[i], 1))
+        pieces.append(slice_view(self, dim, start, parts.sizes[i], 1))
         start += parts.sizes[i]
-    return parted(self, dim, pieces)
+    return with_split_history(self, dim, pieces)
 
 
 cdef TensorBase diagonal_of(TensorBase self, int64_t offset, int64_t dim1, int64_t dim2):
@@ -592,7 +594,7 @@ cdef TensorBase diagonal_of(TensorBase self, int64_t offset, int64_t dim1, int64
     sizes[kept] = length
     strides[kept] = self.strides[dim1] + self.strides[dim2]
     view = make_view(self, kept + 1, sizes, strides, self.offset + (start if length else 0))
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_diagonal(self, offset, dim1, dim2, view)
     return view
 
@@ -613,7 +615,7 @@ cdef TensorBase shape_like(TensorBase self, TensorBase other, TensorBase (*f)(Te
     return f(self, &shape)
 
 
-VIEW_FORMS = " * (torch.dtype dtype)\n * (tuple of ints size)\n"
+VIEW_SIGNATURES = " * (torch.dtype dtype)\n * (tuple of ints size)\n"
 
 
 def view_method(TensorBase self, *args, **kwargs):
@@ -627,7 +629,7 @@ def view_method(TensorBase self, *args, **kwargs):
         args = sizes_argument(args, kwargs, "view", "size")
     if not args or (len(args) == 1 and not isinstance(args[0], (int, tuple, list, TensorBase))
                     and not hasattr(args[0], "__index__")):
-        no_combination(b"view", args, kwargs, VIEW_FORMS)
+        raise_no_overload(b"view", args, kwargs, VIEW_SIGNATURES)
     parse_varargs(args, &shape, b"view", b"size")
     return view_shape(self, &shape)
 
@@ -739,7 +741,7 @@ def permute_method(TensorBase self, *args, **kwargs):
     return permute_dims(self, &order)
 
 
-MOVEDIM_FORMS = " * (int source, int destination)\n * (tuple of ints source, tuple of ints destination)\n"
+MOVEDIM_SIGNATURES = " * (int source, int destination)\n * (tuple of ints source, tuple of ints destination)\n"
 
 
 def movedim(input, source, destination):
@@ -747,7 +749,7 @@ def movedim(input, source, destination):
     cdef TensorBase self = require_tensor(input, b"movedim", b"input", 1)
     cdef Shape origin, target
     if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)) or isinstance(source, str):
-        no_combination(b"movedim", (source, destination), {}, MOVEDIM_FORMS)
+        raise_no_overload(b"movedim", (source, destination), {}, MOVEDIM_SIGNATURES)
     parse_ints(source, &origin, b"movedim", b"source", 1)
     parse_ints(destination, &target, b"movedim", b"destination", 2)
     return move_dims(self, &origin, &target)
@@ -766,7 +768,7 @@ def squeeze(input, dim=None):
             dims.sizes[i] = i
     else:
         if isinstance(dim, str):
-            no_combination(b"squeeze", (dim,), {}, " * ()\n * (int dim)\n * (tuple of ints dim)\n")
+            raise_no_overload(b"squeeze", (dim,), {}, " * ()\n * (int dim)\n * (tuple of ints dim)\n")
         parse_ints(dim, &dims, b"squeeze", b"dim", 1)
     return squeeze_dims(self, &dims)
 
@@ -844,8 +846,8 @@ def split_method(TensorBase self, split_size, dim=0):
         parse_ints(split_size, &parts, b"split_with_sizes", b"split_sizes", 2)
         return split_by_sizes(self, &parts, along)
     if isinstance(split_size, str):
-        wrong_type(split_size, b"split_with_sizes", b"split_sizes", 2, "tuple of ints")
-    return split_evenly(self, require_int(split_size, b"split", b"split_size", 1), along)
+        raise_wrong_type(split_size, b"split_with_sizes", b"split_sizes", 2, "tuple of ints")
+    return split_by_size(self, require_int(split_size, b"split", b"split_size", 1), along)
 
 
 def split_with_sizes(input, split_sizes, dim=0):
@@ -865,13 +867,13 @@ def chunk(input, chunks, dim=0):
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if count <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {count}")
-    size = size_of(self, along)
+    size = size_of_dim(self, along)
     if size == 0:
         return tuple([narrow_dim(self, along, 0, 0) for _ in range(count)])
-    return split_evenly(self, (size + count - 1) // count, along)
+    return split_by_size(self, (size + count - 1) // count, along)
 
 
-cdef int64_t size_of(TensorBase self, int64_t dim) except -1:
+cdef int64_t size_of_dim(TensorBase self, int64_t dim) except -1:
     return self.sizes[wrap_dim(dim, self.ndim)]
 
 
@@ -907,12 +909,13 @@ def unfold(TensorBase self, dimension, size, step):
     sizes[self.ndim] = width
     strides[self.ndim] = self.strides[dim]
     view = make_view(self, self.ndim + 1, sizes, strides, self.offset)
-    if tracked(self) and recording_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self, (view,)):
         record_unfold(self, dim, width, apart, view)
     return view
 
 
-cdef int check_reach(TensorBase self, const Shape *sizes, const Shape *strides, int64_t offset) except -1:
+cdef int check_in_bounds_for_storage(TensorBase self, const Shape *sizes, const Shape *strides,
+                                     int64_t offset) except -1:
     """RuntimeError where a geometry leaves the storage. What remains is divided, for sums and products may overflow."""
     cdef int64_t room = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - 1, count = 1, steps
     cdef int i
@@ -928,11 +931,11 @@ cdef int check_reach(TensorBase self, const Shape *sizes, const Shape *strides, 
             raise RuntimeError("numel: integer multiplication overflow")
         count *= sizes.sizes[i]
     if room < 0:
-        beyond_storage(self, sizes, strides, offset)
+        raise_beyond_storage(self, sizes, strides, offset)
     return 0
 
 
-cdef int beyond_storage(TensorBase self, const Shape *sizes, const Shape *strides, int64_t offset) except -1:
+cdef int raise_beyond_storage(TensorBase self, const Shape *sizes, const Shape *strides, int64_t offset) except -1:
     cdef int i
     wanted = <object>offset + 1         # in Python's integers, which do not overflow
     for i in range(sizes.ndim):
@@ -969,69 +972,69 @@ def as_strided(input, size, stride, storage_offset=None):
                                f"{shape_text(sizes.ndim, sizes.sizes)}")
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    check_reach(self, &sizes, &strides, offset)
+    check_in_bounds_for_storage(self, &sizes, &strides, offset)
     view = make_view(self, sizes.ndim, sizes.sizes, strides.sizes, offset)
-    if tracked(self) and recording_view(self, (view,)):
-        record_strided(view, self)
+    if may_require_grad(self) and should_record_view(self, (view,)):
+        record_as_strided(view, self)
     return view
 
 
 # --- in place: the tensor itself gets the geometry of the view -------------------------------------------------------
 
-cdef TensorBase adopt(TensorBase self, TensorBase view):
-    if tracked(self) and recording_inplace(self, requires_grad(self)):
+cdef TensorBase adopt_view(TensorBase self, TensorBase view):
+    if may_require_grad(self) and should_record_inplace(self, requires_grad(self)):
         adopt_history(self, view)
     set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
     return self
 
 
 def squeeze_(TensorBase self, dim=None):
-    return adopt(self, squeeze(self, dim))
+    return adopt_view(self, squeeze(self, dim))
 
 
 def unsqueeze_(TensorBase self, dim):
-    return adopt(self, unsqueeze(self, dim))
+    return adopt_view(self, unsqueeze(self, dim))
 
 
 def transpose_(TensorBase self, dim0, dim1):
-    return adopt(self, transpose(self, dim0, dim1))
+    return adopt_view(self, transpose(self, dim0, dim1))
 
 
 def swapaxes_(TensorBase self, axis0, axis1):
-    return adopt(self, transpose(self, axis0, axis1))
+    return adopt_view(self, transpose(self, axis0, axis1))
 
 
 def swapdims_(TensorBase self, dim0, dim1):
-    return adopt(self, transpose(self, dim0, dim1))
+    return adopt_view(self, transpose(self, dim0, dim1))
 
 
 def t_(TensorBase self):
-    return adopt(self, t(self))
+    return adopt_view(self, t(self))
 
 
 def as_strided_(input, size, stride, storage_offset=None):
     """as_strided, in place: the tensor itself gets that geometry."""
     cdef TensorBase self = require_tensor(input, b"as_strided_", b"input", 1)
-    return adopt(self, as_strided(self, size, stride, storage_offset))
+    return adopt_view(self, as_strided(self, size, stride, storage_offset))
 
 
 # --- parts of complex numbers ----------------------------------------------------------------------------------------
 
 def view_as_real(input):
     """A complex tensor as a real one, whose last dimension holds the real and the imaginary part."""
-    return parts_of(require_tensor(input, b"view_as_real", b"input", 1))
+    return real_view(require_tensor(input, b"view_as_real", b"input", 1))
 
 
-@casting("view_as_complex")
+@with_autocast_policy("view_as_complex")
 def view_as_complex(input):
     """A real tensor whose last dimension has two elements as a complex one."""
-    return whole_of(require_tensor(input, b"view_as_complex", b"input", 1))
+    return complex_view(require_tensor(input, b"view_as_complex", b"input", 1))
 
 
 def real(input):
     """The real parts, as a view; a real tensor itself."""
     cdef TensorBase self = require_tensor(input, b"real", b"input", 1)
-    return select_dim(parts_of(self), -1, 0) if KIND[<int>self.dtype] == COMPLEX_KIND else self
+    return select_dim(real_view(self), -1, 0) if KIND[<int>self.dtype] == COMPLEX_KIND else self
 
 
 def imag(input):
@@ -1039,7 +1042,7 @@ def imag(input):
     cdef TensorBase self = require_tensor(input, b"imag", b"input", 1)
     if KIND[<int>self.dtype] != COMPLEX_KIND:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return select_dim(parts_of(self), -1, 1)
+    return select_dim(real_view(self), -1, 1)
 
 
 # --- attributes that are views ---------------------------------------------------------------------------------------

@@ -173,9 +173,9 @@ def integers(out, low, high, stream):
     low, high = _held(out.dtype, low, high[0] if high else 2 ** 63)
     span = high - low
     if span < 1 << 28:
-        numbers = stream.words(out.size) % np.uint32(span) + np.int64(low)
+        numbers = stream.uint32s(out.size) % np.uint32(span) + np.int64(low)
     else:
-        words = stream.long_words(out.size)
+        words = stream.uint64s(out.size)
         if span < 2 ** 64:      # else every word is a number
             words = words % np.uint64(span) + np.uint64(low % 2 ** 64)
         numbers = words.view(np.int64)
@@ -186,12 +186,12 @@ def whole_range(out, stream):
     """Integers from 0 on: to the dtype's largest, or to the end of what a floating dtype holds without gaps."""
     dtype = out.dtype
     if dtype == np.int64:
-        return _with_layout_of(out, stream.long_words(out.size) & np.uint64(2 ** 63 - 1))
+        return _with_layout_of(out, stream.uint64s(out.size) & np.uint64(2 ** 63 - 1))
     if dtype == np.float64:
-        return _with_layout_of(out, stream.long_words(out.size) % np.uint64(2 ** 53 + 1))
+        return _with_layout_of(out, stream.uint64s(out.size) % np.uint64(2 ** 53 + 1))
     end = {"b": 2, "i": 1 << 8 * dtype.itemsize - 1, "u": 1 << 8 * dtype.itemsize}.get(dtype.kind) or (
         1 << {4: 24}.get(dtype.itemsize, 11 if dtype == np.float16 else 8)) + 1
-    return _with_layout_of(out, stream.words(out.size) % np.uint32(end))
+    return _with_layout_of(out, stream.uint32s(out.size) % np.uint32(end))
 
 
 def exponential(out, rate, stream):
@@ -241,7 +241,7 @@ def _check_weights(weights, replacement):
 def permutation(out, stream):
     """Fisher and Yates: every place gets one of those not yet given away."""
     order = list(range(out.size))
-    words = stream.words(max(out.size - 1, 0)).tolist()
+    words = stream.uint32s(max(out.size - 1, 0)).tolist()
     for i, word in enumerate(words):
         other = i + word % (out.size - i)
         order[i], order[other] = order[other], order[i]

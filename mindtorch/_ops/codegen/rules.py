@@ -30,7 +30,7 @@ SCALAR_TYPES = {
 }
 
 # Shape rules of elementwise ops: their results keep the operands' order of dimensions.
-ELEMENTWISE = ("same", "broadcast", "broadcast3", "broadcast_optional", "loss", "weighted_loss")
+ELEMENTWISE = ("same_shape", "broadcast", "broadcast3", "broadcast_optional", "elementwise_loss", "weighted_loss")
 
 
 class RuleError(ValueError):

@@ -1,7 +1,7 @@
 """Convolution, pooling, pixel shuffle and grid sampling: each checks its arguments and calls one operator."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import _require_tensors
 
 _convolution, _pad = _OPS["convolution"], _OPS["constant_pad_nd"]
@@ -75,37 +75,37 @@ def _transposed(function, dims, input, weight, bias, stride, padding, output_pad
     return result if batch.dim() == input.dim() else result.squeeze(0)
 
 
-@casting("conv1d")
+@with_autocast_policy("conv1d")
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Windows of (N, C, L) or (C, L) weighed by (out, C / groups, k). padding may be "same" or "valid"."""
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@casting("conv2d")
+@with_autocast_policy("conv2d")
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """As conv1d over images, (N, C, H, W) or (C, H, W)."""
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@casting("conv3d")
+@with_autocast_policy("conv3d")
 def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """As conv1d over volumes, (N, C, D, H, W) or (C, D, H, W)."""
     return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-@casting("conv_transpose1d")
+@with_autocast_policy("conv_transpose1d")
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv1d: every input element adds its weights, (C, out / groups, k), around its place."""
     return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@casting("conv_transpose2d.input")
+@with_autocast_policy("conv_transpose2d.input")
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv2d."""
     return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@casting("conv_transpose3d.input")
+@with_autocast_policy("conv_transpose3d.input")
 def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv3d."""
     return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -167,7 +167,7 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
-@casting("max_pool3d")
+@with_autocast_policy("max_pool3d")
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """The maximum of each window of the last three dimensions."""
     return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
@@ -262,7 +262,7 @@ def pixel_unshuffle(input, downscale_factor):
 _IMAGES, _VOLUMES = _OPS["grid_sampler_2d"], _OPS["grid_sampler_3d"]
 
 
-@casting("grid_sampler")
+@with_autocast_policy("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """The image (N, C, H, W) or (N, C, D, H, W) at the positions (x, y[, z]) from -1 to 1 of grid (N, ..., 2 or 3)."""
     _require_tensors("grid_sampler", input=input, grid=grid)

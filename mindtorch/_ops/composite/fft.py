@@ -1,6 +1,6 @@
 """Short-time Fourier transforms, over torch.fft. Device-neutral."""
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.tensor import views as _views
 from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._core.tensor.factories import ones as _ones
@@ -28,7 +28,7 @@ def _lengths(name, described, n_fft, hop_length, win_length):
     return hop_length, win_length
 
 
-@casting("stft")
+@with_autocast_policy("stft")
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False,
          onesided=None, return_complex=None, align_to_window=None):
     """The spectra of windows of (B, T) or (T): (B, frequencies, windows). `center` pads both ends by n_fft // 2."""

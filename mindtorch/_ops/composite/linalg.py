@@ -6,7 +6,7 @@ from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autograd.node import is_grad_enabled
-from mindtorch._core.operators.autocast import casting, without_autocast
+from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.operators.composites import conj as _conj
 from mindtorch._core.tensor.dtype import float64, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
@@ -96,7 +96,7 @@ def solve_ex(A, B, *, left=True, check_errors=False):
 
 
 @with_out
-@casting("linalg_solve")
+@with_autocast_policy("linalg_solve")
 def solve(A, B, *, left=True):
     """X of A X = B, or of X A = B where not `left`. LinAlgError where a matrix is singular."""
     return solve_ex(A, B, left=left, check_errors=True)[0]
@@ -117,20 +117,20 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     return solve_triangular(upper, inner, upper=True)
 
 
-@casting("lu_solve")
+@with_autocast_policy("lu_solve")
 def lu_solve_method(b, LU_data, LU_pivots):
     """`lu_solve` under its older name, which takes the right-hand side first."""
     return lu_solve(LU_data, LU_pivots, b)
 
 
-@casting("cholesky_solve")
+@with_autocast_policy("cholesky_solve")
 def cholesky_solve(B, L, upper=False):
     """X of A X = B for the A whose Cholesky factor is given."""
     inner, outer = (conj_transpose(L), L) if upper else (L, conj_transpose(L))
     return solve_triangular(outer, solve_triangular(inner, B, upper=False), upper=True)
 
 
-@casting("cholesky_inverse")
+@with_autocast_policy("cholesky_inverse")
 def cholesky_inverse(L, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(L, "cholesky_inverse", square=True)
@@ -184,21 +184,21 @@ def lu_compact(A, pivot=True, get_infos=False):
     return (factors, pivots, info) if get_infos else (factors, pivots)
 
 
-@casting("qr")
+@with_autocast_policy("qr")
 def qr(input, some=True):
     """torch.qr, the older form of linalg.qr."""
     return return_types.qr(_ATEN["linalg_qr"](input, "reduced" if some else "complete"))
 
 
 @with_out
-@casting("linalg_svd")
+@with_autocast_policy("linalg_svd")
 def linalg_svd(A, full_matrices=True, *, driver=None):
     """U, S and V^H with A = U diag(S) V^H."""
     return return_types.linalg_svd(_svd(A, full_matrices, True))
 
 
 @with_out
-@casting("svd")
+@with_autocast_policy("svd")
 def svd(input, some=True, compute_uv=True):
     """torch.svd: the singular vectors come as V, not as V^H."""
     if not compute_uv:
@@ -210,21 +210,21 @@ def svd(input, some=True, compute_uv=True):
 
 
 @with_out
-@casting("linalg_svdvals")
+@with_autocast_policy("linalg_svdvals")
 def svdvals(A, *, driver=None):
     """The singular values, from the largest to the smallest."""
     return _svd(A, False, A.requires_grad and is_grad_enabled())[1]
 
 
 @with_out
-@casting("linalg_eigvals")
+@with_autocast_policy("linalg_eigvals")
 def eigvals(A):
     """The eigenvalues, always complex."""
     return _ATEN["linalg_eig"](A)[0]
 
 
 @with_out
-@casting("linalg_householder_product")
+@with_autocast_policy("linalg_householder_product")
 def householder_product(A, tau):
     """The first columns of the product of the reflections I - tau v v^H; each column of A holds a v below a 1."""
     require_matrices(A, "torch.linalg.householder_product")
@@ -249,7 +249,7 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
     return matrix
 
 
-@casting("ormqr")
+@with_autocast_policy("ormqr")
 def ormqr(input, tau, other, left=True, transpose=False):
     """The product of the unitary matrix that geqrf has found and `other`."""
     require_matrices(input, "torch.ormqr")
@@ -282,7 +282,7 @@ def _sizes_of_values(A, hermitian):
 
 
 @with_out
-@casting("linalg_matrix_rank")
+@with_autocast_policy("linalg_matrix_rank")
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     """How many singular values are larger than max(atol, rtol * the largest); `tol` is the older name of atol."""
     require_matrices(A, "linalg.matrix_rank")
@@ -338,13 +338,13 @@ def _pinv_function():
     return Pinv
 
 
-@casting("pinverse")
+@with_autocast_policy("pinverse")
 def pinverse(input, rcond=1e-15):
     """torch.pinverse, the older form of linalg.pinv."""
     return pinv(input, rcond)
 
 
-@casting("linalg_lstsq")
+@with_autocast_policy("linalg_lstsq")
 @without_autocast
 def lstsq(A, B, rcond=None, *, driver=None):
     """The X of least |A X - B|, with residuals, rank and singular values as far as the driver finds them."""
@@ -373,7 +373,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
 
 
 @with_out
-@casting("linalg_cond")
+@with_autocast_policy("linalg_cond")
 def cond(A, p=None):
     """The condition number: |A| |A^-1| in the matrix norm `p`."""
     require_matrices(A, "linalg.cond")
@@ -440,7 +440,7 @@ def matrix_exp(A):
 
 
 @with_out
-@casting("linalg_multi_dot")
+@with_autocast_policy("linalg_multi_dot")
 def multi_dot(tensors):
     """The product of matrices, in the order of fewest multiplications; the first and the last may be vectors."""
     tensors = list(tensors)
@@ -487,7 +487,7 @@ def old_vander(x, N=None, increasing=False):
 
 
 @with_out
-@casting("linalg_vecdot")
+@with_autocast_policy("linalg_vecdot")
 @without_autocast
 def vecdot(x, y, *, dim=-1):
     """Dot products along a dimension, with the conjugate of x."""
@@ -496,7 +496,7 @@ def vecdot(x, y, *, dim=-1):
 
 
 @with_out
-@casting("linalg_tensorinv")
+@with_autocast_policy("linalg_tensorinv")
 def tensorinv(A, ind=2):
     """The inverse of A as a map from its last dimensions to its first `ind`."""
     if ind <= 0:
@@ -509,7 +509,7 @@ def tensorinv(A, ind=2):
 
 
 @with_out
-@casting("linalg_tensorsolve")
+@with_autocast_policy("linalg_tensorsolve")
 def tensorsolve(A, B, dims=None):
     """X of tensordot(A, X) = B."""
     if dims is not None:
@@ -529,7 +529,7 @@ def _count(sizes):
     return count
 
 
-@casting("cross")
+@with_autocast_policy("cross")
 def cross(input, other, dim=None):
     """torch.cross: without `dim`, along the first dimension of size 3."""
     _composite._require_tensors("cross", input=input, other=other)
@@ -601,7 +601,7 @@ def _wrapped(dim, count):
 
 
 @with_out
-@casting("linalg_matrix_norm")
+@with_autocast_policy("linalg_matrix_norm")
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """"fro", "nuc", or a number: 2 the largest singular value, 1 and inf the largest sum of a column or a row."""
     require_matrices(A, "linalg.matrix_norm")
@@ -644,7 +644,7 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 
 @with_out
-@casting("norm")
+@with_autocast_policy("norm")
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """torch.norm: of vectors unless p is "nuc"; two dims together are one vector."""
     if not isinstance(input, TensorBase):

@@ -4,7 +4,7 @@ from math import prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import conj as _conj
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
@@ -41,7 +41,7 @@ def kron(input, other):
     return (left * right).reshape([a * b for a, b in zip(outer, block, strict=True)])
 
 
-@casting("tensordot")
+@with_autocast_policy("tensordot")
 def tensordot(a, b, dims=2, out=None):
     """Sums over the last `dims` dimensions of `a` and the first of `b`, or over the pairs that two lists name."""
     _composite._require_tensors("tensordot", a=a, b=b)
@@ -90,7 +90,7 @@ def _wrapped(dim, count):
     return dim % limit
 
 
-@casting("chain_matmul")
+@with_autocast_policy("chain_matmul")
 def chain_matmul(*matrices, out=None):
     """The product of 2-D matrices, in the order of fewest multiplications."""
     if any(m.dim() != 2 for m in matrices):
@@ -126,7 +126,7 @@ def multiply_chain(matrices):
 # Every dimension of an operand has a label; those that an ellipsis stands for are labelled by numbers below 0, counted
 # from the last, so that they broadcast.
 
-@casting("einsum")
+@with_autocast_policy("einsum")
 def einsum(*args):
     """Sums of products, in Einstein's notation: `einsum("ij,jk->ik", a, b)`, or `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
     """
@@ -301,7 +301,7 @@ def _arranged(tensor, labels, output):
 _where = _OPS["where"]
 
 
-@casting("bilinear")
+@with_autocast_policy("bilinear")
 def bilinear(input1, input2, weight, bias=None):
     """input1 @ weight[k] @ input2 + bias[k] for each k: (..., n), (..., m) and (o, n, m) give (..., o)."""
     _require_tensors("bilinear", input1=input1, input2=input2, weight=weight)
@@ -324,7 +324,7 @@ def bilinear(input1, input2, weight, bias=None):
     return result if bias is None else result + bias
 
 
-@casting("pdist")
+@with_autocast_policy("pdist")
 def pdist(input, p=2.0):
     """The p-norm distances between the rows of a matrix, each pair once: 0-1, 0-2, ..., 1-2, ..."""
     _require_tensors("pdist", input=input)

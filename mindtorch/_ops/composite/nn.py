@@ -2,13 +2,13 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.grad_mode import no_grad
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.tensor.dtype import bool as _bool
 from mindtorch._core.tensor.dtype import uint8 as _uint8
 from mindtorch._core.tensor.factories import empty as _empty
 from mindtorch._core.tensor.factories import empty_like as _empty_like
 from mindtorch._core.tensor.factories import ones_like as _ones_like
-from mindtorch._core.tensor.factories import tensor_from as _tensor_from
+from mindtorch._core.tensor.factories import tensor_from_data as _tensor_from
 from mindtorch._core.tensor.factories import zeros_like as _zeros_like
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors, scalar_type
@@ -29,7 +29,7 @@ def selu_(input):
     return _elu_in_place(input, *_SELU)
 
 
-@casting("prelu")
+@with_autocast_policy("prelu")
 def prelu(input, weight):
     """`input` where it is positive, `weight` times it elsewhere: one weight for all, or one a channel (dimension 1)."""
     if weight.numel() != 1:
@@ -113,7 +113,7 @@ _MANY = 64            # samples of a call: as many lengths as an argument holds
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-@casting("ctc_loss")
+@with_autocast_policy("ctc_loss")
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
     """-log of the probability that (T, N, C) or (T, C) give `targets`, over all ways to put blanks between labels.
 

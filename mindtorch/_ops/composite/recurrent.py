@@ -1,7 +1,7 @@
 """Recurrent cells, and whole sequences of them, as torch.nn.LSTM, GRU and RNN call them."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import linear as _linear
 from mindtorch._core.tensor.dtype import _promote_types
 from mindtorch._ops.composite.common import _require_tensors
@@ -58,7 +58,7 @@ def _check_cell(gates, input, states, w_ih, w_hh):
 
 # --- cells -----------------------------------------------------------------------------------------------------------
 
-@casting("lstm_cell")
+@with_autocast_policy("lstm_cell")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """The next (hidden, cell) of an LSTM. Gates lie in the order input, forget, cell, output."""
     _require_tensors("lstm_cell", input=input)
@@ -68,21 +68,21 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return _lstm_step(_linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 
-@casting("gru_cell")
+@with_autocast_policy("gru_cell")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """The next hidden state of a GRU. Gates lie in the order reset, update, new."""
     _require_tensors("gru_cell", input=input, hx=hx)
     return _gru_step(_linear(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
 
-@casting("rnn_tanh_cell")
+@with_autocast_policy("rnn_tanh_cell")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """tanh of the sum of both products."""
     _require_tensors("rnn_tanh_cell", input=input, hx=hx)
     return _rnn_tanh_step(_linear(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
 
-@casting("rnn_relu_cell")
+@with_autocast_policy("rnn_relu_cell")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """relu of the sum of both products."""
     _require_tensors("rnn_relu_cell", input=input, hx=hx)
@@ -171,7 +171,7 @@ def _sequence(step, name, several):
 
 
 _lstm = _sequence(_lstm_step, "lstm", several=True)
-_lstm_of_padded = casting("mkldnn_rnn_layer")(_lstm)
+_lstm_of_padded = with_autocast_policy("mkldnn_rnn_layer")(_lstm)
 
 
 def lstm(first, second, third, *rest):

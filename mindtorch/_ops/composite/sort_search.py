@@ -6,7 +6,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor.dtype import _promote_types, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
-from mindtorch._core.tensor.factories import tensor_from
+from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors, scalar_type
 from mindtorch._ops.composite.statistics import written
@@ -74,7 +74,8 @@ def combinations(input, r=2, with_replacement=False):
         return input.new_empty((0,))
     choose = _with_replacement if with_replacement else _combinations
     rows = list(choose(range(input.shape[0]), r))
-    places = _FACTORIES["zeros"]((0, r), dtype=int64) if not rows else tensor_from(rows, None, None, False, "tensor")
+    places = _FACTORIES["zeros"]((0, r), dtype=int64) if not rows else tensor_from_data(rows, None, None, False,
+                                                                                        "tensor")
     return input.index_select(0, places.reshape(-1).to(input.device)).reshape(len(rows), r)
 
 

@@ -3,7 +3,7 @@ from math import inf, prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.operators.autocast import casting, without_autocast
+from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.tensor.dtype import get_default_dtype
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors
@@ -130,14 +130,14 @@ def _interpolated(lines, ranks, interpolation):
     return values.lerp(lines.gather(-1, ranks.ceil().long()), weights.to(values.dtype))
 
 
-@casting("quantile")
+@with_autocast_policy("quantile")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Elements at the shares `q` of the sorted lines; those in between are interpolated."""
     _require_tensors("quantile", input=input)
     return written(_quantile("quantile", input, q, dim, keepdim, interpolation, False), out)
 
 
-@casting("nanquantile")
+@with_autocast_policy("nanquantile")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """quantile of the elements that are not NaN."""
     _require_tensors("nanquantile", input=input)
@@ -214,7 +214,7 @@ def corrcoef(input):
 
 # --- distances -------------------------------------------------------------------------------------------------------
 
-@casting("dist")
+@with_autocast_policy("dist")
 def dist(input, other, p=2):
     """The p-norm of the difference."""
     _require_tensors("dist", input=input, other=other)
@@ -225,7 +225,7 @@ _CDIST_MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_
                 "donot_use_mm_for_euclid_dist": 2}
 
 
-@casting("cdist")
+@with_autocast_policy("cdist")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances between the rows of two batches of matrices."""
     _require_tensors("cdist", x1=x1, x2=x2)

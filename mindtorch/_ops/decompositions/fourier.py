@@ -8,7 +8,7 @@ from math import pi, prod
 
 import numpy
 
-from mindtorch._core.tensor.factories import constant
+from mindtorch._core.tensor.factories import cached_constant
 from mindtorch._ops.operators import ops
 
 _LARGEST = 64
@@ -56,7 +56,7 @@ def _fft_last_dim(pairs, sign, scale):
     """The transform along the last dimension but one; the last one holds (real, imaginary)."""
     length = pairs.shape[-2]
     if length <= _LARGEST:
-        matrix = constant(pairs, _matrix_of_pairs, length, scale, sign)
+        matrix = cached_constant(pairs, _matrix_of_pairs, length, scale, sign)
         return ops.matmul(pairs.flatten(-2), matrix).unflatten(-1, (length, 2))
     factor = max(d for d in range(1, _LARGEST + 1) if length % d == 0)
     if factor == 1:
@@ -67,7 +67,7 @@ def _fft_last_dim(pairs, sign, scale):
     # With places factor * a + b and frequencies c + rest * d: over a first, then over b.
     inner = ops.view_as_complex(_fft_last_dim(pairs.unflatten(-2, (rest, factor)).transpose(-2, -3), sign, 1.0))
     if length <= _KEPT:
-        turned = inner * constant(inner, _turns, factor, rest, length, sign)
+        turned = inner * cached_constant(inner, _turns, factor, rest, length, sign)
     else:
         turned = inner * ops.complex(*_roots(factor, rest, length, sign, pairs))
     outer = _fft_last_dim(ops.view_as_real(turned).transpose(-2, -3), sign, scale)
@@ -104,7 +104,7 @@ def real_to_complex(x, dim, normalization, onesided):
     length = x.shape[last]
     known = length // 2 + 1 if onesided else length
     if length <= _LARGEST:
-        lines = x.transpose(last, -1) @ constant(x, _matrix_of_real, length, scale, known)
+        lines = x.transpose(last, -1) @ cached_constant(x, _matrix_of_real, length, scale, known)
         pairs = lines.unflatten(-1, (known, 2)).transpose(last, x.dim() - 1)
     else:
         pairs = _fft_dims(ops.stack([x, ops.zeros_like(x)], -1), [last], -1, scale).narrow(last, 0, known)
@@ -118,7 +118,7 @@ def complex_to_real(x, dim, normalization, length):
     # The other dimensions first: the conjugate would be reversed in these too.
     pairs = _fft_dims(ops.view_as_real(x).narrow(last, 0, known), dim[:-1], 1, 1.0)
     if length <= _LARGEST:
-        matrix = constant(pairs, _matrix_to_real, length, scale)
+        matrix = cached_constant(pairs, _matrix_to_real, length, scale)
         return (pairs.transpose(last, x.dim() - 1).flatten(-2) @ matrix).transpose(last, -1)
     rest = pairs.narrow(last, 1, length - known).flip(last)
     real, imag = rest.unbind(-1)

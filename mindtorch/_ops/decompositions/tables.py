@@ -6,7 +6,7 @@ a term. That tensor is n times as large as the operand, so large operands go thr
 from functools import wraps
 
 from mindtorch._core.tensor.dtype import float64
-from mindtorch._core.tensor.factories import constant
+from mindtorch._core.tensor.factories import cached_constant
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.operators import ops
 
@@ -15,7 +15,7 @@ MOST = 1 << 24          # numbers in one tensor
 
 def table(like, make, *key):
     """The numbers of make(*key, wide) in the dtype and on the device of `like`; `wide`: that is float64."""
-    return constant(like, make, *key, like.dtype is float64)
+    return cached_constant(like, make, *key, like.dtype is float64)
 
 
 def on_one_device(*tensors):

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import mindtorch
 from mindtorch import _backend
-from mindtorch._core.python.profiling import begin_user_range, end_range
+from mindtorch._core.python.profiling import begin_user_range, end_user_range
 from mindtorch.utils.data._utils.collate import default_collate, default_convert
 from mindtorch.utils.data._utils.fetch import IterableDatasetFetcher, MapDatasetFetcher
 from mindtorch.utils.data._utils.pin_memory import PinningThread, pin_memory
@@ -228,7 +228,7 @@ class _BaseDataLoaderIter:
         try:
             return self._counted_data()
         finally:
-            end_range(opened)
+            end_user_range(opened)
 
     def _counted_data(self):
         data = self._next_data()
