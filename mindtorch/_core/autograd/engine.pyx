@@ -274,7 +274,7 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
     return 0
 
 
-accumulate = accumulate_leaf_grad
+accumulate_grad = accumulate_leaf_grad
 
 
 # --- running a node --------------------------------------------------------------------------------------------------
