@@ -1,7 +1,11 @@
 """The few private names that code written for torch reaches through `torch._C`."""
 from importlib import import_module
+from sys import modules
+from types import ModuleType
 
+from mindtorch import _VF as _VariableFunctions
 from mindtorch import _backend
+from mindtorch import _nn_functions as _nn
 from mindtorch._core.device import get_default_device as _default_device
 from mindtorch._core.tensor import Size, TensorBase
 from mindtorch._core.tensor import TensorBase as _TensorBase
@@ -17,8 +21,8 @@ from mindtorch._core.torch_function import pop_mode as _pop_torch_function_stack
 from mindtorch._core.torch_function import push_mode as _push_on_torch_function_stack
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_TensorBase", "_TensorMeta",
-           "_disabled_torch_function_impl", "_is_torch_function_all_disabled", "_is_torch_function_enabled",
-           "_pop_torch_function_stack", "_push_on_torch_function_stack"]
+           "_VariableFunctions", "_disabled_torch_function_impl", "_is_torch_function_all_disabled",
+           "_is_torch_function_enabled", "_nn", "_pop_torch_function_stack", "_push_on_torch_function_stack"]
 
 _TensorMeta = type(TensorBase)          # the class that torch gives its Tensor
 
@@ -65,10 +69,27 @@ def _are_functorch_transforms_active():
     return False
 
 
+def _native_functions(name, public, prefix):
+    """torch._C._linalg and its like: the functions of a public module, under the names of their operators."""
+    def find(attribute):
+        if attribute.startswith(prefix) and not attribute.startswith("__"):
+            found = getattr(import_module(public), attribute.removeprefix(prefix), None)
+            if found is not None:
+                return found
+        raise AttributeError(f"module 'torch._C.{name}' has no attribute '{attribute}'")
+    made = ModuleType(f"mindtorch._C.{name}")
+    made.__getattr__ = find
+    return made
+
+
+_fft = _native_functions("_fft", "mindtorch.fft", "fft_")
+_linalg = _native_functions("_linalg", "mindtorch.linalg", "linalg_")
+_special = _native_functions("_special", "mindtorch.special", "special_")
+modules.update({module.__name__: module for module in (_fft, _linalg, _special)})
+
+
 def __getattr__(name):
-    """What belongs to torch.library, torch.ops and torch.nn, once it is asked for."""
-    if name == "_nn":
-        return import_module("mindtorch._nn_functions")
+    """What belongs to torch.library and torch.ops, once it is asked for."""
     module = _OF_LIBRARY.get(name)
     if module is None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")

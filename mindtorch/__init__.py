@@ -4,7 +4,7 @@ import math as _math
 from importlib import import_module as _import_module
 from sys import modules as _modules
 
-from mindtorch import _tensor_methods, return_types
+from mindtorch import _refusals, _tensor_methods, return_types
 from mindtorch._core import advanced_indexing as _advanced_indexing
 from mindtorch._core import attributes as _attributes
 from mindtorch._core import composites as _core_composites
@@ -125,13 +125,13 @@ _OPERATOR_TABLES = (_attributes, _view_functions, _advanced_indexing, _moves, _r
 for _module in _OPERATOR_TABLES:
     globals().update(_module.FUNCTIONS)
     _torch_function.watch([*_module.FUNCTIONS.values(), *getattr(_module, "METHODS", {}).values()])
-for _module in (_advanced_indexing, _generated, _core_composites, _composites):
+for _module in (_advanced_indexing, _generated, _core_composites, _composites, _refusals):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
          "distributed", "distributions", "functional", "futures", "hub", "library", "multiprocessing", "overrides",
-         "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia")
+         "types", "_VF", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "_assert_async": "jit", "ScriptFunction": "jit", "ScriptModule": "jit", "TensorType": "jit",
@@ -175,10 +175,12 @@ def __getattr__(name):
         return _import_module(f"mindtorch.{name}")
     if name in _LAZY_NAMES:
         return getattr(_import_module(f"mindtorch.{_LAZY_NAMES[name]}"), name)
+    if name in _refusals.FUNCTIONS:
+        return _refusals.FUNCTIONS[name]
     if _modules.get("torch") is _modules[__name__]:
         raise AttributeError(f"module 'torch' has no attribute '{name}': mindtorch does not have it")
     raise AttributeError(f"module 'mindtorch' has no attribute '{name}'")
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY, *_LAZY_NAMES})
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES, *_refusals.FUNCTIONS})

@@ -38,7 +38,7 @@ def spaces():
     """The namespaces whose functions ask -> their names: torch and Tensor, and modules below torch."""
     import mindtorch
     own = {name for table in mindtorch._OPERATOR_TABLES for name in table.FUNCTIONS}
-    own |= {*_FACTORIES, *_OF_DATA, *mindtorch._FUNCTIONS_OF_NETWORKS}
+    own |= {*_FACTORIES, *_OF_DATA, *mindtorch._FUNCTIONS_OF_NETWORKS, *mindtorch._refusals.FUNCTIONS}
     found = {mindtorch: sorted(own)}
     functional = import_module("mindtorch.nn.functional")
     found[functional] = [name for name, value in vars(functional).items()
