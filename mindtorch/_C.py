@@ -47,6 +47,11 @@ def _npu_aclnn_symbols_ok():
     return not _backend.missing_operators()
 
 
+def _storage_address(tensor):
+    """What is the same for all tensors that share a storage, and for no others."""
+    return tensor.untyped_storage()._cdata
+
+
 def _get_default_device():
     return _default_device().type
 

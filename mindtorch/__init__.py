@@ -131,7 +131,8 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites, _
 _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
          "distributed", "distributions", "functional", "futures", "hub", "library", "multiprocessing", "overrides",
-         "types", "_VF", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia")
+         "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia",
+         "_VF", "_utils", "storage")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "_assert_async": "jit", "ScriptFunction": "jit", "ScriptModule": "jit", "TensorType": "jit",
@@ -152,8 +153,8 @@ _LAZY_NAMES |= dict.fromkeys((
     "IntTensor", "LongTensor", "ShortTensor", "set_default_tensor_type"), "_legacy_types")
 _LAZY_NAMES |= dict.fromkeys((
     "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage",
-    "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage"),
-    "_typed_storage")
+    "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "Storage",
+    "TypedStorage", "_storage_classes"), "_typed_storage")
 _LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum"), "_symbols")

@@ -25,6 +25,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             UserWarning, stacklevel=2)
+    if getattr(data, "_untyped_storage", None) is not None and dtype not in (None, data.dtype):
+        from mindtorch._ops.composite import scalar_type
+        raise RuntimeError(f"Expected a Storage of type {scalar_type(dtype)} or an UntypedStorage, but got "
+                           f"{scalar_type(data.dtype)}")
     made = tensor_from(data, dtype, device, pin_memory, "tensor")
     if requires_grad and not (made.is_floating_point() or made.is_complex()):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")

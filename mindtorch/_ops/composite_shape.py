@@ -211,8 +211,14 @@ def atleast_3d(tensor):
 
 
 def _joined(tensors, name):
+    if not isinstance(tensors, (list, tuple)):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
+                        f"{type(tensors).__name__}")
     if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
+    for place, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorBase):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(tensor).__name__}")
     return list(tensors)
 
 

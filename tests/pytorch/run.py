@@ -45,8 +45,9 @@ def fetch(suite):
 def run(library, device, chosen, options):
     """Runs the files of `chosen`, {file: each K-th test, or names}, with one library."""
     env = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
-               PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="0", MINDTORCH_NPU="sim",
-               PYTORCH_PRINT_REPRO_ON_FAILURE="0")
+               PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="0",
+               PYTORCH_PRINT_REPRO_ON_FAILURE="0", MINDTORCH_NPU="sim" if device == "npu" else "auto",
+               MINDTORCH_SIM_MEMORY="2GiB")
     files = [f"{file}:{what}" if isinstance(what, int) else f"{file}:1:{','.join(what)}"
              for file, what in chosen.items()]
     results = BUILD / "results"
