@@ -117,11 +117,8 @@ class TypedStorage:
         """The index of the device; -1 for the CPU."""
         return self._bytes.get_device()
 
-    def type(self, dtype=None, non_blocking=False):
-        """The name of the class, as 'torch.FloatStorage'; or the elements cast to a class with such a name."""
-        if dtype is not None:
-            name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
-            return self._like(self._elements().to(_storage_type_to_dtype_map()[name.rpartition(".")[2]]))
+    def type(self):
+        """The name of the class, as 'torch.FloatStorage'."""
         return f"torch.{storage_class(self.dtype).__name__}" if self.dtype in _CLASSES else "torch.storage.TypedStorage"
 
     def pickle_storage_type(self):
@@ -155,10 +152,6 @@ class TypedStorage:
     def resizable(self):
         """Whether it may grow: not where the memory is that of a NumPy array."""
         return self._bytes.resizable()
-
-    def resize_(self, size):
-        """Gives it another number of elements. Those that it had are kept."""
-        self._bytes.resize_(size * self.dtype.itemsize)
 
     def share_memory_(self):
         """Moves the elements to memory that other processes can see."""
@@ -205,7 +198,7 @@ class TypedStorage:
 
 TypedStorage.__module__ = "mindtorch.storage"
 # Names by which code that must not warn calls the methods.
-for _name in ("size", "nbytes", "element_size", "data_ptr", "is_shared", "share_memory_", "resize_",
+for _name in ("size", "nbytes", "element_size", "data_ptr", "is_shared", "share_memory_",
               "pickle_storage_type"):
     setattr(TypedStorage, f"_{_name}", getattr(TypedStorage, _name))
 TypedStorage._getitem, TypedStorage._setitem = TypedStorage.__getitem__, TypedStorage.__setitem__

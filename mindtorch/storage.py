@@ -150,11 +150,6 @@ class UntypedStorage(StorageBase):
         pinned = tensor.pin_memory()
         return self if pinned is tensor else self.of(pinned)
 
-    def resize_(self, nbytes):
-        """Gives it at least that many bytes. Those that it had are kept."""
-        self._as_tensor().resize_(nbytes)
-        return self
-
     def byteswap(self, dtype):
         """Turns the bytes of each element of that dtype round, in place; of a complex one, those of its parts."""
         size = dtype.itemsize // (2 if dtype.is_complex else 1)

@@ -53,6 +53,7 @@ cdef class OperatorFunction:
     cdef int results                            # how many tensors out= is; 0: there is no out=
     cdef bint method, inplace, takes_numbers, of_many
     cdef type named                             # of return_types
+    cdef dict older                             # number of values by position -> their parameters, in an older order
     cdef str expected                           # the overloads as torch lists them
     cdef list overloads
     cdef int overload_count

@@ -8,6 +8,7 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdlib cimport calloc
 
 import inspect
+import warnings
 
 cimport mindtorch._core.lists as lists
 cimport mindtorch._core.profiling as profiling
@@ -149,6 +150,7 @@ cdef int read(OperatorFunction function) except -1:
     function.takes_numbers, function.of_many = spec.get("takes_numbers", False), spec.get("of_many", False)
     function.named = getattr(return_types, function.name) if spec.get("named") else None
     function.expected = spec.get("expected")
+    function.older = spec.get("older")
     function.encoded_name = function.encoded
     for i in range(function.count):
         function.name_at[i] = <PyObject *>function.names[i]
@@ -184,13 +186,12 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
     cdef Py_ssize_t i, named = 0 if names == NULL else PyTuple_GET_SIZE(names)
     cdef int place
     if given > function.positional:
-        for i in range(function.count):
+        bind_older(function, bound, values, given, names)
+    else:
+        for i in range(given):
+            bound[i] = values[i]
+        for i in range(given, function.count + 1):
             bound[i] = NULL
-        too_many(function, bound, values, given, names)
-    for i in range(given):
-        bound[i] = values[i]
-    for i in range(given, function.count + 1):
-        bound[i] = NULL
     for i in range(named):
         place = find_parameter(function, PyTuple_GET_ITEM(names, i))
         if place < 0 or bound[place] != NULL:
@@ -212,6 +213,33 @@ cdef int refuse(OperatorFunction function, PyObject *const *values, Py_ssize_t g
     positional = tuple([<object>values[i] for i in range(function.method, given)])
     keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[given + i] for i in range(named)}
     return no_combination(function.encoded, positional, keywords, function.expected)
+
+
+cdef bint warned_of_older = False
+
+
+cdef int bind_older(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+                    PyObject *names) except -1:
+    """Binds values in an order that torch once had, numbers among the first: addmm(beta, input, mat1, mat2)."""
+    global warned_of_older
+    cdef Py_ssize_t i
+    cdef int place
+    for i in range(function.count + 1):
+        bound[i] = NULL
+    order = None if function.older is None else function.older.get(given)
+    if order is None:
+        return too_many(function, bound, values, given, names)
+    for i, place in enumerate(order):
+        if place >= function.positional and isinstance(<object>values[i], TensorBase):
+            return too_many(function, bound, values, given, names)
+    for i, place in enumerate(order):
+        bound[place] = values[i]
+    if not warned_of_older:
+        warned_of_older = True
+        shown = ", ".join([function.names[place] for place in order[function.method:]])
+        warnings.warn(f"This overload of {function.name} is deprecated:\n\t{function.name}({shown})\nGive "
+                      "numbers by keyword.", UserWarning, stacklevel=1)
+    return 0
 
 
 cdef int too_many(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,

@@ -25,7 +25,7 @@ RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "fl
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
             "node", "each", "together", "uniform", "bits", "graph", "writes", "fallback", "reads", "opmath",
-            "cpu_check"}
+            "cpu_check", "older"}
 
 
 class RowError(ValueError):
@@ -74,6 +74,8 @@ class Row:
     out_check: tuple = ()         # calls of check_* functions on an out= that was given
     grad: dict = field(default_factory=dict)
     joint: tuple = ()             # names of arguments whose derivatives come from one expression, together
+    older: tuple = ()             # orders of arguments by position that torch still takes, and warns of once:
+                                  # "beta, self, mat1, mat2". Of a method, `self` comes first
     node: str = ""                # the name of the autograd node, where it is not CamelCaseBackward0
     samples: str = ""
     same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
@@ -257,7 +259,7 @@ def read_row(family, entry) -> Row:
     out = entry.pop("out", [])
     outputs = tuple(_read_output(o) for o in (out if isinstance(out, list) else [out]))
     for column in ("raw", "reads", "writes", "check", "inplace_check", "out_check", "variants", "together", "bits",
-                   "opmath", "cpu_check"):
+                   "opmath", "cpu_check", "older"):
         if column in entry:
             entry[column] = tuple(entry[column])
     if _of_lists(schema, entry.get("each") or entry.get("same")):
