@@ -5,6 +5,7 @@ import warnings
 import weakref
 
 import pytest
+import torch
 from sides import both, plain, said
 
 import mindtorch
