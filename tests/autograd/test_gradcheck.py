@@ -46,6 +46,39 @@ def right_in_place(t, make):
 
 
 @case
+def right_of_complex_numbers(t, make):
+    a = t.complex(double(make, 3).detach(), double(make, 3, seed=1).detach()).requires_grad_()
+    return [checks(t, lambda z, x: (z * z.conj() + z.exp() * x, z.abs(), z.real * x), (a, double(make, 3, seed=2)),
+                   fast_mode=fast) for fast in (False, True)]
+
+
+@case
+def right_in_fast_mode(t, make):
+    a, b = double(make, 2, 3), double(make, 3, 2, seed=1)
+    return checks(t, lambda x, y: ((x @ y).exp(), x.sum() * y), (a, b), fast_mode=True)
+
+
+def wrong_of_complex_numbers(t, z):
+    class Wrong(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, z):
+            return z.conj() * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+    return Wrong.apply(z)
+
+
+@case
+def wrong_gradients_of_complex_numbers_and_in_fast_mode(t, make):
+    z = t.complex(double(make, 3).detach(), double(make, 3, seed=1).detach()).requires_grad_()
+    return [t.autograd.gradcheck(lambda z: wrong_of_complex_numbers(t, z), (z,), fast_mode=fast, raise_exception=False)
+            for fast in (False, True)] + [
+        t.autograd.gradcheck(wrong(t), (double(make, 2),), fast_mode=True, raise_exception=False)]
+
+
+@case
 def wrong_gradient(t, make):
     t.autograd.gradcheck(wrong(t), (double(make, 2),))
 
