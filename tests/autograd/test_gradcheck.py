@@ -276,6 +276,60 @@ def another_number_of_tensors(t, make, run):
 
 
 @checkpointed
+def stopping_early(t, make, run):
+    from importlib import import_module
+    stop, found = import_module(f"{t.__name__}.utils.checkpoint").set_checkpoint_early_stop, []
+    for early in (None, True, False):
+        reached, x = [], make(3)
+
+        def function(a, reached=reached):
+            b = a.exp() * 1
+            reached.append(1)
+            return b.detach() + a * 2 if len(reached) > 2 else b
+        if early is None:
+            run(function, x).sum().backward()
+        else:
+            with stop(early):
+                y = run(function, x)
+            y.sum().backward()
+        found.append((len(reached), x.grad))
+    return found
+
+
+@checkpointed
+def more_tensors_than_before(t, make, run):
+    calls = []
+
+    def function(a):
+        calls.append(1)
+        return a.exp() if len(calls) == 1 else a.exp() * a.sin()
+    from importlib import import_module
+    with import_module(f"{t.__name__}.utils.checkpoint").set_checkpoint_early_stop(False):
+        y = run(function, make(3))
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        return type(error).__name__, str(error).split(" than")[0]
+
+
+@checkpointed
+def gradients_inside(t, make, run):
+    from importlib import import_module
+    found = []
+    for early in (True, False):
+        x = make(3)
+
+        def function(a):
+            b = a.exp() * a
+            return t.autograd.grad(b.sum(), a, create_graph=True)[0] * b.sin()
+        if not run.reentrant:
+            with import_module(f"{t.__name__}.utils.checkpoint").set_checkpoint_early_stop(early):
+                run(function, x).sum().backward()
+        found.append(x.grad)
+    return found
+
+
+@checkpointed
 def sequence(t, make, run):
     from importlib import import_module
     x = make(3)
