@@ -94,7 +94,13 @@ modules.update({module.__name__: module for module in (_fft, _linalg, _special)}
 
 
 def __getattr__(name):
-    """What belongs to torch.library and torch.ops, once it is asked for."""
+    """What belongs to torch.library, torch.ops and torch.autograd, once it is asked for."""
+    if name == "_autograd":
+        made = modules["mindtorch._C._autograd"] = ModuleType("mindtorch._C._autograd")
+        graph = import_module("mindtorch.autograd.graph")
+        made._saved_tensors_hooks_is_enabled = graph.saved_tensors_hooks_is_enabled
+        globals()["_autograd"] = made
+        return made
     module = _OF_LIBRARY.get(name)
     if module is None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")

@@ -44,6 +44,7 @@ cdef class GraphTask:
     cdef set ends                  # inputs asked for that lead to no other: they do not run
     cdef bint keep_graph
     cdef list callbacks            # run when the graph is done
+    cdef list roots
     cdef object streams            # StreamOrder; None where all work is on default streams
     cdef int64_t number
 
@@ -522,6 +523,7 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
         add_root(task, <TensorBase>tensors[i], grads[i], roots)
     if inputs is not None:
         ask_for(task, inputs, accumulates)
+    task.roots = roots
     for root in roots:
         push(task.ready, <Node>root)
     modes = thread_modes()
@@ -558,6 +560,20 @@ def queue_callback(callback):
     if task.callbacks is None:
         task.callbacks = []
     task.callbacks.append(callback)
+
+
+def nodes_reached(list nodes):
+    """How many of the nodes the backward that this thread is in runs, or has run."""
+    cdef GraphTask task = getattr(RUNNING, "task", None)
+    cdef set seen = set()
+    cdef list stack = list(task.roots)
+    cdef Node node
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend([edge for edge in node.edges if edge is not None and edge not in seen])
+    return sum([node in seen and (task.needed is None or node in task.needed) for node in nodes])
 
 
 def runs_whole_graph():
