@@ -199,6 +199,47 @@ def hessian_of_many(t, make):
     t.autograd.functional.hessian(lambda x: x * 2, double(make, 3))
 
 
+def strict_errors(function, call):
+    """A case: what is said in strict mode of a function's results or gradients that do not depend on the input."""
+    def case(t, make):
+        a = double(make, 3)
+        functional = t.autograd.functional
+        return call(functional, lambda x: function(t, x), a, t.ones_like(a))
+    return case
+
+
+for _name, _function in {
+        "constant": lambda t, x: t.ones_like(x).sum(), "detached": lambda t, x: x.detach().sum(),
+        "linear": lambda t, x: x.sum(), "none": lambda t, x: x.sum() * 0 + t.ones(1, requires_grad=True).sum(),
+        "independent": lambda t, x: t.ones(1, requires_grad=True).sum()}.items():
+    for _product, _call in {
+            "jacobian": lambda f, g, a, v: f.jacobian(g, a, strict=True),
+            "jacobian_graph": lambda f, g, a, v: f.jacobian(g, a, strict=True, create_graph=True),
+            "hessian": lambda f, g, a, v: f.hessian(g, a, strict=True),
+            "vjp": lambda f, g, a, v: f.vjp(g, a, strict=True),
+            "vjp_graph": lambda f, g, a, v: f.vjp(g, a, strict=True, create_graph=True),
+            "jvp": lambda f, g, a, v: f.jvp(g, a, v, strict=True),
+            "vhp": lambda f, g, a, v: f.vhp(g, a, v, strict=True),
+            "hvp": lambda f, g, a, v: f.hvp(g, a, v, strict=True)}.items():
+        CASES[f"strict_{_product}_{_name}"] = strict_errors(_function, _call)
+
+
+@case
+def derivatives_with_graphs_within_no_grad(t, make):
+    a, functional = double(make, 3), t.autograd.functional
+    with t.no_grad():
+        return [found.requires_grad for found in (
+            functional.jacobian(lambda x: x.exp(), a, create_graph=True),
+            functional.hessian(lambda x: x.exp().sum(), a, create_graph=True),
+            functional.vjp(lambda x: x.exp().sum(), a, create_graph=True)[1],
+            functional.jvp(lambda x: x.exp(), a, t.ones_like(a), create_graph=True)[1])]
+
+
+@case
+def wrong_vectors(t, make):
+    return t.autograd.functional.hvp(lambda x: x.exp().sum(), double(make, 3), 3)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_as_torch(name):
     compare(CASES[name], "cpu")
