@@ -132,7 +132,7 @@ _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", 
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
          "distributed", "distributions", "functional", "futures", "hub", "library", "multiprocessing", "overrides",
          "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia",
-         "_VF", "_utils", "storage", "quasirandom")
+         "__future__", "_VF", "_utils", "storage", "quasirandom")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "_assert_async": "jit", "ScriptFunction": "jit", "ScriptModule": "jit", "TensorType": "jit",
