@@ -1,9 +1,9 @@
 """Storages with a dtype, which torch has deprecated: TypedStorage, FloatStorage and its like."""
 import copy
 import sys
-import warnings
 
 import mindtorch
+from mindtorch._core.once import warn_once
 from mindtorch.storage import UntypedStorage
 
 __all__ = ["TypedStorage", "storage_class"]
@@ -12,16 +12,11 @@ _DTYPES = {"Bool": mindtorch.bool, "Byte": mindtorch.uint8, "Char": mindtorch.in
            "Int": mindtorch.int32, "Long": mindtorch.int64, "Half": mindtorch.float16, "BFloat16": mindtorch.bfloat16,
            "Float": mindtorch.float32, "Double": mindtorch.float64, "ComplexFloat": mindtorch.complex64,
            "ComplexDouble": mindtorch.complex128}
-_warned = []
-
-
 def _warn_once():
-    if not _warned:
-        _warned.append(True)
-        warnings.warn("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the "
-                      "only storage class. This should only matter to you if you are using storages directly.  To "
-                      "access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
-                      UserWarning, stacklevel=4)
+    warn_once("TypedStorage",
+              "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+              "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
+              "directly, use tensor.untyped_storage() instead of tensor.storage()", stacklevel=4)
 
 
 class TypedStorage:

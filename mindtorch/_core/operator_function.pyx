@@ -8,7 +8,6 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdlib cimport calloc
 
 import inspect
-import warnings
 
 cimport mindtorch._core.lists as lists
 cimport mindtorch._core.profiling as profiling
@@ -28,6 +27,7 @@ from mindtorch._core.scalar cimport Undefined, is_scalar, scalar_from
 from mindtorch._core.tensor cimport TensorBase
 
 from mindtorch import return_types
+from mindtorch._core.once import warn_once
 
 cdef extern from *:
     """
@@ -215,13 +215,9 @@ cdef int refuse(OperatorFunction function, PyObject *const *values, Py_ssize_t g
     return no_combination(function.encoded, positional, keywords, function.expected)
 
 
-cdef bint warned_of_older = False
-
-
 cdef int bind_older(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
                     PyObject *names) except -1:
     """Binds values in an order that torch once had, numbers among the first: addmm(beta, input, mat1, mat2)."""
-    global warned_of_older
     cdef Py_ssize_t i
     cdef int place
     for i in range(function.count + 1):
@@ -234,11 +230,9 @@ cdef int bind_older(OperatorFunction function, PyObject **bound, PyObject *const
             return too_many(function, bound, values, given, names)
     for i, place in enumerate(order):
         bound[place] = values[i]
-    if not warned_of_older:
-        warned_of_older = True
-        shown = ", ".join([function.names[place] for place in order[function.method:]])
-        warnings.warn(f"This overload of {function.name} is deprecated:\n\t{function.name}({shown})\nGive "
-                      "numbers by keyword.", UserWarning, stacklevel=1)
+    shown = ", ".join([function.names[place] for place in order[function.method:]])
+    warn_once("older", f"This overload of {function.name} is deprecated:\n\t{function.name}({shown})\nGive numbers by "
+              "keyword.")
     return 0
 
 

@@ -48,13 +48,14 @@ def test_refusals(name, values):
     assert str(ours.value).split("\n")[0] == str(theirs.value).split("\n")[0]
 
 
-def test_the_first_such_call_of_a_process_warns():
+def test_the_first_such_call_of_a_process_warns_or_all():
     script = ("import warnings, mindtorch as torch\nv = torch.ones(2)\n"
               "with warnings.catch_warnings(record=True) as found:\n    warnings.simplefilter('always')\n"
-              "    v.addcmul(2, v, v)\n    v.addcmul(2, v, v)\n"
+              "    v.addcmul(2, v, v)\n    v.addcmul(2, v, v)\n    torch.set_warn_always(True)\n"
+              "    torch.add(v, 2, v)\n    v.sub(2, v)\n"
               "print([str(each.message).split(':')[0] for each in found])")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['This overload of addcmul is deprecated']"
+    assert done.stdout.strip() == str([f"This overload of {name} is deprecated" for name in ("addcmul", "add", "sub")])
 
 
 @pytest.mark.parametrize("prepend", [[1.], [[1.], [2.], [3.]], [[1., 2., 3.]]])
