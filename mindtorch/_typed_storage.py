@@ -12,11 +12,13 @@ _DTYPES = {"Bool": mindtorch.bool, "Byte": mindtorch.uint8, "Char": mindtorch.in
            "Int": mindtorch.int32, "Long": mindtorch.int64, "Half": mindtorch.float16, "BFloat16": mindtorch.bfloat16,
            "Float": mindtorch.float32, "Double": mindtorch.float64, "ComplexFloat": mindtorch.complex64,
            "ComplexDouble": mindtorch.complex128}
+
+
 def _warn_once():
-    warn_once("TypedStorage",
-              "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
-              "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
-              "directly, use tensor.untyped_storage() instead of tensor.storage()", stacklevel=4)
+    warn_once("TypedStorage", (
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
+        "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+        "tensor.untyped_storage() instead of tensor.storage()"), stacklevel=4)
 
 
 class TypedStorage:
