@@ -16,9 +16,9 @@ _DTYPES = {"Bool": mindtorch.bool, "Byte": mindtorch.uint8, "Char": mindtorch.in
 
 def _warn_once():
     warn_once("TypedStorage", (
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
-        "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-        "tensor.untyped_storage() instead of tensor.storage()"), stacklevel=4)
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
+        "use tensor.untyped_storage() instead of tensor.storage()"), stacklevel=4)
 
 
 class TypedStorage:
