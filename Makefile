@@ -19,7 +19,8 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
-.PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel test-clients test-packages clean distclean
+.PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel test-clients test-packages
+.PHONY: test-pytorch clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -106,6 +107,9 @@ test-clients: $(VENV)/.package            ## the published torch_npu wheel on th
 
 test-packages: $(VENV)/.package $(VENV)/.test $(PACKAGES)/.ready            ## programs with published packages (timm, transformers ...), with torch and with mindtorch
 	$(RUN) tests/clients/packages/compare.py --packages $(PACKAGES)/bin/python
+
+test-pytorch: $(VENV)/.package $(VENV)/.test            ## PyTorch's own tests, with torch and with mindtorch on both devices
+	$(RUN) tests/pytorch/run.py
 
 clean:            ## take away all that a build makes
 	rm -rf build dist bench/build *.egg-info $(VENV)/.package $(VENV)/.installed mindtorch/_sim/toolkit include/aclnnop mindtorch/_ops.pyi

@@ -1,7 +1,11 @@
 """The few private names that code written for torch reaches through `torch._C`."""
 from importlib import import_module
+from sys import modules
+from types import ModuleType
 
+from mindtorch import _VF as _VariableFunctions
 from mindtorch import _backend
+from mindtorch._core._gen.namespace import ATEN
 from mindtorch._core.python.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -17,8 +21,8 @@ from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
 from mindtorch._core.tensor.tensor import get_default_device as _default_device
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_TensorBase", "_TensorMeta",
-           "_disabled_torch_function_impl", "_is_torch_function_all_disabled", "_is_torch_function_enabled",
-           "_pop_torch_function_stack", "_push_on_torch_function_stack"]
+           "_VariableFunctions", "_disabled_torch_function_impl", "_is_torch_function_all_disabled",
+           "_is_torch_function_enabled", "_nn", "_pop_torch_function_stack", "_push_on_torch_function_stack"]
 
 _TensorMeta = type(TensorBase)          # the class that torch gives its Tensor
 
@@ -43,6 +47,11 @@ def _npu_aclnn_symbols_ok():
     return not _backend.missing_operators()
 
 
+def _storage_address(tensor):
+    """What is the same for all tensors that share a storage, and for no others."""
+    return tensor.untyped_storage()._cdata
+
+
 def _get_default_device():
     return _default_device().type
 
@@ -65,17 +74,47 @@ def _are_functorch_transforms_active():
     return False
 
 
-class _nn:
-    """torch._C._nn: the one of its functions that packages call."""
+def _nn_function(name):
+    found = ATEN.get(name) or vars(import_module("mindtorch.nn.functional")).get(name)
+    if found is None or name.startswith("__"):
+        raise AttributeError(f"module 'torch._C._nn' has no attribute '{name}'")
+    return found
 
-    @staticmethod
-    def _parse_to(*args, **kwargs):
-        """(device, dtype, non_blocking, memory_format) that a call of Module.to with these arguments means."""
-        return import_module("mindtorch.nn.modules.module")._parse_to(args, kwargs)
+
+def _parse_to(*args, **kwargs):
+    """(device, dtype, non_blocking, memory_format) that a call of Module.to with these arguments means."""
+    return import_module("mindtorch.nn.modules.module")._parse_to(args, kwargs)
+
+
+def _native_functions(name, public, prefix):
+    """torch._C._linalg and its like: the functions of a public module, under the names of their operators."""
+    def find(attribute):
+        if attribute.startswith(prefix) and not attribute.startswith("__"):
+            found = getattr(import_module(public), attribute.removeprefix(prefix), None)
+            if found is not None:
+                return found
+        raise AttributeError(f"module 'torch._C.{name}' has no attribute '{attribute}'")
+    made = ModuleType(f"mindtorch._C.{name}")
+    made.__getattr__ = find
+    return made
+
+
+_fft = _native_functions("_fft", "mindtorch.fft", "fft_")
+_linalg = _native_functions("_linalg", "mindtorch.linalg", "linalg_")
+_special = _native_functions("_special", "mindtorch.special", "special_")
+_nn = ModuleType("mindtorch._C._nn")
+_nn.__getattr__, _nn._parse_to = _nn_function, _parse_to
+modules.update({module.__name__: module for module in (_fft, _linalg, _nn, _special)})
 
 
 def __getattr__(name):
-    """Names of torch.library and torch.ops, imported lazily."""
+    """Names of torch.library, torch.ops and torch.autograd, imported lazily."""
+    if name == "_autograd":
+        made = modules["mindtorch._C._autograd"] = ModuleType("mindtorch._C._autograd")
+        graph = import_module("mindtorch.autograd.graph")
+        made._saved_tensors_hooks_is_enabled = graph.saved_tensors_hooks_is_enabled
+        globals()["_autograd"] = made
+        return made
     module = _OF_LIBRARY.get(name)
     if module is None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")

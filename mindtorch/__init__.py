@@ -4,7 +4,7 @@ import math as _math
 from importlib import import_module as _import_module
 from sys import modules as _modules
 
-from mindtorch import return_types
+from mindtorch import _refusals, return_types
 from mindtorch._compat import MODULES as _PRIVATE_MODULES
 from mindtorch._core._gen import namespace as _generated
 from mindtorch._core.autograd.node import (
@@ -125,13 +125,14 @@ _OPERATOR_TABLES = (_attributes, _views, _indexing, _copy_cast, _factories, _gen
 for _module in _OPERATOR_TABLES:
     globals().update(_module.FUNCTIONS)
     _torch_function.install_fastcall_entry([*_module.FUNCTIONS.values(), *getattr(_module, "METHODS", {}).values()])
-for _module in (_indexing, _generated, _core_composites, _composites):
+for _module in (_indexing, _generated, _core_composites, _composites, _refusals):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
          "distributed", "distributions", "functional", "futures", "hub", "library", "multiprocessing", "overrides",
-         "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia")
+         "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia",
+         "__future__", "_VF", "_utils", "storage", "quasirandom")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "_assert_async": "jit", "ScriptFunction": "jit", "ScriptModule": "jit", "TensorType": "jit",
@@ -152,8 +153,8 @@ _LAZY_NAMES |= dict.fromkeys((
     "IntTensor", "LongTensor", "ShortTensor", "set_default_tensor_type"), "_compat.legacy_types")
 _LAZY_NAMES |= dict.fromkeys((
     "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage",
-    "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage"),
-    "_compat.legacy_types")
+    "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "Storage",
+    "TypedStorage", "_storage_classes"), "_compat.legacy_types")
 _LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum"), "_compat.symbolic")
@@ -175,10 +176,12 @@ def __getattr__(name):
         return _import_module(f"mindtorch.{_PRIVATE_MODULES.get(name, name)}")
     if name in _LAZY_NAMES:
         return getattr(_import_module(f"mindtorch.{_LAZY_NAMES[name]}"), name)
+    if name in _refusals.FUNCTIONS:
+        return _refusals.FUNCTIONS[name]
     if _modules.get("torch") is _modules[__name__]:
         raise AttributeError(f"module 'torch' has no attribute '{name}': mindtorch does not have it")
     raise AttributeError(f"module 'mindtorch' has no attribute '{name}'")
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY, *_LAZY_NAMES})
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES, *_refusals.FUNCTIONS})

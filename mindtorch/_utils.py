@@ -20,6 +20,13 @@ class StorageType:
         return f"<class 'torch.{self.__name__}'>"
 
 
+def _element_size(dtype):
+    """Bytes of an element of a dtype."""
+    if not isinstance(dtype, mindtorch.dtype):
+        raise RuntimeError(f"expected torch.dtype, but got {type(dtype)}")
+    return dtype.itemsize
+
+
 STORAGE_TYPES = {name: StorageType(name, dtype) for name, dtype in (
     ("FloatStorage", mindtorch.float32), ("DoubleStorage", mindtorch.float64), ("HalfStorage", mindtorch.float16),
     ("BFloat16Storage", mindtorch.bfloat16), ("ByteStorage", mindtorch.uint8), ("CharStorage", mindtorch.int8),

@@ -13,7 +13,7 @@ from mindtorch._library.overloads import OpOverload
 from mindtorch._library.registry import fallthrough as fallthrough_kernel
 
 __all__ = ["Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "impl_abstract", "infer_schema",
-           "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel"]
+           "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_vmap"]
 
 _kept = []              # libraries of functions that were given none: they stay
 
@@ -182,3 +182,12 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
                              f"'{qualname.partition('::')[2]}'")
     _library(_namespace_of(qualname), lib).impl(qualname, autocast_kernel(operator, device_type, cast_inputs),
                                                 f"Autocast{key_of_device(device_type)}")
+
+
+def register_vmap(op, func=None, /, *, lib=None):
+    """Give a rule for batches. It is kept and not called: torch.vmap calls the operator for each sample."""
+    found = _definition(op)
+    if found is not None:
+        return found.register_vmap(func)
+    _qualname_of(op, "register_vmap")
+    return (lambda rule: rule) if func is None else func

@@ -5,8 +5,9 @@ import inspect
 from mindtorch._core.python import torch_function
 from mindtorch._tensor import Tensor, function_overrides
 
-__all__ = ["get_ignored_functions", "get_overridable_functions", "handle_torch_function", "has_torch_function",
-           "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function"]
+__all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
+           "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
+           "wrap_torch_function"]
 
 torch_function.activate()           # who imports this is about to use it
 
@@ -110,12 +111,34 @@ def resolve_name(f):
 
 
 def get_overridable_functions():
-    """Namespaces -> the functions in them that ask; of a property, its `__get__`."""
+    """Namespaces -> the functions in them that ask; of a property, its `__get__`. Private ones are left out, as are
+    functions that work in place, but for methods of Tensor.
+    """
     found = {}
     for space, names in function_overrides.namespaces().items():
-        values = [vars(space).get(name) or getattr(space, name) for name in names]
+        values = [vars(space).get(name) or getattr(space, name) for name in names
+                  if space is Tensor or not (name.startswith("_") or name.endswith("_"))]
         found[space] = [value.__get__ if isinstance(value, property) else value for value in values]
     return found
+
+
+def get_testing_overrides():
+    """The functions of get_overridable_functions -> one of the same parameters that returns -1."""
+    return {function: _minus_one(function) for functions in get_overridable_functions().values()
+            for function in functions}
+
+
+def _minus_one(function):
+    try:
+        signature = inspect.signature(function)
+    except ValueError:                  # a slot of an operator of Python
+        signature = inspect.signature(lambda self, other: None)
+
+    def override(*args, **kwargs):
+        signature.bind(*args, **kwargs)
+        return -1
+    override.__signature__ = signature
+    return override
 
 
 def get_ignored_functions():

@@ -127,6 +127,35 @@ class UntypedStorage(StorageBase):
         """A storage with the same bytes."""
         return self.of(self._as_tensor().clone())
 
+    __copy__ = clone
+
+    filename = None
+
+    def type(self, dtype=None, non_blocking=False):
+        """The name of the class; or the bytes as a storage of a class like torch.FloatStorage."""
+        return "torch.storage.UntypedStorage" if dtype is None else dtype(wrap_storage=self)
+
+    def is_shared(self):
+        """Whether other processes can see the bytes."""
+        return self._as_tensor().is_shared()
+
+    def share_memory_(self):
+        """Moves the bytes to memory that other processes can see."""
+        self._as_tensor().share_memory_()
+        return self
+
+    def pin_memory(self, device="npu"):
+        """A copy in page-locked host memory; the storage itself where it is there already."""
+        tensor = self._as_tensor()
+        pinned = tensor.pin_memory()
+        return self if pinned is tensor else self.of(pinned)
+
+    def byteswap(self, dtype):
+        """Turns the bytes of each element of that dtype round, in place; of a complex one, those of its parts."""
+        size = dtype.itemsize // (2 if dtype.is_complex else 1)
+        rows = self._as_tensor().view(-1, size)
+        rows.copy_(rows.flip(1))
+
     def __deepcopy__(self, memo):
         from mindtorch._utils import copied_storage
         return memo.setdefault(id(self), self.of(copied_storage(self, memo)))
@@ -162,8 +191,11 @@ class UntypedStorage(StorageBase):
         return f" {lines}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
+_StorageBase = StorageBase
+
+
 def __getattr__(name):
-    if name == "TypedStorage":
-        from mindtorch._compat.legacy_types import TypedStorage
-        return TypedStorage
+    if name in ("TypedStorage", "_LegacyStorage", "_dtype_to_storage_type_map", "_storage_type_to_dtype_map"):
+        from mindtorch._compat import legacy_types
+        return getattr(legacy_types, name)
     raise AttributeError(f"module 'mindtorch.storage' has no attribute '{name}'")

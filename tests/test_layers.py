@@ -13,7 +13,7 @@ SUFFIXES = (".py", ".pyx", ".pxd")
 # From bottom to top. A module may import what stands in its own row or below. A name stands for a package or module of
 # mindtorch and all inside it; the longest name that fits a module counts, "" is mindtorch/__init__.py.
 LAYERS = (
-    ("version", "torch_version", "return_types", "_sim", "sim", "_ops.codegen"),
+    ("version", "torch_version", "return_types", "_sim", "sim", "_ops.codegen", "__future__", "_refusals"),
     # Of _core, module by module:
     ("_core", "_core._gen"),
     ("_core.tensor.dtype",),
@@ -38,9 +38,9 @@ LAYERS = (
     ("", "_tensor", "_utils", "_compat", "amp", "autograd", "overrides", "random", "storage"),
     ("nn", "_library", "_serialization", "accelerator", "compiler", "hub", "npu", "serialization", "special", "utils",
      "_ops.composite.nn_functional", "_compat.streams"),
-    ("_C", "__config__", "__main__", "_alias", "_dynamo", "_subclasses", "_torch_npu", "ao", "backends", "cpu", "cuda",
-     "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
-     "multiprocessing", "onnx", "optim", "profiler", "testing", "types", "xpu",
+    ("_C", "_VF", "__config__", "__main__", "_alias", "_dynamo", "_subclasses", "_torch_npu", "ao", "backends", "cpu",
+     "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
+     "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "testing", "types", "xpu",
      "autograd.profiler", "autograd._profiled_functions", "autograd._recording"),
 )
 # What a function imports from above nevertheless: (who, what) -> why.
@@ -54,6 +54,7 @@ EXCEPTIONS = {
     ("_ops", "_library.overloads"): "torch._ops.OpOverload: torch has it in the module that is our package of rows",
     ("_ops", "autograd"): "the derivative of pinv is an autograd.Function",
     ("_ops", "nn.functional"): "torch.stft pads, and torch.lstm drops out, as the functions of networks do",
+    ("_tensor", "utils.dlpack"): "a tensor may be made of what another library exports",
     ("_utils", "nn.parameter"): "a file may hold a Parameter",
     ("autograd", "func"): "autograd.functional differentiates a batch by vmap",
     ("random", "npu"): "fork_rng saves the generators of the NPUs",

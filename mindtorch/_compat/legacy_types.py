@@ -1,9 +1,11 @@
 """torch.FloatTensor, torch.FloatStorage and the like: a dtype on a device as a class. torch has deprecated them."""
 import copy
 import importlib
+import sys
 import warnings
 
 import mindtorch
+from mindtorch._core.once import warn_once
 from mindtorch._core.tensor.dtype import set_default_dtype
 from mindtorch._core.tensor.tensor import set_default_device
 from mindtorch._ops.composite.common import scalar_type
@@ -15,22 +17,17 @@ _TENSOR_DTYPES = {
     "Int": mindtorch.int32, "Long": mindtorch.int64, "Half": mindtorch.float16, "BFloat16": mindtorch.bfloat16,
     "Float": mindtorch.float32, "Double": mindtorch.float64}
 _STORAGE_DTYPES = _TENSOR_DTYPES | {"ComplexFloat": mindtorch.complex64, "ComplexDouble": mindtorch.complex128}
-__all__ = ["TypedStorage", "set_default_tensor_type"]
+__all__ = ["Storage", "TypedStorage", "set_default_tensor_type"]
 __all__ += [f"{name}Tensor" for name in _TENSOR_DTYPES] + [f"{name}Storage" for name in _STORAGE_DTYPES]
 
 
 # --- storages ---------------------------------------------------------------------------------------------------------
 
-_warned = []
-
-
 def _warn_once():
-    if not _warned:
-        _warned.append(True)
-        warnings.warn("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the "
-                      "only storage class. This should only matter to you if you are using storages directly.  To "
-                      "access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
-                      UserWarning, stacklevel=4)
+    warn_once("TypedStorage", (
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
+        "use tensor.untyped_storage() instead of tensor.storage()"), stacklevel=4)
 
 
 class TypedStorage:
@@ -41,22 +38,27 @@ class TypedStorage:
     """
 
     is_sparse = is_cuda = is_hpu = False
+    filename = None
 
-    def __init__(self, data=0, *, device=None, dtype=None, wrap_storage=None):
-        _warn_once()
-        self.dtype = dtype or mindtorch.get_default_dtype()
+    def __init__(self, *data, device=None, dtype=None, wrap_storage=None, _internal=False):
+        if not _internal:
+            _warn_once()
+        forms = ("TypedStorage.__init__", "(*, torch.device device, torch.dtype dtype)",
+                 "(int size, *, torch.device device, torch.dtype dtype)",
+                 "(Sequence data, *, torch.device device, torch.dtype dtype)",
+                 "(*, UntypedStorage wrap_storage, torch.dtype dtype)")
+        _check_form(forms, data, wrap_storage)
         if wrap_storage is not None:
-            if not isinstance(wrap_storage, UntypedStorage):
-                raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
             if dtype is None:
-                raise RuntimeError("TypedStorage(wrap_storage=...) needs a dtype")
-            self._bytes = wrap_storage
-        elif isinstance(data, int):
-            self._bytes = UntypedStorage(data * self.dtype.itemsize, device=device)
-        elif isinstance(data, str) or not hasattr(data, "__len__"):
-            raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-        else:
-            self._bytes = mindtorch.tensor(list(data), dtype=self.dtype, device=device).untyped_storage()
+                raise _wrong(forms, "Argument 'dtype' must be specified")
+            if not isinstance(dtype, mindtorch.dtype):
+                raise _wrong(forms, f"Argument 'dtype' must be torch.dtype, not {type(dtype)}", TypeError)
+            if device is not None:
+                raise _wrong(forms, "Argument 'device' should not be specified when 'wrap_storage' is given")
+        elif dtype is not None and not isinstance(dtype, mindtorch.dtype):
+            raise RuntimeError(f"expected torch.dtype, but got {type(dtype)}")
+        self.dtype = dtype or mindtorch.get_default_dtype()
+        self._bytes = wrap_storage or _storage_of(self.dtype, device, *data)
 
     @classmethod
     def _of(cls, storage, dtype):
@@ -68,6 +70,14 @@ class TypedStorage:
     @property
     def _untyped_storage(self):
         return self._bytes
+
+    @property
+    def _dtype(self):
+        return self.dtype
+
+    @property
+    def _cdata(self):
+        return self._bytes._cdata
 
     @property
     def device(self):
@@ -145,6 +155,20 @@ class TypedStorage:
     def __setitem__(self, index, value):
         self._elements()[index if isinstance(index, slice) else self._checked(index)] = value
 
+    def resizable(self):
+        """Whether it may grow: not where the memory is that of a NumPy array."""
+        return self._bytes.resizable()
+
+    def share_memory_(self):
+        """Moves the elements to memory that other processes can see."""
+        self._bytes.share_memory_()
+        return self
+
+    def pin_memory(self, device="npu"):
+        """A copy in page-locked host memory; the storage itself where it is there already."""
+        pinned = self._bytes.pin_memory(device)
+        return self if pinned is self._bytes else self._of(pinned, self.dtype)
+
     def fill_(self, value):
         """Sets every element."""
         self._elements().fill_(value)
@@ -179,6 +203,43 @@ class TypedStorage:
 
 
 TypedStorage.__module__ = "mindtorch.storage"
+# Names by which code that must not warn calls the methods.
+for _name in ("size", "nbytes", "element_size", "data_ptr", "is_shared", "share_memory_",
+              "pickle_storage_type"):
+    setattr(TypedStorage, f"_{_name}", getattr(TypedStorage, _name))
+TypedStorage._getitem, TypedStorage._setitem = TypedStorage.__getitem__, TypedStorage.__setitem__
+TypedStorage._deepcopy = TypedStorage.__deepcopy__
+
+
+def _wrong(forms, what, error=RuntimeError):
+    """The error of a constructor: its name and its forms, and what is wrong with the arguments."""
+    name, *forms = forms
+    return error(f"{name} received an invalid combination of arguments. Expected one of:\n"
+                 + "".join(f" * {form}\n" for form in forms) + what)
+
+
+def _check_form(forms, data, wrap_storage):
+    """Refuses data that no form of a constructor takes, and data beside `wrap_storage`."""
+    if wrap_storage is not None:
+        if data:
+            raise _wrong(forms, "No positional arguments should be given when using 'wrap_storage'")
+        if not isinstance(wrap_storage, UntypedStorage):
+            raise _wrong(forms, f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}",
+                         TypeError)
+    elif len(data) > 1:
+        raise _wrong(forms, "Too many positional arguments")
+    elif data and (isinstance(data[0], mindtorch.Tensor) or not (isinstance(data[0], int)
+                                                                 or hasattr(data[0], "__len__"))):
+        raise _wrong(forms, f"Argument type not recognized: {type(data[0])}", TypeError)
+
+
+def _storage_of(dtype, device, data=0):
+    """The bytes of so many elements, or of a sequence of numbers."""
+    if isinstance(data, int):
+        return UntypedStorage(data * dtype.itemsize, device=device)
+    if isinstance(data, str):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    return mindtorch.tensor(list(data), dtype=dtype, device=device).untyped_storage()
 
 
 def _cast_method(name, dtype):
@@ -200,13 +261,44 @@ class _StorageType(type):
         return (isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
                 and instance.device.type == cls.device_type)
 
-    def __call__(cls, data=0, *, wrap_storage=None):
-        return TypedStorage(data, dtype=cls.dtype, device=cls.device_type, wrap_storage=wrap_storage)
+    def __call__(cls, *data, wrap_storage=None, _internal=False, **options):
+        if cls.dtype is None:
+            raise RuntimeError("Only child classes of _LegacyStorage can be instantiated")
+        forms = (f"{cls}.__new__", "no arguments", "(int size)", "(Sequence data)", "(*, UntypedStorage wrap_storage)")
+        for name in options:
+            if name not in ("device", "dtype"):
+                raise TypeError(f"TypedStorage.__new__() got an unexpected keyword argument '{name}'")
+            raise _wrong(forms, f"Keyword argument '{name}' cannot be specified")
+        _check_form(forms, data, wrap_storage)
+        if wrap_storage is not None and wrap_storage.device.type != cls.device_type:
+            raise _wrong(forms, f"Device of 'wrap_storage' must be {cls.device_type}, but got "
+                                f"{wrap_storage.device.type}")
+        return TypedStorage(*data, dtype=cls.dtype, device=None if wrap_storage is not None else cls.device_type,
+                            wrap_storage=wrap_storage, _internal=_internal)
+
+    @property
+    def _dtype(cls):
+        return cls.dtype
+
+    def from_buffer(cls, buffer, byte_order=None, count=-1, offset=0):
+        """The numbers in an object with the buffer protocol, copied; `byte_order` is "native", "little" or "big"."""
+        numbers = mindtorch.frombuffer(bytearray(buffer), dtype=cls.dtype, count=count, offset=offset)
+        if byte_order not in (None, "native", sys.byteorder):
+            numbers.untyped_storage().byteswap(cls.dtype)
+        return cls(wrap_storage=numbers.clone().untyped_storage())
 
 
 def storage_class(dtype):
     """torch.FloatStorage and its like, for a dtype."""
     return _CLASSES[dtype]
+
+
+def _dtype_to_storage_type_map():
+    return {dtype: made.__name__ for dtype, made in _CLASSES.items()}
+
+
+def _storage_type_to_dtype_map():
+    return {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}
 
 
 def storage_types(module, device_type):
@@ -217,8 +309,12 @@ def storage_types(module, device_type):
         for name, dtype in _STORAGE_DTYPES.items()}
 
 
+_LegacyStorage = _StorageType("_LegacyStorage", (), {"__module__": "mindtorch.storage", "dtype": None,
+                                                     "device_type": "cpu"})
 _CLASSES = storage_types("mindtorch", "cpu")
 globals().update({made.__name__: made for made in _CLASSES.values()})
+Storage = FloatStorage                  # noqa: F821 - made above
+_storage_classes = {UntypedStorage, TypedStorage, *_CLASSES.values()}
 
 
 # --- tensors ----------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import mindtorch
 from mindtorch import _backend
+from mindtorch._core import once
 
 __all__ = ["are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module",
            "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
@@ -131,8 +132,9 @@ def get_deterministic_debug_mode():
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
 def set_warn_always(mode, /):
-    """Stores `mode`. It has no effect: Python's warning filters decide how often a warning is shown."""
+    """Whether a warning that comes once in a process should come each time; Python's filters decide on others."""
     _state.warn_always = _require(mode, bool, "setWarnOnlyOnce")
+    once.set_always(mode)
 
 
 def is_warn_always_enabled():

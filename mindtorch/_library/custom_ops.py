@@ -104,6 +104,13 @@ class CustomOpDef:
         check_differentiable(self, self._operator.schema)
         self.backward, self.setup_context = backward, setup_context
 
+    def register_vmap(self, func=None):
+        """Give a rule for batches. It is kept and not called: torch.vmap calls the operator for each sample."""
+        def register(rule):
+            self.vmap_rule = rule
+            return rule
+        return register if func is None else register(func)
+
     def register_autocast(self, device_type, cast_inputs):
         """Have autocast cast the floating-point tensors of a call to a dtype, on that type of device."""
         if not isinstance(device_type, str):

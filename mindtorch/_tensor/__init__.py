@@ -153,6 +153,10 @@ class Tensor(TensorBase):
         return (1, 0) if self.is_cpu else (12, self.get_device())       # kDLCPU, kDLExtDev
 
     def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
+        if stream is not None and not isinstance(stream, int):
+            raise TypeError("stream must be ``int`` or ``none``")
+        if self.is_cpu and stream not in (None, -1):
+            raise AssertionError("stream should be None on cpu.")
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if not self.is_cpu or self.dtype.numpy_dtype.isbuiltin != 1:

@@ -25,6 +25,12 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             UserWarning, stacklevel=2)
+    if getattr(data, "_untyped_storage", None) is not None and dtype not in (None, data.dtype):
+        from mindtorch._ops.composite.common import scalar_type
+        raise RuntimeError(f"Expected a Storage of type {scalar_type(dtype)} or an UntypedStorage, but got "
+                           f"{scalar_type(data.dtype)}")
+    if _is_exchanged(data):
+        data = _from_dlpack(data)
     made = tensor_from_data(data, dtype, device, pin_memory, "tensor")
     if requires_grad and not (made.is_floating_point() or made.is_complex()):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -37,6 +43,8 @@ def as_tensor(data, dtype=None, device=None):
         return data.to(device=device, dtype=dtype)
     if isinstance(data, numpy.ndarray):
         return from_numpy(data).to(device=device, dtype=dtype)
+    if _is_exchanged(data):
+        return _from_dlpack(data).to(device=device, dtype=dtype)
     return tensor_from_data(data, dtype, device, False, "as_tensor")
 
 
@@ -46,7 +54,20 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     return made.detach().requires_grad_() if requires_grad else made
 
 
+def _is_exchanged(obj):
+    """Whether `obj` is of another library that hands its memory over by DLPack."""
+    return type(obj) not in (list, tuple, int, float) and hasattr(type(obj), "__dlpack__") and not isinstance(
+        obj, (TensorBase, numpy.ndarray))
+
+
+def _from_dlpack(obj):
+    from mindtorch.utils.dlpack import from_dlpack
+    return from_dlpack(obj)
+
+
 def _shared_or_copied(obj, dtype, device, copy):
+    if _is_exchanged(obj) or type(obj).__name__ == "PyCapsule":
+        obj = _from_dlpack(obj)
     if isinstance(obj, (TensorBase, numpy.ndarray)):
         source = obj if isinstance(obj, TensorBase) else from_numpy(obj)
         result = source.to(device=device, dtype=dtype)

@@ -38,7 +38,7 @@ def namespaces():
     """{namespace: names of its overridable functions}, for torch, Tensor and modules below torch."""
     import mindtorch
     own = {name for table in mindtorch._OPERATOR_TABLES for name in table.FUNCTIONS}
-    own |= {*_FACTORIES, *_DATA_FACTORIES, *mindtorch._FUNCTIONS_OF_NETWORKS}
+    own |= {*_FACTORIES, *_DATA_FACTORIES, *mindtorch._FUNCTIONS_OF_NETWORKS, *mindtorch._refusals.FUNCTIONS}
     found = {mindtorch: sorted(own)}
     functional = import_module("mindtorch.nn.functional")
     found[functional] = [name for name, value in vars(functional).items()

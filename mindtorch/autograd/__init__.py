@@ -7,12 +7,22 @@ from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
 from mindtorch.autograd import functional, graph
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from mindtorch.autograd.function import Function
-from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from mindtorch.autograd.grad_mode import (
+    _force_original_view_tracking,  # noqa: F401 - torch code looks here
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    is_view_replay_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from mindtorch.autograd.gradcheck import gradcheck, gradgradcheck
 from mindtorch.autograd.variable import Variable
 
 __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck",
-           "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"]
+           "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled",
+           "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled"]
 
 _LAZY = ("forward_ad", "profiler", "profiler_util")
 

@@ -2,49 +2,64 @@
 
 Products with a vector from the right (jvp, hvp) take the gradient of a vjp with respect to its vector.
 """
+from mindtorch.autograd.grad_mode import enable_grad
+
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
+# What is said in strict mode where there is no gradient, and where it does not depend on the inputs.
+_STRICT = "This is not allowed in strict mode"
+_NO_OUTPUT = f"The output of the user-provided function is independent of input {{}}. {_STRICT}."
+_NO_JACOBIAN = f"The jacobian of the user-provided function is independent of input {{}}. {_STRICT}"
+_NO_HESSIAN = f"The hessian of the user-provided function is independent of input {{}}. {_STRICT}"
+_CONSTANT = ("While computing the hessian, found that the jacobian of the user-provided function with respect to input "
+             f"{{}} is independent of the input. {_STRICT}. You should ensure that your function is twice "
+             "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function "
+             "for example).")
+_RETURNS_ONE = "user-provided function returns a single Tensor with a single element"
+_TAKES_ONE = "input to the user-provided function is a single Tensor with a single element"
 
+
+@enable_grad()
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v times its Jacobian), one product per input; `v` may be left out for a result of one element."""
     single, given = _inputs("vjp", inputs, create_graph)
     outputs, single_output = _call("vjp", func, given, strict)
-    vectors = _vector(v, outputs, single_output, "user-provided function returns a single Tensor with a single element")
-    products = _gradients(outputs, given, vectors, create_graph, strict,
-                          "The output of the user-provided function is independent of input {}.")
+    vectors = _vector("vjp", v, outputs, single_output, _RETURNS_ONE)
+    products = _gradients(outputs, given, vectors, create_graph, strict, _NO_OUTPUT)
     return _packed(outputs, single_output, create_graph), _packed(products, single, create_graph)
 
 
+@enable_grad()
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), its Jacobian times v), one product per output; `v` is shaped as the inputs."""
     single, given = _inputs("jvp", inputs, create_graph)
-    vectors = _vector(v, given, single, "input to the user-provided function is a single Tensor with a single element")
+    vectors = _vector("jvp", v, given, single, _TAKES_ONE)
     outputs, single_output = _call("jvp", func, given, strict)
-    products = _times_from_right(outputs, given, vectors, create_graph, strict,
-                                 "The output of the user-provided function is independent of input {}.")
+    products = _times_from_right(outputs, given, vectors, create_graph, strict, _NO_OUTPUT)
     return _packed(outputs, single_output, create_graph), _packed(products, single_output, create_graph)
 
 
+@enable_grad()
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v times its Hessian), for a func with one result of one element."""
     single, given = _inputs("vhp", inputs, create_graph)
-    vectors = _vector(v, given, single, "input to the user-provided function is a single Tensor with a single element")
+    vectors = _vector("vhp", v, given, single, _TAKES_ONE)
     outputs, slopes = _slopes("vhp", func, given, strict)
-    products = _gradients(slopes, given, vectors, create_graph, strict,
-                          "The jacobian of the user-provided function is independent of input {}.")
+    products = _gradients(slopes, given, vectors, create_graph, strict, _NO_JACOBIAN + ".", _NO_HESSIAN)
     return _packed(outputs, True, create_graph), _packed(products, single, create_graph)
 
 
+@enable_grad()
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), its Hessian times v), for a func with one result of one element. vhp is the cheaper one."""
     single, given = _inputs("hvp", inputs, create_graph)
-    vectors = _vector(v, given, single, "input to the user-provided function is a single Tensor with a single element")
+    vectors = _vector("hvp", v, given, single, _TAKES_ONE)
     outputs, slopes = _slopes("hvp", func, given, strict)
-    products = _times_from_right(slopes, given, vectors, create_graph, strict,
-                                 "The jacobian of the user-provided function is independent of input {}.")
+    products = _times_from_right(slopes, given, vectors, create_graph, strict, _NO_JACOBIAN + ".", _NO_HESSIAN)
     return _packed(outputs, True, create_graph), _packed(products, single, create_graph)
 
 
+@enable_grad()
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The derivatives of each output by each input, of shape (*output.shape, *input.shape).
 
@@ -67,12 +82,13 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                            "together. Please either set `strict=False` or `vectorize=False`.")
     single, given = _inputs("jacobian", inputs, create_graph)
     outputs, single_output = _call("jacobian", func, given, strict)
-    table = tuple(_rows(out, given, create_graph, strict) for out in outputs)
+    table = tuple(_rows(out, given, create_graph, strict, number) for number, out in enumerate(outputs))
     if single:
         table = tuple(row[0] for row in table)
     return table[0] if single_output else table
 
 
+@enable_grad()
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """The second derivatives of a func with one result of one element, by each pair of inputs."""
     single, _ = _tensors("inputs", "hessian", inputs)
@@ -80,12 +96,15 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     def single_result(*given):
         out = func(*given)
         _check_scalar("hessian", out)
+        _check_differentiable((out,), strict)
         return out.squeeze()
 
     def slopes(*given):
-        if single:
-            return jacobian(single_result, given[0], create_graph=True, strict=strict)
-        return jacobian(single_result, given, create_graph=True, strict=strict)
+        found = jacobian(single_result, given[0] if single else given, create_graph=True)
+        for index, slope in enumerate((found,) if single else found):
+            if strict and not slope.requires_grad:
+                raise RuntimeError(_CONSTANT.format(index))
+        return found
 
     return jacobian(slopes, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
@@ -114,15 +133,17 @@ def _inputs(function, inputs, create_graph):
 
 
 def _call(function, func, inputs, strict):
-    from mindtorch import enable_grad
-    with enable_grad():
-        single, outputs = _tensors("outputs of the user-provided function", function, func(*inputs))
+    single, outputs = _tensors("outputs of the user-provided function", function, func(*inputs))
+    _check_differentiable(outputs, strict)
+    return outputs, single
+
+
+def _check_differentiable(outputs, strict):
     for index, out in enumerate(outputs):
         if strict and not out.requires_grad:
             raise RuntimeError(
                 f"Output {index} of the user-provided function does not require gradients. The outputs must be "
                 "computed in a differentiable manner from the input when running in strict mode.")
-    return outputs, single
 
 
 def _check_scalar(function, out):
@@ -135,24 +156,21 @@ def _check_scalar(function, out):
 
 def _slopes(function, func, inputs, strict):
     """The result of a function with one element, and its gradients, which can be differentiated."""
-    from mindtorch import enable_grad, ones_like
+    from mindtorch import ones_like
     outputs, single = _call(function, func, inputs, strict)
     if not single:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
     _check_scalar(function, outputs[0])
-    with enable_grad():
-        slopes = _gradients(outputs, inputs, (ones_like(outputs[0]),), True, strict,
-                            "The output of the user-provided function is independent of input {}.")
-    return outputs, slopes
+    return outputs, _gradients(outputs, inputs, (ones_like(outputs[0]),), True, strict, _NO_OUTPUT, _CONSTANT)
 
 
-def _vector(v, like, single, may_be_missing_if):
+def _vector(function, v, like, single, may_be_missing_if):
     from mindtorch import ones_like
     if v is None:
         if not single or like[0].numel() != 1:
             raise RuntimeError(f"The vector v can only be None if the {may_be_missing_if}.")
         return (ones_like(like[0]),)
-    _, vectors = _tensors("v", "the function", v)
+    _, vectors = _tensors("v", function, v)
     if len(vectors) != len(like):
         if len(like) == 1:
             raise RuntimeError("The given v should contain a single Tensor.")
@@ -164,36 +182,44 @@ def _vector(v, like, single, may_be_missing_if):
     return vectors
 
 
-def _gradients(outputs, inputs, vectors, create_graph, strict, independent):
+def _gradients(outputs, inputs, vectors, create_graph, strict, independent, constant=_NO_JACOBIAN):
     """autograd.grad with zeros for inputs that took no part; RuntimeError for those where `strict`."""
-    from mindtorch import autograd, enable_grad, zeros_like
+    from mindtorch import autograd, zeros_like
     pairs = [(out, v) for out, v in zip(outputs, vectors, strict=True) if out.requires_grad]
     found = (None,) * len(inputs)
     if pairs:
-        with enable_grad():
-            found = autograd.grad([out for out, _ in pairs], inputs, [v for _, v in pairs], retain_graph=True,
-                                  create_graph=create_graph, allow_unused=True)
+        found = autograd.grad([out for out, _ in pairs], inputs, [v for _, v in pairs], retain_graph=True,
+                              create_graph=create_graph, allow_unused=True)
     for index, gradient in enumerate(found):
-        if strict and (gradient is None or (create_graph and not gradient.requires_grad)):
-            raise RuntimeError(independent.format(index) + " This is not allowed in strict mode.")
+        if strict and gradient is None:
+            raise RuntimeError(independent.format(index))
+        if strict and create_graph and not gradient.requires_grad:
+            raise RuntimeError(constant.format(index) + ("" if constant.endswith(".") else " when create_graph=True."))
     return tuple(zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True))
 
 
-def _times_from_right(outputs, inputs, vectors, create_graph, strict, independent):
+def _times_from_right(outputs, inputs, vectors, create_graph, strict, independent, constant=_NO_JACOBIAN):
     """The Jacobian of `outputs` times `vectors`: what a vjp gives is linear in its vector, with that Jacobian."""
     from mindtorch import zeros_like
     weights = tuple(zeros_like(out).requires_grad_() for out in outputs)
-    products = _gradients(outputs, inputs, weights, True, strict, independent)
-    return _gradients(products, weights, vectors, create_graph, False, "")
+    products = _gradients(outputs, inputs, weights, True, False, "")
+    for index, product in enumerate(products):
+        if strict and not product.requires_grad:
+            raise RuntimeError(independent.format(index))
+    found = _gradients(products, weights, vectors, create_graph, False, "")
+    for index, product in enumerate(found):
+        if strict and create_graph and not product.requires_grad:
+            raise RuntimeError(constant.format(index) + " when create_graph=True.")
+    return found
 
 
-def _rows(out, inputs, create_graph, strict):
+def _rows(out, inputs, create_graph, strict, number):
     """Of one output: per input the derivatives of all its elements."""
     from mindtorch import stack
     if out.numel() == 0:
         return tuple(x.new_zeros((*out.shape, *x.shape)) for x in inputs)
     parts = [_gradients((element,), inputs, (element.new_ones(()),), create_graph, strict,
-                        "Output of the user-provided function is independent of input {}.")
+                        f"Output {number} of the user-provided function is independent of input {{}}. {_STRICT}.")
              for element in out.reshape(-1).unbind(0)]
     return tuple(stack(column).view((*out.shape, *x.shape)) for column, x in zip(zip(*parts, strict=True), inputs,
                                                                                strict=True))

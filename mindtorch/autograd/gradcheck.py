@@ -1,7 +1,8 @@
 """torch.autograd.gradcheck: gradients from backward beside those from small differences.
 
-Jacobians are tables of Python numbers: what is checked is small, and the check must not lean on what it checks.
-Functions of complex tensors are refused; so are the checks that need forward-mode differentiation or vmap.
+Jacobians are tables of Python numbers: what is checked is small, and the check must not lean on what it checks. A
+complex number counts as two real ones, its parts: the gradient dL/d(re) + i dL/d(im) of a real L holds what both get.
+Checks that need forward-mode differentiation or vmap are refused.
 """
 import itertools
 import warnings
@@ -23,8 +24,8 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
               masked=None):
     """Whether the gradients of func(*inputs) agree with (f(x + eps) - f(x - eps)) / 2eps, within atol and rtol.
 
-    Inputs that require a gradient should be float64. GradcheckError where they disagree; False instead, with
-    `raise_exception` False. `fast_mode` makes no difference here: every element is checked.
+    Inputs that require a gradient should be float64 or complex128. GradcheckError where they disagree; False instead,
+    with `raise_exception` False. `fast_mode` compares sums with random weights, and elements where those disagree.
     """
     if check_forward_ad or check_batched_grad or check_batched_forward_grad:
         raise NotImplementedError("gradcheck without forward-mode differentiation and vmap checks backward alone")
@@ -36,7 +37,8 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
         outputs = _differentiable(func(*inputs))
         if not outputs:
             return _check_nothing_differentiable(func, inputs, eps)
-        _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
+        if not fast_mode or not _sums_agree(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes):
+            _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
         _check_zero_gradients(outputs, inputs)
         if check_undefined_grad:
             _check_undefined_gradients(func, inputs)
@@ -103,7 +105,8 @@ def _random_like(tensor, random, strided):
     import mindtorch
     shape = (*tensor.shape, 2) if strided else tuple(tensor.shape)
     values = mindtorch.empty(shape, dtype=tensor.dtype, device=tensor.device)
-    values.copy_(mindtorch.tensor(random.standard_normal(shape)))
+    parts = random.standard_normal((2, *shape))
+    values.copy_(mindtorch.tensor(parts[0] + 1j * parts[1] if tensor.is_complex() else parts[0]))
     return (values[..., 0] if strided else values).requires_grad_()
 
 
@@ -113,9 +116,7 @@ def _check_inputs(inputs):
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have "
                          "requires_grad=True.")
     for index, tensor in wanted:
-        if tensor.is_complex():
-            raise NotImplementedError(f"Input #{index} is complex: gradcheck here is of functions of real tensors")
-        if str(tensor.dtype) != "torch.float64":
+        if str(tensor.dtype) not in ("torch.float64", "torch.complex128"):
             warnings.warn(
                 f"Input #{index} requires gradient and is not a double precision floating point or complex. This check "
                 "will likely fail if all the inputs are not of double precision floating point or complex. ",
@@ -127,11 +128,17 @@ def _check_inputs(inputs):
                 "on the input before passing it to gradcheck.")
 
 
-# --- jacobians: lists of rows, one per element of the input ----------------------------------------------------------
+# --- jacobians: lists of rows, one per element of the input, two per complex one -------------------------------------
 
 def _numbers(tensor):
-    """The elements as a flat array of float64, on the host."""
-    return numpy.array(tensor.detach().cpu().tolist(), dtype=numpy.float64).reshape(-1)
+    """The elements as a flat array of float64, on the host; of complex ones the parts, one behind the other."""
+    kind = numpy.complex128 if tensor.is_complex() else numpy.float64
+    return numpy.array(tensor.detach().resolve_conj().cpu().tolist(), dtype=kind).reshape(-1).view(numpy.float64)
+
+
+def _parts(tensor):
+    """What tells the real numbers apart that an element is made of."""
+    return (1.0, 1j) if tensor.is_complex() else (1.0,)
 
 
 def _numerical(func, inputs, tensor, eps, select):
@@ -144,32 +151,78 @@ def _numerical(func, inputs, tensor, eps, select):
 
     for index in itertools.product(*(range(size) for size in tensor.shape)):
         before = data[index].item()
-        data[index] = before + eps
-        above = results()
-        data[index] = before - eps
-        below = results()
-        data[index] = before
-        rows.append([(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)])
+        for part in _parts(tensor):
+            data[index] = before + eps * part
+            above = results()
+            data[index] = before - eps * part
+            below = results()
+            data[index] = before
+            rows.append([(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)])
     return rows
+
+
+def _tensor_of(numbers, like):
+    """The inverse of _numbers."""
+    import mindtorch
+    values = numbers.view(numpy.complex128) if like.is_complex() else numbers
+    return mindtorch.tensor(values.reshape(like.shape), dtype=like.dtype, device=like.device)
+
+
+def _sums_agree(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_dtypes):
+    """Whether all jacobians agree in v J u, for one random u and v of positive numbers each."""
+    random = numpy.random.default_rng(0)
+    wanted, places = _wanted(inputs), _positions(func(*inputs))
+    weights = [random.random(len(_numbers(out))) for out in outputs]
+    sums = []
+    for output, v in zip(outputs, weights, strict=True):
+        found = _gradients(output, wanted, _tensor_of(v, output), check_dtypes)
+        again = _gradients(output, wanted, _tensor_of(v, output), check_dtypes)
+        if not all(numpy.allclose(a, b, 0, nondet_tol) for a, b in zip(found, again, strict=True)):
+            return False
+        sums.append(found)
+    for which, (_, tensor) in enumerate(wanted):
+        u = random.random(len(_numbers(tensor)))
+        step, data = _tensor_of(eps * u, tensor), tensor.data
+        before = data.clone()
+        ends = []
+        for moved in (before + step, before - step):
+            data.copy_(moved)
+            results = _tuple(func(*[x.clone() if x is tensor else x for x in inputs]))
+            ends.append([_numbers(results[place]) for place in places])
+        data.copy_(before)
+        for number, v in enumerate(weights):
+            numerical = (ends[0][number] - ends[1][number]) @ v / (2 * eps)
+            if not abs(sums[number][which] @ u - numerical) <= atol * u.sum() * v.sum() + rtol * abs(numerical):
+                return False
+    return True
+
+
+def _gradients(output, wanted, of_output, check_dtypes):
+    """Per input of `wanted` the gradient's numbers, where the output has the gradient `of_output`."""
+    from mindtorch import autograd
+    found = autograd.grad(output, [x for _, x in wanted], of_output, retain_graph=True, allow_unused=True)
+    for gradient, (_, tensor) in zip(found, wanted, strict=True):
+        if gradient is not None and check_dtypes and gradient.dtype is not tensor.dtype:
+            raise GradcheckError("Gradient has dtype mismatch")
+        if gradient is not None and gradient.shape != tensor.shape:
+            raise GradcheckError("Analytical gradient has incorrect size")
+    return [numpy.zeros(len(_parts(x)) * x.numel()) if g is None else _numbers(g)
+            for g, (_, x) in zip(found, wanted, strict=True)]
 
 
 def _analytical(output, wanted, check_dtypes):
     """Per input of `wanted` a matrix: the gradients of each element of `output`, as columns."""
-    from mindtorch import autograd, zeros_like
-    columns = [numpy.zeros((tensor.numel(), output.numel())) for _, tensor in wanted]
+    from mindtorch import zeros_like
+    columns = [numpy.zeros((len(_parts(tensor)) * tensor.numel(), len(_parts(output)) * output.numel()))
+               for _, tensor in wanted]
     unit = zeros_like(output)
-    for column, index in enumerate(itertools.product(*(range(size) for size in output.shape))):
-        unit.data[index] = 1.0
-        found = autograd.grad(output, [x for _, x in wanted], unit.clone(), retain_graph=True, allow_unused=True)
+    places = itertools.product(itertools.product(*(range(size) for size in output.shape)), _parts(output))
+    for column, (index, part) in enumerate(places):
+        unit.data[index] = part
+        found = _gradients(output, wanted, unit.clone(), check_dtypes)
         unit.data[index] = 0.0
-        for matrix, gradient, (_, tensor) in zip(columns, found, wanted, strict=True):
-            if gradient is None:
-                continue
-            if check_dtypes and gradient.dtype is not tensor.dtype:
-                raise GradcheckError("Gradient has dtype mismatch")
-            if gradient.shape != tensor.shape:
-                raise GradcheckError("Analytical gradient has incorrect size")
-            matrix[:, column] = _numbers(gradient)
+        for matrix, gradient in zip(columns, found, strict=True):
+            matrix[:, column] = gradient
     return columns
 
 
@@ -179,8 +232,6 @@ def _positions(outputs):
 
 def _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_dtypes):
     wanted = _wanted(inputs)
-    if any(out.is_complex() for out in outputs):
-        raise NotImplementedError("gradcheck here is of functions with real results")
     places = _positions(func(*inputs))
 
     def select(results):
@@ -191,10 +242,11 @@ def _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_d
     for number, output in enumerate(outputs):
         analytical = _analytical(output, wanted, check_dtypes)
         again = _analytical(output, wanted, check_dtypes)
-        for which, (index, tensor) in enumerate(wanted):
-            moved = numpy.array([row[number] for row in numerical[which]]).reshape(tensor.numel(), output.numel())
+        for which, (index, _) in enumerate(wanted):
+            moved = numpy.array([row[number] for row in numerical[which]]).reshape(analytical[which].shape)
             if not numpy.allclose(analytical[which], moved, rtol, atol):
-                raise GradcheckError(f"Jacobian mismatch for output {number} with respect to input {index},\n"
+                part = _wrong_part(output, analytical[which], moved, rtol, atol)
+                raise GradcheckError(f"{part}Jacobian mismatch for output {number} with respect to input {index},\n"
                                      f"numerical:{moved}\nanalytical:{analytical[which]}\n")
             if not numpy.allclose(analytical[which], again[which], 0, nondet_tol):
                 raise GradcheckError(
@@ -203,10 +255,18 @@ def _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_d
                     f"nondeterminism was {nondet_tol}.")
 
 
+def _wrong_part(output, analytical, moved, rtol, atol):
+    """Which part of a complex output has another gradient, for a message."""
+    if not output.is_complex():
+        return ""
+    right = numpy.allclose(analytical[:, 1::2], moved[:, 1::2], rtol, atol)
+    return f"While considering the {'real' if right else 'imaginary'} part of complex outputs only, "
+
+
 def _check_nothing_differentiable(func, inputs, eps):
     """No result requires a gradient: then none may depend on the inputs."""
     def select(results):
-        return [out for out in _tuple(results) if _is_tensor(out) and out.is_floating_point()]
+        return [out for out in _tuple(results) if _is_tensor(out) and (out.is_floating_point() or out.is_complex())]
     for _, tensor in _wanted(inputs):
         for row in _numerical(func, inputs, tensor, eps, select):
             if any(change.any() for change in row):

@@ -1,11 +1,17 @@
 """torch.autograd.graph: nodes, edges, and hooks on what is saved for backward."""
+import contextlib
+import functools
+import threading
 from collections import namedtuple
 
-from mindtorch._core.autograd.engine import gradient_edge_of
+from mindtorch._core.autograd.engine import current_graph_task_id, gradient_edge_of, nodes_reached, queue_callback
 from mindtorch._core.autograd.node import Node, pop_saved_tensors_hooks, push_saved_tensors_hooks
 from mindtorch._core.tensor.attributes import increment_version
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
+           "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
+
+_THREAD = threading.local()             # .refusal: why saved_tensors_hooks are not allowed; .hooks: how many are active
 
 GradientEdge = namedtuple("GradientEdge", ("node", "output_nr"))
 
@@ -24,10 +30,31 @@ class saved_tensors_hooks:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self):
+        if getattr(_THREAD, "refusal", None) is not None:
+            raise RuntimeError(_THREAD.refusal)
         push_saved_tensors_hooks(self.pack_hook, self.unpack_hook)
+        _THREAD.hooks = getattr(_THREAD, "hooks", 0) + 1
 
     def __exit__(self, *exception):
+        _THREAD.hooks -= 1
         pop_saved_tensors_hooks()
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """Inside, saved_tensors_hooks raises RuntimeError with that message; so does this where hooks are active."""
+    if getattr(_THREAD, "hooks", 0):
+        raise RuntimeError(error_message)
+    before = getattr(_THREAD, "refusal", None)
+    _THREAD.refusal = error_message
+    try:
+        yield
+    finally:
+        _THREAD.refusal = before
+
+
+def saved_tensors_hooks_is_enabled():
+    return getattr(_THREAD, "refusal", None) is None
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -43,3 +70,145 @@ class save_on_cpu(saved_tensors_hooks):
             return tensor.to(device, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
+
+
+# --- one hook for several tensors ------------------------------------------------------------------------------------
+
+class _Handles:
+    """What removes the hooks of several tensors."""
+
+    def __init__(self, handles):
+        self.handles = handles
+
+    def remove(self):
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.remove()
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Call `fn` once in each backward that computes gradients of some of the tensors. Returns a handle to remove it.
+
+    mode "all": fn(gradients), None for those not computed, when the last of them is known. "any": fn(gradient), when
+    the first is.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    lock, states = threading.Lock(), {}
+
+    def state_of_backward():
+        number = current_graph_task_id()
+        if number not in states:
+            # What an error leaves behind belongs to a backward whose number does not come again.
+            states[number] = [0, None if mode == "any" else nodes_reached(nodes), [None] * len(tensors)]
+            queue_callback(functools.partial(states.pop, number, None))
+        return states[number]
+
+    def one_of_all(place, gradient):
+        with lock:
+            state = state_of_backward()
+            state[0] += 1
+            state[2][place] = gradient
+            complete = state[0] == state[1]
+        if complete:
+            fn(state[2])
+
+    def any_of_them(gradient):
+        with lock:
+            state = state_of_backward()
+            state[0] += 1
+            first = state[0] == 1
+        if first:
+            fn(gradient)
+
+    nodes = [gradient_edge_of(tensor)[0] for tensor in tensors]
+    return _Handles([tensor.register_hook(functools.partial(one_of_all, place) if mode == "all" else any_of_them)
+                     for place, tensor in enumerate(tensors)])
+
+
+# --- saved tensors that may be written to ----------------------------------------------------------------------------
+
+class _Saved:
+    """A tensor as backward will want it: the one that was saved, or a copy made before it was written to."""
+
+    __slots__ = ("__weakref__",)
+
+
+class _MutationContext:
+    """What allow_mutation_on_saved_tensors knows: tensors by handles that the graph holds."""
+
+    def __init__(self):
+        self.active = True
+        self.clear()
+
+    def clear(self):
+        from weakref import WeakKeyDictionary, WeakValueDictionary
+        self.original, self.cloned = WeakKeyDictionary(), WeakKeyDictionary()
+        self.tid_to_weakhandle = WeakValueDictionary()      # a tensor in a version -> its handle
+        self.of_storage = {}                                # storage -> tensors in versions
+
+    def pack(self, tensor):
+        storage = tensor.untyped_storage()._cdata
+        known = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor._version)
+        handle = self.tid_to_weakhandle.get(known)
+        if handle is None:
+            handle = self.tid_to_weakhandle[known] = _Saved()
+            self.original[handle] = tensor
+            self.of_storage.setdefault(storage, set()).add(known)
+        return handle
+
+    def unpack(self, handle):
+        if not self.active or (handle not in self.cloned and handle not in self.original):
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which "
+                                 "the graph was originally recorded.")
+        return self.cloned[handle] if handle in self.cloned else self.original[handle]
+
+    def before_write(self, tensor):
+        """Copies what is saved of the tensor's storage."""
+        for known in self.of_storage.pop(tensor.untyped_storage()._cdata, ()):
+            handle = self.tid_to_weakhandle.pop(known, None)
+            if handle is not None:
+                self.cloned[handle] = self.original.pop(handle).clone()
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors():
+    """Inside, tensors that were saved for backward may be written to: copies are made before. Backward runs inside too.
+
+    Yields what it knows; `clear()` lets go of it.
+    """
+    from mindtorch.overrides import TorchFunctionMode
+
+    class CopyBeforeWrite(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            for tensor in _written(func, args, kwargs):
+                context.before_write(tensor)
+            return func(*args, **kwargs)
+
+    if getattr(_THREAD, "mutating", False):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = _MutationContext()
+    _THREAD.mutating = True
+    try:
+        with saved_tensors_hooks(context.pack, context.unpack), CopyBeforeWrite():
+            yield context
+    finally:
+        _THREAD.mutating, context.active = False, False
+        context.clear()
+
+
+def _written(func, args, kwargs):
+    """The tensors that a call writes to, by torch's convention for names, and out=."""
+    from mindtorch import Tensor
+    name = getattr(func, "__name__", "")
+    in_place = (name.endswith("_") and not name.endswith("__")) or name == "__setitem__" or (
+        name.startswith("__i") and name not in ("__index__", "__int__", "__invert__", "__iter__"))
+    out = kwargs.get("out", ())
+    found = [*(out if isinstance(out, (tuple, list)) else [out]), *(args[:1] if in_place else ())]
+    return [tensor for tensor in found if isinstance(tensor, Tensor)]

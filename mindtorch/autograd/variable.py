@@ -1,6 +1,8 @@
 """torch.autograd.variable: the class that wrapped tensors before they had gradients."""
 import warnings
+from types import SimpleNamespace
 
+from mindtorch._core.autograd.engine import queue_callback
 from mindtorch._core.tensor.tensor import TensorBase
 
 __all__ = ["Variable"]
@@ -26,3 +28,5 @@ class _VariableMeta(type):
 
 class Variable(metaclass=_VariableMeta):
     """Variable(t) is t without its history; every tensor is an instance."""
+
+    _execution_engine = SimpleNamespace(queue_callback=queue_callback)

@@ -19,6 +19,11 @@ class ScriptModule(Module):
 class TracerWarning(Warning):
     """What tracing says of code that it cannot follow: for filters of warnings."""
 
+    @staticmethod
+    def ignore_lib_warnings():
+        """Filters out those that come from within the library."""
+        warnings.filterwarnings("ignore", category=TracerWarning, module=r"(mind)?torch\.(?!jit)")
+
 
 TensorType = abstract_class("torch", "TensorType", "mindtorch has no TorchScript, whose types these are")
 

@@ -27,6 +27,45 @@ def _dims(input, dim):
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
+_REDUCTIONS = {"sum", "prod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm", "var", "std", "logsumexp"}
+
+
+def _canonical_dim(dim, ndim):
+    """Dimensions counted from 0, in order; all of them where none is named."""
+    if dim is None or dim == ():
+        return tuple(range(ndim))
+    ndim = max(ndim, 1)
+    dims = []
+    for d in (dim,) if isinstance(dim, int) else dim:
+        if not -ndim <= d < ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
+        if d % ndim in dims:
+            raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
+        dims.append(d % ndim)
+    return tuple(sorted(dims))
+
+
+def _input_mask(input, *args, mask=None, **kwargs):
+    """The mask in the shape of the input."""
+    if mask is None:
+        raise ValueError("_input_mask requires explicit mask")
+    if mask.dim() > input.dim():
+        raise ValueError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+    return mask.bool().expand(input.shape)
+
+
+def _output_mask(op, input, *args, **kwargs):
+    """Which results of a function of this module come from an element that takes part."""
+    inner = _input_mask(input, **kwargs)
+    if op.__name__ not in _REDUCTIONS:
+        return inner
+    place = int(op.__name__ == "norm")
+    dim = args[place] if len(args) > place else kwargs.get("dim", -1 if op.__name__ == "median" else None)
+    for d in reversed(_canonical_dim(dim, input.dim())):
+        inner = inner.any(d, keepdim=bool(kwargs.get("keepdim", False))) if inner.dim() else inner
+    return inner
+
+
 def _lowest(input):
     return -inf if input.is_floating_point() else _limits(input)[0]
 

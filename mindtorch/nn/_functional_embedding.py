@@ -56,9 +56,19 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     padding = -1 if padding_idx is None else _padding_row(padding_idx, weight.size(0))
     count = offsets.numel() - bool(include_last_offset)
     bags = _ops.searchsorted(offsets, _ops.arange(input.numel(), dtype=offsets.dtype, device=input.device), right=True)
-    rows = at_least_float32(_embedding(weight, input, padding, scale_grad_by_freq))
+    try:
+        rows = at_least_float32(_embedding(weight, input, padding, scale_grad_by_freq))
+    except IndexError as error:
+        raise _no_such_row(input.tolist(), weight.size(0), mode == "max" or padding_idx is not None) from error
     kept = (input != padding) & (bags > 0) & (bags <= count)        # offsets may be none, or end the last bag early
     return _pooled(rows, bags - 1, kept, count, mode, per_sample_weights).to(weight.dtype)
+
+
+def _no_such_row(indices, count, checked_one_by_one):
+    place, index = next((place, index) for place, index in enumerate(indices) if not 0 <= index < count)
+    if checked_one_by_one:
+        return RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {index}")
+    return RuntimeError(f"Index {place} of input takes value {index} which is not in the valid range [0, {count})")
 
 
 def _pooled(rows, bags, kept, count, mode, weights):

@@ -10,7 +10,9 @@ from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.autograd.graph import saved_tensors_hooks
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "get_device_states", "noop_context_fn",
-           "set_device_states"]
+           "set_checkpoint_early_stop", "set_device_states"]
+
+_early_stop = None                      # what set_checkpoint_early_stop says, for all calls
 
 
 class CheckpointError(RuntimeError):
@@ -28,7 +30,8 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
 
     use_reentrant True: forward runs unrecorded and backward runs a backward of its own, so that autograd.grad and
     `inputs=` are refused. False: backward computes again what was saved, when it first needs it. preserve_rng_state
-    (default True): the second run sees the random numbers of the first.
+    (default True): the second run sees the random numbers of the first. early_stop: without reentrance, the second run
+    ends as soon as it has all that the first one saved.
     """
     if use_reentrant is None:
         warnings.warn(
@@ -39,7 +42,8 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if not use_reentrant:
-        return _recomputed(function, args, kwargs, context_fn, determinism_check, preserve)
+        stops = early_stop if _early_stop is None else _early_stop
+        return _recomputed(function, args, kwargs, context_fn, determinism_check, preserve, stops)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     if context_fn is not noop_context_fn or debug:
@@ -47,6 +51,18 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
     if not any(isinstance(a, TensorBase) and a.requires_grad for a in args):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
     return _Reentrant.apply(function, preserve, *args)
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable):
+    """Inside, calls of checkpoint without reentrance have that `early_stop`, whatever they were given."""
+    global _early_stop
+    before = _early_stop
+    _early_stop = enable
+    try:
+        yield
+    finally:
+        _early_stop = before
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
@@ -167,11 +183,17 @@ class _Reentrant(Function):
 
 # --- saved tensors that are computed again ---------------------------------------------------------------------------
 
+class _EverythingFound(Exception):
+    """The second run has saved what the first one did; the rest of it is of no use."""
+
+
 class _Frame:
     """One checkpointed call: how to run it again, and what the second run saved."""
 
-    def __init__(self, run, determinism_check):
-        self.run = run
+    def __init__(self, run, determinism_check, early_stop):
+        self.run, self.early_stop = run, early_stop
+        self.complete = False        # the first run has ended: until then a second run, for a gradient that the
+                                     # function itself asks for, saves more than the first has so far
         self.checks = determinism_check != "none"
         self.first = []              # per saved tensor, what it looked like
         self.again = {}              # which backward -> number of a tensor -> the tensor, until it is taken
@@ -196,17 +218,23 @@ class _Frame:
         found = []
 
         def keep(tensor):
+            if self.complete and len(found) == len(self.first):
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                    "forward pass.")
             found.append(tensor.detach())
+            if self.early_stop and len(found) == len(self.first):
+                raise _EverythingFound
             return len(found) - 1
 
-        with saved_tensors_hooks(keep, found.__getitem__):
+        with contextlib.suppress(_EverythingFound), saved_tensors_hooks(keep, found.__getitem__):
             self.run()
-        if len(found) != len(self.first):
+        if len(found) < len(self.first):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.first)}\nNumber of tensors saved "
                 f"during recomputation: {len(found)}.")
-        for number, tensor in enumerate(found):
+        for number, tensor in enumerate(found[:len(self.first)]):
             if self.checks and _look(tensor) != self.first[number]:
                 raise CheckpointError(
                     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
@@ -219,7 +247,7 @@ def _look(tensor):
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
 
 
-def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve):
+def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve, early_stop):
     first, second = context_fn()
     arguments = (*args, *kwargs.values())
     state, autocast = _RandomState(arguments) if preserve else None, _autocast.get_state()
@@ -228,6 +256,8 @@ def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve)
         with _as_it_was(state, arguments), _same_autocast(autocast), enable_grad(), second:
             function(*args, **kwargs)
 
-    frame = _Frame(run, determinism_check)
+    frame = _Frame(run, determinism_check, early_stop)
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    frame.complete = True
+    return result

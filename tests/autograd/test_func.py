@@ -154,3 +154,20 @@ def test_functional_call_without_a_bias():
         result = lib.func.functional_call(linear, {"weight": lib.eye(2), "bias": None}, lib.ones(1, 2))
         assert result.tolist() == [[1, 1]]
         assert linear.bias is not None
+
+
+@pytest.mark.parametrize("given", [{"weight": [[2.0]]}, {"bias": [3.0]}, {"text": [1.0]}, {"own": [1.0]}])
+def test_functional_call_keeps_the_order_of_parameters(given):
+    def call(lib):
+        class Ordered(lib.nn.Linear):
+            text, own = None, None
+
+            def forward(self, x):
+                return [name for name, _ in self.named_parameters()], list(self.__dict__["_parameters"])
+        module = Ordered(1, 1)
+        module.text, module.own = "text", lib.ones(1)
+        try:
+            return lib.func.functional_call(module, {name: lib.tensor(v) for name, v in given.items()}, lib.ones(1, 1))
+        except TypeError as error:
+            return str(error)
+    assert call(mindtorch) == call(torch)

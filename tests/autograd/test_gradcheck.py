@@ -46,6 +46,39 @@ def right_in_place(t, make):
 
 
 @case
+def right_of_complex_numbers(t, make):
+    a = t.complex(double(make, 3).detach(), double(make, 3, seed=1).detach()).requires_grad_()
+    return [checks(t, lambda z, x: (z * z.conj() + z.exp() * x, z.abs(), z.real * x), (a, double(make, 3, seed=2)),
+                   fast_mode=fast) for fast in (False, True)]
+
+
+@case
+def right_in_fast_mode(t, make):
+    a, b = double(make, 2, 3), double(make, 3, 2, seed=1)
+    return checks(t, lambda x, y: ((x @ y).exp(), x.sum() * y), (a, b), fast_mode=True)
+
+
+def wrong_of_complex_numbers(t, z):
+    class Wrong(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, z):
+            return z.conj() * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+    return Wrong.apply(z)
+
+
+@case
+def wrong_gradients_of_complex_numbers_and_in_fast_mode(t, make):
+    z = t.complex(double(make, 3).detach(), double(make, 3, seed=1).detach()).requires_grad_()
+    return [t.autograd.gradcheck(lambda z: wrong_of_complex_numbers(t, z), (z,), fast_mode=fast, raise_exception=False)
+            for fast in (False, True)] + [
+        t.autograd.gradcheck(wrong(t), (double(make, 2),), fast_mode=True, raise_exception=False)]
+
+
+@case
 def wrong_gradient(t, make):
     t.autograd.gradcheck(wrong(t), (double(make, 2),))
 
@@ -166,6 +199,47 @@ def hessian_of_many(t, make):
     t.autograd.functional.hessian(lambda x: x * 2, double(make, 3))
 
 
+def strict_errors(function, call):
+    """A case: what is said in strict mode of a function's results or gradients that do not depend on the input."""
+    def case(t, make):
+        a = double(make, 3)
+        functional = t.autograd.functional
+        return call(functional, lambda x: function(t, x), a, t.ones_like(a))
+    return case
+
+
+for _name, _function in {
+        "constant": lambda t, x: t.ones_like(x).sum(), "detached": lambda t, x: x.detach().sum(),
+        "linear": lambda t, x: x.sum(), "none": lambda t, x: x.sum() * 0 + t.ones(1, requires_grad=True).sum(),
+        "independent": lambda t, x: t.ones(1, requires_grad=True).sum()}.items():
+    for _product, _call in {
+            "jacobian": lambda f, g, a, v: f.jacobian(g, a, strict=True),
+            "jacobian_graph": lambda f, g, a, v: f.jacobian(g, a, strict=True, create_graph=True),
+            "hessian": lambda f, g, a, v: f.hessian(g, a, strict=True),
+            "vjp": lambda f, g, a, v: f.vjp(g, a, strict=True),
+            "vjp_graph": lambda f, g, a, v: f.vjp(g, a, strict=True, create_graph=True),
+            "jvp": lambda f, g, a, v: f.jvp(g, a, v, strict=True),
+            "vhp": lambda f, g, a, v: f.vhp(g, a, v, strict=True),
+            "hvp": lambda f, g, a, v: f.hvp(g, a, v, strict=True)}.items():
+        CASES[f"strict_{_product}_{_name}"] = strict_errors(_function, _call)
+
+
+@case
+def derivatives_with_graphs_within_no_grad(t, make):
+    a, functional = double(make, 3), t.autograd.functional
+    with t.no_grad():
+        return [found.requires_grad for found in (
+            functional.jacobian(lambda x: x.exp(), a, create_graph=True),
+            functional.hessian(lambda x: x.exp().sum(), a, create_graph=True),
+            functional.vjp(lambda x: x.exp().sum(), a, create_graph=True)[1],
+            functional.jvp(lambda x: x.exp(), a, t.ones_like(a), create_graph=True)[1])]
+
+
+@case
+def wrong_vectors(t, make):
+    return t.autograd.functional.hvp(lambda x: x.exp().sum(), double(make, 3), 3)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_as_torch(name):
     compare(CASES[name], "cpu")
@@ -240,6 +314,60 @@ def another_number_of_tensors(t, make, run):
         run(function, make(3)).sum().backward()
     except RuntimeError as error:
         return type(error).__name__
+
+
+@checkpointed
+def stopping_early(t, make, run):
+    from importlib import import_module
+    stop, found = import_module(f"{t.__name__}.utils.checkpoint").set_checkpoint_early_stop, []
+    for early in (None, True, False):
+        reached, x = [], make(3)
+
+        def function(a, reached=reached):
+            b = a.exp() * 1
+            reached.append(1)
+            return b.detach() + a * 2 if len(reached) > 2 else b
+        if early is None:
+            run(function, x).sum().backward()
+        else:
+            with stop(early):
+                y = run(function, x)
+            y.sum().backward()
+        found.append((len(reached), x.grad))
+    return found
+
+
+@checkpointed
+def more_tensors_than_before(t, make, run):
+    calls = []
+
+    def function(a):
+        calls.append(1)
+        return a.exp() if len(calls) == 1 else a.exp() * a.sin()
+    from importlib import import_module
+    with import_module(f"{t.__name__}.utils.checkpoint").set_checkpoint_early_stop(False):
+        y = run(function, make(3))
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        return type(error).__name__, str(error).split(" than")[0]
+
+
+@checkpointed
+def gradients_inside(t, make, run):
+    from importlib import import_module
+    found = []
+    for early in (True, False):
+        x = make(3)
+
+        def function(a):
+            b = a.exp() * a
+            return t.autograd.grad(b.sum(), a, create_graph=True)[0] * b.sin()
+        if not run.reentrant:
+            with import_module(f"{t.__name__}.utils.checkpoint").set_checkpoint_early_stop(early):
+                run(function, x).sum().backward()
+        found.append(x.grad)
+    return found
 
 
 @checkpointed

@@ -341,3 +341,31 @@ def test_operands_of_einsum_are_handed_over_one_by_one(packed):
         lib.einsum("ab,bc->ac", [mine, mine]) if packed else lib.einsum("ab,bc->ac", mine, mine)
         found.append(log)
     assert [count for _, count in found[0]] == [count for _, count in found[1]] == [3]
+
+
+def test_testing_overrides_have_the_parameters_of_what_they_override():
+    made = mindtorch.overrides.get_testing_overrides()
+    assert set(made) == {function for functions in mindtorch.overrides.get_overridable_functions().values()
+                         for function in functions}
+    theirs = torch.overrides.get_testing_overrides()
+    for name in ("add", "sum", "matmul", "clamp"):
+        ours = inspect.getfullargspec(made[getattr(mindtorch, name)]).args
+        assert ours[:1] == inspect.getfullargspec(theirs[getattr(torch, name)]).args[:1]
+    assert made[mindtorch.add](1, 2) == -1
+    with pytest.raises(TypeError):
+        made[mindtorch.add]()
+
+
+@pytest.mark.parametrize(("space", "name"), [
+    ("_VariableFunctions", "add"), ("_VariableFunctions", "__and__"), ("_linalg", "linalg_det"), ("_fft", "fft_rfft"),
+    ("_special", "special_erf"), ("_nn", "gelu"), ("_nn", "linear")])
+def test_native_functions_have_the_names_of_their_operators(space, name):
+    arguments = [[[3, 1], [2, 5]]] * (2 if name in ("add", "__and__", "linear") else 1)
+    dtype = "int64" if name == "__and__" else "float32"
+
+    def call(library):
+        function = getattr(getattr(library._C, space), name)
+        return function(*(library.tensor(a, dtype=getattr(library, dtype)) for a in arguments)).tolist()
+    torch.testing.assert_close(call(mindtorch), call(torch), rtol=1e-5, atol=1e-6)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = getattr(mindtorch._C, space).nothing

@@ -86,8 +86,8 @@ def test_set_refuses_what_has_no_room_or_is_elsewhere():
 
 
 def test_typed_storages_are_called_deprecated_once(monkeypatch):
-    from mindtorch._compat import legacy_types as _typed_storage
-    monkeypatch.setattr(_typed_storage, "_warned", [])
+    from mindtorch._core import once
+    monkeypatch.setattr(once, "_given", set())
     with pytest.warns(UserWarning, match="TypedStorage is deprecated") as caught:
         [mindtorch.ones(1).storage() for _ in range(2)]
     assert len(caught) == 1

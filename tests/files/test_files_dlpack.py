@@ -69,3 +69,38 @@ def test_what_cannot_be_taken():
             package.from_dlpack(3)
     with pytest.raises(ValueError, match="without copying"):
         mindtorch.from_dlpack(np.arange(3), device="npu", copy=False)
+
+
+class Given:
+    """An object of another library."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+def test_constructors_take_what_is_exchanged():
+    source = mindtorch.arange(6.).reshape(2, 3)
+    for make in (mindtorch.tensor, mindtorch.as_tensor, mindtorch.asarray):
+        made = make(Given(source), dtype=mindtorch.float64)
+        assert made.tolist() == source.tolist()
+        assert made.dtype is mindtorch.float64
+        assert (make(Given(source)).data_ptr() == source.data_ptr()) is (make is not mindtorch.tensor)
+    capsule = mindtorch.utils.dlpack.to_dlpack
+    assert mindtorch.asarray(capsule(source)).data_ptr() == source.data_ptr()
+    assert mindtorch.asarray(capsule(source), copy=True).data_ptr() != source.data_ptr()
+
+
+@pytest.mark.parametrize("stream", [object(), 1, None, -1])
+def test_streams(stream):
+    def call(library):
+        try:
+            return type(library.ones(2).__dlpack__(stream=stream)).__name__
+        except (TypeError, AssertionError) as error:
+            return type(error).__name__, str(error)
+    assert call(mindtorch) == call(torch)

@@ -5,6 +5,7 @@ import warnings
 import weakref
 
 import pytest
+import torch
 from sides import both, plain, said
 
 import mindtorch
@@ -365,3 +366,17 @@ def test_a_vmap_of_a_custom_operator_calls_it_for_each_sample():
     operator = product(mindtorch, name_of("mapped"))
     x = mindtorch.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert mindtorch.func.vmap(operator)(x, x).tolist() == [[1.0, 4.0], [9.0, 16.0]]
+
+
+def test_a_rule_for_batches_is_taken_and_not_needed():
+    def call(library, name):
+        @library.library.custom_op(name, mutates_args=())
+        def doubled(x: library.Tensor) -> library.Tensor:
+            return x * 2
+
+        @doubled.register_vmap
+        def rule(info, in_dims, x):
+            return x * 2, in_dims[0]
+        library.library.register_vmap(name, rule)
+        return library.vmap(doubled)(library.arange(6.).reshape(3, 2)).tolist()
+    assert call(mindtorch, "batches::doubled") == call(torch, "batches::doubled")

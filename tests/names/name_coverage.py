@@ -100,8 +100,13 @@ def read_names():
 
 
 def missing(place, names):
+    """The names that are not there, or there to say why they refuse."""
     owner = found("mindtorch", place)
-    return [name for name in names if not hasattr(owner, name)]
+    return [name for name in names if not hasattr(owner, name) or refuses(place, name)]
+
+
+def refuses(place, name):
+    return hasattr(getattr(found("mindtorch", place), name, None), "refuses")
 
 
 def share(place, names):
@@ -116,10 +121,12 @@ def page():
     for place, names in places.items():
         present = len(names) - len(missing(place, names))
         lines.append(f"| `{place}` | {len(names)} | {present} | {share(place, names):.1f} % |")
-    lines += ["", "## Missing"]
-    for place, names in places.items():
-        if missing(place, names):
-            lines += ["", f"**{place}**", "", *_by_subject(missing(place, names))]
+    for title, chosen in (("There, and refusing when they are called", True), ("Missing", False)):
+        lines += ["", f"## {title}"]
+        for place, names in places.items():
+            shown = [name for name in missing(place, names) if refuses(place, name) is chosen]
+            if shown:
+                lines += ["", f"**{place}**", "", *_by_subject(shown)]
     return "\n".join(lines) + "\n"
 
 

@@ -90,6 +90,18 @@ def test_embedding_bag(options, arrays, mode, device):
     agree(call, arrays, device)
 
 
+@pytest.mark.parametrize("padding", [None, 0])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("words", [[[-1, 1]], [[3, 12]]])
+def test_embedding_bag_of_rows_that_are_not_there(words, mode, padding):
+    def call(library):
+        with pytest.raises(RuntimeError) as refusal:
+            library.nn.functional.embedding_bag(library.tensor(words), library.ones(10, 2), mode=mode,
+                                                padding_idx=padding)
+        return str(refusal.value)
+    assert call(mindtorch) == call(torch)
+
+
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_embedding_bag_without_bags(mode, device):
     """Not compared: torch's kernels crash here."""

@@ -76,6 +76,7 @@ def test_recurrent_layers_over_packed_sequences(model, lengths, given, device):
 ERRORS = [
     "pack_padded_sequence(x, [1, 3])", "pack_padded_sequence(x, [3, 0])", "pack_padded_sequence(x, [3])",
     "pad_packed_sequence(pack_padded_sequence(x, [3, 1]), total_length=2)", "pad_sequence([])", "pad_sequence(3)",
+    "pack_padded_sequence(x[:, :0], [])",
     "pad_sequence([x], padding_side='x')", "PackedSequence(x)", "pack_sequence([x[:1], x])",
 ]
 
@@ -87,3 +88,13 @@ def test_refusals_are_torchs(call):
             eval(call, {**vars(library.nn.utils.rnn), "x": library.ones(3, 2, 1)})
         return caught.type, str(caught.value)
     assert refusal(mindtorch) == refusal(oracle)
+
+
+@pytest.mark.parametrize("name", ["double", "float", "half", "long", "int", "short", "char", "byte", "cpu"])
+def test_casts(name, device):
+    def cast(library, place):
+        x = library.tensor([[1.0, 2.0], [3.0, 4.0]], device=place)
+        packed = library.nn.utils.rnn.pack_padded_sequence(x, [1, 2], enforce_sorted=False)
+        made = getattr(packed, name)()
+        return str(made.data.dtype), made.data.tolist(), made.batch_sizes.tolist(), made.is_cuda, made.is_pinned()
+    assert cast(mindtorch, device) == cast(oracle, "cpu")

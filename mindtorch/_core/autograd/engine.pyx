@@ -56,6 +56,7 @@ cdef class GraphTask:
     cdef set capture_only                  # those nodes of `inputs` that lead to no other: they do not run
     cdef bint keep_graph
     cdef list final_callbacks            # of queue_callback
+    cdef list roots                # the nodes it starts from
     cdef object streams            # BackwardStreams; None where all work is on default streams
     cdef int64_t id
 
@@ -537,6 +538,7 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
         add_root(task, <TensorBase>tensors[i], grads[i], roots)
     if inputs is not None:
         init_exec_info(task, inputs, accumulates)
+    task.roots = roots
     for root in roots:
         push_ready(task.ready_queue, <Node>root)
     modes = thread_modes()
@@ -573,6 +575,20 @@ def queue_callback(callback):
     if task.final_callbacks is None:
         task.final_callbacks = []
     task.final_callbacks.append(callback)
+
+
+def nodes_reached(list nodes):
+    """How many of the nodes the backward that this thread is in runs, or has run."""
+    cdef GraphTask task = getattr(THREAD_STATE, "task", None)
+    cdef set seen = set()
+    cdef list stack = list(task.roots)
+    cdef Node node
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend([edge for edge in node.edges if edge is not None and edge not in seen])
+    return sum([node in seen and (task.needed is None or node in task.needed) for node in nodes])
 
 
 def runs_whole_graph():

@@ -53,6 +53,7 @@ cdef class OperatorFunction:
     cdef bint accepts_number_self                     # self may be a number
     cdef bint varargs                           # a list of ints may be passed as several arguments: x.flip(0, 1)
     cdef type return_type                             # the class of return_types that the result has
+    cdef dict older                             # number of values by position -> their parameters, in an older order
     cdef str signatures                           # the signatures, in torch's message where no overload matches
     cdef list overloads
     cdef int overload_count

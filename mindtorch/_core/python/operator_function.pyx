@@ -11,6 +11,7 @@ from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject, Py_INCREF
 
 from mindtorch import return_types
+from mindtorch._core.once import warn_once
 
 from mindtorch._core.operators.operator cimport (
     BOOL, BOOL_LIST, DTYPE, FLOAT, GENERATOR, INT, INT_LIST, MAX_ARGUMENTS, OPTIONAL_FLOAT, OPTIONAL_INT,
@@ -129,6 +130,7 @@ cdef int read_specification(OperatorFunction function) except -1:
     function.accepts_number_self, function.varargs = spec.get("takes_numbers", False), spec.get("of_many", False)
     function.return_type = getattr(return_types, function.name) if spec.get("named") else None
     function.signatures = spec.get("expected")
+    function.older = spec.get("older")
     function.encoded_name_pointer = function.encoded
     for i in range(function.parameter_count):
         function.name_pointers[i] = <PyObject *>function.names[i]
@@ -164,13 +166,12 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
     cdef Py_ssize_t i, keyword_count = 0 if names == NULL else PyTuple_GET_SIZE(names)
     cdef int place
     if given > function.positional_count:
-        for i in range(function.parameter_count):
+        bind_older(function, bound, values, given, names)
+    else:
+        for i in range(given):
+            bound[i] = values[i]
+        for i in range(given, function.parameter_count + 1):
             bound[i] = NULL
-        raise_too_many_arguments(function, bound, values, given, names)
-    for i in range(given):
-        bound[i] = values[i]
-    for i in range(given, function.parameter_count + 1):
-        bound[i] = NULL
     for i in range(keyword_count):
         place = find_parameter(function, PyTuple_GET_ITEM(names, i))
         if place < 0 or bound[place] != NULL:
@@ -193,6 +194,27 @@ cdef int raise_no_matching_overload(OperatorFunction function, PyObject *const *
     positional = tuple([<object>values[i] for i in range(function.is_method, given)])
     keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[given + i] for i in range(keyword_count)}
     return raise_no_overload(function.encoded, positional, keywords, function.signatures)
+
+
+cdef int bind_older(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+                    PyObject *names) except -1:
+    """Bind values in an order that torch once had, numbers among the first: addmm(beta, input, mat1, mat2)."""
+    cdef Py_ssize_t i
+    cdef int place
+    for i in range(function.parameter_count + 1):
+        bound[i] = NULL
+    order = None if function.older is None else function.older.get(given)
+    if order is None:
+        return raise_too_many_arguments(function, bound, values, given, names)
+    for i, place in enumerate(order):
+        if place >= function.positional_count and isinstance(<object>values[i], TensorBase):
+            return raise_too_many_arguments(function, bound, values, given, names)
+    for i, place in enumerate(order):
+        bound[place] = values[i]
+    shown = ", ".join([function.names[place] for place in order[function.is_method:]])
+    warn_once("older", f"This overload of {function.name} is deprecated:\n\t{function.name}({shown})\nGive numbers by "
+              "keyword.")
+    return 0
 
 
 cdef int raise_too_many_arguments(OperatorFunction function, PyObject **bound, PyObject *const *values,

@@ -62,8 +62,24 @@ def _specification(function, table) -> str:
         parts["named"] = "True"
     if expected := emitter.expected():
         parts["expected"] = repr(expected)
+    if older := _older(function):
+        parts["older"] = repr(older)
     body = ", ".join(f'"{name}": {text}' for name, text in parts.items())
     return f"{{{body}}}"
+
+
+def _older(function) -> dict:
+    """Number of arguments given by position -> the parameters that they are, in older orders."""
+    found = {}
+    for row in function.rows:
+        places = {parameter.by_overload[row.key].name: index for index, parameter in enumerate(function.parameters)
+                  if row.key in parameter.by_overload}
+        for order in row.older:
+            names = order.split(", ")
+            if function.method:
+                names.sort(key=lambda name: name != "self")
+            found[len(names)] = tuple(places[name] for name in names)
+    return found
 
 
 def _literal(text) -> str:

@@ -48,6 +48,7 @@ COLUMNS = {
     "cpu_check": "the same, on the CPU alone",
     "inplace_check": "the same, for the in-place form alone",
     "out_check": "the same, where out= is given",
+    "older": 'orders of the arguments that torch had once and takes with a warning: `["beta, self, mat1, mat2"]`',
     "grad": 'derivatives by argument: `grad.self = "grad * other"`; `grad."a, b"` for several at once; `grad = "none"`',
     "node_name": "the name of the autograd node, where it is not the operator's in CamelCase with Backward0",
     "samples": "the generator of test inputs in tests/ops",
@@ -110,6 +111,7 @@ class Row:
     out_check: tuple = ()
     grad: dict = field(default_factory=dict)
     joint: tuple = ()                             # arguments whose derivatives come from one expression
+    older: tuple = ()
     node_name: str = ""
     samples: str = ""
     alias_of: str = ""                            # the key

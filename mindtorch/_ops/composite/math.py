@@ -203,7 +203,36 @@ def rdiv(self, other):
 
 METHODS |= {"polygamma": polygamma_method, "polygamma_": polygamma_in_place, "__rdiv__": rdiv,
             "nan_to_num_": nan_to_num_, "float_power_": float_power_}
-FUNCTIONS["nan_to_num_"] = nan_to_num_
+
+
+def _conj(input):
+    """conj of a complex tensor."""
+    return input.conj()
+
+
+def _conj_physical(input):
+    """conj_physical of a complex tensor, any other as it is."""
+    return _OPS["conj_physical"](input) if input.is_complex() else input
+
+
+def _is_all_true(input):
+    """A tensor that says whether all elements of a tensor of bools are True."""
+    return input.all()
+
+
+def _is_any_true(input):
+    """A tensor that says whether any element of a tensor of bools is True."""
+    return input.any()
+
+
+def _is_zerotensor(input):
+    """False: mindtorch has no tensors of zeros without memory."""
+    return False
+
+
+_PRIVATE = {f.__name__: f for f in (_conj, _conj_physical, _is_all_true, _is_any_true, _is_zerotensor)}
+FUNCTIONS |= _PRIVATE | {"nan_to_num_": nan_to_num_}
+METHODS |= _PRIVATE
 FUNCTIONS["conj_physical_"] = METHODS["conj_physical_"] = conj_physical_
 
 

@@ -211,8 +211,14 @@ def atleast_3d(tensor):
 
 
 def _joined(tensors, name):
+    if not isinstance(tensors, (list, tuple)):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
+                        f"{type(tensors).__name__}")
     if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
+        raise RuntimeError(f"{name.replace('row_', 'v')} expects a non-empty TensorList")
+    for place, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorBase):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(tensor).__name__}")
     return list(tensors)
 
 
@@ -222,9 +228,15 @@ def hstack(tensors, *, out=None):
     return _to_out(_OPS["cat"](tensors, 0 if tensors[0].dim() == 1 else 1), out)
 
 
-def vstack(tensors, *, out=None):
-    """One above the other."""
-    return _to_out(_OPS["cat"]([atleast_2d(tensor) for tensor in _joined(tensors, "vstack")], 0), out)
+def _stacked_rows(name):
+    def stack(tensors, *, out=None):
+        """One above the other."""
+        return _to_out(_OPS["cat"]([atleast_2d(tensor) for tensor in _joined(tensors, name)], 0), out)
+    stack.__name__ = stack.__qualname__ = name
+    return stack
+
+
+vstack, row_stack = _stacked_rows("vstack"), _stacked_rows("row_stack")
 
 
 def dstack(tensors, *, out=None):
@@ -433,7 +445,7 @@ FUNCTIONS = {f.__name__: f for f in (
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
     tensor_split, hsplit, vsplit, dsplit, _chunk_cat, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
-FUNCTIONS.update(_COPIES, row_stack=vstack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"],
+FUNCTIONS.update(_COPIES, row_stack=row_stack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"],
                  unsafe_split_with_sizes=_VIEWS["split_with_sizes"])
 METHODS = {f.__name__: f for f in (
     tile, fliplr, flipud, rot90, diag_embed, diag, diagflat, tensor_split,

@@ -244,6 +244,15 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     parts = [part for part in (prepend, input, append) if part is not None]
+    along = wrapped_dim(dim, input.dim())
+    for part in parts:
+        if part.dim() != input.dim():
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for place, (size, given) in enumerate(zip(input.shape, part.shape, strict=True)):
+            if place != along and size != given:
+                raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input "
+                                   f"except along the differencing dimension; input.size({place}) = {size}, but got "
+                                   f"tensor.size({place}) = {given}")
     result = _OPS["cat"](parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, result.shape[dim])):
         length = result.shape[dim] - 1

@@ -5,6 +5,7 @@ import itertools
 import warnings
 from collections import OrderedDict
 
+from mindtorch import __future__ as _future
 from mindtorch import bfloat16 as bfloat16_
 from mindtorch import device as device_
 from mindtorch import dtype as dtype_
@@ -320,22 +321,42 @@ class Module(ModuleHooks, ModuleState):
     def _apply(self, fn, recurse=True):
         """Replace the contents of parameters, of their gradients and of buffers by fn(tensor).
 
-        Parameters and gradients keep their identity: what else refers to them (ties, optimizers) sees the change.
+        Parameters and gradients keep their identity: what else refers to them (ties, optimizers) sees the change. Where
+        torch.__future__ says so, new parameters take their place.
         """
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for param in self._parameters.values():
+        for name, param in self._parameters.items():
             if param is None:
                 continue
             grad = param.grad
-            param.data = fn(param.data)
-            if grad is not None:
-                grad.data = fn(grad.data)
+            if _future.get_swap_module_params_on_conversion():
+                self._swap(name, param, grad, fn)
+            elif _future.get_overwrite_module_params_on_conversion():
+                self._parameters[name] = new = Parameter(fn(param.data), param.requires_grad)
+                new.grad = None if grad is None else fn(grad.detach()).requires_grad_(grad.requires_grad)
+            else:
+                param.data = fn(param.data)
+                if grad is not None:
+                    grad.data = fn(grad.data)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _swap(self, name, param, grad, fn):
+        """Exchanges a parameter's contents, and its gradient's, with what fn makes of them."""
+        from mindtorch.utils._swap import swap_tensors
+        param.grad = None
+        try:
+            swap_tensors(param, Parameter(fn(param.data), param.requires_grad))
+            if grad is not None:
+                swap_tensors(grad, fn(grad.detach()).requires_grad_(grad.requires_grad))
+        except Exception as error:
+            raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}") from error
+        finally:
+            param.grad = grad
 
     def share_memory(self):
         """Move parameters, their gradients and buffers to memory that other processes share: Tensor.share_memory_."""

@@ -3,6 +3,7 @@ import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
+from mindtorch import __future__ as _future
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn.modules.module_hooks import WrappedHook, add_hook
@@ -135,14 +136,18 @@ class ModuleState:
         if loaded.shape != own.shape:
             return (f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, the shape in "
                     f"current model is {own.shape}.")
+        swaps = _future.get_swap_module_params_on_conversion()
         try:
             with no_grad():
-                if assign:
+                if swaps:
+                    _swap_loaded(own, loaded, assign)
+                elif assign:
                     setattr(self, name, _in_the_place_of(own, loaded))
                 else:
                     own.copy_(loaded)
         except Exception as error:      # noqa: BLE001 - all that goes wrong is reported together
-            return (f'While copying the parameter named "{key}", whose dimensions in the model are {own.size()} and '
+            action = "swapping" if swaps else "copying"
+            return (f'While {action} the parameter named "{key}", whose dimensions in the model are {own.size()} and '
                     f"whose dimensions in the checkpoint are {loaded.size()}, an exception occurred : {error.args}.")
         return None
 
@@ -200,6 +205,16 @@ def _load(module, state_dict, prefix, metadata, assign, keys, errors):
             raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
                                  "return new values, if incompatible_keys need to be modified, it should be done "
                                  "inplace.")
+
+
+def _swap_loaded(own, loaded, assign):
+    """Exchanges the contents of `own` with those that its module_load makes of `loaded`."""
+    from mindtorch.utils._swap import swap_tensors
+    made = own.module_load(loaded, assign=assign)
+    if made is own or made is loaded:
+        raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of "
+                           "the inputs in module_load")
+    swap_tensors(own, _in_the_place_of(own, made))
 
 
 def _in_the_place_of(own, loaded):

@@ -2,7 +2,23 @@
 from itertools import pairwise
 from typing import NamedTuple
 
-from mindtorch import arange, cat, empty_like, full, int64, is_tensor, stack, tensor
+from mindtorch import (
+    arange,
+    cat,
+    empty_like,
+    float16,
+    float32,
+    float64,
+    full,
+    int8,
+    int16,
+    int32,
+    int64,
+    is_tensor,
+    stack,
+    tensor,
+    uint8,
+)
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
            "pad_sequence", "unpack_sequence", "unpad_sequence"]
@@ -42,11 +58,35 @@ class PackedSequence(_Fields):
         moved = (None if one is None else one.to(data.device) for one in (self.sorted_indices, self.unsorted_indices))
         return type(self)(data, self.batch_sizes, *moved)
 
+    def pin_memory(self):
+        """The elements, and the indices, in page-locked host memory."""
+        return type(self)(*(None if one is None else one.pin_memory() for one in self))
+
+    def is_pinned(self):
+        """Whether the elements are in page-locked host memory."""
+        return self.data.is_pinned()
+
+    @property
+    def is_cuda(self):
+        return self.data.is_cuda
+
     def cpu(self):
         return self.to("cpu")
 
     def npu(self, device="npu"):
         return self.to(device)
+
+
+def _cast(name, dtype):
+    def cast(self):
+        return self.to(dtype=dtype)
+    cast.__name__, cast.__doc__ = name, f"The elements in {dtype}."
+    return cast
+
+
+for _name, _dtype in (("double", float64), ("float", float32), ("half", float16), ("long", int64), ("int", int32),
+                      ("short", int16), ("char", int8), ("byte", uint8)):
+    setattr(PackedSequence, _name, _cast(_name, _dtype))
 
 
 def invert_permutation(permutation):
@@ -67,6 +107,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         input = input.index_select(0 if batch_first else 1, indices)
     input = input.transpose(0, 1) if batch_first else input
     counts = lengths.tolist()
+    if input.numel() == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
     if len(counts) != input.size(1):
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
                            f"(batch_size={input.size(1)})")

@@ -58,11 +58,16 @@ class _Place:
             raise KeyError('tensor name can\'t be empty string ""')
         self.dict = next((tensors for tensors in (module._parameters, module._buffers) if self.name in tensors),
                          module.__dict__)
+        held = self.dict.get(self.name)
+        if held is not None and not isinstance(held, TensorBase):
+            raise TypeError(f"attribute `{self.name}`: {held} is not an instance of torch.Tensor")
 
     def swap(self, value):
-        """Set a tensor, None or _ABSENT; returns the previous value."""
-        old = self.dict.pop(self.name, _ABSENT)
-        if value is not _ABSENT:
+        """Set a tensor, None or _ABSENT, in the same place of the order; returns the previous value."""
+        old = self.dict.get(self.name, _ABSENT)
+        if value is _ABSENT:
+            self.dict.pop(self.name, None)
+        else:
             self.dict[self.name] = value
         return old
 

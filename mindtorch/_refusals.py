@@ -1,0 +1,71 @@
+"""Names of torch that programs may import and mention, and that say why they refuse when they are called.
+
+Functions of the torch namespace and methods of Tensor, by what mindtorch lacks. What is implemented leaves these lists.
+"""
+
+_SPARSE = "mindtorch has no sparse tensors. Keep the tensor dense"
+_QUANTIZED = "mindtorch has no quantized dtypes. Keep the tensor in a floating-point dtype"
+_LIBRARY = "this is for a library of another device. Call the function of torch.nn.functional or torch.linalg"
+_STATISTICS = "statistics are not shared between devices here. Call torch.nn.functional.batch_norm"
+_HASH = "mindtorch hashes no tensors. Hash tensor.numpy().tobytes()"
+_NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
+_VIEW = "mindtorch has neither lazily copied nor lazily negated tensors. Call clone() or neg()"
+_PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
+_COMPLEX32 = "mindtorch has no dtype torch.complex32. Use torch.complex64"
+
+_FUNCTIONS = {
+    _SPARSE: """
+        ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy resize_as_sparse_
+        row_indices_copy saddmm slice_inverse smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
+        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor spmm sspaddmm values_copy""",
+    _QUANTIZED: """
+        choose_qparams_optimized empty_quantized fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
+        fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
+        fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16
+        fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant int_repr q_per_channel_axis q_per_channel_scales
+        q_per_channel_zero_points q_scale q_zero_point quantize_per_channel quantize_per_tensor
+        quantize_per_tensor_dynamic quantized_batch_norm quantized_gru_cell quantized_lstm_cell quantized_max_pool1d
+        quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell""",
+    _LIBRARY: """
+        cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu
+        cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler miopen_batch_norm miopen_convolution
+        miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss
+        miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d mkldnn_convolution
+        mkldnn_linear_backward_weights mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer""",
+    _STATISTICS: """
+        batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
+        batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats""",
+    _HASH: "hash_tensor"}
+_METHODS = {
+    _SPARSE: """
+        resize_as_sparse_ slice_inverse smm sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm to_sparse
+        to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr _coalesced_ _dimI _dimV _indices _nnz
+        _sparse_mask_projection _to_dense _to_sparse _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr
+        _values""",
+    _QUANTIZED: """
+        int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme""",
+    _LIBRARY: "to_mkldnn",
+    _NESTED: """
+        to_padded_tensor _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides""",
+    _VIEW: "_lazy_clone _neg_view",
+    _PRIVATE: """
+        _addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _philox_normal_
+        _philox_uniform_""",
+    _COMPLEX32: "chalf",
+    _HASH: "hash_tensor"}
+
+
+def _refusing(prefix, name, reason):
+    def refuse(*args, **kwargs):
+        raise NotImplementedError(f"{prefix}{name}: {reason}.")
+    refuse.__name__, refuse.__doc__, refuse.refuses = name, f"NotImplementedError: {reason}.", True
+    refuse.__module__ = "torch"
+    return refuse
+
+
+def _made(prefix, lists):
+    return {name: _refusing(prefix, name, reason) for reason, names in lists.items() for name in names.split()}
+
+
+FUNCTIONS = _made("torch.", _FUNCTIONS)
+METHODS = _made("Tensor.", _METHODS)

@@ -1,0 +1,34 @@
+"""torch.utils.swap_tensors: two tensors exchange what they are, and keep who they are."""
+import copyreg
+import weakref
+
+_ABSENT = object()
+
+
+def swap_tensors(t1, t2):
+    """Exchanges class, attributes, data and gradients of two tensors; neither may have a history.
+
+    RuntimeError where a weak reference to one of them exists, or where their classes have different slots.
+    """
+    for name, tensor in (("t1", t1), ("t2", t2)):
+        if weakref.getweakrefs(tensor):
+            raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
+        if tensor.grad_fn is not None:
+            raise RuntimeError(f"Cannot swap {name} because it has a history, which knows it")
+    slots = set(copyreg._slotnames(type(t1)))
+    if slots != set(copyreg._slotnames(type(t2))):
+        raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
+    content = [(tensor.data, tensor.requires_grad, tensor.grad) for tensor in (t1, t2)]
+    for name in ("__class__", "__dict__", *slots):
+        held = [getattr(tensor, name, _ABSENT) for tensor in (t1, t2)]
+        for tensor, value in zip((t1, t2), held[::-1], strict=True):
+            if value is not _ABSENT:
+                setattr(tensor, name, value)
+            elif hasattr(tensor, name):
+                delattr(tensor, name)
+    for tensor, (data, requires_grad, grad) in zip((t1, t2), content[::-1], strict=True):
+        tensor.grad = None
+        tensor.requires_grad_(False)
+        tensor.data = data
+        tensor.requires_grad_(requires_grad)
+        tensor.grad = grad
