@@ -17,7 +17,7 @@ _TENSOR_DTYPES = {
     "Int": mindtorch.int32, "Long": mindtorch.int64, "Half": mindtorch.float16, "BFloat16": mindtorch.bfloat16,
     "Float": mindtorch.float32, "Double": mindtorch.float64}
 _STORAGE_DTYPES = _TENSOR_DTYPES | {"ComplexFloat": mindtorch.complex64, "ComplexDouble": mindtorch.complex128}
-__all__ = ["Storage", "TypedStorage", "set_default_tensor_type"]
+__all__ = ["Storage", "TypedStorage", "_storage_classes", "set_default_tensor_type"]
 __all__ += [f"{name}Tensor" for name in _TENSOR_DTYPES] + [f"{name}Storage" for name in _STORAGE_DTYPES]
 
 
