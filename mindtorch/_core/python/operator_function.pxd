@@ -3,6 +3,7 @@ from cpython.ref cimport PyObject
 
 from mindtorch._core.tensor.tensor cimport Shape
 from mindtorch._core.tensor.dtype cimport Scalar
+from mindtorch._core.python.torch_function cimport OverridableFunction
 from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, ArgumentType, Operator
 
 
@@ -37,10 +38,7 @@ cdef class Overload:
     cdef int default_count
     cdef list kept                              # what defaults point to
 
-ctypedef PyObject *(*Vectorcall)(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept
-
-cdef class OperatorFunction:
-    cdef Vectorcall vectorcall
+cdef class OperatorFunction(OverridableFunction):
     cdef readonly str name
     cdef str module, table
     cdef dict specification                     # None once it has been read
@@ -61,5 +59,3 @@ cdef class OperatorFunction:
     cdef list overloads
     cdef int overload_count
     cdef Overload only                          # where there is one
-    cdef str profiled_name                      # "aten::add", in profiles; None: not recorded
-    cdef object __weakref__

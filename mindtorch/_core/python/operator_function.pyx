@@ -20,6 +20,7 @@ from mindtorch._core.python.conversion cimport (
 )
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
+from mindtorch._core.python.torch_function cimport OverridableFunction, Vectorcall, call_by_vector
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from
 from mindtorch._core.tensor.generator cimport require_generator
@@ -30,21 +31,8 @@ from mindtorch._core.tensor.tensor cimport OPERATORS, TensorBase
 # What torch.add and Tensor.add are: one class, and data (_core/_gen/functions.py).
 #
 # A call goes: entered by vectorcall; `bind` finds the parameters; the first overload whose tests hold converts its
-# arguments; run_operator.pyx does the rest. __torch_function__ and profiles are tests at the entry.
+# arguments; run_operator.pyx does the rest. __torch_function__ and profiles are a test at the entry: torch_function.pyx.
 
-
-cdef extern from *:
-    """
-    /* Objects of the type are called by the function that they hold at `offset`. */
-    static void mindtorch_call_by_vector(PyTypeObject *type, Py_ssize_t offset, int is_method)
-    {
-        type->tp_vectorcall_offset = offset;
-        type->tp_call = PyVectorcall_Call;
-        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | (is_method ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0);
-        PyType_Modified(type);
-    }
-    """
-    void mindtorch_call_by_vector(PyTypeObject *type, Py_ssize_t offset, bint is_method)
 
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
@@ -59,7 +47,6 @@ cdef enum:
     NO_TEST = 255           # an overload that lacks the parameter: it must be None
 
 # A function that returns an object, seen from C: NULL after an error.
-ctypedef PyObject *(*WithArray)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
 ctypedef PyObject *(*WithStorage)(PyObject *, PyObject *, PyObject **, Storage *) noexcept
 ctypedef object (*Finished)(OperatorFunction, Overload, PyObject **)       # and the other way round
 
@@ -474,52 +461,19 @@ cdef object invoke_of_many(OperatorFunction function, PyObject *const *values, P
     return run(overload.op, arguments)
 
 
-cdef PyObject *enter(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
-    """By vectorcall. Whoever wants to be asked is asked; after an error it is found out whether somebody does."""
-    cdef Py_ssize_t given = PyVectorcall_NARGS(nargsf)
-    cdef Py_ssize_t count = given if names == NULL else given + PyTuple_GET_SIZE(names)
-    cdef PyObject *result
-    if profiling.records_operators and (<OperatorFunction>function).profiled_name is not None:
-        return (<WithArray>enter_profiled)(function, values, given, names)
-    if torch_function.active and torch_function.array_asks(values, count):
-        return (<WithArray>torch_function.ask_entry)(function, values, given, names)
-    result = (<WithArray>invoke)(function, values, given, names)
-    if result == NULL and not torch_function.active and torch_function.array_asked(values, count):
-        return (<WithArray>torch_function.ask_late)(function, values, given, names)
-    return result
-
-
-cdef object enter_profiled(PyObject *function, PyObject *const *values, Py_ssize_t given, PyObject *names):
-    """The same in a range of the profile that runs."""
-    cdef Py_ssize_t i, count = given if names == NULL else given + PyTuple_GET_SIZE(names)
-    cdef profiling.Range opened = profiling.begin((<OperatorFunction>function).profiled_name, profiling.FUNCTION,
-                                                  "cpu_op")
-    if opened is not None:
-        profiling.note_shapes(opened, [<object>values[i] for i in range(count)])
-    try:
-        if torch_function.active and torch_function.array_asks(values, count):
-            result = torch_function.ask_entry(function, values, given, names)
-        else:
-            result = invoke(function, values, given, names)
-    finally:
-        profiling.end(opened)
-    if opened is not None:
-        profiling.note_flops(opened, result)
-    return result
+cdef object run_function(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names):
+    return invoke(function, values, PyVectorcall_NARGS(nargsf), names)
 
 
 # --- the objects -----------------------------------------------------------------------------------------------------
 
-cdef class OperatorFunction:
+cdef class OperatorFunction(OverridableFunction):
     """A function of one operator, or of several with one name."""
 
     def __init__(self, str name, dict specification, str table):
         self.name, self.specification, self.table = name, specification, table
         self.module = "torch" if table == "FUNCTIONS" else "torch._ops"
-        self.vectorcall = enter
-
-    def __call__(self, *args, **kwargs):
-        raise NotImplementedError       # the type's slot is vectorcall's: see mindtorch_call_by_vector
+        self.own, self.target = <Vectorcall>run_function, <PyObject *>self
 
     def __repr__(self):
         return f"<operator function {self.name}>"
@@ -577,15 +531,8 @@ cdef class OperatorMethod(OperatorFunction):
         return f"Tensor.{self.name}"
 
 
-cdef int prepare_types() except -1:
-    cdef OperatorFunction one = OperatorFunction.__new__(OperatorFunction)
-    cdef Py_ssize_t offset = <char *>&one.vectorcall - <char *><PyObject *>one
-    mindtorch_call_by_vector(<PyTypeObject *>OperatorFunction, offset, False)
-    mindtorch_call_by_vector(<PyTypeObject *>OperatorMethod, offset, True)
-    return 0
-
-
-prepare_types()
+call_by_vector(OperatorFunction, False)
+call_by_vector(OperatorMethod, True)
 
 
 cdef dict specification_of(OperatorFunction function):
@@ -802,7 +749,7 @@ cdef object compute(NumberOperator spec, object a, object b, bint inplace):
 
 
 cdef inline object binary(int slot, object a, object b, bint inplace=False):
-    if profiling.records_operators or torch_function.active:
+    if torch_function.watching:
         return watched(<NumberOperator>SPECIFICATIONS[slot], a, b, inplace)
     return compute(<NumberOperator>SPECIFICATIONS[slot], a, b, inplace)
 

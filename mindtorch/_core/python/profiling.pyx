@@ -1,18 +1,13 @@
 """What a profile records: nested ranges of host time, in the thread that started it.
 
-Functions of operators, Python's operators and indexing test one flag, `records_operators`, where they are entered.
-Other functions are entered in another way for the time of a recording, and nothing asks there. A Cython function has
-the address of its C function in the object itself (vectorcall), so that every reference to it is meant. A function
-written in Python gets other code, by autograd/_profiled_functions.py. Backward looks once, when it begins; a launch has
-one flag for all that is unusual about it.
+While a profile records operators, calls of public functions (torch_function.pyx), Python's operators and indexing make
+ranges. Backward looks once, when it begins; a launch has one flag for all that is unusual about it.
 """
 import sys
 import threading
 
-from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from mindtorch._core.python.operator_function cimport OperatorFunction
 from mindtorch._core.tensor.tensor cimport TensorBase
 
 
@@ -27,36 +22,10 @@ cdef extern from *:
         clock_gettime(CLOCK_MONOTONIC, &now);
         return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     }
-    typedef PyObject *const *mindtorch_arguments;
-
-    /* Cython's functions begin as those of C do; that is where their type says vectorcall is. */
-    static inline int mindtorch_begins_as_c_function(PyObject *function)
-    {
-        return PyType_HasFeature(Py_TYPE(function), Py_TPFLAGS_HAVE_VECTORCALL)
-            && Py_TYPE(function)->tp_vectorcall_offset == offsetof(PyCFunctionObject, vectorcall);
-    }
-
-    /* For functions with * and **, which have no vectorcall of their own. */
-    static inline PyObject *mindtorch_call(PyObject *function, PyObject *arguments, PyObject *keywords)
-    {
-        PyCFunctionObject *begin = (PyCFunctionObject *)function;
-        PyCFunctionWithKeywords own = (PyCFunctionWithKeywords)(void (*)(void))begin->m_ml->ml_meth;
-        return own(begin->m_self, arguments, keywords);
-    }
     """
-    bint mindtorch_begins_as_c_function(PyObject *function) noexcept
-    object mindtorch_call(PyObject *function, PyObject *arguments, PyObject *keywords)
     int64_t mindtorch_nanoseconds() noexcept nogil
-    ctypedef PyObject **mindtorch_arguments
 
 cdef extern from "Python.h":
-    ctypedef object (*vectorcallfunc)(
-        PyObject *function, mindtorch_arguments arguments, size_t count, PyObject *names)
-    ctypedef struct PyTypeObject:
-        Py_ssize_t tp_vectorcall_offset
-    PyTypeObject *Py_TYPE(PyObject *object)
-    vectorcallfunc PyVectorcall_Function(PyObject *function)
-    Py_ssize_t PyVectorcall_NARGS(size_t count)
     unsigned long PyThread_get_thread_ident()
 
 
@@ -173,92 +142,6 @@ cdef int note_flops(Range opened, object result) except -1:
 
 cdef list shape_of(object value):
     return list(value.shape) if isinstance(value, TensorBase) else []
-
-
-# --- entries of functions --------------------------------------------------------------------------------------------
-
-cdef class Entry:
-    """A function of an operator, and how it is called in a range of its own."""
-    cdef readonly object function
-    cdef readonly str name
-    cdef vectorcallfunc own            # NULL for one with * and **
-
-    def __init__(self, function, str name):
-        self.function = function
-        self.name = name
-        self.own = PyVectorcall_Function(<PyObject *>function)
-
-    def __call__(self, *args, **kwargs):
-        """What Python code is redirected to."""
-        cdef Range opened = begin(self.name, FUNCTION, "cpu_op")
-        if opened is None:
-            return self.function(*args, **kwargs)
-        note_shapes(opened, [*args, *kwargs.values()])
-        try:
-            return self.function(*args, **kwargs)
-        finally:
-            end(opened)
-
-
-cdef dict ENTRIES = {}                 # function -> Entry; kept, since a call may be under way when a recording ends
-
-
-cdef vectorcallfunc *address_in(PyObject *function):
-    return <vectorcallfunc *>(<char *>function + Py_TYPE(function).tp_vectorcall_offset)
-
-
-cdef object call_own(Entry entry, PyObject *function, mindtorch_arguments arguments, size_t count, PyObject *names):
-    cdef Py_ssize_t i, given = PyVectorcall_NARGS(count)
-    cdef tuple positional
-    cdef dict keywords = {}
-    if entry.own != NULL:
-        return entry.own(function, arguments, count, names)
-    positional = tuple([<object>arguments[i] for i in range(given)])
-    if names != NULL:
-        for i, name in enumerate(<tuple>names):
-            keywords[name] = <object>arguments[given + i]
-    return mindtorch_call(function, <PyObject *>positional, <PyObject *>keywords)
-
-
-cdef object profiled(PyObject *function, mindtorch_arguments arguments, size_t count, PyObject *names):
-    """What a Cython function is entered by while a recording runs."""
-    cdef Entry entry = <Entry>ENTRIES[<object>function]
-    cdef Range opened = begin(entry.name, FUNCTION, "cpu_op")
-    cdef Py_ssize_t i, given
-    if opened is None:
-        return call_own(entry, function, arguments, count, names)
-    if SHAPES:
-        given = PyVectorcall_NARGS(count) + (len(<tuple>names) if names != NULL else 0)
-        note_shapes(opened, [<object>arguments[i] for i in range(given)])
-    try:
-        result = call_own(entry, function, arguments, count, names)
-    finally:
-        end(opened)
-    note_flops(opened, result)
-    return result
-
-
-def add_entries(dict names):
-    """Tell the functions that a recording enters by `profiled`: {function: name of the operator}."""
-    for function, name in names.items():
-        if isinstance(function, OperatorFunction):
-            (<OperatorFunction>function).profiled_name = name
-            continue
-        if not mindtorch_begins_as_c_function(<PyObject *>function):
-            raise TypeError(f"{function} is not a function of Cython's")
-        ENTRIES[function] = Entry(function, name)
-
-
-def enter_profiled(bint on):
-    """Have all functions of add_entries entered by `profiled`, or by themselves again."""
-    cdef vectorcallfunc now
-    global records_operators
-    records_operators = on
-    for function, entry in ENTRIES.items():
-        now = PyVectorcall_Function(<PyObject *>function)
-        if on and now != <vectorcallfunc>profiled:
-            (<Entry>entry).own = now            # not before: __torch_function__ may have given it another
-        address_in(<PyObject *>function)[0] = <vectorcallfunc>profiled if on else (<Entry>entry).own
 
 
 # --- number operators ------------------------------------------------------------------------------------------------

@@ -1,16 +1,20 @@
-"""__torch_function__: arguments of classes that stand in for tensors, and modes, are asked before an operator runs.
+"""__torch_function__ and profiles: what may happen before the function that a program calls runs.
 
-Before somebody wants it, functions of operators (operator_function.pyx), Python's operators and indexing pay one test
-of the flag `active`; only after an error are their arguments looked at, where a class that is no tensor can be found
-out. Other compiled functions get an entry of this module in the place of their own (`watch`), which does the same. The
-first class or mode that asks makes the protocol active: then types are looked at first, and what has no such entry gets
-one (mindtorch/_tensor/function_overrides.py: Python functions, properties).
+Every public function that takes tensors is an OverridableFunction: those of operators (operator_function.pyx) derive
+from it, and `overridable` wraps all others once, when they are published. A call tests one flag, `watching`, and goes
+on to the function's own code. The flag is set while a profile records operators, and for good when the protocol of
+__torch_function__ becomes active: the first time that the program uses a class or mode with a handler. Then the call
+makes a range in the profile, and looks for handlers among its arguments. A class that is no tensor is found after an
+error: only then are the arguments of a call looked at while the protocol is not active.
 """
+import inspect
+import sys
 import threading
+from types import FunctionType
 
 from cpython.object cimport PyObject, PyTypeObject
 
-from mindtorch._core.python.operator_function cimport OperatorFunction
+cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.tensor.tensor as tensor_module
 from mindtorch._core.tensor.tensor cimport TensorBase
 
@@ -19,25 +23,28 @@ cdef extern from *:
     """
     static _Thread_local unsigned int mindtorch_unasked;
     static _Thread_local unsigned int mindtorch_function_modes;
+
+    /* Objects of the type are called by the function that they hold at `offset`. */
+    static void mindtorch_call_by_vector(PyTypeObject *type, Py_ssize_t offset, int is_method)
+    {
+        type->tp_vectorcall_offset = offset;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | (is_method ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0);
+        PyType_Modified(type);
+    }
     """
+    void mindtorch_call_by_vector(PyTypeObject *type, Py_ssize_t offset, bint is_method)
     unsigned int mindtorch_unasked              # of State
     unsigned int mindtorch_function_modes       # how many modes are in force
 
-ctypedef PyObject *(*Vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *) noexcept
-ctypedef PyObject *(*WithArray)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
-ctypedef object (*WithTuple)(PyObject *, PyObject *, PyObject *)
+# A function that returns an object, seen from C: NULL after an error; and the other way round.
+ctypedef PyObject *(*Returning)(PyObject *, PyObject *const *, size_t, PyObject *) noexcept
+ctypedef object (*Raising)(PyObject *, PyObject *const *, size_t, PyObject *)
 
 cdef extern from "Python.h":
-    ctypedef struct Definition "PyMethodDef":
-        void *ml_meth
-        int ml_flags
-    ctypedef struct Compiled "PyCFunctionObject":
-        Definition *m_ml
-        PyObject *m_self
-        Vectorcall vectorcall
-    ctypedef struct TypeLayout "PyTypeObject":
-        Py_ssize_t tp_vectorcall_offset
-    int METH_FASTCALL, METH_VARARGS, METH_KEYWORDS
+    Vectorcall PyVectorcall_Function(PyObject *function) noexcept
+    PyObject *PyObject_Vectorcall(PyObject *, PyObject *const *, size_t, PyObject *) noexcept
+    object PyVectorcall_Call(object function, object args, object kwargs)
+    object PyMethod_New(object function, object self)
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
     PyObject *_PyType_Lookup(PyTypeObject *kind, object name) noexcept
     PyTypeObject *Py_TYPE(PyObject *value) noexcept
@@ -53,9 +60,6 @@ cdef extern from "Python.h":
     void PyErr_Fetch(PyObject **kind, PyObject **value, PyObject **trace) noexcept
     void PyErr_Restore(PyObject *kind, PyObject *value, PyObject *trace) noexcept
 
-cdef extern from "stddef.h":
-    Py_ssize_t offset_of_vectorcall "offsetof(PyCFunctionObject, vectorcall)"
-
 cdef enum:
     LEVELS = 4                      # of lists within lists that are looked into
 
@@ -64,15 +68,23 @@ cdef enum State:
     SUBCLASSES_UNASKED = 1          # DisableTorchFunctionSubclass: modes alone
     NOBODY_ASKED = 2                # DisableTorchFunction
 
-active = False
-installing = False
-# Held by whoever changes function objects: here, and in autograd/_profiled_functions.py.
-CHANGING = threading.RLock()
+active = watching = False
 cdef object NAME = "__torch_function__"
 cdef object THREAD = threading.local()          # .modes: the stack
-cdef dict PUBLIC = {}               # a function -> the name under which torch hands it over, where that is another
-cdef dict UNPACKING = {}            # a function -> what makes its arguments those that tensors are asked with
-cdef dict OPERATORS_ASKED = {}      # slot of OPERATORS -> (function, function for the operands swapped)
+cdef dict WRAPPED = {}              # function -> the WrappedFunction that `overridable` has made of it
+
+# Slots of OPERATORS -> the methods that handlers get: operands in order, and reflected.
+OPERATOR_METHODS = {
+    "add": ("add", "add"), "sub": ("sub", "__rsub__"), "mul": ("mul", "mul"), "truediv": ("div", "__rtruediv__"),
+    "floordiv": ("__floordiv__", "__rfloordiv__"), "mod": ("remainder", "__rmod__"),
+    "matmul": ("matmul", "__rmatmul__"), "pow": ("__pow__", "__rpow__"), "and_": ("__and__", "bitwise_and"),
+    "or_": ("__or__", "bitwise_or"), "xor": ("__xor__", "bitwise_xor"), "lshift": ("__lshift__", "__rlshift__"),
+    "rshift": ("__rshift__", "__rrshift__"), "lt": ("lt", "gt"), "le": ("le", "ge"), "gt": ("gt", "lt"),
+    "ge": ("ge", "le"), "eq": ("__eq__", "__eq__"), "ne": ("ne", "ne"), "neg": ("neg",), "abs": ("abs",),
+    "invert": ("__invert__",), "iadd": ("add_",), "isub": ("sub_",), "imul": ("mul_",), "itruediv": ("div_",),
+    "ipow": ("__ipow__",), "ifloordiv": ("floor_divide_",), "imod": ("remainder_",), "iand": ("__iand__",),
+    "ior": ("__ior__",), "ixor": ("__ixor__",), "ilshift": ("__ilshift__",), "irshift": ("__irshift__",),
+    "getitem": ("__getitem__",), "setitem": ("__setitem__",)}
 
 
 def _disabled_torch_function_impl(function, types, args=(), kwargs=None):
@@ -200,7 +212,6 @@ def ask_among(function, tuple relevant, tuple args, dict kwargs):
 
     TypeError where all return NotImplemented.
     """
-    function = PUBLIC.get(function, function)
     answer, found, mode = asked(function, relevant, args, kwargs, True)
     if answer is not NotImplemented:
         return answer
@@ -213,11 +224,10 @@ cdef object name_of(object function):
     return hooks.resolve_name(function) or f"{function.__module__}.{function.__name__}"
 
 
-cdef object ask_for_compiled(object function, tuple args, dict kwargs):
-    public = PUBLIC.get(function, function)
-    unpacked = UNPACKING.get(function)
-    if unpacked is not None and not modes_ask():        # torch's function calls itself with them, and then asks
-        args = unpacked(args)
+cdef object ask_for_compiled(object public, object unpack, tuple args, dict kwargs):
+    # Where torch's function calls itself with other arguments, handlers of classes get those.
+    if unpack is not None and not modes_ask():
+        args = unpack(args)
     relevant = (*args, *kwargs.values())
     answer, found, mode = asked(public, relevant, args, kwargs or None, False)
     if answer is not NotImplemented:
@@ -230,17 +240,17 @@ cdef object ask_for_compiled(object function, tuple args, dict kwargs):
 
 
 cdef object ask_for_index(str name, tuple operands):
-    return ask_for_compiled(OPERATORS_ASKED[name][0], operands, {})
+    return ask_for_compiled(getattr(tensor_module.TENSOR_CLASS, OPERATOR_METHODS[name][0]), None, operands, {})
 
 
 cdef object ask_for_operator(str name, tuple operands):
-    function, swapped = OPERATORS_ASKED[name]
+    method, *reflected = OPERATOR_METHODS[name]
     if not isinstance(operands[0], TensorBase):
-        function, operands = swapped, operands[::-1]
-    return asked(function, operands, operands, None, False)[0]
+        method, operands = reflected[0], operands[::-1]
+    return asked(getattr(tensor_module.TENSOR_CLASS, method), operands, operands, None, False)[0]
 
 
-# --- entries of compiled functions -----------------------------------------------------------------------------------
+# --- functions -------------------------------------------------------------------------------------------------------
 
 cdef tuple positional(PyObject *const *values, Py_ssize_t count):
     return tuple([<object>values[i] for i in range(count)])
@@ -255,121 +265,203 @@ cdef dict named(PyObject *const *values, PyObject *names):
     return kwargs
 
 
-cdef object ask_entry(PyObject *function, PyObject *const *values, Py_ssize_t count, PyObject *names):
-    return ask_for_compiled(<object>function, positional(values, count), named(values + count, names))
+cdef inline Py_ssize_t count_of(size_t nargsf, PyObject *names) noexcept:
+    return PyVectorcall_NARGS(nargsf) + (0 if names == NULL else PyTuple_GET_SIZE(names))
 
 
-cdef object ask_late(PyObject *function, PyObject *const *values, Py_ssize_t count, PyObject *names):
-    PyErr_Clear()
-    activate()
-    return ask_entry(function, values, count, names)
+cdef bint call_asks(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
+    """Whether the call has to go to a handler."""
+    if (<OverridableFunction>callable)._modes_only:
+        return modes_ask()
+    return array_asks(values, count_of(nargsf, names))
 
 
-cdef inline Py_ssize_t count_of(Py_ssize_t count, PyObject *names) noexcept:
-    return count if names == NULL else count + PyTuple_GET_SIZE(names)
+cdef object ask(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names):
+    """Call the handlers of a call."""
+    cdef OverridableFunction function = <OverridableFunction>callable
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    cdef tuple args = positional(values, count)
+    cdef dict kwargs = named(values + count, names)
+    public = function if function._public is None else function._public
+    if not isinstance(<object>function.target, FunctionType):
+        return ask_for_compiled(public, function._unpack, args, kwargs)
+    relevant = () if function._modes_only else (*args, *kwargs.values())
+    return ask_among(public, relevant, *with_defaults(<object>function.target, args, kwargs))
 
 
-cdef bint array_asked(PyObject *const *values, Py_ssize_t count) noexcept:
-    """array_asks after an error, which stays as it is: looking a name up in a class would clear it."""
+cdef tuple with_defaults(object function, tuple args, dict kwargs):
+    """(args, kwargs) as torch passes those of Python functions: parameters with a default by keyword, given or not."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    parameters = bound.signature.parameters
+    if any([parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters.values()]):
+        return args, kwargs
+    bound.apply_defaults()
+    given, by_name = [], {}
+    for name, value in bound.arguments.items():
+        parameter = parameters[name]
+        if parameter.kind is parameter.VAR_KEYWORD:
+            by_name.update(value)
+        elif parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY:
+            given.append(value)
+        else:
+            by_name[name] = value
+    return tuple(given), by_name
+
+
+cdef PyObject *ask_after_error(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
+    """Call the handlers if the call has failed because of an argument with one. If not, the error stays set."""
     cdef PyObject *kind
     cdef PyObject *value
     cdef PyObject *trace
-    PyErr_Fetch(&kind, &value, &trace)
-    cdef bint asks = array_asks(values, count)
+    PyErr_Fetch(&kind, &value, &trace)          # a lookup in a class would clear it
+    cdef bint asks = call_asks(callable, values, nargsf, names)
     PyErr_Restore(kind, value, trace)
-    return asks
+    if not asks:
+        return NULL
+    PyErr_Clear()
+    activate()
+    return (<Returning>ask)(callable, values, nargsf, names)
 
 
-cdef PyObject *enter_with_array(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
-    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+cdef PyObject *enter(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
+    """What vectorcall calls for every OverridableFunction."""
+    cdef bint known = active        # else a function that this one calls may find out, but this one is to be overridden
     cdef PyObject *result
-    if active and array_asks(values, count_of(count, names)):
-        return (<WithArray>ask_entry)(function, values, count, names)
-    result = (<WithArray>(<Compiled *>function).m_ml.ml_meth)((<Compiled *>function).m_self, values, count, names)
-    if result == NULL and not active and array_asked(values, count_of(count, names)):
-        return (<WithArray>ask_late)(function, values, count, names)
+    if watching:
+        result = (<Returning>enter_watched)(callable, values, nargsf, names)
+    else:
+        result = (<OverridableFunction>callable).own((<OverridableFunction>callable).target, values, nargsf, names)
+    if result == NULL and not known:
+        return ask_after_error(callable, values, nargsf, names)
     return result
 
 
-cdef object call_with_tuple(PyObject *function, PyObject *const *values, Py_ssize_t count, PyObject *names):
-    cdef Compiled *compiled = <Compiled *>function
-    cdef tuple args = positional(values, count)
-    cdef dict kwargs = named(values + count, names)
-    cdef PyObject *given = <PyObject *>kwargs if names != NULL else NULL
-    return (<WithTuple>compiled.m_ml.ml_meth)(compiled.m_self, <PyObject *>args, given)
+cdef object enter_watched(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names):
+    """The same while a profile records operators, or the protocol is active."""
+    cdef OverridableFunction function = <OverridableFunction>callable
+    cdef profiling.Range opened = None
+    if profiling.records_operators and function._profiled_name is not None:
+        opened = profiling.begin(function._profiled_name, profiling.FUNCTION, "cpu_op")
+        if opened is not None:
+            profiling.note_shapes(opened, list(positional(values, count_of(nargsf, names))))
+    try:
+        if active and call_asks(callable, values, nargsf, names):
+            result = ask(callable, values, nargsf, names)
+        else:
+            result = (<Raising>function.own)(function.target, values, nargsf, names)
+    finally:
+        profiling.end(opened)
+    if opened is not None:
+        profiling.note_flops(opened, result)
+    return result
 
 
-cdef PyObject *enter_with_tuple(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
-    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
-    if array_asks(values, count_of(count, names)):
-        return (<WithArray>ask_entry)(function, values, count, names)
-    return (<WithArray>call_with_tuple)(function, values, count, names)
+cdef class OverridableFunction:
+    """A function that handlers of __torch_function__ override and that profiles record."""
+
+    def __cinit__(self):
+        self.vectorcall = enter
+        self.own, self.target = PyObject_Vectorcall, <PyObject *>None       # not callable until both are set
+
+    def __call__(self, *args, **kwargs):
+        return PyVectorcall_Call(self, args, kwargs)
 
 
-def watch(functions):
-    """Give compiled functions the entry that finds out, after an error, that somebody wants to be asked."""
-    cdef Compiled *compiled
-    for function in functions:
-        if (<TypeLayout *>Py_TYPE(<PyObject *>function)).tp_vectorcall_offset == offset_of_vectorcall:
-            compiled = <Compiled *><PyObject *>function
-            if compiled.m_ml.ml_flags == METH_FASTCALL | METH_KEYWORDS:
-                compiled.vectorcall = enter_with_array
+cdef class WrappedFunction(OverridableFunction):
+    """An OverridableFunction that calls another function; for the rest it is like that one, and binds as a method."""
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    def __getattr__(self, name):
+        return getattr(self.__wrapped__, name)
+
+    def __repr__(self):
+        return repr(self.__wrapped__)
+
+    def __reduce__(self):
+        return self.__qualname__            # pickles find it in the module by its name
+
+    @property
+    def __class__(self):
+        return type(self.__wrapped__)       # for isinstance, as proxies do: inspect.isfunction tells functions in Python
+
+    @property
+    def __module__(self):
+        return self.__wrapped__.__module__
+
+    @property
+    def __doc__(self):
+        return self.__wrapped__.__doc__
 
 
-def install(function):
-    """Have a compiled function ask from now on. False for one that is not compiled."""
-    cdef Compiled *compiled
-    if isinstance(function, OperatorFunction):      # which asks by itself
-        return True
-    if (<TypeLayout *>Py_TYPE(<PyObject *>function)).tp_vectorcall_offset != offset_of_vectorcall:
-        return False
-    watch((function,))
-    compiled = <Compiled *><PyObject *>function
-    if compiled.m_ml.ml_flags == METH_VARARGS | METH_KEYWORDS:
-        compiled.vectorcall = enter_with_tuple
-    return True
+cdef int call_by_vector(type kind, bint is_method) except -1:
+    cdef OverridableFunction one = OverridableFunction.__new__(OverridableFunction)
+    mindtorch_call_by_vector(<PyTypeObject *>kind, <char *>&one.vectorcall - <char *><PyObject *>one, is_method)
+    return 0
+
+
+call_by_vector(OverridableFunction, False)
+call_by_vector(WrappedFunction, True)
+
+
+def overridable(function, bint modes_only=False, unpack=None):
+    """The OverridableFunction of a function: the same object for each call, which also replaces it in its module.
+
+    modes_only: classes of arguments are not looked at. unpack: handlers of classes get the arguments unpack(args).
+    """
+    cdef WrappedFunction made
+    if isinstance(function, OverridableFunction):
+        return function
+    if function in WRAPPED:
+        return WRAPPED[function]
+    made = WrappedFunction.__new__(WrappedFunction)
+    made.__wrapped__, made.target = function, <PyObject *>function
+    made.own = PyVectorcall_Function(made.target)
+    if made.own == NULL:                    # a Cython function with * or **
+        made.own = PyObject_Vectorcall
+    made._modes_only, made._unpack = modes_only, unpack
+    WRAPPED[function] = made
+    module = sys.modules.get(function.__module__)
+    if getattr(module, function.__qualname__, None) is function:
+        setattr(module, function.__qualname__, made)
+    return made
+
+
+def overridable_property(value):
+    """The same of a property: its getter and its setter."""
+    made = property(overridable(value.fget), None if value.fset is None else overridable(value.fset), doc=value.__doc__)
+    made.fget._public = made.__get__        # what handlers get
+    if made.fset is not None:
+        made.fset._public = made.__set__
+    return made
+
+
+def publish(dict namespace, but=()):
+    """Make the functions of a module overridable: those of __all__, or those whose names begin without underscore."""
+    for name in namespace.get("__all__") or [name for name in namespace if name[0] != "_"]:
+        if name not in but and callable(namespace[name]) and not isinstance(namespace[name], type):
+            namespace[name] = overridable(namespace[name])
+
+
+def record_operators(bint on):
+    """Have overridable functions make ranges in the profile that runs, or make no more."""
+    global watching
+    profiling.records_operators = on
+    watching = on or active
 
 
 # --- making the protocol active --------------------------------------------------------------------------------------
 
 def activate():
-    """From now on arguments are looked at first. A process that has come here stays so.
-
-    Threads that want it meanwhile wait until all entries are there; what fails on the way is tried again next time.
-    """
-    global active, installing
-    if active:
-        return
-    with CHANGING:
-        if active or installing:
-            return
-        installing = True
-        try:
-            from mindtorch._core import hooks
-            hooks.install_function_overrides()
-            active = True
-        finally:
-            installing = False
+    """From now on arguments are looked at first. A process that has come here stays so."""
+    global active, watching
+    active = watching = True
 
 
 def is_active():
     """Whether somebody may want to be asked in this process."""
     return bool(active)
-
-
-def unpacks(function, unpacked):
-    """Have tensors asked with the arguments unpacked(args), where the compiled `function` was called with args."""
-    UNPACKING[function] = unpacked
-
-
-def known_as(function, public):
-    """`function` is handed over as `public`."""
-    PUBLIC[function] = public
-
-
-def ask_through(str slot, function, swapped):
-    """The operator `slot` of OPERATORS is handed over as `function`, or `swapped` where the right operand is ours."""
-    OPERATORS_ASKED[slot] = function, swapped
 
 
 cdef bint discover(object a, object b) except -1:
