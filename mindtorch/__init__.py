@@ -112,6 +112,9 @@ from mindtorch.storage import UntypedStorage
 from mindtorch.version import __version__
 
 is_inference = Tensor.is_inference
+as_tensor, asarray, frombuffer, scalar_tensor, tensor = (
+    _torch_function.overridable(_value, modes_only=True)
+    for _value in (as_tensor, asarray, frombuffer, scalar_tensor, tensor))
 torch = _modules[__name__]
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
@@ -123,8 +126,7 @@ cfloat, cdouble = complex64, complex128
 _OPERATOR_TABLES = (_attributes, _views, _indexing, _copy_cast, _factories, _generated,
                     _core_composites, _composites, _methods)
 for _module in _OPERATOR_TABLES:
-    globals().update(_module.FUNCTIONS)
-    _torch_function.install_fastcall_entry([*_module.FUNCTIONS.values(), *getattr(_module, "METHODS", {}).values()])
+    globals().update({_name: _torch_function.overridable(_value) for _name, _value in _module.FUNCTIONS.items()})
 for _module in (_indexing, _generated, _core_composites, _composites, _refusals):
     _attach_methods(_module.METHODS)
 
@@ -177,7 +179,7 @@ def __getattr__(name):
     if name in _LAZY_NAMES:
         return getattr(_import_module(f"mindtorch.{_LAZY_NAMES[name]}"), name)
     if name in _refusals.FUNCTIONS:
-        return _refusals.FUNCTIONS[name]
+        return _torch_function.overridable(_refusals.FUNCTIONS[name])
     if _modules.get("torch") is _modules[__name__]:
         raise AttributeError(f"module 'torch' has no attribute '{name}': mindtorch does not have it")
     raise AttributeError(f"module 'mindtorch' has no attribute '{name}'")

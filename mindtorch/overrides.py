@@ -1,9 +1,11 @@
 """torch.overrides: classes that stand in for tensors, by a method __torch_function__ of their own, and modes."""
 import functools
 import inspect
+from importlib import import_module
 
 from mindtorch._core.python import torch_function
-from mindtorch._tensor import Tensor, function_overrides
+from mindtorch._core.python.torch_function import OPERATOR_METHODS, OverridableFunction
+from mindtorch._tensor import Tensor
 
 __all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
            "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
@@ -88,19 +90,32 @@ def wrap_torch_function(dispatcher):
 # --- which functions ask ---------------------------------------------------------------------------------------------
 
 @functools.cache
+def _namespaces():
+    """{namespace: names of its overridable functions and properties}, for torch, Tensor and modules below torch."""
+    import mindtorch
+    modules = [import_module(f"mindtorch.{name}") for name in ("nn.functional", "linalg", "fft", "special")]
+    for name in (*mindtorch._FUNCTIONS_OF_NETWORKS, *mindtorch._refusals.FUNCTIONS):     # which come at their first use
+        setattr(mindtorch, name, getattr(mindtorch, name))
+    return {space: [name for name, value in vars(space).items()
+                    if isinstance(getattr(value, "fget", value), OverridableFunction)
+                    and (space in (mindtorch, Tensor) or name[0] != "_")]
+            for space in (mindtorch, *modules, Tensor)}
+
+
+@functools.cache
 def _names():
     """Functions that ask -> their names, as "torch.Tensor.add"."""
     found = {}
-    for space, names in reversed(function_overrides.namespaces().items()):
+    for space, names in reversed(_namespaces().items()):
         prefix = "torch.Tensor" if space is Tensor else space.__name__.replace("mindtorch", "torch", 1)
         for name in names:
-            value = vars(space).get(name) or getattr(space, name)
+            value = vars(space)[name]
             if isinstance(value, property):
                 found[value.__get__] = f"{prefix}.{name}.__get__"
                 found[value.__set__] = f"{prefix}.{name}.__set__"
             elif value not in found or name == value.__name__:
                 found[value] = f"{prefix}.{name}"
-    for methods in function_overrides.OPERATORS.values():
+    for methods in OPERATOR_METHODS.values():
         found |= {getattr(Tensor, name): f"torch.Tensor.{name}" for name in methods}
     return found
 
@@ -115,8 +130,8 @@ def get_overridable_functions():
     functions that work in place, but for methods of Tensor.
     """
     found = {}
-    for space, names in function_overrides.namespaces().items():
-        values = [vars(space).get(name) or getattr(space, name) for name in names
+    for space, names in _namespaces().items():
+        values = [vars(space)[name] for name in names
                   if space is Tensor or not (name.startswith("_") or name.endswith("_"))]
         found[space] = [value.__get__ if isinstance(value, property) else value for value in values]
     return found

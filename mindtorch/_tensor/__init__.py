@@ -282,20 +282,35 @@ def _real(number, wanted):
     return number
 
 
+# Not overridable: they take no tensors, or call methods that are overridable.
+_NOT_OVERRIDABLE = {"__new__", "__init_subclass__", "__torch_function__", "__iter__", "__copy__", "_make_subclass",
+                    "_only_element", "_new", "as_subclass", "new"}
+
+
+def _attach(name, value):
+    if name not in _NOT_OVERRIDABLE:
+        value = torch_function.overridable_property(value) if isinstance(value, property) else (
+            torch_function.overridable(value))
+    setattr(Tensor, name, value)
+
+
 def attach_methods(methods):
-    """Publish functions as methods of Tensor. One that the class defines itself is a mistake."""
+    """Publish functions as methods of Tensor, and make them overridable. One that is there already is a mistake."""
     for name, function in methods.items():
         if name in vars(Tensor):
             raise TypeError(f"Tensor.{name} is defined twice")
         if function.__name__ == f"{name}_method":       # beside a function of the name, in the same module
             function.__name__ = name
-        setattr(Tensor, name, function)
+        _attach(name, function)
 
 
+for _name, _value in list(vars(Tensor).items()):
+    if isinstance(_value, property) or callable(_value):
+        _attach(_name, _value)
 for _name, _getter in (attributes.PROPERTIES | methods.PROPERTIES).items():
-    setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))
+    _attach(_name, property(_getter, doc=_getter.__doc__))
 for _name, (_getter, _setter) in attributes.GRADIENT_PROPERTIES.items():
-    setattr(Tensor, _name, property(_getter, _setter, doc=_getter.__doc__))
+    _attach(_name, property(_getter, _setter, doc=_getter.__doc__))
 _KEPT = {Tensor.grad.__get__, Tensor._base.__get__}         # these give tensors that were there before
 
 
@@ -318,15 +333,10 @@ attach_methods(methods.METHODS)
 tensor.register_tensor_class(Tensor)
 
 
-def _install_function_overrides():
-    from mindtorch._tensor import function_overrides
-    function_overrides.install()
-
-
 def _resolve_name(function):
     from mindtorch.overrides import resolve_name
     return resolve_name(function)
 
 
-hooks.install_function_overrides, hooks.resolve_name = _install_function_overrides, _resolve_name
+hooks.resolve_name = _resolve_name
 

@@ -9,6 +9,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import conj as _conj
+from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._core.tensor.dtype import get_default_dtype
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.tensor import TensorBase
@@ -288,3 +289,6 @@ def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=Fa
     """The frequencies that belong to the elements of rfft's result, for samples `d` apart."""
     place = _arange(n // 2 + 1, dtype=dtype or get_default_dtype(), device=device)
     return (place / (n * d)).requires_grad_(requires_grad)
+
+
+_publish(globals())

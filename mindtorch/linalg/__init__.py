@@ -3,6 +3,7 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.errors import LinAlgError
+from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._core.tensor.views import FUNCTIONS as _VIEWS
 from mindtorch._ops.composite.linalg import (
     cond,
@@ -46,3 +47,6 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 def matmul(input, other, *, out=None):
     """torch.matmul under another name."""
     return _OPS["matmul"](input, other, out=out)
+
+
+_publish(globals())

@@ -2,6 +2,7 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
+from mindtorch._core.python.torch_function import overridable
 from mindtorch._core.tensor.dtype import bfloat16 as _bfloat16
 from mindtorch._core.tensor.dtype import bool as _bool
 from mindtorch._core.tensor.dtype import float16 as _float16
@@ -86,6 +87,7 @@ def _dropped_weights(query, key, p):
     return _dropout_mask(query.detach().as_strided((*query.shape[:3], key.shape[2]), (0, 0, 0, 0)), p)
 
 
+@overridable
 @with_autocast_policy("scaled_dot_product_attention")
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                                  enable_gqa=False):

@@ -4,6 +4,7 @@ import math
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators import composites as _composites
 from mindtorch._core.operators.autocast import with_autocast_policy
+from mindtorch._core.python.torch_function import overridable
 from mindtorch._ops.composite.linalg import norm as _norm
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
@@ -125,6 +126,7 @@ def _drop_channels(input, p, inplace):
     return input.mul_(noise) if inplace else input * noise
 
 
+@overridable
 def dropout(input, p=0.5, training=True, inplace=False):
     """Elements are zeroed with probability `p`, the others scaled by 1 / (1 - p)."""
     return _dropped(input, p, training, inplace, _drop_elements)

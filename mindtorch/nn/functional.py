@@ -1,5 +1,6 @@
 """torch.nn.functional: functions without state. Shapes and errors are those of torch's functions of the same names."""
 from mindtorch._core.operators.composites import linear  # noqa: F401
+from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._ops.composite.matmul import bilinear, pdist  # noqa: F401
 from mindtorch.nn._functional_activation import *  # noqa: F403
 from mindtorch.nn._functional_attention import *  # noqa: F403
@@ -14,3 +15,6 @@ from mindtorch.nn._functional_paths import *  # noqa: F403
 from mindtorch.nn._functional_pool import *  # noqa: F403
 from mindtorch.nn._functional_unpool import *  # noqa: F403
 from mindtorch.nn._functional_vision import *  # noqa: F403
+
+# The exceptions take no tensors, or call `interpolate`, which is overridable.
+_publish(globals(), but=("assert_int_or_pair", "upsample", "upsample_bilinear", "upsample_nearest"))

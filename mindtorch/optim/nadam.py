@@ -49,8 +49,8 @@ class NAdam(Algorithm):
         multiply_(products, momenta)
         now, ahead = [], []
         stays = group["capturable"] or group["differentiable"]      # on the device, or in the graph
-        found = values(products, common_base(products), stays)
-        for count, momentum, product in zip(counts, momenta, found, strict=True):
+        reached = values(products, common_base(products), stays)
+        for count, momentum, product in zip(counts, momenta, reached, strict=True):
             following = momentum_at(count + 1)
             now.append(-lr * (1.0 - momentum) / (1.0 - product))
             ahead.append(-lr * following / (1.0 - product * following))

@@ -2,6 +2,7 @@
 # ruff: noqa: F401 - what is imported here is what the module consists of
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._ops.composite.math import FUNCTIONS as _COMPOSITES
 from mindtorch._ops.composite.math import ndtr
 from mindtorch.nn.functional import log_softmax, softmax
@@ -16,3 +17,5 @@ globals().update({name: _OPS[original] for name, original in {
     "sinc": "sinc", "xlogy": "xlogy",
 }.items()})
 multigammaln = _COMPOSITES["mvlgamma"]
+
+_publish(globals())

@@ -1,8 +1,11 @@
 """__torch_function__: who is asked, with what, and what becomes of the results, beside torch."""
+import copy
 import inspect
 import operator
+import pickle
 import subprocess
 import sys
+import weakref
 
 import pytest
 import torch
@@ -145,7 +148,9 @@ assert "mindtorch.overrides" not in __import__("sys").modules
     for call in ("assert mindtorch.add(mindtorch.ones(2), Duck()) == ('add', 2)",
                  "assert mindtorch.ones(2) + Duck() == ('add', 2)",
                  "assert mindtorch.ones(2).mul(Duck()) == ('mul', 2)",
-                 "assert mindtorch.stack([mindtorch.ones(2), Duck()]) == ('stack', 1)"):
+                 "assert mindtorch.stack([mindtorch.ones(2), Duck()]) == ('stack', 1)",
+                 "assert mindtorch.vstack([mindtorch.ones(2), Duck()]) == ('vstack', 1)",
+                 "assert mindtorch.nn.functional.normalize(Duck()) == ('normalize', 1)"):
         done = subprocess.run([sys.executable, "-c", code.format(call=call)], capture_output=True, text=True,
                               check=False)
         assert done.returncode == 0, done.stderr
@@ -168,7 +173,7 @@ assert torch_function.is_active()
 
 @pytest.mark.parametrize("within", [False, True])
 def test_profiles_before_and_around(within):
-    """A profile exchanges entries as well, and puts back what it found."""
+    """What a profile records is asked for handlers as well."""
     code = """
 import contextlib, mindtorch
 from mindtorch.profiler import profile
@@ -280,6 +285,52 @@ def test_backward_asks_nobody():
         with mode(lib, log):
             loss.backward()
         assert [entry[0] for entry in log] == ["torch.Tensor.backward"]
+
+
+FUNCTIONS = {"generated": lambda: mindtorch.add, "compiled": lambda: mindtorch.reshape,
+             "in Python": lambda: mindtorch.vstack, "of networks": lambda: mindtorch.nn.functional.relu,
+             "method": lambda: mindtorch.Tensor.backward, "compiled method": lambda: mindtorch.Tensor.reshape,
+             "factory": lambda: mindtorch.zeros, "with all arguments": lambda: mindtorch.einsum}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_objects_like_those_of_python(name):
+    function = FUNCTIONS[name]()
+    assert pickle.loads(pickle.dumps(function)) is copy.deepcopy(function) is function is FUNCTIONS[name]()
+    assert weakref.ref(function)() is function
+    assert {function: 1}[function] == 1
+    assert function.__doc__
+    assert function.__name__ in repr(function)
+    assert function.__module__.startswith(("mindtorch", "torch"))
+
+
+def test_neither_handlers_nor_profiles_change_functions():
+    functions = [make() for make in FUNCTIONS.values()]
+    plain = [inspect.unwrap(function) for function in functions]
+    codes = [getattr(function, "__code__", None) for function in functions]
+    with mindtorch.profiler.profile(), mode(mindtorch, []):
+        assert [make() for make in FUNCTIONS.values()] == functions
+        assert [inspect.unwrap(function) for function in functions] == plain
+        assert [getattr(function, "__code__", None) for function in functions] == codes
+
+
+def test_functions_of_networks_look_like_those_of_python():
+    for lib in (mindtorch, torch):
+        function = lib.nn.functional.relu
+        assert inspect.isfunction(function)
+        assert function.__code__.co_varnames[:2] == ("input", "inplace")
+        assert function.__defaults__ == (False,)
+
+
+def test_functions_bind_and_call():
+    x = mindtorch.ones(2, 3)
+    for function in (mindtorch.Tensor.reshape, mindtorch.Tensor.add):
+        bound = function.__get__(x, type(x))
+        assert bound.__self__ is x
+        assert bound.__func__ is function is function.__get__(None, type(x))
+    assert mindtorch.relu.__call__(x).shape == mindtorch.vstack.__call__([x]).shape == (2, 3)
+    with pytest.raises(AttributeError, match="nope"):
+        _ = mindtorch.vstack.nope
 
 
 def test_functions_keep_name_and_signature():

@@ -1,6 +1,8 @@
 """Composites in Cython, because training steps call them; _ops/composite has the others."""
 from libc.stdint cimport int64_t
 
+from mindtorch._core.python.torch_function import overridable
+
 from mindtorch._core._gen.calls cimport (
     op_add__Tensor, op_mul_Scalar, op_repeat_interleave_Tensor, op_repeat_interleave_self_Tensor, op_sum_dim_IntList,
     op__fused_rms_norm, op_addmm, op_complex_kernel, op_matmul, op_native_batch_norm, op_native_group_norm,
@@ -52,6 +54,7 @@ def sum_to_size(TensorBase self, *size):
     return sum_to(self, wanted.ndim, wanted.sizes)
 
 
+@overridable
 def linear(input, weight, bias=None):
     """input @ weight.T + bias: (..., n) and (m, n) give (..., m); a weight of shape (n,) gives (...)."""
     cdef TensorBase x = require_tensor(input, b"linear", b"input", 1)

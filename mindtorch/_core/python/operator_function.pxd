@@ -1,6 +1,7 @@
 """Functions and methods of operators: objects that bind Python's arguments by a specification and run an operator."""
 from cpython.ref cimport PyObject
 
+from mindtorch._core.python.torch_function cimport OverridableFunction
 from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, ArgumentType, Operator
 
 
@@ -31,10 +32,7 @@ cdef class Overload:
     cdef int default_count
     cdef list default_objects                              # keeps alive what `defaults` point to
 
-ctypedef PyObject *(*Vectorcall)(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept
-
-cdef class OperatorFunction:
-    cdef Vectorcall vectorcall
+cdef class OperatorFunction(OverridableFunction):
     cdef readonly str name
     cdef str module, table
     cdef dict specification                     # None after the first call has read it
@@ -58,5 +56,3 @@ cdef class OperatorFunction:
     cdef list overloads
     cdef int overload_count
     cdef Overload single_overload                          # the overload where there is one
-    cdef str profiled_name                      # "aten::add" in profiles; None: profiles do not record the function
-    cdef object __weakref__

@@ -1,13 +1,12 @@
 """The functions and methods of operators (torch.add, Tensor.add), and Python's operators (a + b).
 
-A call of a function goes through `vectorcall_operator`, which vectorcall calls: it tests for a running profile and for
-__torch_function__. `bind` matches arguments to parameters, `call_matching_overload` takes the first overload whose
+A call of a function goes through `vectorcall_overridable` (torch_function.pyx), which tests for a running profile and
+for __torch_function__. `bind` matches arguments to parameters, `call_matching_overload` takes the first overload whose
 tests hold, `convert_argument` makes C values, and run_operator.pyx runs the operator. The specifications are data, in
 _core/_gen/functions.py.
 """
 import inspect
 
-from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject, Py_INCREF
 
 from mindtorch import return_types
@@ -27,24 +26,11 @@ from mindtorch._core.python.conversion cimport (
 )
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
+from mindtorch._core.python.torch_function cimport OverridableFunction, Vectorcall, set_vectorcall_slot
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from_python
 from mindtorch._core.tensor.generator cimport require_generator
 from mindtorch._core.tensor.tensor cimport TENSOR_SLOTS, Shape, TensorBase
-
-
-cdef extern from *:
-    """
-    /* Has Python call objects of the type by the function pointer at `offset` in them. */
-    static void mindtorch_set_vectorcall(PyTypeObject *type, Py_ssize_t offset, int is_method)
-    {
-        type->tp_vectorcall_offset = offset;
-        type->tp_call = PyVectorcall_Call;
-        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | (is_method ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0);
-        PyType_Modified(type);
-    }
-    """
-    void mindtorch_set_vectorcall(PyTypeObject *type, Py_ssize_t offset, bint is_method)
 
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
@@ -58,8 +44,7 @@ cdef enum:
     MAX_SHAPES = 8
     NO_TEST = 255           # the overload lacks the parameter, which must be None
 
-# Casts to these types call a function that returns an object as one that returns NULL after an error, ...
-ctypedef PyObject *(*FastCall)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
+# Casts to this type call a function that returns an object as one that returns NULL after an error, ...
 ctypedef PyObject *(*ConvertAndRun)(PyObject *, PyObject *, PyObject **, CallBuffers *) noexcept
 # ... and the other way round.
 ctypedef object (*CallOverload)(OperatorFunction, Overload, PyObject **)
@@ -503,56 +488,19 @@ cdef object invoke_varargs(OperatorFunction function, PyObject *const *values, P
     return run(overload.op, arguments)
 
 
-cdef PyObject *vectorcall_operator(PyObject *function, PyObject *const *values, size_t nargsf,
-                                   PyObject *names) noexcept:
-    """What vectorcall calls. While __torch_function__ is not active, only a call that fails looks at the arguments'
-    classes: an argument that is no tensor fails, and its class may have a __torch_function__.
-    """
-    cdef Py_ssize_t given = PyVectorcall_NARGS(nargsf)
-    cdef Py_ssize_t count = given if names == NULL else given + PyTuple_GET_SIZE(names)
-    cdef PyObject *result
-    if profiling.records_operators and (<OperatorFunction>function).profiled_name is not None:
-        return (<FastCall>vectorcall_profiled)(function, values, given, names)
-    if torch_function.active and torch_function.array_has_torch_function(values, count):
-        return (<FastCall>torch_function.handle_torch_function)(function, values, given, names)
-    result = (<FastCall>invoke)(function, values, given, names)
-    if result == NULL and not torch_function.active and torch_function.array_has_torch_function_after_error(values,
-                                                                                                            count):
-        return (<FastCall>torch_function.handle_torch_function_after_error)(function, values, given, names)
-    return result
-
-
-cdef object vectorcall_profiled(PyObject *function, PyObject *const *values, Py_ssize_t given, PyObject *names):
-    """`vectorcall_operator` in a range of the running profile."""
-    cdef Py_ssize_t i, count = given if names == NULL else given + PyTuple_GET_SIZE(names)
-    cdef profiling.Range opened = profiling.open_range((<OperatorFunction>function).profiled_name, profiling.FUNCTION,
-                                                       "cpu_op")
-    if opened is not None:
-        profiling.set_shapes(opened, [<object>values[i] for i in range(count)])
-    try:
-        if torch_function.active and torch_function.array_has_torch_function(values, count):
-            result = torch_function.handle_torch_function(function, values, given, names)
-        else:
-            result = invoke(function, values, given, names)
-    finally:
-        profiling.close_range(opened)
-    if opened is not None:
-        profiling.set_flops(opened, result)
-    return result
+cdef object run_function(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names):
+    return invoke(function, values, PyVectorcall_NARGS(nargsf), names)
 
 
 # --- the objects -----------------------------------------------------------------------------------------------------
 
-cdef class OperatorFunction:
+cdef class OperatorFunction(OverridableFunction):
     """A function of one operator, or of several with one name."""
 
     def __init__(self, str name, dict specification, str table):
         self.name, self.specification, self.table = name, specification, table
         self.module = "torch" if table == "FUNCTIONS" else "torch._ops"
-        self.vectorcall = vectorcall_operator
-
-    def __call__(self, *args, **kwargs):
-        raise NotImplementedError       # mindtorch_set_vectorcall replaces the slot of this method
+        self.implementation, self.target = <Vectorcall>run_function, <PyObject *>self
 
     def __repr__(self):
         return f"<operator function {self.name}>"
@@ -610,15 +558,8 @@ cdef class OperatorMethod(OperatorFunction):
         return f"Tensor.{self.name}"
 
 
-cdef int set_vectorcall_slots() except -1:
-    cdef OperatorFunction one = OperatorFunction.__new__(OperatorFunction)
-    cdef Py_ssize_t offset = <char *>&one.vectorcall - <char *><PyObject *>one
-    mindtorch_set_vectorcall(<PyTypeObject *>OperatorFunction, offset, False)
-    mindtorch_set_vectorcall(<PyTypeObject *>OperatorMethod, offset, True)
-    return 0
-
-
-set_vectorcall_slots()
+set_vectorcall_slot(OperatorFunction, False)
+set_vectorcall_slot(OperatorMethod, True)
 
 
 cdef dict specification_of(OperatorFunction function):
@@ -833,7 +774,7 @@ cdef object apply_operator(PythonOperator spec, object a, object b, bint inplace
 
 
 cdef inline object binary(int slot, object a, object b, bint inplace=False):
-    if profiling.records_operators or torch_function.active:
+    if torch_function.observing:
         return binary_observed(<PythonOperator>PYTHON_OPERATORS[slot], a, b, inplace)
     return apply_operator(<PythonOperator>PYTHON_OPERATORS[slot], a, b, inplace)
 

@@ -1,18 +1,14 @@
 """Profiles: nested ranges of host time, in the thread that started the profile.
 
-Functions of operators, Python's operators and indexing test one flag, `records_operators`, in each call. Other
-functions test nothing: for the time of a profile, a Cython function gets another vectorcall pointer, and a function
-written in Python other code (autograd/_profiled_functions.py). Both change the function object, so they affect every
-reference to it. Backward tests once for each graph. A launch has one flag for profiles and for everything else that
-may follow a launch.
+While a profile records operators, calls of public functions (torch_function.pyx), Python's operators and indexing open
+ranges. Backward tests once for each graph. A launch has one flag for profiles and for everything else that may follow
+a launch.
 """
 import sys
 import threading
 
-from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from mindtorch._core.python.operator_function cimport OperatorFunction
 from mindtorch._core.tensor.tensor cimport TensorBase
 
 
@@ -27,36 +23,10 @@ cdef extern from *:
         clock_gettime(CLOCK_MONOTONIC, &now);
         return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     }
-    typedef PyObject *const *mindtorch_arguments;
-
-    /* Whether the object has the layout of PyCFunctionObject, as Cython's functions have. */
-    static inline int mindtorch_has_c_function_layout(PyObject *function)
-    {
-        return PyType_HasFeature(Py_TYPE(function), Py_TPFLAGS_HAVE_VECTORCALL)
-            && Py_TYPE(function)->tp_vectorcall_offset == offsetof(PyCFunctionObject, vectorcall);
-    }
-
-    /* Calls a function with * and **, which has no vectorcall pointer of its own. */
-    static inline PyObject *mindtorch_call(PyObject *function, PyObject *arguments, PyObject *keywords)
-    {
-        PyCFunctionObject *compiled = (PyCFunctionObject *)function;
-        PyCFunctionWithKeywords method = (PyCFunctionWithKeywords)(void (*)(void))compiled->m_ml->ml_meth;
-        return method(compiled->m_self, arguments, keywords);
-    }
     """
-    bint mindtorch_has_c_function_layout(PyObject *function) noexcept
-    object mindtorch_call(PyObject *function, PyObject *arguments, PyObject *keywords)
     int64_t mindtorch_nanoseconds() noexcept nogil
-    ctypedef PyObject **mindtorch_arguments
 
 cdef extern from "Python.h":
-    ctypedef object (*vectorcallfunc)(
-        PyObject *function, mindtorch_arguments arguments, size_t count, PyObject *names)
-    ctypedef struct PyTypeObject:
-        Py_ssize_t tp_vectorcall_offset
-    PyTypeObject *Py_TYPE(PyObject *object)
-    vectorcallfunc PyVectorcall_Function(PyObject *function)
-    Py_ssize_t PyVectorcall_NARGS(size_t count)
     unsigned long PyThread_get_thread_ident()
 
 
@@ -173,95 +143,6 @@ cdef int set_flops(Range opened, object result) except -1:
 
 cdef list shape_of(object value):
     return list(value.shape) if isinstance(value, TensorBase) else []
-
-
-# --- functions of operators that are written by hand -----------------------------------------------------------------
-
-cdef class ProfiledFunction:
-    """A function of an operator, which profiles call in a range."""
-    cdef readonly object function
-    cdef readonly str name
-    cdef vectorcallfunc original            # the function's own entry; NULL where it has * and **
-
-    def __init__(self, function, str name):
-        self.function = function
-        self.name = name
-        self.original = PyVectorcall_Function(<PyObject *>function)
-
-    def __call__(self, *args, **kwargs):
-        """What the code of a function in Python calls while a profile runs."""
-        cdef Range opened = open_range(self.name, FUNCTION, "cpu_op")
-        if opened is None:
-            return self.function(*args, **kwargs)
-        set_shapes(opened, [*args, *kwargs.values()])
-        try:
-            return self.function(*args, **kwargs)
-        finally:
-            close_range(opened)
-
-
-cdef dict PROFILED_FUNCTIONS = {}  # function -> ProfiledFunction; never emptied: a call may outlast the profile
-
-
-cdef vectorcallfunc *vectorcall_address(PyObject *function):
-    return <vectorcallfunc *>(<char *>function + Py_TYPE(function).tp_vectorcall_offset)
-
-
-cdef object call_original(ProfiledFunction entry, PyObject *function, mindtorch_arguments arguments, size_t count,
-                          PyObject *names):
-    cdef Py_ssize_t i, given = PyVectorcall_NARGS(count)
-    cdef tuple positional
-    cdef dict keywords = {}
-    if entry.original != NULL:
-        return entry.original(function, arguments, count, names)
-    positional = tuple([<object>arguments[i] for i in range(given)])
-    if names != NULL:
-        for i, name in enumerate(<tuple>names):
-            keywords[name] = <object>arguments[given + i]
-    return mindtorch_call(function, <PyObject *>positional, <PyObject *>keywords)
-
-
-cdef object vectorcall_profiled(PyObject *function, mindtorch_arguments arguments, size_t count, PyObject *names):
-    """The vectorcall entry of a Cython function while a profile runs."""
-    cdef ProfiledFunction entry = <ProfiledFunction>PROFILED_FUNCTIONS[<object>function]
-    cdef Range opened = open_range(entry.name, FUNCTION, "cpu_op")
-    cdef Py_ssize_t i, given
-    if opened is None:
-        return call_original(entry, function, arguments, count, names)
-    if RECORD_SHAPES:
-        given = PyVectorcall_NARGS(count) + (len(<tuple>names) if names != NULL else 0)
-        set_shapes(opened, [<object>arguments[i] for i in range(given)])
-    try:
-        result = call_original(entry, function, arguments, count, names)
-    finally:
-        close_range(opened)
-    set_flops(opened, result)
-    return result
-
-
-def register_profiled_functions(dict names):
-    """Register functions that profiles record: {function: name of the operator}."""
-    for function, name in names.items():
-        if isinstance(function, OperatorFunction):
-            (<OperatorFunction>function).profiled_name = name
-            continue
-        if not mindtorch_has_c_function_layout(<PyObject *>function):
-            raise TypeError(f"{function} is not a function of Cython's")
-        PROFILED_FUNCTIONS[function] = ProfiledFunction(function, name)
-
-
-def set_profiled_entries(bint on):
-    """Give all functions of register_profiled_functions the entry `vectorcall_profiled`, or their own one again."""
-    cdef vectorcallfunc now
-    global records_operators
-    records_operators = on
-    for function, entry in PROFILED_FUNCTIONS.items():
-        now = PyVectorcall_Function(<PyObject *>function)
-        if on and now != <vectorcallfunc>vectorcall_profiled:
-            # read now: __torch_function__ may have changed it since register_profiled_functions
-            (<ProfiledFunction>entry).original = now
-        vectorcall_address(<PyObject *>function)[0] = (
-            <vectorcallfunc>vectorcall_profiled if on else (<ProfiledFunction>entry).original)
 
 
 # --- indexing, and functions of two operands -------------------------------------------------------------------------

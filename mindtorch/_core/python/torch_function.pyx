@@ -1,16 +1,20 @@
-"""__torch_function__: classes of arguments, and modes, may replace a call of an operator by a handler.
+"""__torch_function__: classes of arguments, and modes, may replace a call of an operator by a handler. And profiles.
 
-Until a program uses such a class or mode, the functions of operators (operator_function.pyx), Python's operators and
-indexing pay one test of the flag `active`. A call with an argument that is no tensor fails, and only then are the
-classes of its arguments looked up. `install_fastcall_entry` gives other compiled functions an entry that does the same.
-The first class or mode with a handler activates the protocol: from then on every call looks up the classes first, and
-functions without an entry get one, those in Python and properties too (mindtorch/_tensor/function_overrides.py).
+Every public function that takes tensors is an OverridableFunction: those of operators (operator_function.pyx) derive
+from it, and `overridable` wraps all others once, when a module or class publishes them. A call tests one flag,
+`observing`, and runs the function. A profile sets the flag while it records operators; the first class or mode with a
+handler activates the protocol, which sets it for good. With the flag set, a call opens a range of the profile, and
+looks up the classes of its arguments. While the protocol is not active, a call with an argument that is no tensor
+fails, and only then are the classes of its arguments looked up.
 """
+import inspect
+import sys
 import threading
+from types import FunctionType
 
 from cpython.object cimport PyObject, PyTypeObject
 
-from mindtorch._core.python.operator_function cimport OperatorFunction
+cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.tensor.tensor as tensor_module
 from mindtorch._core.tensor.tensor cimport TensorBase
 
@@ -19,25 +23,29 @@ cdef extern from *:
     """
     static _Thread_local unsigned int mindtorch_torch_function_state;
     static _Thread_local unsigned int mindtorch_torch_function_modes;
+
+    /* Has Python call objects of the type by the function pointer at `offset` in them. */
+    static void mindtorch_set_vectorcall(PyTypeObject *type, Py_ssize_t offset, int is_method)
+    {
+        type->tp_vectorcall_offset = offset;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | (is_method ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0);
+        PyType_Modified(type);
+    }
     """
+    void mindtorch_set_vectorcall(PyTypeObject *type, Py_ssize_t offset, bint is_method)
     unsigned int mindtorch_torch_function_state              # a TorchFunctionState
     unsigned int mindtorch_torch_function_modes       # the number of modes on the stack
 
-ctypedef PyObject *(*Vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *) noexcept
-ctypedef PyObject *(*FastCall)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
-ctypedef object (*VarargsCall)(PyObject *, PyObject *, PyObject *)
+# Casts to the first type call a function that returns an object as one that returns NULL after an error, ...
+ctypedef PyObject *(*NoexceptCall)(PyObject *, PyObject *const *, size_t, PyObject *) noexcept
+# ... and casts to the second do the reverse.
+ctypedef object (*RaisingCall)(PyObject *, PyObject *const *, size_t, PyObject *)
 
 cdef extern from "Python.h":
-    ctypedef struct MethodDef "PyMethodDef":
-        void *ml_meth
-        int ml_flags
-    ctypedef struct CFunctionObject "PyCFunctionObject":
-        MethodDef *m_ml
-        PyObject *m_self
-        Vectorcall vectorcall
-    ctypedef struct TypeLayout "PyTypeObject":
-        Py_ssize_t tp_vectorcall_offset
-    int METH_FASTCALL, METH_VARARGS, METH_KEYWORDS
+    Vectorcall PyVectorcall_Function(PyObject *function) noexcept
+    PyObject *PyObject_Vectorcall(PyObject *, PyObject *const *, size_t, PyObject *) noexcept
+    object PyVectorcall_Call(object function, object args, object kwargs)
+    object PyMethod_New(object function, object self)
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
     PyObject *_PyType_Lookup(PyTypeObject *kind, object name) noexcept
     PyTypeObject *Py_TYPE(PyObject *value) noexcept
@@ -53,9 +61,6 @@ cdef extern from "Python.h":
     void PyErr_Fetch(PyObject **kind, PyObject **value, PyObject **trace) noexcept
     void PyErr_Restore(PyObject *kind, PyObject *value, PyObject *trace) noexcept
 
-cdef extern from "stddef.h":
-    Py_ssize_t offset_of_vectorcall "offsetof(PyCFunctionObject, vectorcall)"
-
 cdef enum:
     MAX_NESTING = 4                      # how deep nested lists of arguments are searched
 
@@ -64,15 +69,23 @@ cdef enum TorchFunctionState:
     SUBCLASSES_DISABLED = 1          # DisableTorchFunctionSubclass: handlers of modes alone
     ALL_DISABLED = 2                # DisableTorchFunction
 
-active = False
-installing = False
-# The lock for changes of function objects, here and in autograd/_profiled_functions.py.
-PATCH_LOCK = threading.RLock()
+active = observing = False
 cdef object TORCH_FUNCTION = "__torch_function__"
 cdef object THREAD = threading.local()          # .modes: the stack of modes
-cdef dict PUBLIC_FUNCTIONS = {}               # function -> the function that handlers get, where that is another
-cdef dict UNPACKERS = {}            # function -> what makes the arguments that handlers of classes get
-cdef dict OPERATOR_FUNCTIONS = {}  # slot of OPERATORS -> (function, function for swapped operands) that handlers get
+cdef dict WRAPPED_FUNCTIONS = {}    # function -> the WrappedFunction that `overridable` has made of it
+
+# Slots of OPERATORS -> the methods that handlers get: operands in order, and reflected.
+OPERATOR_METHODS = {
+    "add": ("add", "add"), "sub": ("sub", "__rsub__"), "mul": ("mul", "mul"), "truediv": ("div", "__rtruediv__"),
+    "floordiv": ("__floordiv__", "__rfloordiv__"), "mod": ("remainder", "__rmod__"),
+    "matmul": ("matmul", "__rmatmul__"), "pow": ("__pow__", "__rpow__"), "and_": ("__and__", "bitwise_and"),
+    "or_": ("__or__", "bitwise_or"), "xor": ("__xor__", "bitwise_xor"), "lshift": ("__lshift__", "__rlshift__"),
+    "rshift": ("__rshift__", "__rrshift__"), "lt": ("lt", "gt"), "le": ("le", "ge"), "gt": ("gt", "lt"),
+    "ge": ("ge", "le"), "eq": ("__eq__", "__eq__"), "ne": ("ne", "ne"), "neg": ("neg",), "abs": ("abs",),
+    "invert": ("__invert__",), "iadd": ("add_",), "isub": ("sub_",), "imul": ("mul_",), "itruediv": ("div_",),
+    "ipow": ("__ipow__",), "ifloordiv": ("floor_divide_",), "imod": ("remainder_",), "iand": ("__iand__",),
+    "ior": ("__ior__",), "ixor": ("__ixor__",), "ilshift": ("__ilshift__",), "irshift": ("__irshift__",),
+    "getitem": ("__getitem__",), "setitem": ("__setitem__",)}
 
 
 def _disabled_torch_function_impl(function, types, args=(), kwargs=None):
@@ -204,7 +217,6 @@ cdef tuple call_handlers(object function, tuple relevant, tuple args, dict kwarg
 
 def handle_python_function(function, tuple relevant, tuple args, dict kwargs):
     """Call the handlers for a function that is written in Python. TypeError where all return NotImplemented."""
-    function = PUBLIC_FUNCTIONS.get(function, function)
     answer, found, mode = call_handlers(function, relevant, args, kwargs, True)
     if answer is not NotImplemented:
         return answer
@@ -218,12 +230,10 @@ cdef object qualified_name(object function):
     return hooks.resolve_name(function) or f"{function.__module__}.{function.__name__}"
 
 
-cdef object handle_compiled_function(object function, tuple args, dict kwargs):
-    public = PUBLIC_FUNCTIONS.get(function, function)
-    unpacked = UNPACKERS.get(function)
-    # In torch, this function calls itself with other arguments before the handlers of classes see the call.
-    if unpacked is not None and not has_enabled_mode():
-        args = unpacked(args)
+cdef object handle_compiled_function(object public, object unpack, tuple args, dict kwargs):
+    # In torch, a function with `unpack` calls itself with other arguments before the handlers of classes see the call.
+    if unpack is not None and not has_enabled_mode():
+        args = unpack(args)
     relevant = (*args, *kwargs.values())
     answer, found, mode = call_handlers(public, relevant, args, kwargs or None, False)
     if answer is not NotImplemented:
@@ -237,17 +247,17 @@ cdef object handle_compiled_function(object function, tuple args, dict kwargs):
 
 
 cdef object handle_index(str name, tuple operands):
-    return handle_compiled_function(OPERATOR_FUNCTIONS[name][0], operands, {})
+    return handle_compiled_function(getattr(tensor_module.TENSOR_CLASS, OPERATOR_METHODS[name][0]), None, operands, {})
 
 
 cdef object handle_operator(str name, tuple operands):
-    function, swapped = OPERATOR_FUNCTIONS[name]
+    method, *reflected = OPERATOR_METHODS[name]
     if not isinstance(operands[0], TensorBase):
-        function, operands = swapped, operands[::-1]
-    return call_handlers(function, operands, operands, None, False)[0]
+        method, operands = reflected[0], operands[::-1]
+    return call_handlers(getattr(tensor_module.TENSOR_CLASS, method), operands, operands, None, False)[0]
 
 
-# --- entries of compiled functions -----------------------------------------------------------------------------------
+# --- overridable functions --------------------------------------------------------------------------------------------
 
 cdef tuple positional_tuple(PyObject *const *values, Py_ssize_t count):
     return tuple([<object>values[i] for i in range(count)])
@@ -262,124 +272,206 @@ cdef dict keyword_dict(PyObject *const *values, PyObject *names):
     return kwargs
 
 
-cdef object handle_torch_function(PyObject *function, PyObject *const *values, Py_ssize_t count, PyObject *names):
-    return handle_compiled_function(<object>function, positional_tuple(values, count), keyword_dict(values + count,
-                                                                                                    names))
+cdef inline Py_ssize_t total_count(size_t nargsf, PyObject *names) noexcept:
+    return PyVectorcall_NARGS(nargsf) + (0 if names == NULL else PyTuple_GET_SIZE(names))
 
 
-cdef object handle_torch_function_after_error(PyObject *function, PyObject *const *values, Py_ssize_t count,
-                                              PyObject *names):
-    PyErr_Clear()
-    activate()
-    return handle_torch_function(function, values, count, names)
+cdef bint call_has_torch_function(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
+    """Whether a mode, or the class of an argument that counts, has a handler."""
+    if (<OverridableFunction>callable)._modes_only:
+        return has_enabled_mode()
+    return array_has_torch_function(values, total_count(nargsf, names))
 
 
-cdef inline Py_ssize_t total_count(Py_ssize_t count, PyObject *names) noexcept:
-    return count if names == NULL else count + PyTuple_GET_SIZE(names)
+cdef object handle_torch_function(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names):
+    """Call the handlers of a call."""
+    cdef OverridableFunction function = <OverridableFunction>callable
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    cdef tuple args = positional_tuple(values, count)
+    cdef dict kwargs = keyword_dict(values + count, names)
+    public = function if function._public is None else function._public
+    if not isinstance(<object>function.target, FunctionType):
+        return handle_compiled_function(public, function._unpack, args, kwargs)
+    relevant = () if function._modes_only else (*args, *kwargs.values())
+    return handle_python_function(public, relevant, *with_defaults(<object>function.target, args, kwargs))
 
 
-cdef bint array_has_torch_function_after_error(PyObject *const *values, Py_ssize_t count) noexcept:
-    """array_asks after an error, which stays set: the lookup in a class would clear it."""
+cdef tuple with_defaults(object function, tuple args, dict kwargs):
+    """(args, kwargs) as torch passes those of Python functions: parameters with a default by keyword, given or not."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    parameters = bound.signature.parameters
+    if any([parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters.values()]):
+        return args, kwargs
+    bound.apply_defaults()
+    given, by_name = [], {}
+    for name, value in bound.arguments.items():
+        parameter = parameters[name]
+        if parameter.kind is parameter.VAR_KEYWORD:
+            by_name.update(value)
+        elif parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY:
+            given.append(value)
+        else:
+            by_name[name] = value
+    return tuple(given), by_name
+
+
+cdef PyObject *handle_torch_function_after_error(PyObject *callable, PyObject *const *values, size_t nargsf,
+                                                 PyObject *names) noexcept:
+    """Call the handlers if the call has failed because of an argument with one. If not, the error stays set."""
     cdef PyObject *kind
     cdef PyObject *value
     cdef PyObject *trace
-    PyErr_Fetch(&kind, &value, &trace)
-    cdef bint has_torch_function = array_has_torch_function(values, count)
+    PyErr_Fetch(&kind, &value, &trace)          # a lookup in a class would clear it
+    cdef bint found = call_has_torch_function(callable, values, nargsf, names)
     PyErr_Restore(kind, value, trace)
-    return has_torch_function
+    if not found:
+        return NULL
+    PyErr_Clear()
+    activate()
+    return (<NoexceptCall>handle_torch_function)(callable, values, nargsf, names)
 
 
-cdef PyObject *fastcall_entry(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
-    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+cdef PyObject *vectorcall_overridable(PyObject *callable, PyObject *const *values, size_t nargsf,
+                                      PyObject *names) noexcept:
+    """What vectorcall calls for every OverridableFunction."""
+    cdef bint was_active = active       # a function that this one calls may activate the protocol, and then fail
     cdef PyObject *result
-    if active and array_has_torch_function(values, total_count(count, names)):
-        return (<FastCall>handle_torch_function)(function, values, count, names)
-    result = (<FastCall>(<CFunctionObject *>function).m_ml.ml_meth)((<CFunctionObject *>function).m_self, values, count,
-                                                                    names)
-    if result == NULL and not active and array_has_torch_function_after_error(values, total_count(count, names)):
-        return (<FastCall>handle_torch_function_after_error)(function, values, count, names)
+    if observing:
+        result = (<NoexceptCall>vectorcall_observed)(callable, values, nargsf, names)
+    else:
+        result = (<OverridableFunction>callable).implementation((<OverridableFunction>callable).target, values, nargsf,
+                                                                names)
+    if result == NULL and not was_active:
+        return handle_torch_function_after_error(callable, values, nargsf, names)
     return result
 
 
-cdef object call_varargs_function(PyObject *function, PyObject *const *values, Py_ssize_t count, PyObject *names):
-    cdef CFunctionObject *compiled = <CFunctionObject *>function
-    cdef tuple args = positional_tuple(values, count)
-    cdef dict kwargs = keyword_dict(values + count, names)
-    cdef PyObject *given = <PyObject *>kwargs if names != NULL else NULL
-    return (<VarargsCall>compiled.m_ml.ml_meth)(compiled.m_self, <PyObject *>args, given)
+cdef object vectorcall_observed(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names):
+    """`vectorcall_overridable` while a profile records operators or the protocol is active."""
+    cdef OverridableFunction function = <OverridableFunction>callable
+    cdef profiling.Range opened = None
+    if profiling.records_operators and function._profiled_name is not None:
+        opened = profiling.open_range(function._profiled_name, profiling.FUNCTION, "cpu_op")
+        if opened is not None:
+            profiling.set_shapes(opened, list(positional_tuple(values, total_count(nargsf, names))))
+    try:
+        if active and call_has_torch_function(callable, values, nargsf, names):
+            result = handle_torch_function(callable, values, nargsf, names)
+        else:
+            result = (<RaisingCall>function.implementation)(function.target, values, nargsf, names)
+    finally:
+        profiling.close_range(opened)
+    if opened is not None:
+        profiling.set_flops(opened, result)
+    return result
 
 
-cdef PyObject *varargs_entry(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
-    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
-    if array_has_torch_function(values, total_count(count, names)):
-        return (<FastCall>handle_torch_function)(function, values, count, names)
-    return (<FastCall>call_varargs_function)(function, values, count, names)
+cdef class OverridableFunction:
+    """A function that handlers of __torch_function__ override and that profiles record."""
+
+    def __cinit__(self):
+        self.vectorcall = vectorcall_overridable
+        self.implementation, self.target = PyObject_Vectorcall, <PyObject *>None       # not callable until both are set
+
+    def __call__(self, *args, **kwargs):
+        return PyVectorcall_Call(self, args, kwargs)
 
 
-def install_fastcall_entry(functions):
-    """Give compiled functions the entry that tests for handlers: after an error, or first while it is active."""
-    cdef CFunctionObject *compiled
-    for function in functions:
-        if (<TypeLayout *>Py_TYPE(<PyObject *>function)).tp_vectorcall_offset == offset_of_vectorcall:
-            compiled = <CFunctionObject *><PyObject *>function
-            if compiled.m_ml.ml_flags == METH_FASTCALL | METH_KEYWORDS:
-                compiled.vectorcall = fastcall_entry
+cdef class WrappedFunction(OverridableFunction):
+    """An OverridableFunction that calls another function; for the rest it is like that one, and binds as a method."""
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    def __getattr__(self, name):
+        return getattr(self.__wrapped__, name)
+
+    def __repr__(self):
+        return repr(self.__wrapped__)
+
+    def __reduce__(self):
+        return self.__qualname__            # pickles find it in the module by its name
+
+    @property
+    def __class__(self):
+        return type(self.__wrapped__)       # for isinstance: inspect.isfunction is true of a wrapped Python function
+
+    @property
+    def __module__(self):
+        return self.__wrapped__.__module__
+
+    @property
+    def __doc__(self):
+        return self.__wrapped__.__doc__
 
 
-def install_entry(function):
-    """Give a compiled function an entry that tests for handlers first. False for one that is not compiled."""
-    cdef CFunctionObject *compiled
-    if isinstance(function, OperatorFunction):      # it tests by itself
-        return True
-    if (<TypeLayout *>Py_TYPE(<PyObject *>function)).tp_vectorcall_offset != offset_of_vectorcall:
-        return False
-    install_fastcall_entry((function,))
-    compiled = <CFunctionObject *><PyObject *>function
-    if compiled.m_ml.ml_flags == METH_VARARGS | METH_KEYWORDS:
-        compiled.vectorcall = varargs_entry
-    return True
+cdef int set_vectorcall_slot(type kind, bint is_method) except -1:
+    cdef OverridableFunction one = OverridableFunction.__new__(OverridableFunction)
+    mindtorch_set_vectorcall(<PyTypeObject *>kind, <char *>&one.vectorcall - <char *><PyObject *>one, is_method)
+    return 0
+
+
+set_vectorcall_slot(OverridableFunction, False)
+set_vectorcall_slot(WrappedFunction, True)
+
+
+def overridable(function, bint modes_only=False, unpack=None):
+    """The OverridableFunction of a function: the same object for each call, which also replaces it in its module.
+
+    modes_only: handlers of classes are not called. unpack: handlers of classes get the arguments unpack(args).
+    """
+    cdef WrappedFunction made
+    if isinstance(function, OverridableFunction):
+        return function
+    if function in WRAPPED_FUNCTIONS:
+        return WRAPPED_FUNCTIONS[function]
+    made = WrappedFunction.__new__(WrappedFunction)
+    made.__wrapped__, made.target = function, <PyObject *>function
+    made.implementation = PyVectorcall_Function(made.target)
+    if made.implementation == NULL:                    # a Cython function with * or **
+        made.implementation = PyObject_Vectorcall
+    made._modes_only, made._unpack = modes_only, unpack
+    WRAPPED_FUNCTIONS[function] = made
+    module = sys.modules.get(function.__module__)
+    if getattr(module, function.__qualname__, None) is function:
+        setattr(module, function.__qualname__, made)
+    return made
+
+
+def overridable_property(value):
+    """A property with an overridable getter and setter."""
+    made = property(overridable(value.fget), None if value.fset is None else overridable(value.fset), doc=value.__doc__)
+    made.fget._public = made.__get__        # what handlers get
+    if made.fset is not None:
+        made.fset._public = made.__set__
+    return made
+
+
+def publish(dict namespace, but=()):
+    """Make the functions of a module overridable: those of __all__, or those whose names begin without underscore."""
+    for name in namespace.get("__all__") or [name for name in namespace if name[0] != "_"]:
+        if name not in but and callable(namespace[name]) and not isinstance(namespace[name], type):
+            namespace[name] = overridable(namespace[name])
+
+
+def record_operators(bint on):
+    """Have overridable functions open ranges in the running profile, or no longer."""
+    global observing
+    profiling.records_operators = on
+    observing = on or active
 
 
 # --- activation ------------------------------------------------------------------------------------------------------
 
 def activate():
-    """Have every call look up the classes of its arguments first, for the rest of the process.
-
-    Other threads wait until all functions have their entries. After an error the next call tries again.
-    """
-    global active, installing
-    if active:
-        return
-    with PATCH_LOCK:
-        if active or installing:
-            return
-        installing = True
-        try:
-            from mindtorch._core import hooks
-            hooks.install_function_overrides()
-            active = True
-        finally:
-            installing = False
+    """Have every call look up the classes of its arguments first, for the rest of the process."""
+    global active, observing
+    active = observing = True
 
 
 def is_active():
     """Whether the protocol is active in this process."""
     return bool(active)
-
-
-def register_unpacker(function, unpacked):
-    """Handlers of classes get the arguments unpacked(args) for a call of the compiled `function` with args."""
-    UNPACKERS[function] = unpacked
-
-
-def register_public_function(function, public):
-    """Handlers get `public` for a call of `function`."""
-    PUBLIC_FUNCTIONS[function] = public
-
-
-def register_operator_functions(str slot, function, swapped):
-    """Handlers get `function` for the operator `slot`, or `swapped` where only the right operand is a tensor."""
-    OPERATOR_FUNCTIONS[slot] = function, swapped
 
 
 cdef bint activate_for_operands(object a, object b) except -1:

@@ -6,6 +6,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import conj as _conj
+from mindtorch._core.python.torch_function import overridable
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite.common import _require_tensors
@@ -144,6 +145,14 @@ def einsum(*args):
         kept = set(output).union(*(later for _, later in terms[i + 1:]))
         result, labels = _contract(result, labels, *terms[i], kept, sizes)
     return _arranged(result, labels, output)
+
+
+def _unpack_operands(args):
+    """einsum(equation, [a, b]) as einsum(equation, a, b)."""
+    return (args[0], *args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else args
+
+
+einsum = overridable(einsum, unpack=_unpack_operands)
 
 
 def _read_arguments(args):

@@ -4,6 +4,7 @@ They compute the same as those of torch.nn.functional, but take all arguments by
 0 none, 1 mean, 2 sum.
 """
 from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch.nn import _functional_loss as _loss
 from mindtorch.nn import _functional_norm as _norm
 from mindtorch.nn._functional_conv import conv_tbc
@@ -96,3 +97,6 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
     return _loss.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, None, None,
                                      _reduction_name(reduction))
+
+
+_publish(globals())
