@@ -8,7 +8,7 @@ from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from mindtorch._npu import events_thread, segments
 
 from mindtorch._core.tensor.dtype cimport code_name
-from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Storage, TensorBase, empty_like_tensor, pinned_like
+from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, NPU, Storage, TensorBase, empty_like_tensor, pinned_like
 from mindtorch._npu.acl cimport api, check, require
 from mindtorch._npu.cann.acl_base_rt cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED
 from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclOpExecutor, aclScalarList
@@ -499,7 +499,8 @@ def pin_memory(TensorBase tensor not None):
     """A copy of a CPU tensor in pinned memory; the tensor itself where it lies there already."""
     cdef TensorBase pinned
     if tensor.device_type != CPU:
-        raise RuntimeError(f"cannot pin 'npu{code_name(tensor.dtype)}Type' only dense CPU tensors can be pinned")
+        kind = ("npu" if tensor.device_type == NPU else "Meta") + code_name(tensor.dtype)
+        raise RuntimeError(f"cannot pin '{kind}Type' only dense CPU tensors can be pinned")
     if isinstance(tensor.storage, PinnedStorage):
         return tensor
     pinned = pinned_like(empty_like_tensor(tensor, tensor.dtype, CPU, 0))

@@ -4,8 +4,8 @@ from libc.stdlib cimport calloc
 
 from mindtorch._core.python.conversion cimport check_fits, require_scalar, require_tensors, scalar_tensor, wrong_type
 from mindtorch._core.rules.infer cimport (
-    broadcast3, check_overlap, common_device_list, mm, promote, promote_list, promote_scalar, same, wrap_dim,
-    write_back,
+    broadcast3, check_overlap, common_device_list, devices_differ, mm, promote, promote_list, promote_scalar, same,
+    wrap_dim, write_back,
 )
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
@@ -13,7 +13,7 @@ from mindtorch._core.tensor.dtype cimport (
     default_dtype, is_float8, is_scalar, promote_types, scalar_from,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, copy_data, count_version, device_of, empty_tensor, make_device, make_view, may_overlap_itself,
+    CPU, META, copy_data, count_version, device_of, empty_tensor, make_device, make_view, may_overlap_itself,
     require_backend, shape_text,
 )
 
@@ -28,7 +28,8 @@ cdef RuleFunction *RULE_FUNCTIONS = NULL
 
 cdef class Operator:
     def __init__(self, str key):
-        self.key = key      # no device has a kernel until its backend registers one
+        self.key = key      # a device has no kernel until its backend registers one
+        self.kernels[<int>META].call = compute_nothing
         self.name = key.partition(".")[0]
 
     def __repr__(self):
@@ -53,9 +54,18 @@ cdef RuleFunction find_rule(str name) except NULL:
     return RULE_FUNCTIONS[<int>RULE_PLACES[name]]
 
 
+cdef int compute_nothing(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    """The kernel of the meta device: the rules of the row have made the results, which have no elements."""
+    return 0
+
+
 cdef int no_kernel(Operator op, int device_type, ScalarType dtype) except -1:
+    if device_type == META:
+        raise NotImplementedError(
+            f"aten::{op.key}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta "
+            "kernel registered: the shape of its result depends on the elements")
     raise NotImplementedError(
-        f"Could not run '{op.key}' on {('cpu', 'npu')[device_type]} (dtype {code_name(dtype)}): "
+        f"Could not run '{op.key}' on {make_device(device_type, -1)} (dtype {code_name(dtype)}): "
         "there is no kernel for it on that device")
 
 
@@ -99,9 +109,7 @@ cdef int join_slowly(Place *place, TensorBase tensor) except -1:
     if tensor.ndim == 0 and tensor.device_type == CPU:
         return 0
     if not place.loose:
-        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                           f"{make_device(place.type, place.index if place.type != CPU else -1)} and "
-                           f"{device_of(tensor)}!")
+        devices_differ(make_device(place.type, place.index), device_of(tensor))
     return place_of(place, tensor)
 
 

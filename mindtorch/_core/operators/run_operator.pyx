@@ -20,7 +20,7 @@ from mindtorch._core.rules.infer cimport (
 )
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, scalar_from
 from mindtorch._core.tensor.generator cimport Generator, generator_for
-from mindtorch._core.tensor.tensor cimport CPU, Shape, TensorBase, allocate, count_version, make_tensor
+from mindtorch._core.tensor.tensor cimport CPU, META, Shape, TensorBase, allocate, count_version, make_tensor
 
 
 # --- operators -------------------------------------------------------------------------------------------------------
@@ -128,6 +128,8 @@ cdef int load_operator(Operator op) except -1:
     op.writes_self, op.of_lists = row.get("writes_self", False), row.get("of_lists", False)
     for i, column in enumerate(row.get("outputs", ())):
         read_output(&op.outputs[i], column)
+        if op.outputs[i].reported:
+            op.kernels[<int>META].call = NULL
     op.inplace_dtype = read_rule(row["inplace_dtype"]) if "inplace_dtype" in row else NULL
     op.compute = read_rule(row["compute"]) if "compute" in row else NULL
     read_rules(&op.check, row.get("check", ()))

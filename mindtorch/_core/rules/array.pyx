@@ -10,7 +10,8 @@ from mindtorch._core.operators.operator cimport (
 )
 from mindtorch._core.python.conversion cimport check_fits, load, read_scalar
 from mindtorch._core.rules.infer cimport (
-    broadcast, broadcast_shapes, check_overlap, common_device, common_index, inplace_output, same, wrap_dim, wrap_dims,
+    broadcast, broadcast_shapes, check_overlap, common_device, common_index, devices_differ, inplace_output, same,
+    wrap_dim, wrap_dims,
 )
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, Double, Float, Half,
@@ -1288,8 +1289,7 @@ cdef int check_beside(list tensors, list others, str name) except -1:
         tensor = <TensorBase>tensors[i]
         other = <TensorBase>others[i]
         if common_device(tensor, other) != other.device_type or common_index(tensor, other) != other.device_index:
-            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                               f"{device_of(tensor)} and {device_of(other)}!")
+            devices_differ(device_of(tensor), device_of(other))
         if other.dtype != tensor.dtype:
             raise RuntimeError(f"expected scalar type {code_name(tensor.dtype)} but found {code_name(other.dtype)}")
         if not same_sizes(other, tensor):
@@ -1338,8 +1338,7 @@ cdef int check_on_device(list tensors, TensorBase other) except -1:
     for one in tensors:
         tensor = <TensorBase>one
         if tensor.device_type != other.device_type or tensor.device_index != other.device_index:
-            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                               f"{device_of(tensor)} and {device_of(other)}!")
+            devices_differ(device_of(tensor), device_of(other))
     return 0
 
 

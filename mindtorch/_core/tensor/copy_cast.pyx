@@ -16,7 +16,7 @@ from mindtorch._core.tensor.dtype cimport (
     Long, Scalar, Short, code_name, dtype, dtype_code, is_scalar,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, NPU, OPERATORS, Shape, copy_data, count_version, device, empty_like_tensor, empty_tensor, make_alias,
+    CPU, NPU, OPERATORS, Shape, copy_data, count_version, device, device_of, empty_like_tensor, empty_tensor, make_alias,
     make_data, pinned_like, resolve, set_geometry, set_storage, shape_text,
 )
 
@@ -106,7 +106,7 @@ def type_string_of(TensorBase self):
 
 
 cdef str type_string(TensorBase self):
-    return f"torch.{'' if self.device_type == CPU else 'npu.'}{code_name(self.dtype)}Tensor"
+    return f"torch.{'' if self.device_type == CPU else device_of(self).type + '.'}{code_name(self.dtype)}Tensor"
 
 
 # --- memory formats --------------------------------------------------------------------------------------------------

@@ -133,6 +133,10 @@ cdef list positions_in(TensorBase mask):
     return list(nonzero(mask).unbind(1))
 
 
+cdef TensorBase beside(TensorBase index, TensorBase view):
+    return index if index.device_type == view.device_type else index.to(device_of(view))
+
+
 cdef list resolved(TensorBase view, list indices):
     """Index tensors on the view's device, masks replaced by positions."""
     cdef list result = []
@@ -144,13 +148,12 @@ cdef list resolved(TensorBase view, list indices):
             continue
         index = <TensorBase>given
         check_dtype(index)
-        if index.device_type != view.device_type or index.device_index != view.device_index:
-            if index.device_type != CPU:
-                raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor "
-                                   f"({device_of(view)})")
-            index = index.to(device_of(view))
+        if index.device_type != CPU and (
+                index.device_type != view.device_type or index.device_index != view.device_index):
+            raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor "
+                               f"({device_of(view)})")
         if not is_mask(index):
-            result.append(index)
+            result.append(beside(index, view))
             continue
         at = len(result)
         for i in range(index.ndim):
@@ -158,7 +161,7 @@ cdef list resolved(TensorBase view, list indices):
                 raise IndexError(
                     f"The shape of the mask {shape_text(index.ndim, index.sizes)} at index {i} does not match the "
                     f"shape of the indexed tensor {shape_text(view.ndim, view.sizes)} at index {at + i}")
-        result.extend(positions_in(index))
+        result.extend([beside(positions, view) for positions in positions_in(index)])
     if len(result) > view.ndim:
         raise IndexError(f"too many indices for tensor of dimension {view.ndim} (got {len(result)})")
     while result and result[len(result) - 1] is None:

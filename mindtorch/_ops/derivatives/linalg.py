@@ -286,7 +286,7 @@ def slogdet_backward(grads, A, sign):
 
 def det_backward(grad, A, result):
     """det(A)^* A^-H; by way of the singular values where some matrix is singular."""
-    if not ops.any(result == 0).item():
+    if A.is_meta or not ops.any(result == 0).item():
         return _adjoint(ops.linalg_inv(A)) * (grad * result.conj()).unsqueeze(-1).unsqueeze(-1)
     u, s, vh = ops._linalg_svd(A)
     others = _with_diagonal(s.log().unsqueeze(-2).expand(A.shape), 0.0).sum(-1).exp().to(A.dtype)

@@ -406,7 +406,13 @@ class Module(ModuleHooks, ModuleState):
         def convert(tensor):
             wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             layout = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
-            return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking, **layout)
+            try:
+                return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking, **layout)
+            except NotImplementedError as error:
+                if not tensor.is_meta:
+                    raise
+                raise NotImplementedError(f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module."
+                                          "to() when moving module from meta to a different device.") from None
 
         return self._apply(convert)
 

@@ -135,6 +135,11 @@ class ModuleState:
         if loaded.shape != own.shape:
             return (f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, the shape in "
                     f"current model is {own.shape}.")
+        if own.is_meta and not loaded.is_meta and not assign:
+            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+                          "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
+                          "state dictionary to their corresponding key in the module instead of copying them in "
+                          "place?)", stacklevel=2)
         try:
             with no_grad():
                 if assign:
