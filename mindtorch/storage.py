@@ -154,12 +154,12 @@ class UntypedStorage(StorageBase):
         return self.device.type == "npu"
 
     def get_device(self):
-        """The index of the NPU; -1 for other devices."""
-        return self.device.index if self.is_npu else -1
+        """The index of the device; -1 for the CPU."""
+        return -1 if self.is_cpu else self.device.index
 
     def __repr__(self):
-        lines = "..." if self.device.type == "meta" else "\n ".join(str(byte) for byte in self.tolist())
-        return f" {lines}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        lines = "..." if self.device.type == "meta" else " " + "\n ".join(str(byte) for byte in self.tolist())
+        return f"{lines}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
 def __getattr__(name):

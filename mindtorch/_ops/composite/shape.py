@@ -253,6 +253,9 @@ def tensor_split(input, indices_or_sections, dim=0):
     dim = _wrapped(dim, input.dim())
     size = input.shape[dim]
     if isinstance(indices_or_sections, TensorBase):
+        if not indices_or_sections.is_cpu:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on "
+                               f"{indices_or_sections.device}")
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         count = indices_or_sections

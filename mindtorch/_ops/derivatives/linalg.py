@@ -441,8 +441,9 @@ def distances_double_backward(grad, grad_output, x1, x2, p, result):
 
 def _pairs(self):
     """The flat places, in the matrix of all pairs, of those with the first row above the second."""
-    rows = ops.arange(self.shape[0], device=self.device)
-    return (rows > rows.unsqueeze(1)).reshape(-1).nonzero().squeeze(1)
+    rows = self.shape[0]
+    first, second = ops.triu_indices(rows, rows, 1, device=self.device)
+    return first * rows + second
 
 
 def distances_of_pairs(self, p):
