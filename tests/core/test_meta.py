@@ -91,7 +91,9 @@ SAME = {
     "indices": lambda t: (meta(t, 3)[t.tensor([0, 1])], meta(t, 3)[[0, 1]], meta(t, 3)[t.tensor([99])]),
     "mask_of_cpu": lambda t: meta(t, 3)[t.tensor([True, False, True])],
     "assigned": lambda t: [meta(t, 3).__setitem__(index, value) for index, value in (
-        (0, 3), (slice(0, 2), t.ones(2)), (t.tensor([0, 1]), meta(t, 2)), (meta(t, 3, dtype=t.bool), 3))],
+        (0, 3), (slice(0, 2), t.ones(2)), (t.tensor([0, 1]), meta(t, 2)), (meta(t, 3, dtype=t.bool), 3),
+        (meta(t, 3, dtype=t.bool), meta(t, 2)))],
+    "nonzero_static": lambda t: meta(t, 3, 2).nonzero_static(size=4),
     "iterated": lambda t: list(meta(t, 2)),
     # In place, views, resizing.
     "in_place": lambda t: meta(t, 2, 3).t().add_(1).stride(),

@@ -33,7 +33,7 @@ from mindtorch._core.tensor.dtype cimport (
     INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, MAX_DIMS, OPERATORS, Shape, TensorBase, copy_data, count_version, device_of, make_view, shape_text,
+    CPU, MAX_DIMS, META, OPERATORS, Shape, TensorBase, copy_data, count_version, device_of, make_view, shape_text,
 )
 from mindtorch._core.tensor.views cimport expand_to
 
@@ -128,8 +128,10 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
     return tuple(basic)
 
 
-cdef list positions_in(TensorBase mask):
-    """The indices of what is true, one tensor a dimension."""
+cdef list positions_in(TensorBase mask, bint written):
+    """The indices of what is true, one tensor a dimension. On meta, where nobody knows them, none is written to."""
+    if written and mask.device_type == META:
+        return [mask.new_empty(0, dtype=numpy_long())] * mask.ndim
     return list(nonzero(mask).unbind(1))
 
 
@@ -137,7 +139,7 @@ cdef TensorBase beside(TensorBase index, TensorBase view):
     return index if index.device_type == view.device_type else index.to(device_of(view))
 
 
-cdef list resolved(TensorBase view, list indices):
+cdef list resolved(TensorBase view, list indices, bint written):
     """Index tensors on the view's device, masks replaced by positions."""
     cdef list result = []
     cdef TensorBase index
@@ -161,7 +163,7 @@ cdef list resolved(TensorBase view, list indices):
                 raise IndexError(
                     f"The shape of the mask {shape_text(index.ndim, index.sizes)} at index {i} does not match the "
                     f"shape of the indexed tensor {shape_text(view.ndim, view.sizes)} at index {at + i}")
-        result.extend([beside(positions, view) for positions in positions_in(index)])
+        result.extend([beside(positions, view) for positions in positions_in(index, written)])
     if len(result) > view.ndim:
         raise IndexError(f"too many indices for tensor of dimension {view.ndim} (got {len(result)})")
     while result and result[len(result) - 1] is None:
@@ -172,7 +174,7 @@ cdef list resolved(TensorBase view, list indices):
 # --- reading and writing ---------------------------------------------------------------------------------------------
 
 cdef object read_indexed(TensorBase view, list indices):
-    return op_index_Tensor(view, resolved(view, indices), None)
+    return op_index_Tensor(view, resolved(view, indices, False), None)
 
 
 cdef bint picks_nothing(list indices):
@@ -229,7 +231,7 @@ cdef int write_indexed(TensorBase view, list indices, object value) except -1:
 
 
 cdef TensorBase put(TensorBase self, list indices, TensorBase values, bint accumulate):
-    indices = resolved(self, indices)
+    indices = resolved(self, indices, True)
     return untouched(self, values) if picks_nothing(indices) else op_index_put_(self, indices, values, accumulate)
 
 
@@ -257,7 +259,7 @@ def index_put(input, indices, values, accumulate=False):
     """A copy of the tensor with `values` where the index tensors point; added up there with `accumulate`."""
     cdef TensorBase self = require_tensor(input, b"index_put", b"input", 1)
     cdef TensorBase source = require_tensor(values, b"index_put", b"values", 2)
-    cdef list found = resolved(self, require_indices(indices))
+    cdef list found = resolved(self, require_indices(indices), True)
     cdef bint adding = require_bool(accumulate, b"index_put", b"accumulate", 3)
     return untouched(self.clone(), source) if picks_nothing(found) else op_index_put(self, found, source, adding, None)
 
