@@ -218,9 +218,15 @@ def test_shape_prop():
         found.append({node.name: (node.meta.get("tensor_meta"), node.meta["type"]) for node in graph.graph.nodes})
     assert found[0] == found[1]
     add = found[0]["add"][0]
-    assert add.shape == (1, 3) and add.stride == (3, 1) and add.requires_grad and add.dtype is mindtorch.float32
-    assert add.memory_format is mindtorch.contiguous_format and not add.is_quantized and add.qparams == {}
-    assert [each.shape for each in found[0]["split"][0]] == [(1, 3), (1, 3)] and found[0]["split"][1] is tuple
+    assert add.shape == (1, 3)
+    assert add.stride == (3, 1)
+    assert add.requires_grad
+    assert add.dtype is mindtorch.float32
+    assert add.memory_format is mindtorch.contiguous_format
+    assert not add.is_quantized
+    assert add.qparams == {}
+    assert [each.shape for each in found[0]["split"][0]] == [(1, 3), (1, 3)]
+    assert found[0]["split"][1] is tuple
     assert found[0]["getitem_2"] == (None, int)
     graph = mindtorch.fx.symbolic_trace(lambda x: x.reshape(5, 5))
     with pytest.raises(RuntimeError, match="ShapeProp error for: node=%reshape"):
