@@ -16,8 +16,8 @@ from mindtorch._core.tensor.dtype cimport (
     Long, Scalar, Short, code_name, dtype, dtype_code, is_scalar,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, NPU, OPERATORS, Shape, copy_data, count_version, device, device_of, empty_like_tensor, empty_tensor, make_alias,
-    make_data, pinned_like, resolve, set_geometry, set_storage, shape_text,
+    CPU, NPU, OPERATORS, Shape, copy_data, count_version, device, device_of, empty_like_tensor, empty_tensor,
+    make_alias, make_data, pinned_like, resolve, set_geometry, set_storage, shape_text,
 )
 
 

@@ -253,9 +253,8 @@ def tensor_split(input, indices_or_sections, dim=0):
     dim = _wrapped(dim, input.dim())
     size = input.shape[dim]
     if isinstance(indices_or_sections, TensorBase):
-        if not indices_or_sections.is_cpu:
-            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on "
-                               f"{indices_or_sections.device}")
+        if indices_or_sections.is_meta:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on meta")
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         count = indices_or_sections

@@ -25,7 +25,11 @@ from mindtorch.nn.modules.module_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from mindtorch.nn.modules.module_state import ModuleState, _IncompatibleKeys  # noqa: F401 - torch has it here
+from mindtorch.nn.modules.module_state import (
+    _EXTRA_STATE_KEY_SUFFIX,  # noqa: F401 - torch has these two here
+    ModuleState,
+    _IncompatibleKeys,  # noqa: F401
+)
 from mindtorch.nn.parameter import Buffer, Parameter
 
 __all__ = [

@@ -8,7 +8,7 @@ from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn.modules.module_hooks import WrappedHook, add_hook
 from mindtorch.nn.parameter import Parameter, is_lazy
 
-EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
@@ -70,7 +70,7 @@ class ModuleState:
         for name, value in self._own_state().items():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not ModuleState.get_extra_state:
-            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _own_state(self):
         """Parameters and persistent buffers of this module alone."""
@@ -119,7 +119,7 @@ class ModuleState:
                     error_msgs.append(problem)
             elif strict:
                 missing_keys.append(prefix + name)
-        self._load_extra_state(state_dict, prefix + EXTRA_STATE, strict, missing_keys, unexpected_keys)
+        self._load_extra_state(state_dict, prefix + _EXTRA_STATE_KEY_SUFFIX, strict, missing_keys, unexpected_keys)
         if strict:
             unexpected_keys.extend(self._unexpected(state_dict, prefix, state))
 
@@ -163,7 +163,7 @@ class ModuleState:
     def _unexpected(self, state_dict, prefix, state):
         """Keys that begin with the prefix and belong to nothing here."""
         for key in state_dict:
-            if key.startswith(prefix) and key != prefix + EXTRA_STATE:
+            if key.startswith(prefix) and key != prefix + _EXTRA_STATE_KEY_SUFFIX:
                 first, *rest = key[len(prefix):].split(".", 1)
                 if first not in (self._modules if rest else state):
                     yield key
