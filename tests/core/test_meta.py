@@ -50,7 +50,12 @@ SAME = {
     "pin": lambda t: meta(t, 3).pin_memory(),
     "module_to": lambda t: t.nn.Linear(2, 3, device="meta").to("cpu"),
     "storage_cpu": lambda t: meta(t, 3).untyped_storage().cpu(),
+    "storage_element": lambda t: meta(t, 3).untyped_storage()[0],
+    "storage_elements": lambda t: meta(t, 3).untyped_storage().tolist(),
+    "typed_storage": lambda t: meta(t, 3).storage()[0],
+    "typed_storage_elements": lambda t: meta(t, 3).storage().tolist(),
     # Devices differ.
+    "meshgrid": lambda t: t.meshgrid(meta(t, 3), t.ones(3), indexing="ij"),
     "add": lambda t: meta(t, 3) + t.ones(3),
     "add_to_cpu": lambda t: t.ones(3) + meta(t, 3),
     "add_0d_meta": lambda t: t.ones(3) + meta(t),

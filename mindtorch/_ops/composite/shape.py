@@ -165,6 +165,8 @@ def meshgrid(*tensors, indexing="ij"):
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if any(tensor.dtype is not tensors[0].dtype for tensor in tensors):
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if any(tensor.device != tensors[0].device for tensor in tensors):
+        raise RuntimeError("meshgrid expects all tensors to have the same device")
     if any(tensor.dim() > 1 for tensor in tensors):
         raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got more dimensions")
     swap = indexing == "xy" and len(tensors) > 1
