@@ -149,7 +149,7 @@ def _name(kind):
 
 
 def tensor_str(tensor, default_dtype):
-    """The repr of a tensor; dtypes other than `default_dtype`, int64 and bool are named, and devices other than the CPU."""
+    """The repr of a tensor; dtypes other than `default_dtype`, int64 and bool are named, and so are other devices."""
     prefix = f"{_name(type(tensor))}("
     suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
     dtype = tensor.dtype
