@@ -1,7 +1,8 @@
 """torch.optim.nadam: Adam with Nesterov momentum."""
+from mindtorch._core.rules.array import common_base
 from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, corrections
 from mindtorch.optim._foreach import average_, average_squares_, scaled_addcdiv_
-from mindtorch.optim._step_counters import column, gather, multiply_, values, whole
+from mindtorch.optim._step_counters import column, gather, multiply_, values
 
 __all__ = ["NAdam", "nadam"]
 
@@ -48,7 +49,8 @@ class NAdam(Algorithm):
         multiply_(products, momenta)
         now, ahead = [], []
         stays = group["capturable"] or group["differentiable"]      # on the device, or in the graph
-        for count, momentum, product in zip(counts, momenta, values(products, whole(products), stays), strict=True):
+        found = values(products, common_base(products), stays)
+        for count, momentum, product in zip(counts, momenta, found, strict=True):
             following = momentum_at(count + 1)
             now.append(-lr * (1.0 - momentum) / (1.0 - product))
             ahead.append(-lr * following / (1.0 - product * following))

@@ -186,8 +186,8 @@ def test_columns_beside_the_call(key, column, value):
 def test_adapters_and_conditions_are_functions():
     calls = emit_npu.Calls(one_row_table(TABLE.by_key["clamp.Tensor"], TABLE.by_key["sum.dim_IntList"]))
     text = emit_thunks.module(calls)
-    assert ("cdef object adapt_axes(Argument *values, Argument *result, Storage *storage):\n"
-            "    result.ints = axes(&storage.shape, values[0].ints, <TensorBase>values[1].object)\n") in text
+    assert ("cdef object adapt_dims_or_all(Argument *values, Argument *result, Storage *storage):\n"
+            "    result.ints = dims_or_all(&storage.shape, values[0].ints, <TensorBase>values[1].object)\n") in text
     assert ("cdef int condition_clamp_Tensor_0(Argument *arguments) except -1:\n"
             "    return (<TensorBase>arguments[1].object) is None\n") in text
 

@@ -113,7 +113,7 @@ cdef class SavedTensor:
     cdef TensorBase tensor             # of an output of the node: an alias without history, so that there is no cycle
     cdef uint32_t version
     cdef int output_nr                 # -1 for an operand
-    cdef object packed, unpack_value         # of saved_tensors_hooks
+    cdef object packed, unpack         # of saved_tensors_hooks
 
 
 cdef inline bint may_require_grad(TensorBase tensor) noexcept:
