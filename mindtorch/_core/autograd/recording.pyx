@@ -416,7 +416,7 @@ cdef class CopySlices(Node):
     def name(self):
         return "torch::autograd::CopySlices"
 
-    def of_view(self, grad, needed):
+    def inner_backward(self, grad, needed):
         """The gradients of the operator's operands for the gradient of the view."""
         return self.inner.apply([grad], needed)
 

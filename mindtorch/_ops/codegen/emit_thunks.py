@@ -1,7 +1,7 @@
 """mindtorch/_npu/_gen/thunks.pyx: what calls.py names, as functions: phase 1 by C signature, adapters and conditions.
 
     static aclnnStatus call_17(void *function, const AclnnValue *values, ...)     one for each signature of phase 1
-    cdef object adapt_dims_or_all(Argument *values, Argument *result, Storage *storage)  one for each adapter of adapt.pxd
+    cdef object adapt_dims_or_all(Argument *values, Argument *result, Storage *storage)  one for each adapter
     cdef int condition_clamp_Tensor_0(Argument *arguments) except -1              one for each condition of a row
 """
 import ast
