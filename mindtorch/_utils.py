@@ -151,6 +151,17 @@ def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, bac
                               metadata)
 
 
+def meta_arguments(tensor):
+    """What _rebuild_meta_tensor_no_storage takes to make a tensor like this one."""
+    return tensor.dtype, tuple(tensor.size()), tensor.stride(), tensor.requires_grad
+
+
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+    """A tensor on the meta device, of which a file has no bytes."""
+    _check_geometry(1 << 62, 0, size, stride)
+    return mindtorch.empty_strided(size, stride, dtype=dtype, device="meta").requires_grad_(bool(requires_grad))
+
+
 def _rebuild_parameter(data, requires_grad, backward_hooks):
     """A Parameter around `data`; hooks are not in files, their place is torch's."""
     from mindtorch.nn.parameter import Parameter
@@ -168,7 +179,8 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
 
 def _rebuild_from_type_v2(func, new_type, args, state):
     """A tensor with attributes of its own."""
-    known = any(func is function for function in (_rebuild_tensor_v2, _rebuild_tensor_v3))
+    known = any(func is function for function in (_rebuild_tensor_v2, _rebuild_tensor_v3,
+                                                  _rebuild_meta_tensor_no_storage))
     if not known or new_type is not mindtorch.Tensor or type(args) is not tuple:
         raise RuntimeError("A tensor with attributes is not put together by a function of torch, from a tuple")
     made = func(*args)

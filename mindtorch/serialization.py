@@ -30,10 +30,12 @@ from mindtorch._utils import (
     UNTYPED_STORAGE,
     StorageType,
     _rebuild_from_type_v2,
+    _rebuild_meta_tensor_no_storage,
     _rebuild_parameter,
     _rebuild_parameter_with_state,
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
+    meta_arguments,
     whole_storage,
 )
 from mindtorch.nn.parameter import Parameter
@@ -226,11 +228,14 @@ class _TorchNames:
             args = (tensor.data, tensor.requires_grad, OrderedDict())
             state = vars(tensor)
             return (_rebuild_parameter_with_state, (*args, state)) if state else (_rebuild_parameter, args)
-        args = (self.reference(tensor), tensor.storage_offset(), tuple(tensor.size()), tensor.stride(),
-                tensor.requires_grad, OrderedDict())
-        rebuild = _rebuild_tensor_v2
-        if tensor.dtype not in _STORAGE_TYPE_OF:
-            rebuild, args = _rebuild_tensor_v3, (*args, tensor.dtype)
+        if tensor.is_meta:
+            rebuild, args = _rebuild_meta_tensor_no_storage, meta_arguments(tensor)
+        else:
+            rebuild = _rebuild_tensor_v2
+            args = (self.reference(tensor), tensor.storage_offset(), tuple(tensor.size()), tensor.stride(),
+                    tensor.requires_grad, OrderedDict())
+            if tensor.dtype not in _STORAGE_TYPE_OF:
+                rebuild, args = _rebuild_tensor_v3, (*args, tensor.dtype)
         if vars(tensor):
             return _rebuild_from_type_v2, (rebuild, mindtorch.Tensor, args, vars(tensor))
         return rebuild, args

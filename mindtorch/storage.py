@@ -83,6 +83,7 @@ class UntypedStorage(StorageBase):
 
     def tolist(self):
         """The bytes as numbers."""
+        self._require_elements()
         return self._as_tensor().tolist()
 
     def __iter__(self):
@@ -94,7 +95,12 @@ class UntypedStorage(StorageBase):
             raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
         return slice(start, max(start, stop))
 
+    def _require_elements(self):
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+
     def _checked(self, index):
+        self._require_elements()
         if not isinstance(index, int):
             raise TypeError(f"can't index a torch.UntypedStorage with {type(index).__name__}")
         if not -self.nbytes() <= index < self.nbytes():
@@ -187,8 +193,8 @@ class UntypedStorage(StorageBase):
         return -1 if self.is_cpu else self.device.index
 
     def __repr__(self):
-        lines = "\n ".join(str(byte) for byte in self.tolist())
-        return f" {lines}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        lines = "..." if self.device.type == "meta" else " " + "\n ".join(str(byte) for byte in self.tolist())
+        return f"{lines}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
 _StorageBase = StorageBase

@@ -135,12 +135,14 @@ class TypedStorage:
 
     def tolist(self):
         """The elements as numbers."""
+        self._bytes._require_elements()
         return self._elements().tolist()
 
     def __iter__(self):
         return iter(self.tolist())
 
     def _checked(self, index):
+        self._bytes._require_elements()
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         if not -self.size() <= index < self.size():

@@ -24,7 +24,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, MAX_DIMS, Backend, Storage, TensorBase, contiguous_strides, make_tensor, require_backend,
+    BACKENDS, CPU, MAX_DIMS, META, NPU, Backend, Storage, TensorBase, contiguous_strides, make_tensor, require_backend,
     set_geometry, set_storage,
 )
 
@@ -497,13 +497,15 @@ cdef SharedStorage shared_storage_of(storage):
 
 def is_shared(TensorBase self):
     """Whether processes can share the tensor's memory: after share_memory_, in batches of workers, on an NPU."""
-    return self.device_type != CPU or shared_storage_of(self.storage) is not None
+    return self.device_type == NPU or shared_storage_of(self.storage) is not None
 
 
 def share_memory_(TensorBase self not None):
     """Move the tensor's storage, with all its views, to shared memory. Tensors on an NPU stay as they are."""
     cdef Storage storage = self.storage
     cdef Storage shared
+    if self.device_type == META:
+        raise RuntimeError("_share_fd_: only available on CPU")
     if self.device_type != CPU or shared_storage_of(storage) is not None:
         return self
     shared = (<TensorBase>allocate_shared(max(storage.nbytes, 1))).storage

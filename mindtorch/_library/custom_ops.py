@@ -94,7 +94,7 @@ class CustomOpDef:
     def register_fake(self, fn, /):
         """Give a function that makes results of the right shape and dtype without computing them.
 
-        Nothing here traces programs: torch.library.opcheck alone calls it.
+        Calls with tensors on the meta device run it, and torch.library.opcheck.
         """
         self._lib._register_fake(self._name, fn)
         return fn

@@ -1,7 +1,7 @@
 """Fake kernels: functions that make results of the right shape and dtype without computing them.
 
-No program is traced here and no tensor is without memory, so only opcheck calls them: with real tensors, to compare
-what they make with what the operator makes.
+Calls with tensors on the meta device run them. opcheck calls them with real tensors, to compare what they make with
+what the operator makes.
 """
 import threading
 

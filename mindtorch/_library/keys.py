@@ -128,7 +128,7 @@ def casting(backend):
 def backend_of(tensors, others=()):
     """The key of the device that a call with those tensors runs on; "Undefined" without a tensor and a device."""
     kinds = {tensor.device.type for tensor in tensors} or {value.type for value in others if isinstance(value, Device)}
-    for kind in ("npu", "cpu"):
+    for kind in ("npu", "meta", "cpu"):
         if kind in kinds:
             return _DEVICES[kind]
     return "Undefined"

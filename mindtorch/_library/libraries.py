@@ -31,8 +31,8 @@ class Library:
 
     kind "DEF" is the namespace's own, of which there is one; "FRAGMENT" adds definitions; "IMPL" adds kernels, for
     `dispatch_key` where it is given. What is registered with it goes when the library is destroyed. Kernels of CPU and
-    PrivateUse1 (the NPU), the composite ones, Autograd and Autocast are called; those of Meta by opcheck alone; those
-    of other devices are kept.
+    PrivateUse1 (the NPU), Meta, the composite ones, Autograd and Autocast are called; those of other devices are
+    kept.
     """
 
     def __init__(self, ns, kind, dispatch_key=""):
@@ -140,7 +140,7 @@ class Library:
                                           f"{key}")
 
     def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=True):
-        """Keep `fn` as the fake kernel of an operator; opcheck calls it."""
+        """Make `fn` the fake kernel of an operator: calls with tensors on the meta device run it."""
         self._check_alive()
         self._op_impls.append(fake.register(self._resolved(op_name), fn))
 

@@ -4,6 +4,7 @@ import weakref
 from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._library.binding import Binder
+from mindtorch._library.fake import fake_of
 from mindtorch._library.keys import backend_of, casting, excluded
 
 __all__ = ["Operator", "fallthrough", "find", "kernels_of", "overloads_of", "provide", "register", "tensors_in"]
@@ -38,7 +39,7 @@ class Operator:
     def backend_kernel(self, backend):
         """The kernel for a device: its own, or one that is for all of them."""
         for key in (backend, "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
-            found = self.kernel(key)
+            found = self.kernel(key) or (fake_of(self.qualname) if key == "Meta" else None)
             if found is not None and found is not fallthrough:
                 return found
         return None

@@ -348,7 +348,7 @@ cdef Graph graph_of(StreamSlot *stream):
     for graph in _live:
         if stream.capture != NULL and (<Graph>graph).capture == stream.capture:
             return <Graph>graph
-    raise RuntimeError("the stream is not captures_by_device an NPUGraph")
+    raise RuntimeError("the stream is not capturing an NPUGraph")
 
 
 def task_group_begin(Stream stream not None):

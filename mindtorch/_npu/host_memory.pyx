@@ -8,7 +8,7 @@ from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from mindtorch._npu import events_thread, segments
 
 from mindtorch._core.tensor.dtype cimport dtype_name
-from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Storage, TensorBase, empty_like_tensor, empty_pinned_like
+from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, NPU, Storage, TensorBase, empty_like_tensor, empty_pinned_like
 from mindtorch._npu.acl cimport api, check, require_function
 from mindtorch._npu.cann cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED, aclBoolArray, aclOpExecutor, aclScalarList
 from mindtorch._npu.segments cimport Stat, stat_decrease, stat_increase, stat_metrics
@@ -497,7 +497,8 @@ def pin_memory(TensorBase tensor not None):
     """A copy of a CPU tensor in pinned memory; the tensor itself if it is pinned."""
     cdef TensorBase pinned
     if tensor.device_type != CPU:
-        raise RuntimeError(f"cannot pin 'npu{dtype_name(tensor.dtype)}Type' only dense CPU tensors can be pinned")
+        kind = ("npu" if tensor.device_type == NPU else "Meta") + dtype_name(tensor.dtype)
+        raise RuntimeError(f"cannot pin '{kind}Type' only dense CPU tensors can be pinned")
     if isinstance(tensor.storage, PinnedStorage):
         return tensor
     pinned = empty_pinned_like(empty_like_tensor(tensor, tensor.dtype, CPU, 0))

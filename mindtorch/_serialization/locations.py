@@ -7,8 +7,8 @@ _packages = []          # (priority, tagger, deserializer), the lowest priority 
 def register_package(priority, tagger, deserializer):
     """Registers `tagger(storage)` -> tag for torch.save, and `deserializer(storage, tag)` -> storage for torch.load.
 
-    They are called in the order of their priority (CPU 10, NPU 20) until one does not return None. A storage is passed
-    as a tensor of bytes.
+    They are called in the order of their priority (CPU 10, NPU 20, meta 22) until one does not return None. A storage
+    is passed as a tensor of bytes.
     """
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda package: package[0])
@@ -70,3 +70,4 @@ def _tag_of(kind):
 
 register_package(10, _tag_of("cpu"), lambda storage, location: storage if location.partition(":")[0] == "cpu" else None)
 register_package(20, _tag_of("npu"), _to_npu)
+register_package(22, _tag_of("meta"), lambda storage, location: storage.to("meta") if location == "meta" else None)

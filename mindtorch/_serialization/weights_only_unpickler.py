@@ -21,12 +21,12 @@ MALFORMED = (ArithmeticError, AttributeError, EOFError, LookupError, MemoryError
 # What files of torch hold beside dense tensors.
 _OTHER_KINDS = {
     "torch._utils._rebuild_sparse_tensor": "sparse tensors", "torch._utils._rebuild_qtensor": "quantized tensors",
-    "torch._utils._rebuild_nested_tensor": "nested tensors",
-    "torch._utils._rebuild_meta_tensor_no_storage": "tensors without data"}
+    "torch._utils._rebuild_nested_tensor": "nested tensors"}
 _OTHER_DTYPES = {"torch.complex32", "torch.float4_e2m1fn_x2"}
 
 _TAKE_TENSORS = (_utils._rebuild_tensor, _utils._rebuild_tensor_v2, _utils._rebuild_tensor_v3,
-                 _utils._rebuild_parameter, _utils._rebuild_parameter_with_state)
+                 _utils._rebuild_parameter, _utils._rebuild_parameter_with_state,
+                 _utils._rebuild_meta_tensor_no_storage)
 MOST_NESTED = 1000      # items that the tuples of a key may have, each counted wherever it occurs
 
 user_globals = []

@@ -29,7 +29,7 @@ class Tensor(TensorBase):
     __array_priority__ = 1000       # NumPy leaves `array + tensor` to the tensor
 
     # Programs written for torch read these.
-    is_cuda = is_meta = is_sparse = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
+    is_cuda = is_sparse = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
     is_sparse_csr = is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
 
     T = property(views.transposed)
@@ -94,7 +94,8 @@ class Tensor(TensorBase):
         return tensor_str(self, dtype_module.get_default_dtype())
 
     def __format__(self, spec):
-        return self.item().__format__(spec) if self.dim() == 0 else object.__format__(self, spec)
+        printed = self.dim() or self.is_meta
+        return object.__format__(self, spec) if printed else self.item().__format__(spec)
 
     def _only_element(self):
         if self.numel() != 1:
@@ -150,6 +151,8 @@ class Tensor(TensorBase):
         return conversion.from_numpy(numpy.asarray(array))
 
     def __dlpack_device__(self):
+        if self.is_meta:
+            raise ValueError("Unknown device type meta for Dlpack")
         return (1, 0) if self.is_cpu else (12, self.get_device())       # kDLCPU, kDLExtDev
 
     def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
@@ -185,6 +188,8 @@ class Tensor(TensorBase):
 
     def __reduce_ex__(self, protocol):
         from mindtorch import _utils
+        if self.is_meta:
+            return _utils._rebuild_meta_tensor_no_storage, _utils.meta_arguments(self), self.__dict__ or None
         return _utils._rebuild_tensor_v3, (
             _utils.PickledStorage.of(self), self.storage_offset(), tuple(self.size()), self.stride(),
             self.requires_grad, OrderedDict(), self.dtype), self.__dict__ or None

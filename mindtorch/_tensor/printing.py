@@ -149,13 +149,13 @@ def _name(kind):
 
 
 def tensor_str(tensor, default_dtype):
-    """The repr of a tensor; dtypes other than `default_dtype`, int64 and bool are named, and so is every NPU."""
+    """The repr of a tensor; dtypes other than `default_dtype`, int64 and bool are named, and so are other devices."""
     prefix = f"{_name(type(tensor))}("
     suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
     dtype = tensor.dtype
-    if tensor.numel() == 0:
-        body = "[]"
-        if tensor.dim() != 1:
+    if tensor.numel() == 0 or tensor.is_meta:
+        body = "..." if tensor.is_meta else "[]"
+        if tensor.dim() != 1 or tensor.is_meta:
             suffixes.append(f"size={tuple(tensor.shape)}")
         if dtype is not default_dtype:
             suffixes.append(f"dtype={dtype}")

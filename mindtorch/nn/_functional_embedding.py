@@ -134,7 +134,7 @@ def _check_offsets(input, offsets, include_last_offset):
     """Waits for the device: where bags start is a number that only it knows."""
     if include_last_offset and offsets.numel() == 0:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    if offsets.numel() == 0:
+    if offsets.numel() == 0 or offsets.is_meta:
         return
     first, last = offsets[0].item(), offsets[-1].item()
     if first != 0:

@@ -49,7 +49,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
     draw = _normal_draws if below(b) - below(a) > 0.3 else _uniform_draws
     result, refused = draw(tensor, mean, std, a, b, generator)
-    while refused.any():
+    while not tensor.is_meta and refused.any():
         others, again = draw(tensor, mean, std, a, b, generator)
         result = mindtorch.where(refused, others, result)
         refused = refused & again

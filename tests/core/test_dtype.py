@@ -92,7 +92,7 @@ def test_npu_device_strings():
     for wrong in ("npu:-1", "npu:01", "npu:", "npu: 0", " npu", "npu:1 ", "npu:+1", "npu:0x1", "npu:0:1", "npu0"):
         with pytest.raises(RuntimeError, match="Invalid device string"):
             torch.device(wrong)
-    with pytest.raises(RuntimeError, match="Expected one of cpu, npu device type at start of device string: NPU"):
+    with pytest.raises(RuntimeError, match="Expected one of cpu, npu, meta device type at start of device string: NPU"):
         torch.device("NPU")
 
 

@@ -196,3 +196,38 @@ def test_transformers_change_calls():
             traced.graph.output_node().args = ((proxy * 3).node,)
         traced.recompile()
         assert traced(lib.ones(1)).tolist() == [3]
+
+
+class Shaped(mindtorch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = mindtorch.nn.Linear(2, 3)
+
+    def forward(self, x):
+        a, b = self.linear(x).relu().split(1)
+        return a + b, x.shape[0]
+
+
+def test_shape_prop():
+    """On the meta device as with elements."""
+    from mindtorch.fx.passes.shape_prop import ShapeProp
+    found = []
+    for device in ("cpu", "meta"):
+        graph = mindtorch.fx.symbolic_trace(Shaped()).to(device)
+        assert ShapeProp(graph).propagate(mindtorch.ones(2, 2, device=device))[1] == 2
+        found.append({node.name: (node.meta.get("tensor_meta"), node.meta["type"]) for node in graph.graph.nodes})
+    assert found[0] == found[1]
+    add = found[0]["add"][0]
+    assert add.shape == (1, 3)
+    assert add.stride == (3, 1)
+    assert add.requires_grad
+    assert add.dtype is mindtorch.float32
+    assert add.memory_format is mindtorch.contiguous_format
+    assert not add.is_quantized
+    assert add.qparams == {}
+    assert [each.shape for each in found[0]["split"][0]] == [(1, 3), (1, 3)]
+    assert found[0]["split"][1] is tuple
+    assert found[0]["getitem_2"] == (None, int)
+    graph = mindtorch.fx.symbolic_trace(lambda x: x.reshape(5, 5))
+    with pytest.raises(RuntimeError, match="ShapeProp error for: node=%reshape"):
+        ShapeProp(graph).propagate(mindtorch.ones(2, 2))

@@ -173,7 +173,7 @@ def extra_state(t, d):
     outer = t.nn.Module()
     outer.inner = Extra()
     state = outer.state_dict()
-    state["inner._extra_state"] = {"value": 7}
+    state[f"inner.{t.nn.modules.module._EXTRA_STATE_KEY_SUFFIX}"] = {"value": 7}
     outer.load_state_dict(state)
     return dict(state), outer.inner.value, outer.load_state_dict({})
 

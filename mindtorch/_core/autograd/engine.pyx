@@ -140,7 +140,7 @@ cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node gi
     if KIND[<int>grad.dtype] == COMPLEX_KIND and KIND[<int>wanted.dtype] != COMPLEX_KIND:
         value = value.real
     if grad.device_type != wanted.device_type or grad.device_index != wanted.device_index:
-        place = make_device(wanted.device_type, wanted.device_index if wanted.device_type else -1)
+        place = make_device(wanted.device_type, wanted.device_index)
         if wanted.ndim:
             raise RuntimeError(f"Function {giver.name()} returned an invalid gradient at index {index} - expected "
                                f"device {place} but got {value.device}")

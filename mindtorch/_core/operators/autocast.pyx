@@ -19,17 +19,14 @@ from mindtorch._core.tensor.tensor cimport CPU, NPU, device
 cdef extern from *:
     """
     static _Thread_local unsigned int mindtorch_autocast_devices;
-    static _Thread_local int mindtorch_autocast_dtypes[3] = {15, 5, 5};
+    static _Thread_local int mindtorch_autocast_dtypes[6] = {15, 5, 5, 5, 5, 5};
     static _Thread_local int mindtorch_autocast_cache_disabled;
     static _Thread_local int mindtorch_autocast_nesting;
     """
     unsigned int mindtorch_autocast_devices        # the device types for which autocast is on, as bits
-    int mindtorch_autocast_dtypes[3]               # ScalarType: bfloat16 on the CPU, else float16
+    int mindtorch_autocast_dtypes[6]               # ScalarType: bfloat16 on the CPU, else float16
     int mindtorch_autocast_cache_disabled
     int mindtorch_autocast_nesting
-
-cdef enum:
-    CUDA = 2                # scripts read and set its state, but it has no tensors
 
 enabled_threads = 0
 cdef dict CACHE = {}        # (id of a parameter, dtype) -> (the parameter, its cast), until the outermost region ends
@@ -219,13 +216,9 @@ cdef object call_with_casts(object function, int cpu, int npu, tuple args, dict 
 # --- the state -------------------------------------------------------------------------------------------------------
 
 cdef int device_slot(object device_type, str function) except -1:
-    cdef device named
     if not isinstance(device_type, str):
         raise_wrong_type(device_type, function.encode(), b"device_type", 1, "str")
-    if device_type == "cuda":
-        return CUDA
-    named = device(device_type)
-    return named.type_code
+    return (<device>device(device_type)).type_code
 
 
 def is_autocast_enabled(device_type="cuda"):

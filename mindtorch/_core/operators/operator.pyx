@@ -6,8 +6,8 @@ from mindtorch._core.python.conversion cimport (
     check_scalar_overflow, raise_wrong_type, require_scalar, require_tensors, scalar_tensor,
 )
 from mindtorch._core.rules.infer cimport (
-    broadcast3, check_no_internal_overlap, common_device_list, mm, promote, promote_list, promote_scalar, same_shape,
-    wrap_dim, write_back,
+    broadcast3, check_no_internal_overlap, common_device_list, mm, promote, promote_list, promote_scalar,
+    raise_device_mismatch, same_shape, wrap_dim, write_back,
 )
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
@@ -15,7 +15,7 @@ from mindtorch._core.tensor.dtype cimport (
     default_dtype, dtype_name, is_float8, is_scalar, promote_types, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, bump_version, copy_data, device_of, empty_tensor, has_internal_overlap, make_device, make_view,
+    CPU, META, bump_version, copy_data, device_of, empty_tensor, has_internal_overlap, make_device, make_view,
     require_backend, shape_text,
 )
 
@@ -29,7 +29,8 @@ cdef RuleFunction *RULE_FUNCTIONS = NULL
 
 cdef class Operator:
     def __init__(self, str key):
-        self.key = key      # no device has a kernel until its backend registers one
+        self.key = key      # a device has no kernel until its backend registers one
+        self.kernels[<int>META].call = compute_nothing
         self.name = key.partition(".")[0]
 
     def __repr__(self):
@@ -54,9 +55,18 @@ cdef RuleFunction find_rule(str name) except NULL:
     return RULE_FUNCTIONS[<int>RULE_INDICES[name]]
 
 
+cdef int compute_nothing(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    """The kernel of the meta device: the rules of the row have made the results, which have no elements."""
+    return 0
+
+
 cdef int raise_no_kernel(Operator op, int device_type, ScalarType dtype) except -1:
+    if device_type == META:
+        raise NotImplementedError(
+            f"aten::{op.key}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta "
+            "kernel registered: the shape of its result depends on the elements")
     raise NotImplementedError(
-        f"Could not run '{op.key}' on {('cpu', 'npu')[device_type]} (dtype {dtype_name(dtype)}): "
+        f"Could not run '{op.key}' on {make_device(device_type, -1)} (dtype {dtype_name(dtype)}): "
         "there is no kernel for it on that device")
 
 
@@ -91,9 +101,7 @@ cdef int update_common_device_slow(CommonDevice *place, TensorBase tensor) excep
     if tensor.ndim == 0 and tensor.device_type == CPU:
         return 0
     if not place.only_cpu_scalars:
-        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                           f"{make_device(place.type, place.index if place.type != CPU else -1)} and "
-                           f"{device_of(tensor)}!")
+        raise_device_mismatch(make_device(place.type, place.index), device_of(tensor))
     return init_common_device(place, tensor)
 
 

@@ -27,7 +27,7 @@ from mindtorch._core.rules.infer cimport (
 )
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, scalar_from_python
 from mindtorch._core.tensor.generator cimport Generator, generator_for
-from mindtorch._core.tensor.tensor cimport CPU, Shape, TensorBase, allocate, bump_version, make_tensor
+from mindtorch._core.tensor.tensor cimport CPU, META, Shape, TensorBase, allocate, bump_version, make_tensor
 
 
 cdef dict ARGUMENT_TYPES = {
@@ -133,6 +133,8 @@ cdef int load_operator(Operator op) except -1:
     op.inplace_only, op.is_foreach = row.get("writes_self", False), row.get("of_lists", False)
     for i, column in enumerate(row.get("outputs", ())):
         read_output(&op.outputs[i], column)
+        if op.outputs[i].dynamic_shape:
+            op.kernels[<int>META].call = NULL
     op.inplace_dtype = read_rule(row["inplace_dtype"]) if "inplace_dtype" in row else NULL
     op.compute_dtype = read_rule(row["compute"]) if "compute" in row else NULL
     read_rules(&op.checks, row.get("check", ()))

@@ -11,7 +11,7 @@ from mindtorch._core.operators.operator cimport (
 from mindtorch._core.python.conversion cimport check_scalar_overflow, load_element, read_scalar
 from mindtorch._core.rules.infer cimport (
     broadcast, broadcast_shapes, check_no_internal_overlap, common_device, common_device_index, inplace_output,
-    same_shape, wrap_dim, wrap_dims,
+    raise_device_mismatch, same_shape, wrap_dim, wrap_dims,
 )
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, Double, Float, Half,
@@ -1294,10 +1294,9 @@ cdef int check_matching_list(list tensors, list others, str name) except -1:
     for i in range(len(tensors)):
         tensor = <TensorBase>tensors[i]
         other = <TensorBase>others[i]
-        if common_device(tensor, other) != other.device_type or common_device_index(tensor,
-                                                                                    other) != other.device_index:
-            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                               f"{device_of(tensor)} and {device_of(other)}!")
+        if (common_device(tensor, other) != other.device_type
+                or common_device_index(tensor, other) != other.device_index):
+            raise_device_mismatch(device_of(tensor), device_of(other))
         if other.dtype != tensor.dtype:
             raise RuntimeError(f"expected scalar type {dtype_name(tensor.dtype)} but found {dtype_name(other.dtype)}")
         if not same_sizes(other, tensor):
@@ -1346,8 +1345,7 @@ cdef int check_on_device(list tensors, TensorBase other) except -1:
     for one in tensors:
         tensor = <TensorBase>one
         if tensor.device_type != other.device_type or tensor.device_index != other.device_index:
-            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                               f"{device_of(tensor)} and {device_of(other)}!")
+            raise_device_mismatch(device_of(tensor), device_of(other))
     return 0
 
 

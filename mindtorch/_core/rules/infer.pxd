@@ -6,10 +6,11 @@ Every function raises torch's error (type and wording) when the rule cannot be m
 from libc.stdint cimport int64_t
 
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, Undefined
-from mindtorch._core.tensor.tensor cimport Shape, TensorBase
+from mindtorch._core.tensor.tensor cimport Shape, TensorBase, device
 
 
 # Device of the result. A 0-d CPU tensor may stand beside tensors of another device, as in torch.
+cdef int raise_device_mismatch(device a, device b) except -1           # always raises RuntimeError
 cdef int common_device(TensorBase a, TensorBase b) except -1          # DeviceType; RuntimeError when they differ
 
 cdef int common_device_index(TensorBase a, TensorBase b) noexcept nogil      # the device index that goes with it

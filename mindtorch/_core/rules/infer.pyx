@@ -9,7 +9,7 @@ from mindtorch._core.tensor.dtype cimport (
     can_cast, default_complex_dtype, default_dtype, dtype_name, is_float8, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, MAX_DIMS, Storage, allocate, checked_numel, copy_data, device_of, empty_tensor, has_internal_overlap,
+    CPU, MAX_DIMS, META, Storage, allocate, checked_numel, copy_data, device_of, empty_tensor, has_internal_overlap,
     is_non_overlapping_and_dense, make_device, make_tensor, set_geometry, set_storage, shape_text,
 )
 
@@ -25,9 +25,10 @@ cdef inline bint is_cpu_scalar(TensorBase tensor) noexcept nogil:
     return tensor.ndim == 0 and tensor.device_type == CPU
 
 
-cdef int raise_device_mismatch(TensorBase a, TensorBase b) except -1:
-    raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                       f"{device_of(a)} and {device_of(b)}!")
+cdef int raise_device_mismatch(device a, device b) except -1:
+    if a.type_code == META or b.type_code == META:
+        raise RuntimeError(f"Tensor on device {b} is not on the expected device {a}!")
+    raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {a} and {b}!")
 
 
 cdef int common_device(TensorBase a, TensorBase b) except -1:
@@ -35,7 +36,7 @@ cdef int common_device(TensorBase a, TensorBase b) except -1:
         return a.device_type
     if is_cpu_scalar(a):
         return b.device_type
-    return raise_device_mismatch(a, b)
+    return raise_device_mismatch(device_of(a), device_of(b))
 
 
 cdef int common_device_index(TensorBase a, TensorBase b) noexcept nogil:
@@ -49,7 +50,7 @@ cdef int common_device_list(list tensors, int *index) except -1:
         if same_device(lead, tensor) or is_cpu_scalar(tensor):
             continue
         if not is_cpu_scalar(lead):
-            raise_device_mismatch(lead, tensor)
+            raise_device_mismatch(device_of(lead), device_of(tensor))
         lead = tensor
     index[0] = lead.device_index
     return lead.device_type
@@ -468,8 +469,7 @@ cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarTy
     if out is None:
         return empty_tensor(shape, dtype, device_type, device_index)
     if out.device_type != device_type or out.device_index != device_index:
-        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                           f"{make_device(device_type, device_index)} and {device_of(out)}!")
+        raise_device_mismatch(make_device(device_type, device_index), device_of(out))
     check_cast(dtype, out.dtype)
     if not has_shape(out, shape):           # write_back will resize it: until then, it may be an operand
         return empty_tensor(shape, dtype, device_type, device_index)

@@ -14,7 +14,7 @@ from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, dtype_name, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, NPU, Storage, TensorBase, bump_version, device_of, make_size, make_tensor, shape_text, version_of,
+    CPU, META, NPU, Storage, TensorBase, bump_version, device_of, make_size, make_tensor, shape_text, version_of,
 )
 
 
@@ -242,15 +242,21 @@ def is_npu(TensorBase self):
     return self.device_type == NPU
 
 
+def is_meta(TensorBase self):
+    """Whether the tensor has a shape and no elements."""
+    return self.device_type == META
+
+
 def get_device(input):
-    """The index of the device; -1 for the CPU."""
+    """The index of the NPU; -1 for other devices."""
     cdef TensorBase self = require_tensor(input, b"get_device", b"input", 1)
-    return -1 if self.device_type == CPU else self.device_index
+    return self.device_index if self.device_type == NPU else -1
 
 
 PROPERTIES = {
     "shape": shape, "ndim": ndim, "dtype": dtype, "itemsize": itemsize, "nbytes": nbytes, "_version": version,
-    "device": device, "layout": layout, "is_cpu": is_cpu, "is_npu": is_npu}
+    "device": device, "layout": layout, "is_cpu": is_cpu, "is_npu": is_npu,
+    "is_meta": is_meta}
 
 FUNCTIONS = {f.__name__: f for f in (numel, is_floating_point, is_complex, is_signed, is_same_size, get_device)}
 
@@ -369,7 +375,7 @@ def set_grad(TensorBase self, value):
     if grad.device_type != self.device_type or grad.device_index != self.device_index:
         raise RuntimeError(
             f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
-            f"'{('cpu', 'npu')[self.device_type]}'. Please ensure that the gradient and the tensor are on the same "
+            f"'{device_of(self).type}'. Please ensure that the gradient and the tensor are on the same "
             "device")
     if value.shape != make_size(self.ndim, self.sizes):
         raise RuntimeError(

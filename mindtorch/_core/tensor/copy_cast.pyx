@@ -16,8 +16,8 @@ from mindtorch._core.tensor.dtype cimport (
     Int, Long, Scalar, Short, dtype, dtype_name, is_scalar, to_scalar_type,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, NPU, TENSOR_SLOTS, Shape, bump_version, copy_data, device, empty_like_tensor, empty_pinned_like, empty_tensor,
-    make_alias, make_variable_data, resolve_device, set_geometry, set_storage, shape_text,
+    CPU, NPU, TENSOR_SLOTS, Shape, bump_version, copy_data, device, device_of, empty_like_tensor, empty_pinned_like,
+    empty_tensor, make_alias, make_variable_data, resolve_device, set_geometry, set_storage, shape_text,
 )
 
 
@@ -106,7 +106,7 @@ def get_legacy_type_name(TensorBase self):
 
 
 cdef str legacy_type_name(TensorBase self):
-    return f"torch.{'' if self.device_type == CPU else 'npu.'}{dtype_name(self.dtype)}Tensor"
+    return f"torch.{'' if self.device_type == CPU else device_of(self).type + '.'}{dtype_name(self.dtype)}Tensor"
 
 
 # --- memory formats --------------------------------------------------------------------------------------------------

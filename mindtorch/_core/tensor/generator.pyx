@@ -14,7 +14,7 @@ from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor.dtype import uint8
 
 from mindtorch._core.python.conversion cimport raise_wrong_type
-from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, NPU, TensorBase, device, make_device, resolve_device
+from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, META, NPU, TensorBase, device, make_device, resolve_device
 
 
 cdef enum:
@@ -30,6 +30,8 @@ cdef class Generator:
         if not isinstance(device, (torch_device, str)):
             raise_wrong_type(device, b"Generator", b"device", 1, "torch.device")
         resolve_device(device, &self.type_code, &self.index)
+        if self.type_code == META:
+            raise RuntimeError("META device type not an accelerator.")
         self.reseed(DEFAULT_SEED)
 
     cdef int reseed(self, uint64_t seed) except -1:
@@ -68,7 +70,7 @@ cdef class Generator:
     @property
     def device(self):
         """The device whose operators take this generator."""
-        return make_device(self.type_code, self.index if self.type_code == NPU else -1)
+        return make_device(self.type_code, self.index)
 
     def manual_seed(self, seed):
         """Start anew from `seed`, an int of 64 bits; negative ones count from 2**64. Returns the generator."""
@@ -218,12 +220,11 @@ def seed_npus(seed):
 cdef Generator generator_for(Generator given, int type_code, int index):
     cdef Generator source = given
     cdef intptr_t capture = capture_of(type_code, index)
-    if given is None:
-        source = CPU_DEFAULT if type_code == CPU else default_npu_generator(index)
+    if given is None or type_code == META:        # nothing is drawn there
+        source = default_npu_generator(index) if type_code == NPU else CPU_DEFAULT
     elif given.type_code != type_code:
-        names = ("cpu", "npu")
-        raise RuntimeError(f"Expected a '{names[type_code]}' device type for generator but found "
-                           f"'{names[given.type_code]}'")
+        raise RuntimeError(f"Expected a '{make_device(type_code, -1)}' device type for generator but found "
+                           f"'{make_device(given.type_code, -1)}'")
     return source if capture == 0 else source.capture_generator(capture)
 
 

@@ -35,7 +35,7 @@ from mindtorch._core.tensor.dtype cimport (
     INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, MAX_DIMS, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, make_view, shape_text,
+    CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, make_view, shape_text,
 )
 from mindtorch._core.tensor.views cimport expand_to
 
@@ -130,12 +130,18 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
     return tuple(basic)
 
 
-cdef list mask_to_indices(TensorBase mask):
-    """The indices of what is true, one tensor a dimension."""
+cdef list mask_to_indices(TensorBase mask, bint written):
+    """The indices of what is true, one tensor a dimension. On meta, where nobody knows them, none is written to."""
+    if written and mask.device_type == META:
+        return [mask.new_empty(0, dtype=numpy_long())] * mask.ndim
     return list(nonzero(mask).unbind(1))
 
 
-cdef list expand_masks(TensorBase view, list indices):
+cdef TensorBase on_device_of(TensorBase index, TensorBase view):
+    return index if index.device_type == view.device_type else index.to(device_of(view))
+
+
+cdef list expand_masks(TensorBase view, list indices, bint written):
     """Index tensors on the view's device, masks replaced by positions."""
     cdef list result = []
     cdef TensorBase index
@@ -146,13 +152,12 @@ cdef list expand_masks(TensorBase view, list indices):
             continue
         index = <TensorBase>given
         check_index_dtype(index)
-        if index.device_type != view.device_type or index.device_index != view.device_index:
-            if index.device_type != CPU:
-                raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor "
-                                   f"({device_of(view)})")
-            index = index.to(device_of(view))
+        if index.device_type != CPU and (
+                index.device_type != view.device_type or index.device_index != view.device_index):
+            raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor "
+                               f"({device_of(view)})")
         if not is_mask(index):
-            result.append(index)
+            result.append(on_device_of(index, view))
             continue
         at = len(result)
         for i in range(index.ndim):
@@ -160,7 +165,7 @@ cdef list expand_masks(TensorBase view, list indices):
                 raise IndexError(
                     f"The shape of the mask {shape_text(index.ndim, index.sizes)} at index {i} does not match the "
                     f"shape of the indexed tensor {shape_text(view.ndim, view.sizes)} at index {at + i}")
-        result.extend(mask_to_indices(index))
+        result.extend([on_device_of(positions, view) for positions in mask_to_indices(index, written)])
     if len(result) > view.ndim:
         raise IndexError(f"too many indices for tensor of dimension {view.ndim} (got {len(result)})")
     while result and result[len(result) - 1] is None:
@@ -171,7 +176,7 @@ cdef list expand_masks(TensorBase view, list indices):
 # --- reading and writing ---------------------------------------------------------------------------------------------
 
 cdef object index_view(TensorBase view, list indices):
-    return op_index_Tensor(view, expand_masks(view, indices), None)
+    return op_index_Tensor(view, expand_masks(view, indices, False), None)
 
 
 cdef bint has_empty_index(list indices):
@@ -228,7 +233,7 @@ cdef int index_put_view(TensorBase view, list indices, object value) except -1:
 
 
 cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
-    indices = expand_masks(self, indices)
+    indices = expand_masks(self, indices, True)
     return with_zero_gradient(self, values) if has_empty_index(indices) else op_index_put_(self, indices, values,
                                                                                            accumulate)
 
@@ -257,7 +262,7 @@ def index_put(input, indices, values, accumulate=False):
     """A copy of the tensor with `values` where the index tensors point; added up there with `accumulate`."""
     cdef TensorBase self = require_tensor(input, b"index_put", b"input", 1)
     cdef TensorBase source = require_tensor(values, b"index_put", b"values", 2)
-    cdef list found = expand_masks(self, require_indices(indices))
+    cdef list found = expand_masks(self, require_indices(indices), True)
     cdef bint adding = require_bool(accumulate, b"index_put", b"accumulate", 3)
     return with_zero_gradient(self.clone(), source) if has_empty_index(found) else op_index_put(self, found, source,
                                                                                                 adding, None)

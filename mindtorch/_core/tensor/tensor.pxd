@@ -13,7 +13,8 @@ from mindtorch._core.tensor.dtype cimport ITEMSIZE, Scalar, ScalarType
 cdef enum DeviceType:
     CPU = 0
     NPU = 1
-    DEVICE_TYPES = 2
+    META = 2
+    DEVICE_TYPES = 3
 
 
 cdef class device:
@@ -43,7 +44,7 @@ cdef int require_backend(int type_code) except -1                               
 cdef device device_of(TensorBase tensor)
 cdef int check_pinnable(int type_code) except -1              # the device of what is to be pinned
 cdef TensorBase empty_pinned_like(TensorBase made)  # in pinned memory; `made` is on the CPU and is not read
-cdef device make_device(int type_code, int index)          # index -1: none
+cdef device make_device(int type_code, int index)          # index -1: none; only NPUs have one
 # dst[...] = src through the backend that serves the pair. Broadcasts and casts; does not count a new version.
 cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1
 

@@ -18,7 +18,7 @@ from mindtorch._core.tensor.dtype cimport ITEMSIZE, Bool, Long, UInt16, UInt64
 
 
 # The first DEVICE_TYPES have a backend. The others torch knows: programs ask whether a tensor is there.
-cdef tuple DEVICE_NAMES = ("cpu", "npu", "cuda", "meta", "mps", "xpu")
+cdef tuple DEVICE_NAMES = ("cpu", "npu", "meta", "cuda", "mps", "xpu")
 cdef enum:
     MAX_DEVICE_INDEX = 2147483647
 
@@ -151,17 +151,20 @@ cdef int parse_device_string(str text, int *type_code, int *index) except -1:
 cdef device make_device(int type_code, int index):
     cdef device made = device.__new__(device)
     made.type_code = type_code
-    made.given_index = index
+    made.given_index = index if type_code == NPU else -1
     return made
 
 
 cdef device CPU_DEVICE = make_device(CPU, -1)
+cdef device META_DEVICE = make_device(META, -1)
 cdef list NPU_DEVICES = []
 
 
 cdef device device_of(TensorBase tensor):
     if tensor.device_type == CPU:
         return CPU_DEVICE
+    if tensor.device_type == META:
+        return META_DEVICE
     while len(NPU_DEVICES) <= tensor.device_index:
         NPU_DEVICES.append(make_device(NPU, len(NPU_DEVICES)))
     return <device>NPU_DEVICES[tensor.device_index]
@@ -206,7 +209,7 @@ def get_default_device():
     """The device on which factory functions make tensors when none is given."""
     cdef int type_code, index
     resolve_device(None, &type_code, &index)
-    return CPU_DEVICE if type_code == CPU else make_device(type_code, index)
+    return make_device(type_code, index)
 
 
 cdef dict PARSED_DEVICES = {}                   # what strings have been read as: `device="npu"` stands in many loops
@@ -236,8 +239,8 @@ cdef int resolve_device(object device_or_none, int *type_code, int *index) excep
         raise_no_such_device(chosen.type)
     if not BACKENDS[chosen.type_code].ready:
         require_backend(chosen.type_code)
-    if chosen.type_code == CPU:
-        index[0] = 0                  # there is one CPU, whatever index it is given
+    if chosen.type_code != NPU:
+        index[0] = 0                  # there is one of each, whatever index it is given
     else:
         index[0] = chosen.given_index if chosen.given_index >= 0 else BACKENDS[chosen.type_code].current_index()
     return 0
@@ -246,7 +249,7 @@ cdef int resolve_device(object device_or_none, int *type_code, int *index) excep
 cdef int raise_no_such_device(str name) except -1:
     if name in ("cuda", "xpu"):
         raise AssertionError(f"Torch not compiled with {name.upper()} enabled")
-    known = " and ".join(DEVICE_NAMES[:DEVICE_TYPES])
+    known = ", ".join(DEVICE_NAMES[:DEVICE_TYPES])
     raise NotImplementedError(f"mindtorch has no tensors on device '{name}', only on {known}")
 
 
@@ -274,7 +277,7 @@ cdef TensorBase empty_pinned_like(TensorBase made):
 
 
 cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1:
-    cdef int served_by = NPU if dst.device_type == NPU or src.device_type == NPU else CPU
+    cdef int served_by = max(dst.device_type, src.device_type)
     if not BACKENDS[served_by].ready:
         require_backend(served_by)
     return BACKENDS[served_by].copy(dst, src, non_blocking)
@@ -805,6 +808,37 @@ cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except 
     self.device_type = storage.device_type
     self.device_index = storage.device_index
     return 0
+
+
+# --- the meta device -------------------------------------------------------------------------------------------------
+# Its storages have a size and no bytes. Operators have no kernel there but their rules: see Operator.
+
+cdef Storage allocate_meta(size_t nbytes, int index):
+    cdef Storage storage = Storage.__new__(Storage)
+    storage.nbytes = nbytes
+    storage.device_type = META
+    return storage
+
+
+cdef int index_of_meta() except -1:
+    return 0
+
+
+cdef int copy_meta(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    if dst.device_type != META:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    return 0
+
+
+cdef int read_meta(TensorBase src, char *elements) except -1:
+    raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+
+
+BACKENDS[<int>META].allocate = allocate_meta
+BACKENDS[<int>META].current_index = index_of_meta
+BACKENDS[<int>META].copy = copy_meta
+BACKENDS[<int>META].read = read_meta
+BACKENDS[<int>META].ready = True
 
 
 # --- operators without an implementation yet: Python then tries the other operand, or raises TypeError ---------------

@@ -425,7 +425,7 @@ def matrix_exp(A):
     require_matrices(A, "linalg.matrix_exp", square=True)
     if not A.numel():
         return A.clone()
-    norm = A.detach().abs().sum(-2).amax().item()
+    norm = 0 if A.is_meta else A.detach().abs().sum(-2).amax().item()
     halvings = 0
     while norm < inf and norm / 2 ** halvings > _TAYLOR_BOUND:
         halvings += 1

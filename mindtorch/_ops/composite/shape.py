@@ -165,6 +165,8 @@ def meshgrid(*tensors, indexing="ij"):
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if any(tensor.dtype is not tensors[0].dtype for tensor in tensors):
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if any(tensor.device != tensors[0].device for tensor in tensors):
+        raise RuntimeError("meshgrid expects all tensors to have the same device")
     if any(tensor.dim() > 1 for tensor in tensors):
         raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got more dimensions")
     swap = indexing == "xy" and len(tensors) > 1
@@ -265,6 +267,8 @@ def tensor_split(input, indices_or_sections, dim=0):
     dim = _wrapped(dim, input.dim())
     size = input.shape[dim]
     if isinstance(indices_or_sections, TensorBase):
+        if indices_or_sections.is_meta:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on meta")
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         count = indices_or_sections

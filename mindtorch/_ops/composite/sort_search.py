@@ -122,7 +122,7 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
     _require_tensors("nonzero_static", input=input)
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    found = input.nonzero()[:size]
+    found = input.new_empty((0, input.dim()), dtype=int64) if input.is_meta else input.nonzero()[:size]
     rest = found.new_full((size - found.shape[0], input.dim()), fill_value)
     return written(_OPS["cat"]([found, rest]), out)
 

@@ -87,7 +87,7 @@ def _check_quantile(name, input, q, interpolation):
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
                            f"{interpolation}")
-    if not ((q >= 0) & (q <= 1)).all().item():
+    if not q.is_meta and not ((q >= 0) & (q <= 1)).all().item():
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
 
 

@@ -286,7 +286,7 @@ def slogdet_backward(grads, A, sign):
 
 def det_backward(grad, A, result):
     """det(A)^* A^-H; by way of the singular values where some matrix is singular."""
-    if not ops.any(result == 0).item():
+    if A.is_meta or not ops.any(result == 0).item():
         return _adjoint(ops.linalg_inv(A)) * (grad * result.conj()).unsqueeze(-1).unsqueeze(-1)
     u, s, vh = ops._linalg_svd(A)
     others = _with_diagonal(s.log().unsqueeze(-2).expand(A.shape), 0.0).sum(-1).exp().to(A.dtype)
@@ -441,8 +441,9 @@ def distances_double_backward(grad, grad_output, x1, x2, p, result):
 
 def _pairs(self):
     """The flat places, in the matrix of all pairs, of those with the first row above the second."""
-    rows = ops.arange(self.shape[0], device=self.device)
-    return (rows > rows.unsqueeze(1)).reshape(-1).nonzero().squeeze(1)
+    rows = self.shape[0]
+    first, second = ops.triu_indices(rows, rows, 1, device=self.device)
+    return first * rows + second
 
 
 def distances_of_pairs(self, p):

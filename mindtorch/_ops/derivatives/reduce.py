@@ -133,7 +133,7 @@ def prod_dim_backward(grad, self, result, dim, keepdim):
     grad = unreduced(grad, shape, (dim,), keepdim)
     if self.numel() == 0:
         return ops.zeros_like(self)
-    if (self == 0).any().item():
+    if not self.is_meta and (self == 0).any().item():
         return grad * _product_of_others(self, dim).conj()
     return grad * (unreduced(result, shape, (dim,), keepdim) / self).conj()
 
@@ -152,7 +152,7 @@ def cumprod_backward(grad, self, dim, result):
     """sum over later products of grad * product / self; where self has zeros, product by product."""
     if not self.dim() or self.numel() == 0 or self.shape[dim] == 1:
         return grad
-    if not (self == 0).any().item():
+    if self.is_meta or not (self == 0).any().item():
         return cumsum_backward(grad * result.conj(), dim) / self.conj()
     length, parts = self.shape[dim], []
     before = ops.ones_like(self.narrow(dim, 0, 1))

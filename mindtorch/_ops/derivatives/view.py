@@ -243,8 +243,9 @@ def index_fill_backward_value(grad, dim, index):
 
 def masked_scatter_backward(grad, mask, shape):
     """Of what was scattered: the gradient where the mask is true, in order, 0 for what was left over."""
-    taken = grad.masked_select(mask)
-    return ops.constant_pad_nd(taken, (0, prod(shape) - taken.numel())).reshape(shape)
+    chosen, count = mask.expand_as(grad).reshape(-1), prod(shape)
+    places = ops.where(chosen, chosen.cumsum(0) - 1, count)         # one place more, for what the mask leaves out
+    return grad.new_zeros(count + 1).scatter(0, places, grad.reshape(-1)).narrow(0, 0, count).reshape(shape)
 
 
 # --- flip, roll, repeat_interleave -----------------------------------------------------------------------------------

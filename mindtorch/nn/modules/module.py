@@ -26,7 +26,11 @@ from mindtorch.nn.modules.module_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from mindtorch.nn.modules.module_state import ModuleState, _IncompatibleKeys  # noqa: F401 - torch has it here
+from mindtorch.nn.modules.module_state import (
+    _EXTRA_STATE_KEY_SUFFIX,  # noqa: F401 - torch has these two here
+    ModuleState,
+    _IncompatibleKeys,  # noqa: F401
+)
 from mindtorch.nn.parameter import Buffer, Parameter
 
 __all__ = [
@@ -427,7 +431,13 @@ class Module(ModuleHooks, ModuleState):
         def convert(tensor):
             wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             layout = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
-            return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking, **layout)
+            try:
+                return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking, **layout)
+            except NotImplementedError as error:
+                if not tensor.is_meta:
+                    raise
+                raise NotImplementedError(f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module."
+                                          "to() when moving module from meta to a different device.") from None
 
         return self._apply(convert)
 

@@ -9,7 +9,7 @@ from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn.modules.module_hooks import WrappedHook, add_hook
 from mindtorch.nn.parameter import Parameter, is_lazy
 
-EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
@@ -71,7 +71,7 @@ class ModuleState:
         for name, value in self._own_state().items():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not ModuleState.get_extra_state:
-            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _own_state(self):
         """Parameters and persistent buffers of this module alone."""
@@ -120,7 +120,7 @@ class ModuleState:
                     error_msgs.append(problem)
             elif strict:
                 missing_keys.append(prefix + name)
-        self._load_extra_state(state_dict, prefix + EXTRA_STATE, strict, missing_keys, unexpected_keys)
+        self._load_extra_state(state_dict, prefix + _EXTRA_STATE_KEY_SUFFIX, strict, missing_keys, unexpected_keys)
         if strict:
             unexpected_keys.extend(self._unexpected(state_dict, prefix, state))
 
@@ -136,6 +136,11 @@ class ModuleState:
         if loaded.shape != own.shape:
             return (f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, the shape in "
                     f"current model is {own.shape}.")
+        if own.is_meta and not loaded.is_meta and not assign:
+            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+                          "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
+                          "state dictionary to their corresponding key in the module instead of copying them in "
+                          "place?)", stacklevel=2)
         swaps = _future.get_swap_module_params_on_conversion()
         try:
             with no_grad():
@@ -163,7 +168,7 @@ class ModuleState:
     def _unexpected(self, state_dict, prefix, state):
         """Keys that begin with the prefix and belong to nothing here."""
         for key in state_dict:
-            if key.startswith(prefix) and key != prefix + EXTRA_STATE:
+            if key.startswith(prefix) and key != prefix + _EXTRA_STATE_KEY_SUFFIX:
                 first, *rest = key[len(prefix):].split(".", 1)
                 if first not in (self._modules if rest else state):
                     yield key

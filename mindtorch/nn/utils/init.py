@@ -1,7 +1,6 @@
 """Modules without the cost of knowing what their parameters begin with."""
 import inspect
 
-import mindtorch
 from mindtorch.nn.modules.module import Module
 
 __all__ = ["skip_init"]
@@ -14,9 +13,4 @@ def skip_init(module_cls, *args, **kwargs):
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     device = kwargs.pop("device", "cpu")
-    state = mindtorch.get_rng_state()
-    try:
-        made = module_cls(*args, device="cpu", **kwargs)
-    finally:
-        mindtorch.set_rng_state(state)
-    return made.to_empty(device=device)
+    return module_cls(*args, device="meta", **kwargs).to_empty(device=device)

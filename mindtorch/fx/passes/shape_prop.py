@@ -1,0 +1,65 @@
+"""torch.fx.passes.shape_prop: runs a graph and writes down what each node gives, in `node.meta`."""
+from typing import Any, NamedTuple
+
+from mindtorch import Tensor, channels_last, channels_last_3d, contiguous_format
+from mindtorch.fx.interpreter import Interpreter
+from mindtorch.fx.node import map_aggregate
+
+__all__ = ["ShapeProp", "TensorMetadata"]
+
+
+class TensorMetadata(NamedTuple):
+    """What is known of a tensor without its elements."""
+
+    shape: Any
+    dtype: Any
+    requires_grad: bool
+    stride: tuple
+    memory_format: Any
+    is_quantized: bool
+    qparams: dict
+
+
+def _extract_tensor_metadata(result, include_contiguity=True):
+    """The TensorMetadata of a tensor; memory_format is None where it is in no format."""
+    formats = (contiguous_format, channels_last, channels_last_3d) if include_contiguity else ()
+    fitting = next((each for each in formats if result.is_contiguous(memory_format=each)), None)
+    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), fitting, False, {})
+
+
+class ShapeProp(Interpreter):
+    """ShapeProp(module).propagate(*args) runs the module and gives each node `meta["tensor_meta"]` and `meta["type"]`.
+
+    With the module and the arguments on the meta device nothing is computed. A fake_mode is refused: there is none.
+    """
+
+    def __init__(self, gm, fake_mode=None):
+        if fake_mode is not None:
+            raise NotImplementedError("mindtorch has no FakeTensorMode: move the module and its arguments to device "
+                                      "'meta', where nothing is computed either")
+        super().__init__(gm)
+
+    def run_node(self, n):
+        """The value of a node, which is described in its `meta`."""
+        try:
+            result = super().run_node(n)
+        except Exception as error:
+            raise RuntimeError(f"ShapeProp error for: node={n.format_node()} with meta={n.meta}") from error
+        found = False
+
+        def described(value):
+            nonlocal found
+            if not isinstance(value, Tensor):
+                return value
+            found = True
+            return _extract_tensor_metadata(value)
+
+        described_result = map_aggregate(result, described)
+        if found:
+            n.meta["tensor_meta"] = described_result
+        n.meta["type"] = type(result)
+        return result
+
+    def propagate(self, *args):
+        """The value of the graph for these arguments."""
+        return self.run(*args)
