@@ -68,8 +68,8 @@ def hammer(list streams, uint32_t seed, long operations):
         while right and (operations > 0 or count > 0):
             operations -= 1
             if operations > 0 and count < HELD and (count == 0 or draw(&seed) % 2 == 0):
-                block = allocator.take(1 + draw(&seed) % (300000 if draw(&seed) % 8 == 0 else 6000),
-                                       slots[draw(&seed) % 4])
+                block = allocator.allocate(1 + draw(&seed) % (300000 if draw(&seed) % 8 == 0 else 6000),
+                                           slots[draw(&seed) % 4])
                 right = mark(block, True)
                 taken += 1
                 nbytes += block.size
@@ -81,7 +81,7 @@ def hammer(list streams, uint32_t seed, long operations):
                 count -= 1
                 held[number] = held[count]
                 right = mark(block, False)
-                allocator.give(block)
+                allocator.deallocate(block)
     if not right:
         raise AssertionError("two have the same memory")
     return taken, nbytes

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from native import ROOT, build
 
-MODULES = ("blocks", "segments", "pools", "allocator", "snapshot", "raw_memory")
+MODULES = ("segments", "allocator")
 OPTIONS = {"address": ("libasan.so", {"ASAN_OPTIONS": "detect_leaks=0"}),
            "thread": ("libtsan.so", {"TSAN_OPTIONS": "halt_on_error=1"})}
 CODE = """
