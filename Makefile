@@ -70,7 +70,7 @@ lint: $(VENV)/.lint            ## ruff, cython-lint, clang-format, mypy
 	$(VENV)/bin/ruff check .
 	! PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint $(CYTHON) 2>&1 | grep -v 'shadows global import'
 	$(VENV)/bin/clang-format --dry-run -Werror $(NATIVE)
-	cd mindtorch/_ops && $(abspath $(RUN)) -m generator
+	cd mindtorch/_ops && $(abspath $(RUN)) -m codegen
 	$(VENV)/bin/mypy
 
 format: $(VENV)/.lint            ## lets ruff and clang-format mend what they can
