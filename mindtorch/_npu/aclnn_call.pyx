@@ -122,7 +122,7 @@ cdef class AclnnCall:
     cdef const char *name
     cdef const char *since              # the first release of CANN that has the function
     cdef int arguments                  # number of the operator's arguments and results
-    cdef int beside                     # index of a tensor, or list of tensors, on the device of the call
+    cdef int device_argument            # index of a tensor, or list of tensors, on the device of the call
     cdef int count
     cdef Parameter parameters[MAX_PARAMETERS]
     cdef int prepared
@@ -144,7 +144,7 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
     """The AclnnCall of an entry of the table."""
     cdef AclnnCall call = AclnnCall.__new__(AclnnCall)
     cdef Parameter *parameter
-    name, since, signature, call.beside, call.per_tensor, parameters = encoded
+    name, since, signature, call.device_argument, call.per_tensor, parameters = encoded
     call.name, call.since = keep_bytes(name), keep_bytes(since)
     call.signature = SIGNATURES[<int>signature]
     find_function(&call.function, name)
@@ -255,8 +255,8 @@ cdef int run_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     if call.adapted:
         temporaries = run_adapters(call, arguments, adapted, storage, temporaries)
     marshal(call, arguments, adapted, given, dtype,
-            <TensorBase>(<list>given[call.beside].object)[0] if call.of_lists else
-            <TensorBase>arguments[call.beside].object)
+            <TensorBase>(<list>given[call.device_argument].object)[0] if call.of_lists else
+            <TensorBase>arguments[call.device_argument].object)
     if copies is not None:
         for output, written in copies:
             BACKENDS[<int>NPU].copy(<TensorBase>output, <TensorBase>written, True)
@@ -292,8 +292,8 @@ cdef list run_adapters(AclnnCall call, Argument *arguments, Argument *adapted, S
 
 
 cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
-                        TensorBase beside) except -1:
-    """Convert the arguments to C, run phase 1 and launch, on the device of `beside`."""
+                        TensorBase on_device) except -1:
+    """Convert the arguments to C, run phase 1 and launch, on the device of `on_device`."""
     cdef AclnnValue values[MAX_PARAMETERS]
     cdef const Parameter *parameter
     cdef Argument argument
@@ -301,7 +301,7 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, 
     cdef Scalar element
     cdef Call call
     cdef int i, status
-    init_call(&call, beside)
+    init_call(&call, on_device)
     call.dynamic_shapes = made.dynamic_shapes
     for i in range(made.count):
         parameter = &made.parameters[i]
@@ -362,24 +362,24 @@ cdef int call_in_chunks(AclnnKernel kernel, Argument *arguments, ScalarType dtyp
     """One call for each LIST_TENSORS tensors of the lists, as in torch_npu."""
     cdef Argument part[MAX_ARGUMENTS]
     cdef AclnnCall call = kernel.call
-    cdef list tensors = <list>arguments[call.beside].object
+    cdef list tensors = <list>arguments[call.device_argument].object
     cdef list slices                            # keeps the lists in `part` alive
     cdef Py_ssize_t count = len(tensors), most, at
     cdef bint has_result = call.arguments > kernel.count
-    cdef bint apart = has_result and arguments[kernel.count].object != <PyObject *>tensors
+    cdef bint has_own_result = has_result and arguments[kernel.count].object != <PyObject *>tensors
     cdef int place
-    most = MAX_LIST_TENSORS // (kernel.lists + apart)
+    most = MAX_LIST_TENSORS // (kernel.lists + has_own_result)
     if count <= most:
         return run_call(call, arguments, dtype)
     for at in range(0, count, most):
         memcpy(part, arguments, call.arguments * sizeof(Argument))
         slices = []
-        for place in kernel.chunked_lists + (kernel.count,) * apart:
+        for place in kernel.chunked_lists + (kernel.count,) * has_own_result:
             piece = (<object>arguments[place].object)[at:at + most]
             slices.append(piece)
             part[place].object = <PyObject *>piece
-        if has_result and not apart:
-            part[kernel.count] = part[call.beside]
+        if has_result and not has_own_result:
+            part[kernel.count] = part[call.device_argument]
         run_call(call, part, dtype)
     return 0
 
@@ -389,7 +389,7 @@ cdef int call_per_tensor(AclnnCall call, Argument *given, ScalarType dtype) exce
     cdef Argument arguments[MAX_ARGUMENTS + MAX_ADAPTERS]
     cdef Argument one[MAX_ARGUMENTS + MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
-    cdef list tensors = <list>given[call.beside].object
+    cdef list tensors = <list>given[call.device_argument].object
     cdef list elements
     cdef Parameter *parameter
     cdef Py_ssize_t at

@@ -27,7 +27,7 @@ WHEEL = Path(sysconfig.get_paths()["purelib"], "torch")
 BORROWED = ("torch._vendor", "torch.utils._import_utils", "torch.utils._foreach_utils", "torch.utils._dtype_abbrs",
             "torch.utils._triton")
 SUITE = os.environ.get("PYTORCH_SUITE", "")
-stubbed = set()                         # the names that mindtorch lacked
+missing_names = set()                   # the names that mindtorch lacked
 weakened = False                        # set where a gradcheck was asked for less than the test wanted
 _permissive = 0
 
@@ -129,11 +129,11 @@ def _theirs(filename):
 
 
 def _missing(name):
-    stubbed.add(name)
+    missing_names.add(name)
     return Missing(name)
 
 
-class StubModule(types.ModuleType):
+class MissingModule(types.ModuleType):
     """A module torch.X that mindtorch lacks."""
 
     __path__ = []
@@ -176,10 +176,10 @@ def _prepare_modules():
                 module.__class__ = PermissiveModule
 
 
-class _StubLoader(Loader):
+class _MissingLoader(Loader):
     def create_module(self, spec):
-        stubbed.add(spec.name)
-        return StubModule(spec.name)
+        missing_names.add(spec.name)
+        return MissingModule(spec.name)
 
     def exec_module(self, module):
         module.__path__ = []
@@ -199,7 +199,7 @@ def _wanted_by_tests():
 
 
 def _extend_finder():
-    """mindtorch's finder raises for what it lacks: then the wheel, or a stub, answers."""
+    """mindtorch's finder raises for what it lacks: then the wheel, or a MissingModule, answers."""
     from mindtorch import _alias
     finder = next(each for each in sys.meta_path if isinstance(each, _alias._Finder))
     find_spec = finder.find_spec
@@ -214,7 +214,7 @@ def _extend_finder():
                 return spec_from_file_location(name, file)
             if not _wanted_by_tests():
                 raise
-            return ModuleSpec(name, _StubLoader(), is_package=True)
+            return ModuleSpec(name, _MissingLoader(), is_package=True)
 
     finder.find_spec = extended
 
@@ -260,7 +260,7 @@ def install(device):
     for found in pkgutil.iter_modules(mindtorch.__path__):      # some are loaded at their first use
         if not found.name.startswith("_") or found.name in ("_C", "_dynamo"):
             importlib.import_module("torch." + found.name)
-    sys.modules["torch._C"].__path__ = []                       # a package, so that torch._C._profiler gets a stub
+    sys.modules["torch._C"].__path__ = []   # a package: torch._C._profiler gets a MissingModule
     _add_names(device)
     with permissive():
         from torch.testing._creation import make_tensor
@@ -298,13 +298,13 @@ def _add(module, **names):
     """Gives a module what it lacks of `names`; a module that is lacking is made."""
     if isinstance(module, str):
         parent, _, last = module.rpartition(".")
-        made = sys.modules.setdefault(module, StubModule(module))
+        made = sys.modules.setdefault(module, MissingModule(module))
         if not hasattr(sys.modules[parent], last):
             setattr(sys.modules[parent], last, made)
         module = made
     for name, value in names.items():
-        if name not in vars(module) and (isinstance(module, StubModule) or not hasattr(module, name)):
-            stubbed.add(f"{module.__name__.replace('mindtorch', 'torch', 1)}.{name}")
+        if name not in vars(module) and (isinstance(module, MissingModule) or not hasattr(module, name)):
+            missing_names.add(f"{module.__name__.replace('mindtorch', 'torch', 1)}.{name}")
             setattr(module, name, value)
 
 

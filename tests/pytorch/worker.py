@@ -253,7 +253,8 @@ def run_file(options, file, every, wanted):
     tests = {name: test for name, test in tests.items() if not EXCLUDED.search(name) and is_chosen(name, every)
              and (not wanted or name in wanted)}
     if not wanted:
-        write(status="collected", names=list(tests), missing=sorted(getattr(sys.modules.get("shim"), "stubbed", ())))
+        missing = getattr(sys.modules.get("shim"), "missing_names", ())
+        write(status="collected", names=list(tests), missing=sorted(missing))
     if options.library == "mindtorch":
         passed = passed_by_torch(options.results / f"{file.replace('/', '.')}.cpu.torch")
         tests = {name: test for name, test in tests.items() if as_cpu(name) in passed}
