@@ -315,7 +315,7 @@ _LegacyStorage = _StorageType("_LegacyStorage", (), {"__module__": "mindtorch.st
                                                      "device_type": "cpu"})
 _CLASSES = storage_types("mindtorch", "cpu")
 globals().update({made.__name__: made for made in _CLASSES.values()})
-Storage = FloatStorage                  # noqa: F821 - the loop above puts the class into globals()
+Storage = FloatStorage                  # noqa: F821 - the line above defines it
 _storage_classes = {UntypedStorage, TypedStorage, *_CLASSES.values()}
 
 
