@@ -1296,7 +1296,8 @@ cdef int check_multilabel_margin(TensorBase self, TensorBase target) except -1:
     if self.ndim > 2 or (self.ndim and self.sizes[self.ndim - 1] == 0):
         raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
                            f"{shape_text(self.ndim, self.sizes)}")
-    if not same_length and (target.ndim != self.ndim or target.sizes[0] != self.sizes[0] or target.sizes[1] != self.sizes[1]):
+    if not same_length and (target.ndim != self.ndim or target.sizes[0] != self.sizes[0]
+                            or target.sizes[1] != self.sizes[1]):
         raise RuntimeError(f"inconsistent target size: {shape_text(target.ndim, target.sizes)} for input of size: "
                            f"{shape_text(self.ndim, self.sizes)}")
     if target.dtype != Long:
