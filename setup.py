@@ -223,7 +223,9 @@ class Build(build_ext):
 
     def run(self):
         super().run()
-        self._complete_toolkit((ROOT if self.in_tree else Path(self.build_lib)).joinpath(*TOOLKIT.split(".")))
+        package = ROOT if self.in_tree else Path(self.build_lib)
+        self._complete_toolkit(package.joinpath(*TOOLKIT.split(".")))
+        subprocess.run([sys.executable, "-B", "-m", "mindtorch._stubs.generate"], cwd=package, check=True)
 
     def _objects(self, library):
         return {s: os.path.join(self.build_temp, os.path.splitext(s)[0] + ".o") for s in library.sources}

@@ -1,7 +1,10 @@
 """The few private names that code written for torch reaches through `torch._C`."""
+from __future__ import annotations
+
 from importlib import import_module
 from sys import modules
 from types import ModuleType
+from typing import Any
 
 from mindtorch import _VF as _VariableFunctions
 from mindtorch import _backend
@@ -107,7 +110,7 @@ _nn.__getattr__, _nn._parse_to = _nn_function, _parse_to
 modules.update({module.__name__: module for module in (_fft, _linalg, _nn, _special)})
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     """Names of torch.library, torch.ops and torch.autograd, imported lazily."""
     if name == "_autograd":
         made = modules["mindtorch._C._autograd"] = ModuleType("mindtorch._C._autograd")

@@ -1,5 +1,8 @@
 """torch._VF and torch._C._VariableFunctions: the operators of the torch namespace, and those of Python as functions."""
+from __future__ import annotations
+
 import operator
+from typing import Any
 
 import mindtorch
 
@@ -16,7 +19,7 @@ FUNCTIONS = {name: _of_python(name) for name in ("__and__", "__or__", "__xor__",
 globals().update(FUNCTIONS)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if not name.startswith("__") and callable(found := getattr(mindtorch, name)):
         return found
     raise AttributeError(f"module 'torch._VF' has no attribute '{name}'")

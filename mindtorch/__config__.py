@@ -1,4 +1,6 @@
 """torch.__config__: what this was built with, as text."""
+from __future__ import annotations
+
 import platform
 
 import numpy
@@ -10,7 +12,7 @@ from mindtorch.version import mindtorch as own_version
 __all__ = ["parallel_info", "show"]
 
 
-def show():
+def show() -> str:
     """The versions of mindtorch, of the torch that it stands for, and of what it computes with."""
     blas = numpy.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
     lines = [f"mindtorch {own_version} (torch {mindtorch.__version__})", f"Python {platform.python_version()}",
@@ -20,7 +22,7 @@ def show():
     return "mindtorch built with:\n" + "".join(f"  - {line}\n" for line in lines)
 
 
-def parallel_info():
+def parallel_info() -> str:
     """How many threads compute."""
     return (f"threads of the BLAS library: {_settings.get_num_threads()}\n"
             f"threads of other operators: 1\n")

@@ -1,8 +1,15 @@
 """torch.accelerator: device-neutral functions, here for the NPU."""
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any, Literal
 
 import mindtorch
 from mindtorch import npu
+
+if TYPE_CHECKING:
+    from mindtorch import Stream, device
+    from mindtorch.types import Device
 
 __all__ = ["Graph", "current_accelerator", "current_device_idx", "current_device_index", "current_stream",
            "device_count", "device_index", "empty_cache", "empty_host_cache", "get_device_capability",
@@ -32,22 +39,22 @@ def _index(device, optional=True):
     return npu.current_device()
 
 
-def is_available():
+def is_available() -> bool:
     """Whether there is an NPU to use, real or simulated."""
     return npu.is_available()
 
 
-def device_count():
+def device_count() -> int:
     """How many NPUs there are; 0 where there is none to use."""
     return npu.device_count() if npu.is_available() else 0
 
 
-def current_accelerator(check_available=False):
+def current_accelerator(check_available: bool = False) -> device | None:
     """torch.device("npu"); with `check_available` None where there is none to use."""
     return None if check_available and not npu.is_available() else mindtorch.device("npu")
 
 
-def get_device_capability(device=None, /):
+def get_device_capability(device: Device = None, /) -> dict[str, Any]:
     """{"supported_dtypes": the dtypes that tensors on the device may have}."""
     npu.get_device_name(_index(device))                  # refuses what is no device
     names = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64",
@@ -55,13 +62,13 @@ def get_device_capability(device=None, /):
     return {"supported_dtypes": {getattr(mindtorch, name) for name in names}}
 
 
-def current_device_index():
+def current_device_index() -> int:
     """Index of the calling thread's current device."""
     _require()
     return npu.current_device()
 
 
-def set_device_index(device, /):
+def set_device_index(device: Device, /) -> None:
     """Makes `device` the calling thread's current one. A negative index changes nothing."""
     npu.set_device(_index(device, optional=False))
 
@@ -69,85 +76,85 @@ def set_device_index(device, /):
 class device_index(npu.device):
     """with device_index(1): ... makes that device current inside. None changes nothing."""
 
-    def __init__(self, device, /):
+    def __init__(self, device: int | None, /) -> None:
         super().__init__(-1 if device is None else device)
 
 
-def current_stream(device=None, /):
+def current_stream(device: Device = None, /) -> Stream:
     """The calling thread's current stream on `device` (None: the current device)."""
     return npu.current_stream(_index(device))
 
 
-def set_stream(stream):
+def set_stream(stream: Stream) -> None:
     """Makes `stream` current on its device, and that device current."""
     _require()
     npu.set_stream(stream)
 
 
-def synchronize(device=None, /):
+def synchronize(device: Device = None, /) -> None:
     """Waits for all work on `device` (None: the current one)."""
     npu.synchronize(_index(device))
 
 
-def empty_cache():
+def empty_cache() -> None:
     """Returns unused memory of the caching allocator to the device."""
     _require()
     npu.empty_cache()
 
 
-def empty_host_cache():
+def empty_host_cache() -> None:
     """Returns unused page-locked host memory to the system."""
     _require()
     npu.host_empty_cache()
 
 
-def get_memory_info(device_index=None, /):
+def get_memory_info(device_index: Device = None, /) -> tuple[int, int]:
     """(free, total) bytes of the device."""
     return npu.mem_get_info(_index(device_index))
 
 
-def memory_stats(device_index=None, /):
+def memory_stats(device_index: Device = None, /) -> Any:
     """The allocator's counters: name -> number; see torch.npu.memory_stats."""
     return npu.memory_stats(_index(device_index))
 
 
-def memory_allocated(device_index=None, /):
+def memory_allocated(device_index: Device = None, /) -> int:
     """Bytes that tensors occupy."""
     return npu.memory_allocated(_index(device_index))
 
 
-def max_memory_allocated(device_index=None, /):
+def max_memory_allocated(device_index: Device = None, /) -> int:
     """The peak of memory_allocated since the last reset."""
     return npu.max_memory_allocated(_index(device_index))
 
 
-def memory_reserved(device_index=None, /):
+def memory_reserved(device_index: Device = None, /) -> int:
     """Bytes that the allocator has taken from the device."""
     return npu.memory_reserved(_index(device_index))
 
 
-def max_memory_reserved(device_index=None, /):
+def max_memory_reserved(device_index: Device = None, /) -> int:
     """The peak of memory_reserved since the last reset."""
     return npu.max_memory_reserved(_index(device_index))
 
 
-def reset_accumulated_memory_stats(device_index=None, /):
+def reset_accumulated_memory_stats(device_index: Device = None, /) -> None:
     """Resets the allocator's totals of allocations and frees."""
     npu.reset_accumulated_memory_stats(_index(device_index))
 
 
-def reset_peak_memory_stats(device_index=None, /):
+def reset_peak_memory_stats(device_index: Device = None, /) -> None:
     """Sets the allocator's peaks to the current values."""
     npu.reset_peak_memory_stats(_index(device_index))
 
 
-def current_device_idx():
+def current_device_idx() -> Any:
     """current_device_index under an old name."""
     warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=2)
     return current_device_index()
 
 
-def set_device_idx(device, /):
+def set_device_idx(device: Device, /) -> None:
     """set_device_index under an old name."""
     warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=2)
     set_device_index(device)
@@ -160,7 +167,8 @@ class Graph:
     nothing but that `instantiate` may be called. The pool and the mode of the next capture may be set as attributes.
     """
 
-    def __init__(self, keep_graph=False, *, pool=None, capture_error_mode="default"):
+    def __init__(self, keep_graph: bool = False, *, pool: tuple[int, int] | None = None,
+                 capture_error_mode: Literal["default", "global", "thread_local", "relaxed"] = "default") -> None:
         _require()
         modes = ("default", "global", "thread_local", "relaxed")
         if capture_error_mode not in modes:
@@ -172,47 +180,47 @@ class Graph:
         self._keeps = bool(keep_graph)
         self._debug = False
 
-    def capture_begin(self):
+    def capture_begin(self) -> None:
         """Starts to capture the work of the current stream."""
         mode = "global" if self.capture_error_mode == "default" else self.capture_error_mode
         self._graph.capture_begin(self.graph_pool, mode)
 
-    def capture_end(self):
+    def capture_end(self) -> None:
         """Ends the capture, on the stream it began on."""
         self._graph.capture_end()
 
-    def instantiate(self):
+    def instantiate(self) -> None:
         """Does nothing: a captured NPU graph needs no instantiation."""
         if not self._keeps:
             raise RuntimeError("instantiate() is for graphs made with keep_graph=True")
         self._graph.pool()               # refuses where nothing was captured
 
-    def replay(self):
+    def replay(self) -> None:
         """Replays the captured work on the current stream."""
         self._graph.replay()
 
-    def reset(self):
+    def reset(self) -> None:
         """Deletes the graph and its memory, after which another can be captured."""
         self._graph.reset()
 
-    def pool(self):
+    def pool(self) -> tuple[int, int]:
         """The id of the graph's pool of memory, which other graphs may share."""
         return self._graph.pool()
 
-    def enable_debug_mode(self):
+    def enable_debug_mode(self) -> None:
         """Permits debug_dump."""
         self._debug = True
 
-    def debug_dump(self, path):
+    def debug_dump(self, path: str) -> None:
         """Writes the graph's tasks to a file, as JSON."""
         if not self._debug:
             raise RuntimeError("call enable_debug_mode() before debug_dump()")
         self._graph.debug_dump(path)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.capture_begin()
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         try:
             self.capture_end()
         except RuntimeError:

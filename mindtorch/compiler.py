@@ -1,5 +1,8 @@
 """torch.compiler: there is no compiler. What is handed to one comes back as it is, and runs as it did."""
+from __future__ import annotations
+
 import warnings
+from typing import Any
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
            "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
@@ -8,7 +11,8 @@ _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "m
 _said = False
 
 
-def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
+def compile(model: Any = None, *, fullgraph: bool = False, dynamic: Any = None, backend: Any = None, mode: Any = None,
+            options: Any = None, disable: bool = False) -> Any:
     """`model`, a function or Module, unchanged; without one a decorator that changes nothing. Says so, once."""
     global _said
     if mode is not None and options is not None:
@@ -26,7 +30,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     return model
 
 
-def disable(fn=None, recursive=True, *, reason=None):
+def disable(fn: Any = None, recursive: bool = True, *, reason: Any = None) -> Any:
     """`fn` unchanged; without one a decorator that changes nothing."""
     if fn is None:
         return disable
@@ -35,12 +39,12 @@ def disable(fn=None, recursive=True, *, reason=None):
     return fn
 
 
-def allow_in_graph(fn):
+def allow_in_graph(fn: Any) -> Any:
     """`fn` unchanged."""
     return fn
 
 
-def assume_constant_result(fn):
+def assume_constant_result(fn: Any) -> Any:
     """`fn` unchanged."""
     return fn
 
@@ -48,42 +52,43 @@ def assume_constant_result(fn):
 class set_stance:
     """What a compiler should do, of which there is none; also a decorator and a context manager."""
 
-    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+    def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
+                 force_backend: Any = None) -> None:
         self.stance = stance
 
-    def __call__(self, fn):
+    def __call__(self, fn: Any) -> Any:
         return fn
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return None
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         return None
 
 
-def is_compiling():
+def is_compiling() -> bool:
     """False: nothing is ever compiled."""
     return False
 
 
-def is_dynamo_compiling():
+def is_dynamo_compiling() -> bool:
     """False: nothing is ever compiled."""
     return False
 
 
-def is_exporting():
+def is_exporting() -> bool:
     """False: nothing is ever exported."""
     return False
 
 
-def list_backends(exclude_tags=("debug", "experimental")):
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     """The compilers that there are: none."""
     return []
 
 
-def reset():
+def reset() -> None:
     """Forgets all that was compiled, which is nothing."""
 
 
-def cudagraph_mark_step_begin():
+def cudagraph_mark_step_begin() -> Any:
     """Marks a step for graphs of which there are none."""

@@ -1,7 +1,13 @@
 """torch.futures: results that another thread sets later."""
+from __future__ import annotations
+
 import threading
 import traceback
 import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mindtorch import device
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
@@ -9,7 +15,7 @@ __all__ = ["Future", "collect_all", "wait_all"]
 class Future:
     """A result that is to come. `devices` is checked: what was set is handed out as it is, in the setter's order."""
 
-    def __init__(self, *, devices=None):
+    def __init__(self, *, devices: list[int | str | device] | None = None) -> None:
         from mindtorch import device
         for place in map(device, devices or ()):
             if place.index is None:
@@ -17,20 +23,20 @@ class Future:
         self._changed = threading.Condition()
         self._done, self._value, self._error, self._callbacks = False, None, None, []
 
-    def __class_getitem__(cls, kind):
+    def __class_getitem__(cls, kind: Any) -> Any:
         return cls
 
-    def done(self):
+    def done(self) -> bool:
         """Whether a result or an exception has been set."""
         return self._done
 
-    def wait(self):
+    def wait(self) -> Any:
         """The result, once it is there; raises the exception that was set."""
         with self._changed:
             self._changed.wait_for(self.done)
         return self.value()
 
-    def value(self):
+    def value(self) -> Any:
         """The result. RuntimeError while there is none; raises the exception that was set."""
         if not self._done:
             raise RuntimeError("value() of a Future that is not completed: call wait() first")
@@ -38,11 +44,11 @@ class Future:
             raise self._error
         return self._value
 
-    def set_result(self, result):
+    def set_result(self, result: Any) -> None:
         """Complete it. RuntimeError if it is completed already."""
         self._complete(result, None)
 
-    def set_exception(self, result):
+    def set_exception(self, result: Any) -> None:
         """Complete it with an exception, which wait() raises."""
         assert isinstance(result, Exception), f"{result} is of type {type(result)}, not an Exception."
         self._complete(None, result)
@@ -65,7 +71,7 @@ class Future:
                 return
         callback()
 
-    def then(self, callback):
+    def then(self, callback: Any) -> Any:
         """A Future of what `callback` returns of this one, which it is called with once this one is completed."""
         _require_callable(callback, "then")
         following = Future()
@@ -80,7 +86,7 @@ class Future:
         self._when_done(follow)
         return following
 
-    def add_done_callback(self, callback):
+    def add_done_callback(self, callback: Any) -> None:
         """Call `callback` with this Future once it is completed. What it raises is a warning, and changes nothing."""
         _require_callable(callback, "add_done_callback")
 
@@ -104,7 +110,7 @@ def _callback_error(error):
     return RuntimeError(f"Got the following error when running the callback: {kind}\n\nAt:\n{places}")
 
 
-def collect_all(futures):
+def collect_all(futures: list[Future]) -> Future[list[Future]]:
     """A Future of the list of these, completed when all are; with the first exception that one of them has."""
     futures, collected, lock = list(futures), Future(), threading.Lock()
     waiting = len(futures)
@@ -130,6 +136,6 @@ def collect_all(futures):
     return collected
 
 
-def wait_all(futures):
+def wait_all(futures: list[Future]) -> list:
     """The results of these, once all are there; raises the first exception."""
     return [future.wait() for future in collect_all(futures).wait()]

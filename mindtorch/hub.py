@@ -1,10 +1,13 @@
 """torch.hub: downloads weights from URLs into a cache folder. torch.hub.load is not available."""
+from __future__ import annotations
+
 import hashlib
 import os
 import re
 import sys
 import tempfile
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlparse
 from urllib.request import Request, urlopen
 
@@ -50,12 +53,12 @@ def _get_torch_home():
     return os.path.expanduser(os.getenv("TORCH_HOME", cache))
 
 
-def get_dir():
+def get_dir() -> str:
     """The folder of set_dir, else `hub` in that of _get_torch_home()."""
     return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
 
 
-def set_dir(d):
+def set_dir(d: Any) -> None:
     """Sets the folder of downloads."""
     global _folder
     _folder = os.path.expanduser(d)
@@ -75,7 +78,7 @@ def _fetched(url, file, progress):
     return digest.hexdigest()
 
 
-def download_url_to_file(url, dst, hash_prefix=None, progress=True):
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Downloads a URL to the file `dst`, atomically.
 
     RuntimeError unless its SHA-256, in hexadecimal digits, begins with `hash_prefix`.
@@ -100,8 +103,9 @@ def _umask():
     return mask
 
 
-def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None,
-                             weights_only=False):
+def load_state_dict_from_url(url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True,
+                             check_hash: bool = False, file_name: str | None = None,
+                             weights_only: bool = False) -> dict[str, Any]:
     """torch.load of a URL, downloaded once to `model_dir` or to `checkpoints` in get_dir().
 
     With `check_hash` the file's name has to end in digits of its SHA-256: `name-<digits>.pth`.

@@ -1,5 +1,9 @@
 """torch.library: operators of one's own, with their schemas, kernels and derivatives."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from mindtorch._library import registry
 from mindtorch._library.autograd import autograd_kernel, check_differentiable
@@ -59,7 +63,7 @@ def _definition(op):
     return op if isinstance(op, CustomOpDef) else definition_of(op)
 
 
-def define(qualname, schema=None, *, lib=None, tags=()):
+def define(qualname: Any, schema: Any = None, *, lib: Any = None, tags: Any = ()) -> Any:
     """Define the operator "ns::name" with a schema "(Tensor x) -> Tensor".
 
     As `define(lib, "name(Tensor x) -> Tensor")` it decorates a function that is to be its kernel.
@@ -84,7 +88,7 @@ def _define_and_implement(lib, schema):
     return wrap
 
 
-def impl(qualname, types, func=None, *, lib=None):
+def impl(qualname: str, types: str | Sequence[str], func: Any = None, *, lib: Any = None) -> object:
     """Register a kernel of "ns::name" for types of devices ("cpu", "npu", or several), or for all with "default".
 
     A decorator without `func`; as `impl(lib, "name", "CPU")` for a dispatch key.
@@ -113,7 +117,7 @@ def _register_kernel(qualname, types, func, lib):
     return register if func is None else register(func)
 
 
-def register_kernel(op, device_types, func=None, /, *, lib=None):
+def register_kernel(op: Any, device_types: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
     """Register a kernel of an operator for types of devices, or for all with None. Usable as a decorator."""
     qualname = _qualname_of(op, "register_kernel")
     known = _definition(op)
@@ -122,7 +126,8 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
     return _register_kernel(qualname, "default" if device_types is None else device_types, func, lib)
 
 
-def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=True):
+def register_fake(op: Any, func: Callable | None = None, /, *, lib: Any = None, _stacklevel: int = 1,
+                  allow_override: bool = True) -> Any:
     """Keep a function that makes an operator's results without computing them, which opcheck calls.
 
     Usable as a decorator. The operator need not be defined yet.
@@ -139,7 +144,7 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
     return register if func is None else register(func)
 
 
-def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
+def impl_abstract(qualname: Any, func: Any = None, *, lib: Any = None, _stacklevel: int = 1) -> Any:
     """The older name of register_fake."""
     return register_fake(qualname, func, lib=lib) if func is not None else register_fake(qualname, lib=lib)
 
@@ -147,11 +152,12 @@ def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
 class _Formula:
     """What register_autograd was given."""
 
-    def __init__(self, backward, setup_context):
+    def __init__(self, backward: Any, setup_context: Any) -> None:
         self.backward, self.setup_context = backward, setup_context
 
 
-def register_autograd(op, backward, /, *, setup_context=None, lib=None):
+def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable | None = None,
+                      lib: Any = None) -> None:
     """Give an operator its derivative: `backward(ctx, *grads)` returns a gradient for each input.
 
     `setup_context(ctx, inputs, output)` runs after the operator and saves what backward needs. RuntimeError for an
@@ -171,7 +177,7 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     _library(namespace, lib).impl(qualname, autograd_kernel(operator, _Formula(backward, setup_context)), "Autograd")
 
 
-def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
+def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Any = None) -> None:
     """Have autocast, on a type of device, cast the floating-point tensors of a call to the dtype `cast_inputs`."""
     qualname = _qualname_of(op, "register_autocast")
     if not isinstance(device_type, str):
@@ -184,7 +190,7 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
                                                 f"Autocast{key_of_device(device_type)}")
 
 
-def register_vmap(op, func=None, /, *, lib=None):
+def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
     """Give a rule for batches. It is kept and not called: torch.vmap calls the operator for each sample."""
     found = _definition(op)
     if found is not None:

@@ -1,7 +1,11 @@
 """torch.overrides: classes that stand in for tensors, by a method __torch_function__ of their own, and modes."""
+from __future__ import annotations
+
 import functools
 import inspect
+from collections.abc import Callable, Iterable
 from importlib import import_module
+from typing import Any, Self
 
 from mindtorch._core.python import torch_function
 from mindtorch._core.python.torch_function import OPERATOR_METHODS, OverridableFunction
@@ -20,21 +24,21 @@ class TorchFunctionMode:
     While the mode answers it is not in force: what it calls asks the modes around it.
     """
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         torch_function.push_mode(self)
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         torch_function.pop_mode()
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
     """The mode that changes nothing."""
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
 
@@ -46,27 +50,27 @@ def _get_current_function_mode_stack():
     return torch_function.current_modes()
 
 
-def is_tensor_like(inp):
+def is_tensor_like(inp: Any) -> Any:
     """Whether `inp` is a Tensor, or of a class that has __torch_function__."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
-def has_torch_function(relevant_args):
+def has_torch_function(relevant_args: Any) -> Any:
     """Whether a mode is in force, or one of the arguments is of a class that wants to be asked, as Tensor does not."""
     return torch_function.has_torch_function(tuple(relevant_args), {})
 
 
-def has_torch_function_unary(relevant_arg):
+def has_torch_function_unary(relevant_arg: Any) -> Any:
     """has_torch_function of one argument."""
     return torch_function.has_torch_function((relevant_arg,), {})
 
 
-def has_torch_function_variadic(*relevant_args):
+def has_torch_function_variadic(*relevant_args: Any) -> Any:
     """has_torch_function of the arguments given."""
     return torch_function.has_torch_function(relevant_args, {})
 
 
-def handle_torch_function(public_api, relevant_args, *args, **kwargs):
+def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """What the first __torch_function__ answers that does: the mode in force, then subclasses before their bases.
 
     TypeError where all return NotImplemented.
@@ -74,7 +78,7 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
     return torch_function.handle_python_function(public_api, tuple(relevant_args), args, kwargs)
 
 
-def wrap_torch_function(dispatcher):
+def wrap_torch_function(dispatcher: Any) -> Any:
     """Decorator of a function that asks the arguments which `dispatcher(*args, **kwargs)` gives."""
     def decorate(function):
         @functools.wraps(function)
@@ -120,12 +124,12 @@ def _names():
     return found
 
 
-def resolve_name(f):
+def resolve_name(f: Any) -> Any:
     """The name of a function that asks, as "torch.Tensor.add"; None for any other."""
     return _names().get(f) if callable(f) else None
 
 
-def get_overridable_functions():
+def get_overridable_functions() -> dict[Any, list[Callable]]:
     """Namespaces -> the functions in them that ask; of a property, its `__get__`. Private ones are left out, as are
     functions that work in place, but for methods of Tensor.
     """
@@ -137,7 +141,7 @@ def get_overridable_functions():
     return found
 
 
-def get_testing_overrides():
+def get_testing_overrides() -> dict[Callable, Callable]:
     """The functions of get_overridable_functions -> one of the same parameters that returns -1."""
     return {function: _minus_one(function) for functions in get_overridable_functions().values()
             for function in functions}
@@ -156,7 +160,7 @@ def _minus_one(function):
     return override
 
 
-def get_ignored_functions():
+def get_ignored_functions() -> set[Callable]:
     """Functions of the same namespaces that ask nobody: they do not work on tensors that they were given."""
     import mindtorch
     asking = set(_names())
@@ -164,7 +168,7 @@ def get_ignored_functions():
             if callable(value) and not inspect.isclass(value) and value not in asking}
 
 
-def is_tensor_method_or_property(func):
+def is_tensor_method_or_property(func: Callable) -> bool:
     """Whether `func` is a method of Tensor, or the getter of one of its properties."""
     name = getattr(func, "__name__", "")
     return func in (vars(Tensor).get(name), getattr(Tensor, name, None)) or name == "__get__"

@@ -1,7 +1,14 @@
 """torch.quasirandom: points of Sobol sequences, which fill the unit cube more evenly than random ones."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 import mindtorch
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
 
 __all__ = ["SobolEngine"]
 
@@ -36,7 +43,7 @@ class SobolEngine:
     MAXBIT = 30
     MAXDIM = 21201
 
-    def __init__(self, dimension, scramble=False, seed=None):
+    def __init__(self, dimension: Any, scramble: bool = False, seed: Any = None) -> None:
         if not 1 <= dimension <= self.MAXDIM:
             raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
@@ -75,7 +82,7 @@ class SobolEngine:
         self.quasi = mindtorch.from_numpy(points[-1].copy())
         return points[1:]
 
-    def draw(self, n=1, out=None, dtype=None):
+    def draw(self, n: int = 1, out: Tensor | None = None, dtype: dtype | None = None) -> Tensor:
         """The next n points: a tensor (n, dimension), of the default dtype where none is given."""
         dtype = dtype or mindtorch.get_default_dtype()
         first = self.num_generated == 0
@@ -86,7 +93,7 @@ class SobolEngine:
         self.num_generated += n
         return result if out is None else out.resize_(result.shape).copy_(result)
 
-    def draw_base2(self, m, out=None, dtype=None):
+    def draw_base2(self, m: int, out: Tensor | None = None, dtype: dtype | None = None) -> Tensor:
         """The next 2**m points. ValueError where the number of points so far would not become a power of 2."""
         n = 2 ** m
         total = self.num_generated + n
@@ -97,20 +104,20 @@ class SobolEngine:
                              "'SobolEngine.draw()' instead.")
         return self.draw(n=n, out=out, dtype=dtype)
 
-    def reset(self):
+    def reset(self) -> Any:
         """Back to the first point."""
         self.quasi = self.shift.clone()
         self.num_generated = 0
         return self
 
-    def fast_forward(self, n):
+    def fast_forward(self, n: Any) -> Any:
         """Leaves out n points."""
         first = self.num_generated == 0
         self._advance(n - first, self.num_generated - (not first))
         self.num_generated += n
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         parts = [f"dimension={self.dimension}"]
         if self.scramble:
             parts.append("scramble=True")

@@ -1,14 +1,20 @@
 """torch.random: seeds and states of the default generators."""
+from __future__ import annotations
+
 import contextlib
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor.generator import default_generator, seed_npus
 from mindtorch._core.tensor.tensor import device as _device
 
+if TYPE_CHECKING:
+    from mindtorch import Generator, Tensor
+
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
-def manual_seed(seed):
+def manual_seed(seed: Any) -> Any:
     """Seed the default generators of the CPU and of all NPUs; returns the CPU's.
 
     `seed` is an int from -2**63 to 2**64 - 1; negative ones count from 2**64. ValueError beyond.
@@ -19,30 +25,31 @@ def manual_seed(seed):
     return generator
 
 
-def seed():
+def seed() -> int:
     """Seed all default generators with a non-deterministic number; returns it."""
     chosen = default_generator.seed()
     seed_npus(chosen)
     return chosen
 
 
-def initial_seed():
+def initial_seed() -> int:
     """The seed that the CPU's default generator started from."""
     return default_generator.initial_seed()
 
 
-def get_rng_state():
+def get_rng_state() -> Tensor:
     """The state of the CPU's default generator, as a uint8 tensor."""
     return default_generator.get_state()
 
 
-def set_rng_state(new_state):
+def set_rng_state(new_state: Tensor) -> None:
     """Go on from what `get_rng_state` gave."""
     default_generator.set_state(new_state)
 
 
 @contextlib.contextmanager
-def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="npu"):
+def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
+             device_type: str = "npu") -> Generator:
     """Inside the `with`, random numbers are drawn that leave no trace: the states are put back at its end.
 
     `devices` are the NPUs that take part beside the CPU: all by default, with a warning where they are several.

@@ -6,6 +6,8 @@
 3. With weights_only=True an interpreter of its own reads the pickle (_weights_only_unpickler): nothing is imported,
    only listed globals are called.
 """
+from __future__ import annotations
+
 import io
 import mmap as mmap_module
 import os
@@ -18,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from enum import Enum
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -40,6 +43,10 @@ from mindtorch._utils import (
 )
 from mindtorch.nn.parameter import Parameter
 from mindtorch.storage import UntypedStorage
+
+if TYPE_CHECKING:
+    from mindtorch.nn.modules.module import Module
+    from mindtorch.types import FileLike
 
 __all__ = [
     "LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals", "default_restore_location",
@@ -81,19 +88,19 @@ class LoadEndianness(Enum):
     BIG = 3
 
 
-def get_default_load_endianness():
+def get_default_load_endianness() -> LoadEndianness | None:
     """The byte order that torch.load takes for that of files without a mark; None: little-endian."""
     return _mode.endianness
 
 
-def set_default_load_endianness(endianness):
+def set_default_load_endianness(endianness: Any) -> None:
     """Sets that byte order, a LoadEndianness or None."""
     if endianness is not None and not isinstance(endianness, LoadEndianness):
         raise TypeError("Invalid argument type in function set_default_load_endianness")
     _mode.endianness = endianness
 
 
-def get_default_mmap_options():
+def get_default_mmap_options() -> int | None:
     """What mmap=True maps with: mmap.MAP_PRIVATE, or MAP_SHARED, with which changes of tensors go to the file.
 
     The checksums of a file that was changed so hold no longer: torch.load refuses it but with mmap=True.
@@ -104,45 +111,45 @@ def get_default_mmap_options():
 class set_default_mmap_options:
     """Sets what mmap=True maps with; as a context manager, for its block."""
 
-    def __init__(self, flags):
+    def __init__(self, flags: int) -> None:
         if flags not in (mmap_module.MAP_PRIVATE, mmap_module.MAP_SHARED):
             raise ValueError("Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or "
                              f"mmap.MAP_SHARED, but got {flags}")
         self.before, _mode.mmap_flags = _mode.mmap_flags, flags
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         _mode.mmap_flags = self.before
 
 
 class skip_data:
     """Context manager: torch.save leaves the bytes of storages zero, torch.load leaves tensors uninitialised."""
 
-    def __init__(self, materialize_fake_tensors=False):
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
         self.materialize_fake_tensors = materialize_fake_tensors        # there are none of these here
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before, _mode.skips_data = _mode.skips_data, True
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         _mode.skips_data = self.before
 
 
 # --- what weights_only may name ---------------------------------------------------------------------------------------
 
-def add_safe_globals(safe_globals):
+def add_safe_globals(safe_globals: list[Callable | tuple[Callable, str]]) -> None:
     """Classes and functions (or pairs of one and its full name) that files may name with weights_only=True."""
     restricted.user_globals.extend(entry for entry in safe_globals if entry not in restricted.user_globals)
 
 
-def get_safe_globals():
+def get_safe_globals() -> list[Callable | tuple[Callable, str]]:
     """The list that add_safe_globals has built."""
     return list(restricted.user_globals)
 
 
-def clear_safe_globals():
+def clear_safe_globals() -> None:
     """Empties that list."""
     restricted.user_globals.clear()
 
@@ -150,18 +157,18 @@ def clear_safe_globals():
 class safe_globals:
     """Context manager: those globals are allowed within it, besides the list of add_safe_globals."""
 
-    def __init__(self, safe_globals):
+    def __init__(self, safe_globals: Any) -> None:
         self.globals = safe_globals
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = get_safe_globals()
         add_safe_globals(self.globals)
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         restricted.user_globals[:] = self.before
 
 
-def get_unsafe_globals_in_checkpoint(f):
+def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
     """Full names of the globals in a file that weights_only=True would refuse."""
     with _opened(f, "rb") as file:
         if file.read(4) != zip_archive.BEGINNING:
@@ -187,22 +194,22 @@ def get_unsafe_globals_in_checkpoint(f):
 class _StorageReference:
     """Stands in a pickle for the bytes of a record."""
 
-    def __init__(self, kind, key, location, count):
+    def __init__(self, kind: Any, key: Any, location: Any, count: Any) -> None:
         self.id = ("storage", kind, key, location, count)
 
 
 class _TorchNames:
     """Mixed into a Python Pickler: writes tensors as torch does, and mindtorch's globals under torch's names."""
 
-    def __init__(self, *args, **options):
+    def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.storages = {}          # identity -> (the storage's reference, its bytes, dtype of its tensors)
         self.end_of_id = ()         # what the format adds to a reference
 
-    def persistent_id(self, obj):
+    def persistent_id(self, obj: Any) -> Any:
         return obj.id + self.end_of_id if type(obj) is _StorageReference else None
 
-    def reducer_override(self, obj):
+    def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, mindtorch.Tensor):
             return self.reduce_tensor(obj)
         if isinstance(obj, (type, types.FunctionType)):
@@ -211,7 +218,7 @@ class _TorchNames:
             return obj.__name__
         return NotImplemented
 
-    def save_global(self, obj, name=None):
+    def save_global(self, obj: Any, name: str | None = None) -> None:
         name = name or obj.__qualname__
         module = getattr(obj, "__module__", None) or pickle.whichmodule(obj, name)
         if module.partition(".")[0] != "mindtorch":
@@ -223,7 +230,7 @@ class _TorchNames:
         self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
         self.memoize(obj)
 
-    def reduce_tensor(self, tensor):
+    def reduce_tensor(self, tensor: Any) -> Any:
         if _is_parameter(tensor):
             args = (tensor.data, tensor.requires_grad, OrderedDict())
             state = vars(tensor)
@@ -240,7 +247,7 @@ class _TorchNames:
             return _rebuild_from_type_v2, (rebuild, mindtorch.Tensor, args, vars(tensor))
         return rebuild, args
 
-    def reference(self, tensor):
+    def reference(self, tensor: Any) -> Any:
         """The reference to the tensor's storage; one record serves all tensors that share it."""
         identity = tensor.untyped_storage()._cdata
         kind = _STORAGE_TYPE_OF.get(tensor.dtype, UNTYPED_STORAGE)
@@ -258,8 +265,8 @@ def _is_parameter(tensor):
     return type(tensor) is not mindtorch.Tensor and isinstance(tensor, Parameter)
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True,
-         _disable_byteorder_record=False):
+def save(obj: object, f: FileLike, pickle_module: Any = pickle, pickle_protocol: int = DEFAULT_PROTOCOL,
+         _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:
     """Writes `obj` with its tensors to a path or file object, so that torch.load of either package reads it.
 
     Tensors that share a storage still share it when they are loaded. RuntimeError for tensors that see one storage as
@@ -301,13 +308,13 @@ def _is_path(f):
 class _Borrowed:
     """A file of the caller, which stays open."""
 
-    def __init__(self, file):
+    def __init__(self, file: Any) -> None:
         self.file = file
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self.file
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         pass
 
 
@@ -332,7 +339,7 @@ def _opened(f, mode):
 class _Storages:
     """The storages of one file: `load` answers the persistent ids of its pickle."""
 
-    def __init__(self, reader, map_location):
+    def __init__(self, reader: Any, map_location: Any) -> None:
         self.reader = reader
         self.restore = locations.restorer(map_location)
         self.loaded = {}            # key -> tensor of bytes
@@ -346,7 +353,7 @@ class _Storages:
             raise ValueError(f"Unknown endianness type: {order!r}")
         return order.decode() != sys.byteorder
 
-    def load(self, saved_id):
+    def load(self, saved_id: Any) -> Any:
         """The tensor of one dimension that holds the elements of a storage."""
         if not isinstance(saved_id, tuple) or len(saved_id) != 5 or saved_id[0] != "storage":
             raise pickle.UnpicklingError("Unknown typename for persistent_load, expected 'storage' and its description")
@@ -376,14 +383,14 @@ class _Storages:
 class _TrustingUnpickler(pickle.Unpickler):
     """Python's Unpickler, for files that the caller trusts: torch's names lead to mindtorch's."""
 
-    def __init__(self, file, persistent_load, **options):
+    def __init__(self, file: Any, persistent_load: Any, **options: Any) -> None:
         super().__init__(file, **options)
         self.load_storage = persistent_load
 
-    def persistent_load(self, saved_id):
+    def persistent_load(self, saved_id: Any) -> Any:
         return self.load_storage(saved_id)
 
-    def find_class(self, module, name):
+    def find_class(self, module: Module, name: str) -> Any:
         known = restricted.default_globals().get(restricted.full_name(module, name))
         if known is not None and module.partition(".")[0] in ("torch", "mindtorch"):
             return known
@@ -396,7 +403,8 @@ class _TrustingUnpickler(pickle.Unpickler):
         return found
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
+def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
+         mmap: bool | None = None, **pickle_load_args: Any) -> Any:
     """What torch.save of either package wrote, from a path or a seekable file object.
 
     Storages go to the devices that they were saved from unless `map_location` says otherwise. weights_only (default

@@ -5,7 +5,10 @@
 Any ACL program can use that root. The functions here call its ``libascendcl.so`` directly, so they work
 without the compiled parts of mindtorch, and they act on the same library that a program in this process has loaded.
 """
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 if __name__ == "__main__" and __package__ is None:
     sys.path.pop(0)         # the folder of a file that runs by itself: our types.py is torch.types, not Python's
@@ -95,7 +98,7 @@ def clear_faults() -> None:
 
 
 @contextlib.contextmanager
-def fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int = 1):
+def fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int = 1) -> Any:
     """`inject_fault` for the length of a ``with`` block."""
     inject_fault(function, nth, code, times)
     try:
@@ -110,7 +113,7 @@ def set_latency(function: str, ns: int) -> None:
 
 
 @contextlib.contextmanager
-def run_kernels(run: bool = True):
+def run_kernels(run: bool = True) -> Any:
     """Whether the kernels launched in the block compute, or are left out as by ``MINDTORCH_SIM_KERNELS=null``."""
     library = _library()
     before = library.simNullKernels()
@@ -130,12 +133,12 @@ def _reads(mode):
         _library().simSetReads(0)
 
 
-def record_reads():
+def record_reads() -> Any:
     """In the block, put on record what copies from the device bring the host. Forgets what was on record."""
     return _reads(1)
 
 
-def repeat_reads():
+def repeat_reads() -> Any:
     """In the block, copies from the device bring what is on record, one by one and then again from the first.
 
     With it code that reads results takes the same path with null kernels as it took with others. A copy of another
@@ -152,12 +155,12 @@ def calls(function: str) -> int:
 class _Counts(dict):
     """Calls by function name; complete when the block has ended."""
 
-    def __missing__(self, function):
+    def __missing__(self, function: Any) -> Any:
         return 0
 
 
 @contextlib.contextmanager
-def counting():
+def counting() -> Any:
     """Count the calls of every function of the toolkit: ``with counting() as counts: ...; counts["aclrtMalloc"]``."""
     library, counts = _library(), _Counts()
     library.simCountCalls(1)

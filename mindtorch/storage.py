@@ -1,5 +1,8 @@
 """torch.storage: the bytes below tensors."""
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -7,10 +10,14 @@ import mindtorch
 from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor.attributes import StorageBase
 
+if TYPE_CHECKING:
+    from mindtorch import dtype
+    from mindtorch.types import Device
+
 __all__ = ["TypedStorage", "UntypedStorage"]      # noqa: F822 - the first comes when it is asked for
 
 
-def mapped_bytes(filename, shared, nbytes):
+def mapped_bytes(filename: Any, shared: Any, nbytes: Any) -> Any:
     """The first `nbytes` of a file, mapped: an array of bytes.
 
     Writes go to the file where `shared`, which is made, and grows, as needed; else they stay in memory.
@@ -38,7 +45,7 @@ class UntypedStorage(StorageBase):
     __slots__ = ()
     is_cuda = is_sparse = is_hpu = False
 
-    def __new__(cls, data=0, *, device=None):
+    def __new__(cls, data: float = 0, *, device: Device = None) -> Any:
         if isinstance(data, int):
             return StorageBase.__new__(cls, mindtorch.empty(data, dtype=mindtorch.uint8, device=device))
         try:
@@ -49,44 +56,44 @@ class UntypedStorage(StorageBase):
         return StorageBase.__new__(cls, mindtorch.tensor(numbers, dtype=mindtorch.uint8, device=device))
 
     @classmethod
-    def of(cls, tensor):
+    def of(cls, tensor: Any) -> Any:
         """The storage of a tensor."""
         return StorageBase.__new__(cls, tensor)
 
     @classmethod
-    def from_file(cls, filename, shared=False, nbytes=0):
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: float = 0) -> Any:
         """The first `nbytes` of a file, mapped; writes go to the file where `shared`. RuntimeError if it is too small.
 
         A file to be shared is made, and grows, as needed.
         """
         return cls.of(from_numpy(mapped_bytes(filename, shared, nbytes)))
 
-    def elements(self, dtype):
+    def elements(self, dtype: dtype) -> Any:
         """The bytes as a tensor of `dtype`, without those at the end that make no whole element."""
         return self._as_tensor()[:self.nbytes() // dtype.itemsize * dtype.itemsize].view(dtype)
 
-    def size(self):
+    def size(self) -> Any:
         """Size in bytes."""
         return self.nbytes()
 
-    def element_size(self):
+    def element_size(self) -> Any:
         """1: the elements are bytes."""
         return 1
 
-    def is_pinned(self, device=None):
+    def is_pinned(self, device: Device = None) -> Any:
         """Whether the bytes are in page-locked host memory."""
         return self._as_tensor().is_pinned()
 
-    def untyped(self):
+    def untyped(self) -> Any:
         """The storage itself."""
         return self
 
-    def tolist(self):
+    def tolist(self) -> Any:
         """The bytes as numbers."""
         self._require_elements()
         return self._as_tensor().tolist()
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self.tolist())
 
     def _window(self, index):
@@ -107,7 +114,7 @@ class UntypedStorage(StorageBase):
             raise IndexError(f"index {index} out of range for storage of size {self.nbytes()}")
         return index
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         """A byte; or a storage of its own on the memory of a slice, in host memory only."""
         if not isinstance(index, slice):
             return self._as_tensor()[self._checked(index)].item()
@@ -115,21 +122,21 @@ class UntypedStorage(StorageBase):
             raise NotImplementedError(f"slices of storages are for the CPU only, this one is on {self.device}")
         return self.of(from_numpy(self._as_tensor().numpy()[self._window(index)]))
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any) -> None:
         where = self._window(index) if isinstance(index, slice) else self._checked(index)
         self._as_tensor()[where] = value
 
-    def copy_(self, source, non_blocking=None):
+    def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
         """Takes over the bytes of another storage of the same size."""
         self._as_tensor().copy_(source._as_tensor(), non_blocking=bool(non_blocking))
         return self
 
-    def fill_(self, value):
+    def fill_(self, value: Any) -> Any:
         """Sets every byte."""
         self._as_tensor().fill_(value)
         return self
 
-    def clone(self):
+    def clone(self) -> Any:
         """A storage with the same bytes."""
         return self.of(self._as_tensor().clone())
 
@@ -137,62 +144,62 @@ class UntypedStorage(StorageBase):
 
     filename = None
 
-    def type(self, dtype=None, non_blocking=False):
+    def type(self, dtype: dtype | None = None, non_blocking: bool = False) -> Any:
         """The name of the class; or the bytes as a storage of a class like torch.FloatStorage."""
         return "torch.storage.UntypedStorage" if dtype is None else dtype(wrap_storage=self)
 
-    def is_shared(self):
+    def is_shared(self) -> Any:
         """Whether other processes can see the bytes."""
         return self._as_tensor().is_shared()
 
-    def share_memory_(self):
+    def share_memory_(self) -> Any:
         """Moves the bytes to memory that other processes can see."""
         self._as_tensor().share_memory_()
         return self
 
-    def pin_memory(self, device="npu"):
+    def pin_memory(self, device: Device = "npu") -> Any:
         """A copy in page-locked host memory; the storage itself where it is there already."""
         tensor = self._as_tensor()
         pinned = tensor.pin_memory()
         return self if pinned is tensor else self.of(pinned)
 
-    def byteswap(self, dtype):
+    def byteswap(self, dtype: dtype) -> None:
         """Turns the bytes of each element of that dtype round, in place; of a complex one, those of its parts."""
         size = dtype.itemsize // (2 if dtype.is_complex else 1)
         rows = self._as_tensor().view(-1, size)
         rows.copy_(rows.flip(1))
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         from mindtorch._utils import copied_storage
         return memo.setdefault(id(self), self.of(copied_storage(self, memo)))
 
-    def to(self, *, device, non_blocking=False):
+    def to(self, *, device: Device, non_blocking: bool = False) -> Any:
         """The storage itself where it is on `device`, else a copy there."""
         tensor = self._as_tensor()
         moved = tensor.to(device, non_blocking=non_blocking)
         return self if moved is tensor else self.of(moved)
 
-    def cpu(self):
+    def cpu(self) -> Any:
         """The storage itself where it is on the CPU, else a copy there."""
         return self.to(device="cpu")
 
-    def npu(self, device=None, non_blocking=False):
+    def npu(self, device: Device = None, non_blocking: bool = False) -> Any:
         """The storage itself where it is on that NPU, else a copy there."""
         return self.to(device="npu" if device is None else device, non_blocking=non_blocking)
 
     @property
-    def is_cpu(self):
+    def is_cpu(self) -> Any:
         return self.device.type == "cpu"
 
     @property
-    def is_npu(self):
+    def is_npu(self) -> Any:
         return self.device.type == "npu"
 
-    def get_device(self):
+    def get_device(self) -> Any:
         """The index of the device; -1 for the CPU."""
         return -1 if self.is_cpu else self.device.index
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = "..." if self.device.type == "meta" else " " + "\n ".join(str(byte) for byte in self.tolist())
         return f"{lines}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
@@ -200,7 +207,7 @@ class UntypedStorage(StorageBase):
 _StorageBase = StorageBase
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in ("TypedStorage", "_LegacyStorage", "_dtype_to_storage_type_map", "_storage_type_to_dtype_map"):
         from mindtorch._compat import legacy_types
         return getattr(legacy_types, name)

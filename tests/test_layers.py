@@ -40,7 +40,7 @@ LAYERS = (
      "_ops.composite.nn_functional", "_compat.streams"),
     ("_C", "_VF", "__config__", "__main__", "_alias", "_dynamo", "_subclasses", "_torch_npu", "ao", "backends", "cpu",
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
-     "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "testing", "types", "xpu",
+     "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "testing", "types", "xpu", "_stubs",
      "autograd.profiler", "autograd._profiled_functions", "autograd._recording"),
 )
 # What a function imports from above nevertheless: (who, what) -> why.
@@ -83,8 +83,16 @@ def statements(tree):
             yield from statements(node)
 
 
+class WithoutTypes(ast.NodeTransformer):
+    """Leaves out `if TYPE_CHECKING:`, whose imports never run."""
+
+    def visit_If(self, node):
+        self.generic_visit(node)
+        return node.orelse if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" else node
+
+
 def python_imports(path, inside_functions):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = WithoutTypes().visit(ast.parse(path.read_text(encoding="utf-8")))
     for node in ast.walk(tree) if inside_functions else statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

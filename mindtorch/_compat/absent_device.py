@@ -1,6 +1,12 @@
 """Functions and classes for the modules of absent devices, such as torch.cuda and torch.xpu."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mindtorch.nn.modules.module import Module
 
 __all__ = ["StreamContext", "abstract_class", "common_functions", "raising", "returning"]
 
@@ -25,19 +31,19 @@ def _with_name(name, function, doc):
     return function
 
 
-def returning(name, make=lambda: None):
+def returning(name: str, make: Any = lambda: None) -> Any:
     """A function that accepts any arguments and returns `make()`."""
     return _with_name(name, lambda *args, **kwargs: make(), f"{make()}: there is no such device.")
 
 
-def raising(name, error):
+def raising(name: str, error: Any) -> Any:
     """A function that accepts any arguments and raises an exception like `error`."""
     def fail(*args, **kwargs):
         raise type(error)(*error.args)
     return _with_name(name, fail, f"{type(error).__name__}: there is no such device.")
 
 
-def abstract_class(module, name, message=None):
+def abstract_class(module: Module, name: str, message: Any = None) -> Any:
     """A class for isinstance and annotations. Its constructor raises RuntimeError."""
     def __new__(cls, *args, **kwargs):
         raise RuntimeError(message or f"Tried to instantiate dummy base class {cls.__name__}")
@@ -45,7 +51,7 @@ def abstract_class(module, name, message=None):
                            "__doc__": f"RuntimeError: {message or 'there is no such device'}."})
 
 
-def common_functions(error):
+def common_functions(error: Any) -> Any:
     """The functions of all such modules by name. Those that need the device raise `error`."""
     functions = {name: returning(name, make) for make, names in _RETURNING for name in names.split()}
     return functions | {name: raising(name, error) for name in _RAISING}
@@ -54,11 +60,11 @@ def common_functions(error):
 class StreamContext:
     """with torch.cuda.stream(stream): has no effect."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: Any) -> None:
         self.stream = stream
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return None
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         return None

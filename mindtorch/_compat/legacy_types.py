@@ -1,8 +1,11 @@
 """torch.FloatTensor, torch.FloatStorage and the like: a dtype on a device as a class. torch has deprecated them."""
+from __future__ import annotations
+
 import copy
 import importlib
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch._core.once import warn_once
@@ -11,6 +14,11 @@ from mindtorch._core.tensor.tensor import set_default_device
 from mindtorch._ops.composite.common import scalar_type
 from mindtorch._tensor import methods
 from mindtorch.storage import UntypedStorage
+
+if TYPE_CHECKING:
+    from mindtorch import dtype
+    from mindtorch.nn.modules.module import Module
+    from mindtorch.types import Device
 
 _TENSOR_DTYPES = {
     "Bool": mindtorch.bool, "Byte": mindtorch.uint8, "Char": mindtorch.int8, "Short": mindtorch.int16,
@@ -40,7 +48,8 @@ class TypedStorage:
     is_sparse = is_cuda = is_hpu = False
     filename = None
 
-    def __init__(self, *data, device=None, dtype=None, wrap_storage=None, _internal=False):
+    def __init__(self, *data: Any, device: Device = None, dtype: dtype | None = None, wrap_storage: Any = None,
+                 _internal: bool = False) -> None:
         if not _internal:
             _warn_once()
         forms = ("TypedStorage.__init__", "(*, torch.device device, torch.dtype dtype)",
@@ -80,7 +89,7 @@ class TypedStorage:
         return self._bytes._cdata
 
     @property
-    def device(self):
+    def device(self) -> Any:
         return self._bytes.device
 
     def _elements(self):
@@ -89,56 +98,56 @@ class TypedStorage:
     def _like(self, tensor):
         return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype)
 
-    def untyped(self):
+    def untyped(self) -> Any:
         """The bytes."""
         return self._bytes
 
-    def size(self):
+    def size(self) -> Any:
         """The number of elements."""
         return self._bytes.nbytes() // self.dtype.itemsize
 
     __len__ = size
 
-    def nbytes(self):
+    def nbytes(self) -> Any:
         """Size in bytes."""
         return self._bytes.nbytes()
 
-    def element_size(self):
+    def element_size(self) -> Any:
         """Bytes of an element."""
         return self.dtype.itemsize
 
-    def data_ptr(self):
+    def data_ptr(self) -> Any:
         """Address of the first element, on its device."""
         return self._bytes.data_ptr()
 
-    def is_pinned(self, device="npu"):
+    def is_pinned(self, device: Device = "npu") -> Any:
         """Whether the elements are in page-locked host memory."""
         return self._bytes.is_pinned()
 
-    def is_shared(self):
+    def is_shared(self) -> Any:
         """Whether other processes can see the elements."""
         return self._elements().is_shared()
 
-    def get_device(self):
+    def get_device(self) -> Any:
         """The index of the device; -1 for the CPU."""
         return self._bytes.get_device()
 
-    def type(self):
+    def type(self) -> Any:
         """The name of the class, as 'torch.FloatStorage'."""
         return f"torch.{storage_class(self.dtype).__name__}" if self.dtype in _CLASSES else "torch.storage.TypedStorage"
 
-    def pickle_storage_type(self):
+    def pickle_storage_type(self) -> Any:
         """The name under which files hold the dtype, as 'FloatStorage'."""
         if self.dtype not in _CLASSES:
             raise KeyError(f"dtype {self.dtype} is not recognized")
         return storage_class(self.dtype).__name__
 
-    def tolist(self):
+    def tolist(self) -> Any:
         """The elements as numbers."""
         self._bytes._require_elements()
         return self._elements().tolist()
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self.tolist())
 
     def _checked(self, index):
@@ -149,34 +158,34 @@ class TypedStorage:
             raise IndexError(f"index {index} out of range for storage of size {self.size()}")
         return index
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         return self._elements()[self._checked(index)].item()
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any) -> None:
         self._elements()[index if isinstance(index, slice) else self._checked(index)] = value
 
-    def resizable(self):
+    def resizable(self) -> Any:
         """Whether it may grow: not where the memory is that of a NumPy array."""
         return self._bytes.resizable()
 
-    def share_memory_(self):
+    def share_memory_(self) -> Any:
         """Moves the elements to memory that other processes can see."""
         self._bytes.share_memory_()
         return self
 
-    def pin_memory(self, device="npu"):
+    def pin_memory(self, device: Device = "npu") -> Any:
         """A copy in page-locked host memory; the storage itself where it is there already."""
         pinned = self._bytes.pin_memory(device)
         return self if pinned is self._bytes else self._of(pinned, self.dtype)
 
-    def fill_(self, value):
+    def fill_(self, value: Any) -> Any:
         """Sets every element."""
         self._elements().fill_(value)
         return self
 
-    def copy_(self, source, non_blocking=None):
+    def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
         """Takes over the bytes of another storage of as many bytes."""
         if source.nbytes() != self.nbytes():
             raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} "
@@ -184,22 +193,22 @@ class TypedStorage:
         self._bytes.copy_(source.untyped(), non_blocking)
         return self
 
-    def clone(self):
+    def clone(self) -> Any:
         """A storage with the same elements."""
         return self._like(self._elements().clone())
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         return memo.setdefault(id(self), self._of(copy.deepcopy(self._bytes, memo), self.dtype))
 
-    def cpu(self):
+    def cpu(self) -> Any:
         """The elements on the CPU."""
         return self._like(self._elements().cpu())
 
-    def npu(self, device=None, non_blocking=False):
+    def npu(self, device: Device = None, non_blocking: bool = False) -> Any:
         """The elements on an NPU."""
         return self._like(self._elements().npu(device, non_blocking))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = "\n ".join(map(str, self.tolist()))
         return f" {lines}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
 
@@ -259,11 +268,11 @@ for _name, _dtype in _STORAGE_DTYPES.items():
 class _StorageType(type):
     """The class of torch.FloatStorage and the like: their instances are the storages of one dtype."""
 
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: Any) -> Any:
         return (isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
                 and instance.device.type == cls.device_type)
 
-    def __call__(cls, *data, wrap_storage=None, _internal=False, **options):
+    def __call__(cls, *data: Any, wrap_storage: Any = None, _internal: bool = False, **options: Any) -> Any:
         if cls.dtype is None:
             raise RuntimeError("Only child classes of _LegacyStorage can be instantiated")
         forms = (f"{cls}.__new__", "no arguments", "(int size)", "(Sequence data)", "(*, UntypedStorage wrap_storage)")
@@ -282,7 +291,7 @@ class _StorageType(type):
     def _dtype(cls):
         return cls.dtype
 
-    def from_buffer(cls, buffer, byte_order=None, count=-1, offset=0):
+    def from_buffer(cls, buffer: Any, byte_order: Any = None, count: Any = -1, offset: float = 0) -> Any:
         """The numbers in an object with the buffer protocol, copied; `byte_order` is "native", "little" or "big"."""
         numbers = mindtorch.frombuffer(bytearray(buffer), dtype=cls.dtype, count=count, offset=offset)
         if byte_order not in (None, "native", sys.byteorder):
@@ -290,7 +299,7 @@ class _StorageType(type):
         return cls(wrap_storage=numbers.clone().untyped_storage())
 
 
-def storage_class(dtype):
+def storage_class(dtype: dtype) -> Any:
     """torch.FloatStorage and its like, for a dtype."""
     return _CLASSES[dtype]
 
@@ -303,7 +312,7 @@ def _storage_type_to_dtype_map():
     return {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}
 
 
-def storage_types(module, device_type):
+def storage_types(module: Module, device_type: Any) -> Any:
     """FloatStorage and the like of a module, for one type of device, by dtype."""
     return {dtype: _StorageType(f"{name}Storage", (), {
         "__module__": module, "__doc__": f"Storages of {dtype} on {device_type}.", "dtype": dtype,
@@ -327,11 +336,11 @@ class tensortype(type):
     is_sparse = is_cuda = False
     layout = mindtorch.strided
 
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: Any) -> Any:
         return (isinstance(instance, mindtorch.Tensor) and instance.device.type == cls.device_type
                 and instance.dtype is cls.dtype)
 
-    def __call__(cls, *args, device=None, size=None):
+    def __call__(cls, *args: Any, device: Device = None, size: Any = None) -> Any:
         """FloatTensor(2, 3) is uninitialised, FloatTensor([2, 3]) holds those numbers, FloatTensor(t) is t."""
         device = cls.device_type if device is None else mindtorch.device(device)
         if mindtorch.device(device).type != cls.device_type:
@@ -341,7 +350,7 @@ class tensortype(type):
                                    device=device)
 
 
-def tensor_types(module, device_type):
+def tensor_types(module: Module, device_type: Any) -> Any:
     """FloatTensor and the like of a module, for one type of device, by name."""
     return {f"{name}Tensor": tensortype(f"{name}Tensor", (), {
         "__module__": module, "__doc__": f"Tensors of {dtype} on {device_type}.", "dtype": dtype,
@@ -352,7 +361,7 @@ def tensor_types(module, device_type):
 globals().update(tensor_types("mindtorch", "cpu"))
 
 
-def set_default_tensor_type(t, /):
+def set_default_tensor_type(t: Any, /) -> None:
     """Deprecated: the dtype of a legacy type, or of its name, becomes the default, and the CPU the default device."""
     if isinstance(t, str):
         module, _, name = t.rpartition(".")

@@ -1,10 +1,16 @@
 """Settings of the process: threads, determinism, float32 precision, warnings."""
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import _backend
 from mindtorch._core import once
+
+if TYPE_CHECKING:
+    from mindtorch.types import Device
 
 __all__ = ["are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module",
            "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
@@ -36,7 +42,7 @@ def _require(value, kind, message):
 
 # --- threads ----------------------------------------------------------------------------------------------------------
 
-def set_num_threads(num, /):
+def set_num_threads(num: Any, /) -> None:
     """Sets the number of threads of the BLAS library, which computes matrix products on the CPU.
 
     All other operators run on one thread. RuntimeError for anything but a positive int. Warns if NumPy's BLAS library
@@ -49,25 +55,25 @@ def set_num_threads(num, /):
                       "threads", UserWarning, stacklevel=2)
 
 
-def get_num_threads():
+def get_num_threads() -> Any:
     """The number of threads of the BLAS library; 1 if it is unknown."""
     return _backend.cpu_threads().blas_threads() or 1
 
 
-def set_num_interop_threads(num, /):
+def set_num_interop_threads(num: Any, /) -> None:
     """Has no effect: operators of a thread run one after the other. RuntimeError for anything but a positive int."""
     if _require(num, int, "set_num_interop_threads") <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
 
 
-def get_num_interop_threads():
+def get_num_interop_threads() -> Any:
     """1: operators of a thread run one after the other."""
     return 1
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
 
-def set_float32_matmul_precision(precision, /):
+def set_float32_matmul_precision(precision: Any, /) -> None:
     """Stores "highest", "high" or "medium". Float32 matrix products always have the "highest" precision."""
     if precision not in _PRECISIONS:
         warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
@@ -76,12 +82,12 @@ def set_float32_matmul_precision(precision, /):
     _state.precision = precision
 
 
-def get_float32_matmul_precision():
+def get_float32_matmul_precision() -> Any:
     """The value of set_float32_matmul_precision; "highest" by default."""
     return _state.precision
 
 
-def set_flush_denormal(mode, /):
+def set_flush_denormal(mode: Any, /) -> Any:
     """Returns False: flushing of denormal numbers is not supported."""
     _require(mode, bool, "flush_denormal")
     return False
@@ -89,7 +95,7 @@ def set_flush_denormal(mode, /):
 
 # --- determinism ------------------------------------------------------------------------------------------------------
 
-def use_deterministic_algorithms(mode, *, warn_only=False):
+def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
     """Requests deterministic operators. On the CPU and the simulated NPU all operators are deterministic."""
     for shown, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if not isinstance(value, bool):
@@ -98,17 +104,17 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     _state.deterministic, _state.warn_only = mode, warn_only
 
 
-def are_deterministic_algorithms_enabled():
+def are_deterministic_algorithms_enabled() -> Any:
     """Whether deterministic operators were requested."""
     return _state.deterministic
 
 
-def is_deterministic_algorithms_warn_only_enabled():
+def is_deterministic_algorithms_warn_only_enabled() -> Any:
     """Whether a non-deterministic operator only warns."""
     return _state.warn_only
 
 
-def set_deterministic_debug_mode(debug_mode):
+def set_deterministic_debug_mode(debug_mode: Any) -> None:
     """use_deterministic_algorithms by a name or number: "default" (0), "warn" (1), "error" (2)."""
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
@@ -122,7 +128,7 @@ def set_deterministic_debug_mode(debug_mode):
     use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
 
 
-def get_deterministic_debug_mode():
+def get_deterministic_debug_mode() -> Any:
     """0, 1 or 2; see set_deterministic_debug_mode."""
     if not _state.deterministic:
         return 0
@@ -131,18 +137,18 @@ def get_deterministic_debug_mode():
 
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
-def set_warn_always(mode, /):
+def set_warn_always(mode: Any, /) -> None:
     """Whether a warning that comes once in a process should come each time; Python's filters decide on others."""
     _state.warn_always = _require(mode, bool, "setWarnOnlyOnce")
     once.set_always(mode)
 
 
-def is_warn_always_enabled():
+def is_warn_always_enabled() -> Any:
     """The value of set_warn_always; False by default."""
     return _state.warn_always
 
 
-def get_device_module(device=None):
+def get_device_module(device: Device = None) -> Any:
     """The module of a device type: torch.npu, torch.cpu. None means the default device's."""
     kind = mindtorch.get_default_device() if device is None else mindtorch.device(device)
     return getattr(mindtorch, kind.type)

@@ -1,5 +1,12 @@
 """torch.Stream and torch.Event: of any device. Those of an NPU are torch.npu.Stream and torch.npu.Event."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
 from mindtorch._core.tensor.tensor import device as _device
+
+if TYPE_CHECKING:
+    from mindtorch.types import Device
 
 __all__ = ["Event", "Stream"]
 
@@ -29,16 +36,16 @@ def _parse_device(name, arguments, options, known):
 class _GenericType(type):
     """Metaclass of Stream and Event: those of torch.npu count as subclasses."""
 
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: Any) -> Any:
         return issubclass(type(instance), cls)
 
-    def __subclasscheck__(cls, other):
+    def __subclasscheck__(cls, other: Any) -> Any:
         from mindtorch import npu
         return type.__subclasscheck__(cls, other) or type.__subclasscheck__(getattr(npu, cls.__name__), other)
 
 
 class _GenericStream(_GenericType):
-    def __call__(cls, *arguments, **options):
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:
         from mindtorch import npu
         if {"stream_id", "device_index", "device_type"} <= options.keys():
             if options["device_type"] == 0:
@@ -56,51 +63,51 @@ class Stream(metaclass=_GenericStream):
 
     device_type = stream_id = 0
 
-    def __init__(self, device_index):
+    def __init__(self, device_index: Any) -> None:
         self.device_index = device_index
         self.device = _device("cpu")
 
     @property
-    def native_handle(self):
+    def native_handle(self) -> Any:
         """RuntimeError: a CPU stream has no handle."""
         raise RuntimeError("Backend doesn't support getting stream native handle.")
 
-    def query(self):
+    def query(self) -> Any:
         """Whether all work submitted so far is done."""
         return True
 
-    def synchronize(self):
+    def synchronize(self) -> Any:
         """Waits for all work submitted so far."""
 
-    def is_capturing(self):
+    def is_capturing(self) -> Any:
         """Whether the work is recorded in a graph."""
         return False
 
-    def record_event(self, event=None):
+    def record_event(self, event: Any = None) -> Any:
         """RuntimeError: the CPU has no events."""
         raise RuntimeError(_NO_EVENTS)
 
     wait_event = wait_stream = record_event
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         return None
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return type(other) is Stream and other.device_index == self.device_index
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self.device_type, self.device_index, self.stream_id))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"torch.Stream device_type={self.device.type}, device_index={self.device_index}, "
                 f"stream_id={self.stream_id}")
 
 
 class _GenericEvent(_GenericType):
-    def __call__(cls, *arguments, **options):
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:
         from mindtorch import npu
         chosen, options = _parse_device("Event", arguments, options,
                                         ("device", "enable_timing", "blocking", "interprocess"))
@@ -112,25 +119,25 @@ class Event(metaclass=_GenericEvent):
 
     event_id = 0
 
-    def __init__(self, enable_timing=False, blocking=False, interprocess=False):
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         self.device = _device("cpu")
         self._timing = bool(enable_timing)
 
-    def record(self, stream=None):
+    def record(self, stream: Any = None) -> Any:
         """RuntimeError: the CPU has no events."""
         raise RuntimeError(_NO_EVENTS)
 
-    def query(self):
+    def query(self) -> Any:
         """Whether the work before the last record is done."""
         return True
 
-    def wait(self, stream=None):
+    def wait(self, stream: Any = None) -> Any:
         """Later work of `stream` waits for this event."""
 
-    def synchronize(self):
+    def synchronize(self) -> Any:
         """Waits until the work before the last record is done."""
 
-    def elapsed_time(self, end_event):
+    def elapsed_time(self, end_event: Any) -> None:
         """Milliseconds from this event to `end_event`."""
         if not isinstance(end_event, Event):
             raise RuntimeError("expected other to be a torch.Event object")
@@ -138,19 +145,19 @@ class Event(metaclass=_GenericEvent):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         raise RuntimeError(_NO_EVENTS)
 
-    def ipc_handle(self):
+    def ipc_handle(self) -> Any:
         """NotImplementedError: events of the CPU are of one process."""
         raise NotImplementedError(_NO_IPC)
 
     @classmethod
-    def from_ipc_handle(cls, device, handle):
+    def from_ipc_handle(cls, device: Device, handle: Any) -> Any:
         """The event of another process, on an NPU."""
         if _device(device).type == "npu":
             from mindtorch import npu
             return npu.Event.from_ipc_handle(device, handle)
         raise NotImplementedError(_NO_IPC)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"torch.Event device_type=cpu, device_index=-1, event_flag={int(self._timing)}, event_id=0"
 
 

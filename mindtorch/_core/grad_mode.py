@@ -1,19 +1,25 @@
 """torch.autograd.grad_mode: whether operators are recorded. All are context managers and decorators."""
+from __future__ import annotations
+
 import functools
 import inspect
+from collections.abc import Callable
+from typing import Any, Self, TypeVar, overload
 
 from mindtorch._core.autograd.node import _set_grad_enabled, _set_inference_mode, is_grad_enabled
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 
 class _Mode:
     """A context manager that also decorates functions, generators and classes; each call enters it anew."""
 
-    def clone(self):
+    def clone(self) -> Self:
         return type(self)()
 
-    def __call__(self, function):
+    def __call__(self, function: _Function) -> _Function:
         if inspect.isclass(function):
             function.__init__ = self(function.__init__)
             return function
@@ -52,14 +58,18 @@ class no_grad(_Mode):
 
     enabled = False
 
-    def __new__(cls, function=None):
+    @overload
+    def __new__(cls, function: _Function) -> _Function: ...
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    def __new__(cls, function: Any = None) -> Any:
         mode = super().__new__(cls)
         return mode if function is None else mode(function)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = _set_grad_enabled(self.enabled)
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         _set_grad_enabled(self.before)
 
 
@@ -72,44 +82,48 @@ class enable_grad(no_grad):
 class set_grad_enabled(_Mode):
     """`mode` from now on, and until the end of the block where it is used with `with`."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
         self.before = _set_grad_enabled(self.mode)
 
-    def clone(self):
+    def clone(self) -> Any:
         return set_grad_enabled(self.mode)
 
-    def __call__(self, function):
+    def __call__(self, function: _Function) -> _Function:
         _set_grad_enabled(self.before)          # as a decorator it changes nothing outside the function
         return super().__call__(function)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         _set_grad_enabled(self.mode)
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         _set_grad_enabled(self.before)
 
 
 class inference_mode(_Mode):
     """As no_grad, and the tensors made inside can never take part in differentiation."""
 
-    def __new__(cls, mode=True):
+    @overload
+    def __new__(cls, mode: _Function) -> _Function: ...
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    def __new__(cls, mode: Any = True) -> Any:
         instance = super().__new__(cls)
         if isinstance(mode, bool):
             return instance
         instance.mode = True
         return instance(mode)
 
-    def __init__(self, mode=True):
+    def __init__(self, mode: Any = True) -> None:
         self.mode = mode
 
-    def clone(self):
+    def clone(self) -> Any:
         return inference_mode(self.mode)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = (_set_inference_mode(self.mode), _set_grad_enabled(not self.mode and is_grad_enabled()))
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         _set_inference_mode(self.before[0])
         _set_grad_enabled(self.before[1])
 

@@ -1,6 +1,9 @@
 """torch.utils.hooks.RemovableHandle, which registering a hook gives."""
+from __future__ import annotations
+
 import weakref
 from collections import OrderedDict
+from typing import Any, Self
 
 
 class RemovableHandle:
@@ -8,46 +11,46 @@ class RemovableHandle:
 
     next_id = 0
 
-    def __init__(self, hooks_dict, *, extra_dict=None):
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
         self._hooks = _Reference(hooks_dict)
         extra = extra_dict if isinstance(extra_dict, list) else [extra_dict] if extra_dict is not None else []
         self._extra = [_Reference(hooks) for hooks in extra]
 
-    def remove(self):
+    def remove(self) -> None:
         """Take the hook away; nothing happens when it is gone."""
         for reference in (self._hooks, *self._extra):
             hooks = reference()
             if hooks is not None:
                 hooks.pop(self.id, None)
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return self._hooks(), self.id, tuple(extra() for extra in self._extra)
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         hooks, self.id, *extra = state
         self._hooks = _Reference(OrderedDict() if hooks is None else hooks)
         self._extra = [_Reference(OrderedDict() if one is None else one) for one in (extra[0] if extra else ())]
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self.remove()
 
 
 class _Reference:
     """A weak reference where the type has them (OrderedDict); plain dictionaries have none and are held."""
 
-    def __init__(self, hooks):
+    def __init__(self, hooks: Any) -> None:
         try:
             self._get = weakref.ref(hooks)
         except TypeError:
             self._get = lambda: hooks
 
-    def __call__(self):
+    def __call__(self) -> Any:
         return self._get()
 
 

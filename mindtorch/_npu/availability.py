@@ -1,14 +1,16 @@
 """Whether there are NPUs, and whether this process uses them: questions that start no device."""
+from __future__ import annotations
+
 import sys
 
 
-def device_count():
+def device_count() -> int:
     """How many devices there are; 0 where is_available() is False."""
     from mindtorch._npu import acl_loader, runtime
     return runtime.device_count() if acl_loader.is_requested() else 0
 
 
-def is_available():
+def is_available() -> bool:
     """Whether there is an NPU to use. Never raises.
 
     Without Ascend the answer is no, as torch_npu gives it, until the simulator is wanted: MINDTORCH_NPU=sim says so, or
@@ -20,7 +22,7 @@ def is_available():
         return False
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """Whether a device has been started in this process."""
     runtime = sys.modules.get("mindtorch._npu.runtime")
     return runtime is not None and runtime.is_started()

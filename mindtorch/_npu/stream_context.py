@@ -1,8 +1,12 @@
 """torch.npu.StreamContext and set_stream, which `with stream:` uses as well."""
+from __future__ import annotations
+
+from typing import Any, Self
+
 apply_limits = None            # called with the new current stream, once one has limits: see npu/_limits.py
 
 
-def set_stream(stream):
+def set_stream(stream: Any) -> None:
     """Makes `stream` current on its device, and that device current. None changes nothing."""
     if stream is None:
         return
@@ -17,11 +21,11 @@ def set_stream(stream):
 class StreamContext:
     """with torch.npu.stream(s): ... makes `s`, and its device, current inside. None changes nothing."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: Any) -> None:
         self.stream = stream
         self._before = []            # on entry: the current stream, and that of `stream`'s device
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self.stream is not None:
             from mindtorch._npu import streams
             from mindtorch._npu.streams import get_current_stream
@@ -30,7 +34,7 @@ class StreamContext:
             set_stream(self.stream)
         return self.stream
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         if self.stream is not None:
             current, on_device = self._before.pop()
             set_stream(on_device)

@@ -1,5 +1,8 @@
 """torch.finfo and torch.iinfo, the limits of the dtypes; torch.typename."""
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import ml_dtypes
 import numpy
@@ -18,10 +21,10 @@ def _require_dtype(function, value):
 class _Info:
     """Two are equal that describe the same dtype."""
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return self.dtype == other.dtype if isinstance(other, type(self)) else NotImplemented
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.dtype)
 
 
@@ -32,7 +35,7 @@ _EPS = {"float8_e5m2fnuz": 0.125}
 class finfo(_Info):
     """Limits of a floating point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
 
-    def __init__(self, type=None):
+    def __init__(self, type: Any = None) -> None:
         type = get_default_dtype() if type is None else type
         _require_dtype("finfo", type)
         type = type.to_real()
@@ -46,7 +49,7 @@ class finfo(_Info):
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
         self.resolution = 10.0 ** -int(limits.nmant * math.log10(2))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         values = ", ".join(f"{name}={getattr(self, name):g}" for name in ("resolution", "min", "max", "eps",
                                                                          "smallest_normal", "tiny"))
         return f"finfo({values}, dtype={self.dtype})"
@@ -55,7 +58,7 @@ class finfo(_Info):
 class iinfo(_Info):
     """Limits of an integer dtype: max, min, bits."""
 
-    def __init__(self, type):
+    def __init__(self, type: Any) -> None:
         _require_dtype("iinfo", type)
         if type.is_floating_point or type.is_complex:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
@@ -65,11 +68,11 @@ class iinfo(_Info):
         self.dtype, self.bits = str(type).removeprefix("torch."), limits.bits
         self.min, self.max = int(limits.min), int(limits.max)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
-def typename(obj):
+def typename(obj: Any) -> Any:
     """The name of an object's type as messages have it; for a tensor, the legacy type string."""
     if isinstance(obj, TensorBase):
         return obj.type()

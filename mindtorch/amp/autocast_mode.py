@@ -1,8 +1,11 @@
 """torch.amp.autocast_mode: regions in which operators get their arguments in the dtype that suits them."""
+from __future__ import annotations
+
 import collections.abc
 import functools
 import threading
 import warnings
+from typing import Any, Self
 
 import mindtorch
 from mindtorch._core.operators.autocast import (
@@ -23,7 +26,7 @@ __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_aut
 _THREAD = threading.local()       # .before: the states that the open regions of this thread will restore
 
 
-def is_autocast_available(device_type):
+def is_autocast_available(device_type: str) -> bool:
     """Whether autocast supports the device type."""
     if not isinstance(device_type, str):
         raise TypeError("_is_autocast_available(): argument 'device_type' (position 1) must be str, not "
@@ -44,7 +47,8 @@ class autocast:
     `enabled=False` turns autocast off, and each concerns its own type of device and the thread that enters it.
     """
 
-    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+    def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
+                 cache_enabled: bool | None = None) -> None:
         _check_type(device_type)
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
@@ -64,24 +68,24 @@ class autocast:
             return False
         return True
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if not hasattr(_THREAD, "before"):
             _THREAD.before = []
         _THREAD.before.append(exchange_state(self.device, self._enabled, self.fast_dtype, self._cache_enabled))
         autocast_increment_nesting()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         if autocast_decrement_nesting() == 0:
             clear_autocast_cache()
         exchange_state(*_THREAD.before.pop())
         return False
 
-    def __call__(self, func):
+    def __call__(self, func: Any) -> Any:
         return autocast_decorator(self, func)
 
 
-def autocast_decorator(autocast_instance, func):
+def autocast_decorator(autocast_instance: Any, func: Any) -> Any:
     """`func` inside the region, at each call."""
     @functools.wraps(func)
     def decorate_autocast(*args, **kwargs):
@@ -104,7 +108,7 @@ def _cast(value, device_type, dtype):
     return value
 
 
-def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
+def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
     """Decorator of a Function's forward: backward, under custom_bwd, will run in the same state of autocast.
 
     With `cast_inputs` the tensors come in that dtype, and autocast is off inside; outside of regions nothing happens.
@@ -126,7 +130,7 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
     return decorate_fwd
 
 
-def custom_bwd(bwd=None, *, device_type):
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorator of a Function's backward, which runs in the state of autocast that its forward ran in."""
     _check_type(device_type)
     if bwd is None:

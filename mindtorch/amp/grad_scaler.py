@@ -2,17 +2,26 @@
 
 The scale grows while gradients stay finite and shrinks where they do not, in which case the step is left out.
 """
+from __future__ import annotations
+
 import warnings
 from collections import abc, defaultdict
 from enum import Enum
 from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import mindtorch
 from mindtorch._core.tensor.dtype import float16, float32, int32
 from mindtorch._tensor import Tensor
 from mindtorch.autograd.grad_mode import no_grad
 
+if TYPE_CHECKING:
+    from mindtorch.optim.optimizer import Optimizer
+
 __all__ = ["GradScaler", "OptState"]
+
+
+_Outputs = TypeVar("_Outputs")
 
 
 class OptState(Enum):
@@ -34,8 +43,8 @@ class GradScaler:
     infinities and NaN, and by `backoff_factor` after a step with some. Disabled, it passes everything through.
     """
 
-    def __init__(self, device="cuda", init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000,
-                 enabled=True):
+    def __init__(self, device: str = "cuda", init_scale: float = 2.0 ** 16, growth_factor: float = 2.0,
+                 backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:
         self._device = device
         self._enabled = enabled
         if enabled and device == "cuda":
@@ -71,7 +80,7 @@ class GradScaler:
 
     # --- scaling -----------------------------------------------------------------------------------------------------
 
-    def scale(self, outputs):
+    def scale(self, outputs: _Outputs) -> _Outputs:
         """`outputs`, a tensor or nested iterables of tensors, times the scale."""
         return self._scaled(outputs, {}) if self._enabled else outputs
 
@@ -105,7 +114,7 @@ class GradScaler:
                 mindtorch._amp_foreach_non_finite_check_and_unscale_(grads, found[device], inv_scale.to(device))
         return found
 
-    def unscale_(self, optimizer):
+    def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of an optimizer by the scale: what clips them calls this before, step() otherwise."""
         if not self._enabled:
             return
@@ -132,7 +141,7 @@ class GradScaler:
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
-    def step(self, optimizer, *args, **kwargs):
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> float | None:
         """optimizer.step() with gradients divided by the scale, left out where they are not finite."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -180,7 +189,7 @@ class GradScaler:
             del optimizer.grad_scale
             del optimizer.found_inf
 
-    def update(self, new_scale=None):
+    def update(self, new_scale: float | Tensor | None = None) -> None:
         """Adapt the scale after the steps of an iteration, or set it to a float or a tensor of one element."""
         if not self._enabled:
             return
@@ -209,33 +218,33 @@ class GradScaler:
     def _get_scale_async(self):
         return self._scale
 
-    def get_scale(self):
+    def get_scale(self) -> float:
         """The scale as a number; waits for the device. 1 if disabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
 
-    def get_growth_factor(self):
+    def get_growth_factor(self) -> float:
         """What the scale is multiplied by after steps without infinities."""
         return self._growth_factor
 
-    def set_growth_factor(self, new_factor):
+    def set_growth_factor(self, new_factor: float) -> None:
         """Set the growth factor."""
         self._growth_factor = new_factor
 
-    def get_backoff_factor(self):
+    def get_backoff_factor(self) -> float:
         """What the scale is multiplied by after infinities."""
         return self._backoff_factor
 
-    def set_backoff_factor(self, new_factor):
+    def set_backoff_factor(self, new_factor: float) -> None:
         """Set the backoff factor."""
         self._backoff_factor = new_factor
 
-    def get_growth_interval(self):
+    def get_growth_interval(self) -> int:
         """After how many steps without infinities the scale grows."""
         return self._growth_interval
 
-    def set_growth_interval(self, new_interval):
+    def set_growth_interval(self, new_interval: int) -> None:
         """Set the growth interval."""
         self._growth_interval = new_interval
 
@@ -244,18 +253,18 @@ class GradScaler:
             return 0
         return self._init_growth_tracker if self._growth_tracker is None else self._growth_tracker.item()
 
-    def is_enabled(self):
+    def is_enabled(self) -> bool:
         """Whether it does anything."""
         return self._enabled
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """What a checkpoint keeps, after update(); empty where disabled."""
         if not self._enabled:
             return {}
         return {"scale": self.get_scale(), "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
                 "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker()}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load a result of state_dict(); does nothing if disabled."""
         if not self._enabled:
             return
@@ -271,7 +280,7 @@ class GradScaler:
         if self._growth_tracker is not None:
             self._growth_tracker.fill_(tracker)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         if self._enabled:
             if self._per_optimizer_states:
@@ -281,5 +290,5 @@ class GradScaler:
                       "_scale": None, "_growth_tracker": None}
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

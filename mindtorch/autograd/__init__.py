@@ -1,6 +1,9 @@
 """torch.autograd: gradients of what was computed. The engine is mindtorch/_core/autograd/engine.pyx."""
+from __future__ import annotations
+
 import warnings
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any, overload
 
 from mindtorch._core.autograd import engine as _engine
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
@@ -20,6 +23,9 @@ from mindtorch.autograd.grad_mode import (
 from mindtorch.autograd.gradcheck import gradcheck, gradgradcheck
 from mindtorch.autograd.variable import Variable
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+
 __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck",
            "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled",
            "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled"]
@@ -27,15 +33,17 @@ __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", 
 _LAZY = ("forward_ad", "profiler", "profiler_util")
 
 
-def __getattr__(name):
-    if name in _LAZY:
-        return _import_module(f"mindtorch.autograd.{name}")
-    if name == "kineto_available":
-        return _import_module("mindtorch.profiler").kineto_available
-    raise AttributeError(f"module 'torch.autograd' has no attribute '{name}': mindtorch does not have it")
+if not TYPE_CHECKING:        # a type checker would take any name for one of this module
+    def __getattr__(name):
+        if name in _LAZY:
+            return _import_module(f"mindtorch.autograd.{name}")
+        if name == "kineto_available":
+            return _import_module("mindtorch.profiler").kineto_available
+        raise AttributeError(f"module 'torch.autograd' has no attribute '{name}': mindtorch does not have it")
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+             grad_variables: Any = None, inputs: Any = None) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves they came from, or of `inputs` alone.
 
     grad_tensors: the gradients of `tensors`, needed for those with more than one element. RuntimeError where a tensor
@@ -62,8 +70,17 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     _engine.run_backward(list(tensors), grads, keep, create_graph, inputs, True)
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
-         allow_unused=None, is_grads_batched=False, materialize_grads=False):
+@overload
+def grad(outputs: Any, inputs: dict[str, Tensor], grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> dict[str, Tensor]: ...
+@overload
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Tensor, ...]: ...
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Tensor, ...] | dict[str, Tensor]:
     """The gradients of `outputs` with respect to `inputs`, as a tuple.
 
     allow_unused: give None for inputs that took no part; materialize_grads: give zeros for them. Else RuntimeError.

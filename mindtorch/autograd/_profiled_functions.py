@@ -1,5 +1,8 @@
 """The functions that profiles record as operators, with torch's names."""
+from __future__ import annotations
+
 from functools import cache
+from typing import Any
 
 from mindtorch import fft, linalg, special
 from mindtorch._core._gen import namespace
@@ -57,7 +60,7 @@ def _name_functions():
         function._profiled_name = name
 
 
-def enter_profiled(on):
+def enter_profiled(on: Any) -> None:
     """Switch recording of all operators on or off."""
     if on:
         _name_functions()

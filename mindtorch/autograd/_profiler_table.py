@@ -1,17 +1,23 @@
 """The table of a profile: columns that hold text, as wide as they need to be."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mindtorch.types import Device
 
 _UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}
 _NUMBER_WIDTH = 12
 
 
-def time_text(microseconds, unit=None):
+def time_text(microseconds: Any, unit: Any = None) -> Any:
     """The time in `unit`, else in the largest unit of which it is at least one."""
     unit = unit or next((name for name, size in _UNITS.items() if microseconds >= size), "us")
     return f"{microseconds / _UNITS[unit]:.3f}{unit}"
 
 
-def memory_text(size):
+def memory_text(size: Any) -> Any:
     """Bytes, in the largest unit of which they are at least one."""
     for power, unit in ((3, "GB"), (2, "MB"), (1, "KB")):
         if abs(size) >= 1024 ** power:
@@ -35,17 +41,17 @@ def _clipped(text, width, from_end=False):
 class _Columns:
     """(title, width, function of an event that gives the text, whether text stands at the left)."""
 
-    def __init__(self, events, time_unit):
+    def __init__(self, events: Any, time_unit: Any) -> None:
         self.events, self.unit, self.columns = events, time_unit, []
 
-    def add(self, title, text, width=_NUMBER_WIDTH, left=False):
+    def add(self, title: Any, text: Any, width: Any = _NUMBER_WIDTH, left: bool = False) -> None:
         self.columns.append((title, max(width, len(title)), text, left))
 
-    def add_text(self, title, text, limit, left=False):
+    def add_text(self, title: Any, text: Any, limit: Any, left: bool = False) -> None:
         width = min(limit, max([len(text(event)) for event in self.events] + [len(title) - 4]) + 4)
         self.add(title, lambda event: _clipped(text(event), width, left), width, left)
 
-    def add_times(self, name, total):
+    def add_times(self, name: str, total: Any) -> None:
         title = name.upper() if name != "cpu" else "CPU"
         unit = self.unit
         self.add(f"Self {title} %", lambda event: _share(event.self_cpu_time_total, total))
@@ -54,21 +60,21 @@ class _Columns:
         self.add(f"{title} total", lambda event: time_text(event.cpu_time_total, unit))
         self.add(f"{title} time avg", lambda event: time_text(event.cpu_time, unit))
 
-    def add_flops(self):
+    def add_flops(self) -> None:
         known = [event.flops for event in self.events if event.flops]
         power = min(max(int(math.log10(min(known))) // 3, 0), 5) if known else 0
         unit = ("FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs")[power]
         self.add(f"Total {unit}", lambda event: f"{event.flops / 1000 ** power:8.3f}" if event.flops else "--")
 
-    def row(self, event):
+    def row(self, event: Any) -> Any:
         cells = [(text(event), width, left) for _, width, text, left in self.columns]
         return "  ".join(text.ljust(width) if left else text.rjust(width) for text, width, left in cells) + "  "
 
-    def titles(self):
+    def titles(self) -> Any:
         cells = ((title, width, left) for title, width, _, left in self.columns)
         return "  ".join(title.ljust(width) if left else title.rjust(width) for title, width, left in cells) + "  "
 
-    def line(self):
+    def line(self) -> Any:
         return "  ".join("-" * width for _, width, _, _ in self.columns) + "  "
 
 
@@ -93,8 +99,8 @@ def _columns(events, widths, time_unit, device, memory, flops):
     return columns
 
 
-def build_table(events, sort_by, row_limit, source_width, name_width, shapes_width, header, top_level_only, time_unit,
-                device, memory, flops):
+def build_table(events: Any, sort_by: Any, row_limit: Any, source_width: Any, name_width: Any, shapes_width: Any,
+                header: Any, top_level_only: Any, time_unit: Any, device: Device, memory: Any, flops: Any) -> Any:
     """The text of EventList.table."""
     if not events:
         return ""

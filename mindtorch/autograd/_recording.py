@@ -1,7 +1,10 @@
 """A recording: turns the ranges of _core/python/profiling.pyx into an EventList."""
+from __future__ import annotations
+
 import math
 import os
 import time
+from typing import Any
 
 from mindtorch import _backend
 from mindtorch._core.python import profiling
@@ -39,13 +42,14 @@ os.register_at_fork(after_in_child=_stop_in_child)
 class Recording:
     """Records from `start` to `stop`; RuntimeError where another recording runs."""
 
-    def __init__(self, shapes=False, stacks=False, memory=False, flops=False, operators=True, launches=False):
+    def __init__(self, shapes: bool = False, stacks: bool = False, memory: bool = False, flops: bool = False,
+                 operators: bool = True, launches: bool = False) -> None:
         self.shapes, self.stacks, self.memory, self.flops = shapes, stacks, memory, flops
         self.operators, self.launches = operators, launches
         self.ranges = []
         self.began = self.began_at = self.ended = 0
 
-    def start(self):
+    def start(self) -> None:
         memory = _backend.allocated_bytes if self.memory else None
         self.ranges = profiling.start(self.shapes, self.stacks, memory, _flops if self.flops else None)
         self.began_at, self.began = time.time_ns(), profiling.now()
@@ -59,7 +63,7 @@ class Recording:
             self.stop()
             raise
 
-    def stop(self):
+    def stop(self) -> None:
         """Stop recording. Does nothing if it has stopped, as in a forked child."""
         if self not in _running:
             return
@@ -73,7 +77,7 @@ class Recording:
         finally:
             profiling.stop()
 
-    def events(self):
+    def events(self) -> Any:
         """The ranges as FunctionEvents, in order of their start."""
         device = "npu" if self.memory else None
         made = {}

@@ -1,12 +1,15 @@
 """A profile as a file in the trace event format, which chrome://tracing, Perfetto and TensorBoard read."""
+from __future__ import annotations
+
 import gzip
 import json
 import os
 import socket
 import threading
+from typing import Any
 
 
-def write_trace(path, events, recording, metadata):
+def write_trace(path: Any, events: Any, recording: Any, metadata: Any) -> None:
     """Write `events` to `path`, gzipped where that ends in .gz. Times are microseconds since the epoch's start."""
     path = os.fspath(path)
     process, thread = os.getpid(), threading.get_native_id()

@@ -1,4 +1,6 @@
 """torch.autograd.anomaly_mode: errors of backward tell where in the forward they come from."""
+from __future__ import annotations
+
 import warnings
 
 from mindtorch._core.autograd.node import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
@@ -13,26 +15,26 @@ class set_detect_anomaly:
     `check_nan` a gradient that holds NaN is a failure.
     """
 
-    def __init__(self, mode, check_nan=True):
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.before = (is_anomaly_enabled(), is_anomaly_check_nan_enabled())
         set_anomaly_enabled(mode, check_nan)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         set_anomaly_enabled(*self.before)
 
 
 class detect_anomaly(set_detect_anomaly):
     """Anomaly detection inside a `with` block. It slows everything down."""
 
-    def __init__(self, check_nan=True):
+    def __init__(self, check_nan: bool = True) -> None:
         self.before = (is_anomaly_enabled(), is_anomaly_check_nan_enabled())
         self.check_nan = check_nan
         warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
                       "enabled for debugging.", stacklevel=2)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = (is_anomaly_enabled(), is_anomaly_check_nan_enabled())
         set_anomaly_enabled(True, self.check_nan)

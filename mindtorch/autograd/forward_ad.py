@@ -1,4 +1,6 @@
 """torch.autograd.forward_ad: what programs ask of tensors, none of which is dual (autograd.functional.jvp is there)."""
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 __all__ = ["UnpackedDualTensor", "unpack_dual"]
@@ -11,6 +13,6 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-def unpack_dual(tensor, *, level=None):
+def unpack_dual(tensor: Any, *, level: Any = None) -> Any:
     """`tensor`, without a tangent."""
     return UnpackedDualTensor(tensor, None)

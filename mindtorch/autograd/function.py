@@ -1,11 +1,17 @@
 """torch.autograd.Function: operators with a derivative written by the user."""
+from __future__ import annotations
+
 import functools
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core import hooks
 from mindtorch._core.autograd.engine import FunctionNode, apply_custom_function
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
@@ -13,23 +19,23 @@ __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 class FunctionCtx(FunctionNode):
     """What forward and backward of a Function share: `ctx`."""
 
-    def save_for_backward(self, *tensors):
+    def save_for_backward(self, *tensors: Tensor) -> None:
         """Keep inputs or outputs for backward, which finds them in `saved_tensors`."""
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors):
+    def save_for_forward(self, *tensors: Tensor) -> None:
         """Keep tensors for forward-mode differentiation."""
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *tensors):
+    def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs forward wrote to; they must be among its results."""
         self.dirty_tensors = tensors
 
-    def mark_non_differentiable(self, *tensors):
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say which results have no derivative."""
         self.non_differentiable = tensors
 
-    def set_materialize_grads(self, value):
+    def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (the default) or None for results that have no gradient."""
         self.materialize_grads = value
 
@@ -37,7 +43,7 @@ class FunctionCtx(FunctionNode):
 class _FunctionMeta(type):
     """Gives each Function its node class, so that `y.grad_fn` is called MyFunctionBackward."""
 
-    def __init__(cls, name, bases, namespace):
+    def __init__(cls, name: str, bases: Any, namespace: Any) -> None:
         cls._backward_cls = type(name + "Backward", (FunctionCtx,), {"_forward_cls": cls})
         super().__init__(name, bases, namespace)
 
@@ -50,23 +56,23 @@ class Function(metaclass=_FunctionMeta):
 
     generate_vmap_rule = False
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
                       "should invoke them on the class itself. Instantiating an autograd function will raise an error "
                       "in a future version of PyTorch.", DeprecationWarning, stacklevel=2)
 
     @staticmethod
-    def forward(*args, **kwargs):
+    def forward(*args: Any, **kwargs: Any) -> Any:
         """The operator. To be written by the subclass."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         """What forward would do with ctx, where it takes none."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx, *grad_outputs):
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of forward's inputs, one each. To be written by the subclass."""
         raise NotImplementedError("You must implement either the backward or vjp method for your custom "
                                   "autograd.Function to use it with backward mode AD.")
@@ -74,13 +80,13 @@ class Function(metaclass=_FunctionMeta):
     vjp = backward
 
     @classmethod
-    def apply(cls, *args, **kwargs):
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record it."""
         takes_ctx = cls.setup_context is Function.setup_context
         return apply_custom_function(cls, cls._backward_cls(), args, kwargs, takes_ctx)
 
 
-def once_differentiable(function):
+def once_differentiable(function: Any) -> Any:
     """Decorates a backward that cannot be differentiated itself."""
     @functools.wraps(function)
     def inside(ctx, *args):
@@ -104,9 +110,9 @@ class _Refused(Function):
     """The result of once_differentiable: it requires a gradient, and its backward raises."""
 
     @staticmethod
-    def forward(ctx, tensor):
+    def forward(ctx: Any, tensor: Any) -> Any:
         return tensor.clone()
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Any) -> Any:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")

@@ -2,6 +2,10 @@
 
 Products with a vector from the right (jvp, hvp) take the gradient of a vjp with respect to its vector.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from mindtorch.autograd.grad_mode import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -20,7 +24,7 @@ _TAKES_ONE = "input to the user-provided function is a single Tensor with a sing
 
 
 @enable_grad()
-def vjp(func, inputs, v=None, create_graph=False, strict=False):
+def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(*inputs), v times its Jacobian), one product per input; `v` may be left out for a result of one element."""
     single, given = _inputs("vjp", inputs, create_graph)
     outputs, single_output = _call("vjp", func, given, strict)
@@ -30,7 +34,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 @enable_grad()
-def jvp(func, inputs, v=None, create_graph=False, strict=False):
+def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(*inputs), its Jacobian times v), one product per output; `v` is shaped as the inputs."""
     single, given = _inputs("jvp", inputs, create_graph)
     vectors = _vector("jvp", v, given, single, _TAKES_ONE)
@@ -40,7 +44,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 @enable_grad()
-def vhp(func, inputs, v=None, create_graph=False, strict=False):
+def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(*inputs), v times its Hessian), for a func with one result of one element."""
     single, given = _inputs("vhp", inputs, create_graph)
     vectors = _vector("vhp", v, given, single, _TAKES_ONE)
@@ -50,7 +54,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 @enable_grad()
-def hvp(func, inputs, v=None, create_graph=False, strict=False):
+def hvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(*inputs), its Hessian times v), for a func with one result of one element. vhp is the cheaper one."""
     single, given = _inputs("hvp", inputs, create_graph)
     vectors = _vector("hvp", v, given, single, _TAKES_ONE)
@@ -60,7 +64,8 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 @enable_grad()
-def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+def jacobian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+             strategy: str = "reverse-mode") -> Any:
     """The derivatives of each output by each input, of shape (*output.shape, *input.shape).
 
     One tensor, or tuples where there are several outputs or inputs: outputs outermost. `vectorize` and `strategy` are
@@ -89,7 +94,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 @enable_grad()
-def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+def hessian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+            outer_jacobian_strategy: str = "reverse-mode") -> Any:
     """The second derivatives of a func with one result of one element, by each pair of inputs."""
     single, _ = _tensors("inputs", "hessian", inputs)
 

@@ -1,4 +1,8 @@
 """torch.autograd.grad_mode: see _core/grad_mode.py."""
+from __future__ import annotations
+
+from typing import Any
+
 from mindtorch._core.grad_mode import _Mode, enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
@@ -11,17 +15,17 @@ class _Switch(_Mode):
 
     state = False
 
-    def __init__(self, mode):
+    def __init__(self, mode: Any) -> None:
         self.mode, self.before = mode, type(self).state
         type(self).state = mode
 
-    def clone(self):
+    def clone(self) -> Any:
         return type(self)(self.mode)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         type(self).state = self.before
 
 
@@ -35,11 +39,11 @@ class _force_original_view_tracking(_Switch):
     """Whether a view of what was written to gets its history by the views that made it; here it is a strided view."""
 
 
-def is_multithreading_enabled():
+def is_multithreading_enabled() -> Any:
     """What set_multithreading_enabled has set."""
     return set_multithreading_enabled.state
 
 
-def is_view_replay_enabled():
+def is_view_replay_enabled() -> Any:
     """What _force_original_view_tracking has set."""
     return _force_original_view_tracking.state

@@ -4,8 +4,11 @@ Jacobians are tables of Python numbers: what is checked is small, and the check 
 complex number counts as two real ones, its parts: the gradient dL/d(re) + i dL/d(im) of a real L holds what both get.
 Checks that need forward-mode differentiation or vmap are refused.
 """
+from __future__ import annotations
+
 import itertools
 import warnings
+from typing import Any
 
 import numpy
 
@@ -18,10 +21,11 @@ class GradcheckError(RuntimeError):
     """Gradients that are wrong."""
 
 
-def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0,
-              check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
-              check_batched_forward_grad=False, check_forward_ad=False, check_backward_ad=True, fast_mode=False,
-              masked=None):
+def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+              raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+              check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+              check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True,
+              fast_mode: bool = False, masked: bool | None = None) -> bool:
     """Whether the gradients of func(*inputs) agree with (f(x + eps) - f(x - eps)) / 2eps, within atol and rtol.
 
     Inputs that require a gradient should be float64 or complex128. GradcheckError where they disagree; False instead,
@@ -49,10 +53,11 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     return True
 
 
-def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3,
-                  gen_non_contig_grad_outputs=False, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
-                  check_grad_dtypes=False, check_batched_grad=False, check_fwd_over_rev=False, check_rev_over_rev=True,
-                  fast_mode=False, masked=False):
+def gradgradcheck(func: Any, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+                  rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
+                  nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+                  check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
+                  fast_mode: bool = False, masked: bool = False) -> bool:
     """gradcheck of the gradients of func(*inputs), which are functions of the inputs and of `grad_outputs`.
 
     grad_outputs: gradients of the outputs; random numbers where None.
@@ -324,10 +329,10 @@ class _Undefine(Function):
     """Passes tensors on, and takes the gradients of some of them away."""
 
     @staticmethod
-    def forward(ctx, missing, *tensors):
+    def forward(ctx: Any, missing: Any, *tensors: Any) -> Any:
         ctx.missing = missing
         return tuple(tensor.clone() for tensor in tensors)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Any) -> Any:
         return None, *(None if i in ctx.missing else grad for i, grad in enumerate(grads))

@@ -1,12 +1,20 @@
 """torch.autograd.graph: nodes, edges, and hooks on what is saved for backward."""
+from __future__ import annotations
+
 import contextlib
 import functools
 import threading
 from collections import namedtuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mindtorch._core.autograd.engine import current_graph_task_id, gradient_edge_of, nodes_reached, queue_callback
 from mindtorch._core.autograd.node import Node, pop_saved_tensors_hooks, push_saved_tensors_hooks
 from mindtorch._core.tensor.attributes import increment_version
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch._core.removable_handle import RemovableHandle
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
            "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
@@ -16,7 +24,7 @@ _THREAD = threading.local()             # .refusal: why saved_tensors_hooks are 
 GradientEdge = namedtuple("GradientEdge", ("node", "output_nr"))
 
 
-def get_gradient_edge(tensor):
+def get_gradient_edge(tensor: Tensor) -> Any:
     """The node, and the number of its output, through which the tensor's gradient comes."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -26,22 +34,22 @@ def get_gradient_edge(tensor):
 class saved_tensors_hooks:
     """Context manager: tensors saved for backward go through pack_hook, and through unpack_hook when they are used."""
 
-    def __init__(self, pack_hook, unpack_hook):
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         if getattr(_THREAD, "refusal", None) is not None:
             raise RuntimeError(_THREAD.refusal)
         push_saved_tensors_hooks(self.pack_hook, self.unpack_hook)
         _THREAD.hooks = getattr(_THREAD, "hooks", 0) + 1
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         _THREAD.hooks -= 1
         pop_saved_tensors_hooks()
 
 
 @contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message):
+def disable_saved_tensors_hooks(error_message: str) -> Any:
     """Inside, saved_tensors_hooks raises RuntimeError with that message; so does this where hooks are active."""
     if getattr(_THREAD, "hooks", 0):
         raise RuntimeError(error_message)
@@ -53,14 +61,14 @@ def disable_saved_tensors_hooks(error_message):
         _THREAD.refusal = before
 
 
-def saved_tensors_hooks_is_enabled():
+def saved_tensors_hooks_is_enabled() -> Any:
     return getattr(_THREAD, "refusal", None) is None
 
 
 class save_on_cpu(saved_tensors_hooks):
     """Context manager: tensors saved for backward are kept in host memory (page-locked with `pin_memory`)."""
 
-    def __init__(self, pin_memory=False, device_type="npu"):
+    def __init__(self, pin_memory: bool = False, device_type: str = "npu") -> None:
         def pack(tensor):
             host = tensor.cpu()
             return tensor.device, host.pin_memory() if pin_memory and tensor.is_npu else host
@@ -77,21 +85,23 @@ class save_on_cpu(saved_tensors_hooks):
 class _Handles:
     """What removes the hooks of several tensors."""
 
-    def __init__(self, handles):
+    def __init__(self, handles: Any) -> None:
         self.handles = handles
 
-    def remove(self):
+    def remove(self) -> None:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self.remove()
 
 
-def register_multi_grad_hook(tensors, fn, *, mode="all"):
+def register_multi_grad_hook(tensors: Sequence[Tensor],
+                             fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None], *,
+                             mode: Literal["all", "any"] = "all") -> RemovableHandle:
     """Call `fn` once in each backward that computes gradients of some of the tensors. Returns a handle to remove it.
 
     mode "all": fn(gradients), None for those not computed, when the last of them is known. "any": fn(gradient), when
@@ -142,17 +152,17 @@ class _Saved:
 class _MutationContext:
     """What allow_mutation_on_saved_tensors knows: tensors by handles that the graph holds."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.active = True
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         from weakref import WeakKeyDictionary, WeakValueDictionary
         self.original, self.cloned = WeakKeyDictionary(), WeakKeyDictionary()
         self.tid_to_weakhandle = WeakValueDictionary()      # a tensor in a version -> its handle
         self.of_storage = {}                                # storage -> tensors in versions
 
-    def pack(self, tensor):
+    def pack(self, tensor: Any) -> Any:
         storage = tensor.untyped_storage()._cdata
         known = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor._version)
         handle = self.tid_to_weakhandle.get(known)
@@ -162,13 +172,13 @@ class _MutationContext:
             self.of_storage.setdefault(storage, set()).add(known)
         return handle
 
-    def unpack(self, handle):
+    def unpack(self, handle: Any) -> Any:
         if not self.active or (handle not in self.cloned and handle not in self.original):
             raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which "
                                  "the graph was originally recorded.")
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
-    def before_write(self, tensor):
+    def before_write(self, tensor: Any) -> None:
         """Copies what is saved of the tensor's storage."""
         for known in self.of_storage.pop(tensor.untyped_storage()._cdata, ()):
             handle = self.tid_to_weakhandle.pop(known, None)
@@ -177,7 +187,7 @@ class _MutationContext:
 
 
 @contextlib.contextmanager
-def allow_mutation_on_saved_tensors():
+def allow_mutation_on_saved_tensors() -> Any:
     """Inside, tensors that were saved for backward may be written to: copies are made before. Backward runs inside too.
 
     Yields what it knows; `clear()` lets go of it.

@@ -2,8 +2,11 @@
 
 A profile records the operators that its thread calls, the nodes of backward, and, where asked, launches on the NPU.
 """
+from __future__ import annotations
+
 import functools
 import warnings
+from typing import Any, Self
 
 from mindtorch import cuda
 from mindtorch._core.python import profiling
@@ -20,23 +23,23 @@ class record_function:
     args: a text that is kept beside the name.
     """
 
-    def __init__(self, name, args=None):
+    def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
         self.args = args
         self._opened = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if not isinstance(self.name, str):
             raise RuntimeError("profiler::_record_function_enter_new() Expected a value of type 'str' for argument "
                                f"'name' but instead found type '{type(self.name).__name__}'.")
         self._opened = profiling.begin_user_range(self.name)
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         opened, self._opened = self._opened, None
         profiling.end_user_range(opened)
 
-    def __call__(self, function):
+    def __call__(self, function: Any) -> Any:
         @functools.wraps(function)
         def call(*args, **kwargs):
             with type(self)(self.name, self.args):
@@ -52,8 +55,10 @@ class profile:
     (or "privateuse1") for launches too. RuntimeError where another profile runs.
     """
 
-    def __init__(self, enabled=True, *, use_device=None, record_shapes=False, with_flops=False, profile_memory=False,
-                 with_stack=False, with_modules=False, use_kineto=False, use_cpu=True, acc_events=False):
+    def __init__(self, enabled: bool = True, *, use_device: Any = None, record_shapes: bool = False,
+                 with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False,
+                 with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True,
+                 acc_events: bool = False) -> None:
         self.enabled = enabled
         self.use_device = use_device
         self.record_shapes = record_shapes or with_flops
@@ -77,7 +82,7 @@ class profile:
         self.entered = True
         self._recording.start()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if not self.enabled:
             return None
         if self.entered:
@@ -85,7 +90,7 @@ class profile:
         self._start_trace()
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if not self.enabled:
             return False
         self._recording.stop()
@@ -93,7 +98,7 @@ class profile:
         return False
 
     @property
-    def function_events(self):
+    def function_events(self) -> Any:
         """All calls as an EventList. RuntimeError before the profile has ended."""
         self._check_finish()
         return self._events
@@ -102,34 +107,35 @@ class profile:
         if self._events is None:
             raise RuntimeError("Profiler didn't finish running")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<unfinished torch.autograd.profile>" if self._events is None else repr(self._events)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "<unfinished torch.autograd.profile>" if self._events is None else str(self._events)
 
-    def table(self, *args, **kwargs):
+    def table(self, *args: Any, **kwargs: Any) -> Any:
         """EventList.table of all calls."""
         return self.function_events.table(*args, **kwargs)
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> Any:
         """EventList.key_averages of all calls."""
         return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
-    def total_average(self):
+    def total_average(self) -> Any:
         """All calls as one FunctionEventAvg."""
         return self.function_events.total_average()
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> Any:
         """Microseconds in all calls together."""
         return self.function_events.self_cpu_time_total
 
-    def export_chrome_trace(self, path):
+    def export_chrome_trace(self, path: Any) -> None:
         """Write a trace for chrome://tracing or Perfetto; gzipped where the path ends in .gz."""
         write_trace(path, self.function_events, self._recording, self.metadata)
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """EventList.export_stacks of all calls. AssertionError without with_stack."""
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
@@ -139,10 +145,10 @@ class profile:
 class emit_nvtx:
     """Ranges for CUDA's profilers, around each operator: entered, it says that there is no CUDA."""
 
-    def __init__(self, enabled=True, record_shapes=False):
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled, self.entered, self.record_shapes = enabled, False, record_shapes
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if not self.enabled:
             return None
         if self.entered:
@@ -151,5 +157,5 @@ class emit_nvtx:
         cuda.synchronize()          # torch's way to the error: AssertionError
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         return None

@@ -3,10 +3,13 @@
 Times are microseconds of the host; memory is that of the NPU's allocator. The time that kernels take on a device is not
 measured: those numbers are 0, as for torch on a CPU.
 """
+from __future__ import annotations
+
 import itertools
 import json
 import os
 from collections import defaultdict
+from typing import Any
 
 from mindtorch.autograd._profiler_kinds import DeviceType
 from mindtorch.autograd._profiler_table import build_table, time_text
@@ -17,11 +20,11 @@ __all__ = ["EventList", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAv
 class Interval:
     """A stretch of time in microseconds."""
 
-    def __init__(self, start, end):
+    def __init__(self, start: Any, end: Any) -> None:
         self.start = start
         self.end = end
 
-    def elapsed_us(self):
+    def elapsed_us(self) -> Any:
         """How long it is."""
         return self.end - self.start
 
@@ -56,9 +59,11 @@ class FunctionEvent(FormattedTimesMixin):
     device_type, device_index = DeviceType.CPU, 0
     device_time_total = self_device_time_total = 0
 
-    def __init__(self, id, name, thread, start_us, end_us, overload_name=None, fwd_thread=None, input_shapes=None,
-                 stack=None, scope=0, use_device=None, cpu_memory_usage=0, device_memory_usage=0, sequence_nr=-1,
-                 flops=None, trace_name=None, is_user_annotation=False, activity_type=None):
+    def __init__(self, id: Any, name: str, thread: Any, start_us: Any, end_us: Any, overload_name: Any = None,
+                 fwd_thread: Any = None, input_shapes: Any = None, stack: Any = None, scope: float = 0,
+                 use_device: Any = None, cpu_memory_usage: float = 0, device_memory_usage: float = 0,
+                 sequence_nr: Any = -1, flops: Any = None, trace_name: Any = None, is_user_annotation: bool = False,
+                 activity_type: Any = None) -> None:
         self.id = id
         self.name = name
         self.trace_name = name if trace_name is None else trace_name
@@ -80,39 +85,39 @@ class FunctionEvent(FormattedTimesMixin):
         self.cpu_parent = None
 
     @property
-    def key(self):
+    def key(self) -> Any:
         """What calls are grouped by."""
         return self.name
 
-    def append_cpu_child(self, child):
+    def append_cpu_child(self, child: Any) -> None:
         """Note that `child` took place inside."""
         self.cpu_children.append(child)
 
-    def set_cpu_parent(self, parent):
+    def set_cpu_parent(self, parent: Any) -> None:
         """Note that this took place inside `parent`."""
         self.cpu_parent = parent
 
     @property
-    def cpu_time_total(self):
+    def cpu_time_total(self) -> Any:
         """Microseconds from start to end."""
         return self.time_range.elapsed_us()
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> Any:
         """Microseconds outside the calls inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
-    def self_cpu_memory_usage(self):
+    def self_cpu_memory_usage(self) -> Any:
         """Bytes of host memory outside the calls inside."""
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     @property
-    def self_device_memory_usage(self):
+    def self_device_memory_usage(self) -> Any:
         """Bytes of device memory outside the calls inside."""
         return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"<FunctionEvent id={self.id} name={self.name} thread={self.thread} cpu_time={self.cpu_time_str} "
                 f"start_us={self.time_range.start} end_us={self.time_range.end} "
                 f"cpu_children={[child.id for child in self.cpu_children]} input_shapes={self.input_shapes} "
@@ -126,7 +131,7 @@ _SUMS = ("cpu_time_total", "self_cpu_time_total", "device_time_total", "self_dev
 class FunctionEventAvg(FormattedTimesMixin):
     """Calls of one name (and shapes, or callers) together: sums, and means a call."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.key = None
         self.input_shapes = self.stack = self.overload_name = self.scope = self.use_device = None
         self.node_id = -1
@@ -137,7 +142,7 @@ class FunctionEventAvg(FormattedTimesMixin):
         for name in _SUMS:
             setattr(self, name, 0)
 
-    def add(self, other):
+    def add(self, other: Any) -> Any:
         """Add `other`, an event or average. AssertionError if its name differs."""
         if self.key is None:
             for name in ("key", "input_shapes", "stack", "overload_name", "scope", "use_device", "device_type",
@@ -152,7 +157,7 @@ class FunctionEventAvg(FormattedTimesMixin):
 
     __iadd__ = add
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
                 f"cpu_time={self.cpu_time_str} count={self.count} input_shapes={self.input_shapes} "
                 f"device_memory_usage={self.device_memory_usage}>")
@@ -161,13 +166,14 @@ class FunctionEventAvg(FormattedTimesMixin):
 class EventList(list):
     """Events, or sums of events, and how they are shown."""
 
-    def __init__(self, *args, use_device=None, profile_memory=False, with_flops=False):
+    def __init__(self, *args: Any, use_device: Any = None, profile_memory: bool = False,
+                 with_flops: bool = False) -> None:
         super().__init__(*args)
         self._use_device = use_device
         self._profile_memory = profile_memory
         self._with_flops = with_flops
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.table()
 
     def _like(self, events):
@@ -175,12 +181,13 @@ class EventList(list):
                          with_flops=self._with_flops)
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> Any:
         """Microseconds in all events; overlaps count once."""
         return sum(event.self_cpu_time_total for event in self)
 
-    def table(self, sort_by=None, row_limit=100, max_src_column_width=75, max_name_column_width=55,
-              max_shapes_column_width=80, header=None, top_level_events_only=False, time_unit=None):
+    def table(self, sort_by: Any = None, row_limit: float = 100, max_src_column_width: float = 75,
+              max_name_column_width: float = 55, max_shapes_column_width: float = 80, header: Any = None,
+              top_level_events_only: bool = False, time_unit: Any = None) -> Any:
         """The events as a table, largest `sort_by` first, of at most row_limit rows (-1: all).
 
         sort_by: an attribute of the events, as cpu_time_total, self_cpu_time_total, count or device_memory_usage.
@@ -190,7 +197,8 @@ class EventList(list):
                            max_shapes_column_width, header, top_level_events_only, time_unit, self._use_device,
                            self._profile_memory, self._with_flops)
 
-    def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> Any:
         """One FunctionEventAvg for the calls of a name, or of a name with like shapes, or called from the same
         group_by_stack_n innermost Python frames.
         """
@@ -213,7 +221,7 @@ class EventList(list):
                 group.overload_name = ""
         return found
 
-    def total_average(self):
+    def total_average(self) -> Any:
         """All events as one FunctionEventAvg, of the key Total."""
         total = FunctionEventAvg()
         for event in self:
@@ -222,18 +230,18 @@ class EventList(list):
         total.key = "Total"
         return total
 
-    def export_chrome_trace(self, path):
+    def export_chrome_trace(self, path: Any) -> None:
         """Write the events as a list that chrome://tracing and Perfetto show."""
         events = [{"name": event.trace_name, "ph": "X", "ts": event.time_range.start, "dur": event.cpu_time_total,
                    "tid": event.thread, "pid": "CPU functions", "args": {}} for event in self]
         with open(path, "w", encoding="utf-8") as file:
             json.dump(events, file)
 
-    def supported_export_stacks_metrics(self):
+    def supported_export_stacks_metrics(self) -> Any:
         """What export_stacks can weigh stacks by."""
         return ["self_cpu_time_total", "self_device_time_total"]
 
-    def export_stacks(self, path, metric):
+    def export_stacks(self, path: str, metric: str) -> None:
         """Write a line `outermost;...;innermost microseconds` for each Python stack, from which flame graphs are drawn.
 
         ValueError for a metric that supported_export_stacks_metrics does not list.

@@ -1,6 +1,9 @@
 """torch.autograd.variable: the class that wrapped tensors before they had gradients."""
+from __future__ import annotations
+
 import warnings
 from types import SimpleNamespace
+from typing import Any
 
 from mindtorch._core.autograd.engine import queue_callback
 from mindtorch._core.tensor.tensor import TensorBase
@@ -9,10 +12,10 @@ __all__ = ["Variable"]
 
 
 class _VariableMeta(type):
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: Any) -> Any:
         return isinstance(instance, TensorBase)
 
-    def __call__(cls, data=None, requires_grad=False, volatile=None):
+    def __call__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
         if data is None:
             from mindtorch import empty
             data = empty(0)

@@ -1,11 +1,14 @@
 """Modules with typed settings: each variable takes values of one type."""
+from __future__ import annotations
+
 import sys
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 
 class _SwitchModule(ModuleType):
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         kind = self._switches.get(name, object)
         if not isinstance(value, kind):
             raise RuntimeError(f"set_{name}_{self.__name__.rpartition('.')[2]} expects a {kind.__name__}, but got "
@@ -13,7 +16,7 @@ class _SwitchModule(ModuleType):
         super().__setattr__(name, value)
 
 
-def install(module_name, **switches):
+def install(module_name: Any, **switches: Any) -> Any:
     """Adds settings to a module. A setting whose default is None takes any value, others only the type of the default.
 
     Returns (set_flags, flags): a function that sets switches by keyword, where they are not None, and answers with the

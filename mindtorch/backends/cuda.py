@@ -1,5 +1,8 @@
 """torch.backends.cuda: the switches of attention, and of libraries that are not there."""
+from __future__ import annotations
+
 from contextlib import contextmanager
+from typing import Any
 
 from mindtorch._compat import settings as _settings
 from mindtorch.nn._sdp_backends import CHOICE, SDPBackend
@@ -15,21 +18,21 @@ class _Matmul:
     _SWITCHES = {"allow_fp16_reduced_precision_reduction": True, "allow_bf16_reduced_precision_reduction": True,
                  "allow_fp16_accumulation": False, "fp32_precision": "none"}
 
-    def __init__(self):
+    def __init__(self) -> None:
         vars(self).update(self._SWITCHES)
 
     @property
-    def allow_tf32(self):
+    def allow_tf32(self) -> Any:
         return _settings.get_float32_matmul_precision() != "highest"
 
     @allow_tf32.setter
-    def allow_tf32(self, value):
+    def allow_tf32(self, value: Any) -> None:
         _settings.set_float32_matmul_precision("high" if value else "highest")
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"Unknown attribute {name}")
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name != "allow_tf32" and name not in self._SWITCHES:
             raise AttributeError(f"Unknown attribute {name}")
         super().__setattr__(name, value)
@@ -38,12 +41,12 @@ class _Matmul:
 matmul = _Matmul()
 
 
-def is_built():
+def is_built() -> Any:
     """False."""
     return False
 
 
-def is_flash_attention_available():
+def is_flash_attention_available() -> bool:
     """False."""
     return False
 
@@ -67,7 +70,8 @@ enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn", SDPBackend.CUDNN_ATTENTIO
 
 
 @contextmanager
-def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
+               enable_cudnn: bool = True) -> Any:
     """Sets the four switches for the length of a `with` block."""
     before = CHOICE.set(CHOICE.allowed, CHOICE.order)
     enable_flash_sdp(enable_flash)

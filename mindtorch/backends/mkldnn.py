@@ -1,19 +1,25 @@
 """torch.backends.mkldnn: the switches of a library that is not there."""
+from __future__ import annotations
+
+from typing import Any
+
 from mindtorch.backends import _switches
 
 _set, _flags = _switches.install(__name__, enabled=True, deterministic=False, allow_tf32=None, fp32_precision="none")
 
 
-def is_available():
+def is_available() -> Any:
     """False."""
     return False
 
 
-def set_flags(_enabled=None, _deterministic=None, _allow_tf32=None, _fp32_precision="none"):
+def set_flags(_enabled: Any = None, _deterministic: Any = None, _allow_tf32: Any = None,
+              _fp32_precision: str = "none") -> Any:
     """Sets the switches that are not None; the values before."""
     return _set(enabled=_enabled, deterministic=_deterministic, allow_tf32=_allow_tf32, fp32_precision=_fp32_precision)
 
 
-def flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision="none"):
+def flags(enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True,
+          fp32_precision: str = "none") -> Any:
     """Sets the switches for the length of a `with` block."""
     return _flags(enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32, fp32_precision=fp32_precision)

@@ -1,19 +1,23 @@
 """torch.backends.nnpack: a library that is not there."""
+from __future__ import annotations
+
+from typing import Any
+
 from mindtorch.backends import _switches
 
 _set, _flags = _switches.install(__name__, enabled=True)
 
 
-def is_available():
+def is_available() -> Any:
     """False."""
     return False
 
 
-def set_flags(_enabled):
+def set_flags(_enabled: Any) -> Any:
     """Sets the switch; the value before, in a tuple."""
     return _set(enabled=_enabled)
 
 
-def flags(enabled=False):
+def flags(enabled: bool = False) -> Any:
     """Sets the switch for the length of a `with` block."""
     return _flags(enabled=enabled)

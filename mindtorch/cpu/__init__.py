@@ -1,6 +1,12 @@
 """torch.cpu: the CPU as a device, for code that asks any device's module the same questions."""
+from __future__ import annotations
+
 from contextlib import nullcontext
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mindtorch.types import Device
 
 __all__ = ["Stream", "current_device", "current_stream", "device_count", "is_available", "is_initialized",
            "set_device", "stream", "synchronize"]
@@ -9,61 +15,61 @@ __all__ = ["Stream", "current_device", "current_stream", "device_count", "is_ava
 class Stream:
     """The one stream of the CPU, on which everything is done when a call returns."""
 
-    def __init__(self, priority=-1):
+    def __init__(self, priority: int = -1) -> None:
         pass
 
-    def wait_stream(self, stream):
+    def wait_stream(self, stream: Any) -> None:
         """Waits for nothing: what was begun is done."""
 
-    def record_event(self):
+    def record_event(self) -> None:
         """Records nothing."""
 
-    def wait_event(self, event):
+    def wait_event(self, event: Any) -> None:
         """Waits for nothing."""
 
 
 _STREAM = Stream()
 
 
-def is_available():
+def is_available() -> bool:
     """True."""
     return True
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """True."""
     return True
 
 
-def device_count():
+def device_count() -> int:
     """1."""
     return 1
 
 
-def current_device():
+def current_device() -> str:
     """ "cpu"."""
     return "cpu"
 
 
-def set_device(device):
+def set_device(device: Device) -> None:
     """There is one CPU: changes nothing."""
 
 
-def synchronize(device=None):
+def synchronize(device: Device = None) -> None:
     """Waits for nothing: what was begun is done."""
 
 
-def current_stream(device=None):
+def current_stream(device: Device = None) -> Stream:
     """The one stream of the CPU."""
     return _STREAM
 
 
-def stream(stream):
+def stream(stream: Stream) -> Any:
     """A context in which nothing is different."""
     return nullcontext()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "amp":
         return import_module("mindtorch.cpu.amp")
     raise AttributeError(f"module 'mindtorch.cpu' has no attribute '{name}'")

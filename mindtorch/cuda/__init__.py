@@ -1,9 +1,15 @@
 """torch.cuda as in a torch that was built without CUDA: there is no such device."""
+from __future__ import annotations
+
 from collections import OrderedDict
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._compat.absent_device import StreamContext, abstract_class, common_functions, raising, returning
 from mindtorch._core.errors import OutOfMemoryError  # noqa: F401 - torch has it here too
+
+if TYPE_CHECKING:
+    from mindtorch import Stream
 
 _REFUSED = AssertionError("Torch not compiled with CUDA enabled")
 _SUBMODULES = ("amp", "graphs", "memory", "nvtx", "random", "streams")
@@ -29,7 +35,7 @@ globals().update({name: raising(name, RuntimeError(f"Tried to instantiate dummy 
                                       ("make_graphed_callables", "CUDAGraph"))})
 
 
-def stream(stream):
+def stream(stream: Stream | None) -> Any:
     """A context in which nothing is different."""
     return StreamContext(stream)
 
@@ -37,49 +43,50 @@ def stream(stream):
 class graph:
     """with torch.cuda.graph(g): is refused, by the class of streams where it is given none, and on entry."""
 
-    def __init__(self, cuda_graph, pool=None, stream=None, capture_error_mode="global"):
+    def __init__(self, cuda_graph: Any, pool: Any = None, stream: Stream | None = None,
+                 capture_error_mode: str = "global") -> None:
         self.capture_stream = Stream() if stream is None else stream
         self.cuda_graph, self.pool, self.capture_error_mode = cuda_graph, pool, capture_error_mode
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         synchronize()               # noqa: F821 - among the refusals above
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         return None
 
 
 class device:
     """with torch.cuda.device(-1): ... changes nothing; any device is refused on entry."""
 
-    def __init__(self, device):
+    def __init__(self, device: Any) -> None:
         self.idx = device
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         if not isinstance(self.idx, int) or self.idx >= 0:
             raise RuntimeError("PyTorch was compiled without CUDA support")
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         return False
 
 
 class device_of(device):
     """with torch.cuda.device_of(tensor): changes nothing, for no tensor is there."""
 
-    def __init__(self, obj):
+    def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device() if obj.is_cuda else -1)
 
 
 class _NoTensors(type):
     """The class of torch.cuda.FloatTensor and its like, of which no tensor is an instance."""
 
-    def __call__(cls, *args, **kwargs):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
 
 
 globals().update({f"{name}Tensor": _NoTensors(f"{name}Tensor", (), {"__module__": "torch.cuda"}) for name in _TYPES})
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f"mindtorch.cuda.{name}")
     raise AttributeError(f"module 'mindtorch.cuda' has no attribute '{name}'")

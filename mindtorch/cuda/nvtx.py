@@ -1,5 +1,8 @@
 """torch.cuda.nvtx: marks for a profiler that is not there."""
+from __future__ import annotations
+
 from contextlib import contextmanager
+from typing import Any
 
 from mindtorch._compat.absent_device import raising
 
@@ -15,7 +18,7 @@ range_start = raising("range_start", _REFUSED)
 
 
 @contextmanager
-def range(msg, *args, **kwargs):
+def range(msg: Any, *args: Any, **kwargs: Any) -> Any:
     """A context or decorator that marks what runs in it. RuntimeError on entry."""
     range_push(msg.format(*args, **kwargs))
     yield

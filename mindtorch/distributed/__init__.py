@@ -1,4 +1,6 @@
 """torch.distributed, which mindtorch does not have: programs that ask first run on one device."""
+from __future__ import annotations
+
 from mindtorch._compat.absent_device import abstract_class
 from mindtorch.distributed import device_mesh
 
@@ -8,11 +10,11 @@ ProcessGroup = abstract_class(
     "torch.distributed", "ProcessGroup", "mindtorch has no torch.distributed: a program is one process")
 
 
-def is_available():
+def is_available() -> bool:
     """False."""
     return False
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """False: there is no process group."""
     return False

@@ -1,4 +1,9 @@
 """Transforms that treat the parts of a tensor differently."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._transform import Transform
@@ -8,7 +13,7 @@ from mindtorch.distributions.utils import sum_rightmost
 class _Joined(Transform):
     """Applies several transforms, each to one section of a tensor along a dimension."""
 
-    def __init__(self, tseq, dim, cache_size):
+    def __init__(self, tseq: Any, dim: Any, cache_size: Any) -> None:
         if not all(isinstance(each, Transform) for each in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
         super().__init__(cache_size=cache_size)
@@ -16,7 +21,7 @@ class _Joined(Transform):
         self.dim = dim
 
     @property
-    def bijective(self):
+    def bijective(self) -> Any:
         return all(each.bijective for each in self.transforms)
 
     def _check_size(self, value, size, what):
@@ -42,21 +47,24 @@ class _Joined(Transform):
 class CatTransform(_Joined):
     """Each transform of `lengths[i]` elements along `dim`, one unless told: of what torch.cat has joined."""
 
-    def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
+    transforms: list[Transform]
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None,
+                 cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> int:
         return max(each.event_dim for each in self.transforms)
 
     @property
-    def length(self):
+    def length(self) -> int:
         return sum(self.lengths)
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> Any:
         if self._cache_size == cache_size:
             return self
         return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
@@ -68,7 +76,7 @@ class CatTransform(_Joined):
     def _joined(self, parts):
         return mindtorch.cat(parts, dim=self.dim)
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         event_dim = self.event_dim
         found = [sum_rightmost(each, event_dim - transform.event_dim) if transform.event_dim < event_dim else each
                  for transform, each in self._jacobians(x, y)]
@@ -77,21 +85,23 @@ class CatTransform(_Joined):
         return mindtorch.cat(found, dim=dim) if dim < 0 else sum(found)
 
     @constraints.dependent_property
-    def domain(self):
+    def domain(self) -> Any:
         return constraints.cat([each.domain for each in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
-    def codomain(self):
+    def codomain(self) -> Any:
         return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
 
 
 class StackTransform(_Joined):
     """Each transform of its slice along `dim`: of what torch.stack has joined."""
 
-    def __init__(self, tseq, dim=0, cache_size=0):
+    transforms: list[Transform]
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> Any:
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
 
     def _parts(self, value):
@@ -101,13 +111,13 @@ class StackTransform(_Joined):
     def _joined(self, parts):
         return mindtorch.stack(parts, dim=self.dim)
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return self._joined([each for _, each in self._jacobians(x, y)])
 
     @constraints.dependent_property
-    def domain(self):
+    def domain(self) -> Any:
         return constraints.stack([each.domain for each in self.transforms], self.dim)
 
     @constraints.dependent_property
-    def codomain(self):
+    def codomain(self) -> Any:
         return constraints.stack([each.codomain for each in self.transforms], self.dim)

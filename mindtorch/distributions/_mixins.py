@@ -1,5 +1,8 @@
 """Mixins for distributions."""
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import mindtorch
 from mindtorch.distributions.transformed_distribution import TransformedDistribution
@@ -10,11 +13,11 @@ class LocationMixin:
     """Distributions around `loc`."""
 
     @property
-    def mean(self):
+    def mean(self) -> Any:
         return self.loc
 
     @property
-    def mode(self):
+    def mode(self) -> Any:
         return self.loc
 
 
@@ -24,11 +27,11 @@ class ProbsLogitsMixin:
     _is_binary = False
 
     @lazy_property
-    def logits(self):
+    def logits(self) -> Any:
         return probs_to_logits(self.probs, is_binary=self._is_binary)
 
     @lazy_property
-    def probs(self):
+    def probs(self) -> Any:
         return logits_to_probs(self.logits, is_binary=self._is_binary)
 
     @property
@@ -36,7 +39,7 @@ class ProbsLogitsMixin:
         return self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
 
     @property
-    def param_shape(self):
+    def param_shape(self) -> Any:
         return self._param.size()
 
 
@@ -46,13 +49,13 @@ class BinaryProbsLogitsMixin(ProbsLogitsMixin):
     _is_binary = True
 
 
-def inverse_of_factor(factor):
+def inverse_of_factor(factor: Any) -> Any:
     """The inverse of a lower triangular matrix (..., n, n)."""
     identity = mindtorch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
     return mindtorch.linalg.solve_triangular(factor, identity, upper=False)
 
 
-def factor_of_inverse(matrix):
+def factor_of_inverse(matrix: Any) -> Any:
     """The lower Cholesky factor of the inverse: reversed in both dimensions, an upper factor becomes a lower one."""
     reversed_factor = mindtorch.linalg.cholesky(matrix.flip(-2, -1))
     return inverse_of_factor(reversed_factor.flip(-2, -1).mT)
@@ -77,15 +80,15 @@ class MatrixMixin:
         return matrix.expand(self._batch_shape + matrix.shape[-2:])
 
     @lazy_property
-    def scale_tril(self):
+    def scale_tril(self) -> Any:
         return self._square(self._unbroadcasted_scale_tril)
 
     @lazy_property
-    def covariance_matrix(self):
+    def covariance_matrix(self) -> Any:
         return self._square(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
-    def precision_matrix(self):
+    def precision_matrix(self) -> Any:
         inverse = inverse_of_factor(self._unbroadcasted_scale_tril)
         return self._square(inverse.mT @ inverse)
 
@@ -94,28 +97,28 @@ class HalfMixin(TransformedDistribution):
     """|X| of X symmetrical around 0, with the scale of X."""
 
     @property
-    def scale(self):
+    def scale(self) -> Any:
         return self.base_dist.scale
 
     @property
-    def mode(self):
+    def mode(self) -> Any:
         return mindtorch.zeros_like(self.scale)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         value = mindtorch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return (self.base_dist.log_prob(value) + math.log(2)).masked_fill(value < 0, -math.inf)
 
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         return self.base_dist.icdf((value + 1) / 2)
 
-    def entropy(self):
+    def entropy(self) -> Any:
         return self.base_dist.entropy() - math.log(2)
 
 
@@ -123,13 +126,13 @@ class RelaxedMixin(TransformedDistribution):
     """Of a distribution that has a temperature."""
 
     @property
-    def temperature(self):
+    def temperature(self) -> Any:
         return self.base_dist.temperature
 
     @property
-    def logits(self):
+    def logits(self) -> Any:
         return self.base_dist.logits
 
     @property
-    def probs(self):
+    def probs(self) -> Any:
         return self.base_dist.probs

@@ -1,7 +1,14 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch._ops.decompositions.random import log_standard_gamma
 from mindtorch.distributions import constraints
 from mindtorch.distributions.exp_family import ExponentialFamily
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["Beta"]
 
@@ -12,19 +19,20 @@ class Beta(ExponentialFamily):
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
 
-    def __init__(self, concentration1, concentration0, validate_args=None):
+    def __init__(self, concentration1: Tensor | float, concentration0: Tensor | float,
+                 validate_args: bool | None = None) -> None:
         self._broadcast(validate_args, concentration1=concentration1, concentration0=concentration0)
 
     @property
-    def total_concentration(self):
+    def total_concentration(self) -> Any:
         return self.concentration1 + self.concentration0
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.concentration1 / self.total_concentration
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         inner = (a - 1) / (a + b - 2)
         # With one concentration below 1 the density grows towards an end; with both it does towards both, and has none.
@@ -33,18 +41,18 @@ class Beta(ExponentialFamily):
         return mindtorch.where((a >= 1) & (b >= 1) & ~((a == 1) & (b == 1)), inner, ends)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         total = self.total_concentration
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         with mindtorch.no_grad():
             one, other = (log_standard_gamma(c.expand(shape)) for c in (self.concentration1, self.concentration0))
             eps = mindtorch.finfo(one.dtype).eps
             return mindtorch.sigmoid(one - other).clamp(mindtorch.finfo(one.dtype).tiny, 1 - eps)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return (mindtorch.xlogy(self.concentration1 - 1, value)
@@ -54,7 +62,7 @@ class Beta(ExponentialFamily):
         return (mindtorch.lgamma(self.concentration1) + mindtorch.lgamma(self.concentration0)
                 - mindtorch.lgamma(self.total_concentration))
 
-    def entropy(self):
+    def entropy(self) -> Any:
         a, b, total = self.concentration1, self.concentration0, self.total_concentration
         return (self._log_norm() - (a - 1) * mindtorch.digamma(a) - (b - 1) * mindtorch.digamma(b)
                 + (total - 2) * mindtorch.digamma(total))

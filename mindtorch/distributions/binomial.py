@@ -1,8 +1,15 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._mixins import BinaryProbsLogitsMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import broadcast_all
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["Binomial"]
 
@@ -14,7 +21,8 @@ class Binomial(BinaryProbsLogitsMixin, Distribution):
                        "logits": constraints.real}
     has_enumerate_support = True
 
-    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
+    def __init__(self, total_count: Tensor | int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:
         name, value = self._either_of(probs, logits)
         self.total_count, value = broadcast_all(total_count, value)
         self.total_count = self.total_count.type_as(value)
@@ -22,39 +30,39 @@ class Binomial(BinaryProbsLogitsMixin, Distribution):
         super().__init__(value.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self):
+    def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.total_count * self.probs
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         with mindtorch.no_grad():
             return mindtorch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         ways = (mindtorch.lgamma(self.total_count + 1) - mindtorch.lgamma(value + 1)
                 - mindtorch.lgamma(self.total_count - value + 1))
         return ways + value * self.logits - self.total_count * mindtorch.nn.functional.softplus(self.logits)
 
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: bool = True) -> Any:
         count = 1 + int(self.total_count.max())
         if not self.total_count.min() == count - 1:
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
         return self._enumerated(mindtorch.arange(count, dtype=self._param.dtype, device=self._param.device), expand)
 
-    def entropy(self):
+    def entropy(self) -> Any:
         logs = self.log_prob(self.enumerate_support(False))
         return -(mindtorch.exp(logs) * logs).sum(0)

@@ -1,8 +1,15 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._mixins import ProbsLogitsMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import normalized
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["Categorical"]
 
@@ -13,7 +20,8 @@ class Categorical(ProbsLogitsMixin, Distribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:
         name, value = self._either_of(probs, logits)
         if value.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
@@ -21,43 +29,43 @@ class Categorical(ProbsLogitsMixin, Distribution):
         self._num_events = value.size(-1)
         super().__init__(value.shape[:-1], validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Categorical, _instance)
         new._num_events = self._num_events
         return super().expand(batch_shape, new)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self):
+    def support(self) -> Any:
         return constraints.integer_interval(0, self._num_events - 1)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return mindtorch.full(self._extended_shape(), float("nan"), dtype=self.probs.dtype, device=self.probs.device)
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         return self.probs.argmax(dim=-1)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self.mean
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         sample_shape = mindtorch.Size(sample_shape)
         with mindtorch.no_grad():
             rows = self.probs.reshape(-1, self._num_events)
             return mindtorch.multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         value, logs = mindtorch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logs.gather(-1, value[..., :1]).squeeze(-1)
 
-    def entropy(self):
+    def entropy(self) -> Any:
         logits = mindtorch.clamp(self.logits, min=mindtorch.finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: bool = True) -> Any:
         return self._enumerated(mindtorch.arange(self._num_events, dtype=mindtorch.long, device=self._param.device),
                                 expand)

@@ -1,4 +1,8 @@
 """torch.distributions.constraint_registry: transforms of real numbers to the sets that constraints describe."""
+from __future__ import annotations
+
+from typing import Any
+
 from mindtorch.distributions import constraints, transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
@@ -7,10 +11,10 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 class ConstraintRegistry:
     """Makes a transform for a constraint by the function that is registered for its class."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._registry = {}
 
-    def register(self, constraint, factory=None):
+    def register(self, constraint: Any, factory: Any = None) -> Any:
         """Has factory(constraint) make transforms for constraints of that class, or of that object's; a decorator."""
         if factory is None:
             return lambda given: self.register(constraint, given)
@@ -20,7 +24,7 @@ class ConstraintRegistry:
         self._registry[kind] = factory
         return factory
 
-    def __call__(self, constraint):
+    def __call__(self, constraint: Any) -> Any:
         try:
             factory = self._registry[type(constraint)]
         except KeyError:

@@ -1,5 +1,9 @@
 """torch.distributions.constraints: sets of values, that parameters and samples have to lie in."""
+from __future__ import annotations
+
+from collections.abc import Callable
 from itertools import accumulate
+from typing import Any
 
 import mindtorch
 
@@ -17,57 +21,58 @@ class Constraint:
     is_discrete = False
     event_dim = 0
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         """A bool per value: whether it lies in the set."""
         raise NotImplementedError
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.__class__.__name__[1:] + "()"
 
 
 class _Dependent(Constraint):
     """A set that depends on other parameters, which an instance's property names."""
 
-    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
         super().__init__()
 
     @property
-    def is_discrete(self):
+    def is_discrete(self) -> bool:
         if self._is_discrete is NotImplemented:
             raise NotImplementedError(".is_discrete cannot be determined statically")
         return self._is_discrete
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> int:
         if self._event_dim is NotImplemented:
             raise NotImplementedError(".event_dim cannot be determined statically")
         return self._event_dim
 
-    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> Any:
         """The same with more known about it."""
         return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
                           event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
 class _DependentProperty(property, _Dependent):
     """A property whose value is a constraint. On the class it is a dependent constraint."""
 
-    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(self, fn: Callable[..., Any] | None = None, *, is_discrete: bool | None = NotImplemented,
+                 event_dim: int | None = NotImplemented) -> None:
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def __call__(self, fn):
+    def __call__(self, fn: Callable[..., Any]) -> _DependentProperty:
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
 class _IndependentConstraint(Constraint):
     """Values of several dimensions, each of whose elements lies in a set."""
 
-    def __init__(self, base_constraint, reinterpreted_batch_ndims):
+    def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: Any) -> None:
         if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
             raise AssertionError("reinterpreted_batch_ndims must be a non-negative int, got "
                                  f"{reinterpreted_batch_ndims!r}")
@@ -75,42 +80,42 @@ class _IndependentConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self):
+    def is_discrete(self) -> bool:
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> int:
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         found = self.base_constraint.check(value)
         if found.dim() < self.reinterpreted_batch_ndims:
             expected = self.base_constraint.event_dim + self.reinterpreted_batch_ndims
             raise ValueError(f"Expected value.dim() >= {expected} but got {value.dim()}")
         return found.reshape((*found.shape[:found.dim() - self.reinterpreted_batch_ndims], -1)).all(-1)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
 class _Joined(Constraint):
     """Values whose parts along a dimension lie in a set each."""
 
-    def __init__(self, cseq, dim=0):
+    def __init__(self, cseq: Any, dim: int = 0) -> None:
         self.cseq, self.dim = list(cseq), dim
         if not all(isinstance(constraint, Constraint) for constraint in self.cseq):
             raise AssertionError("all elements of cseq must be Constraint objects")
         super().__init__()
 
     @property
-    def is_discrete(self):
+    def is_discrete(self) -> Any:
         return any(constraint.is_discrete for constraint in self.cseq)
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> Any:
         return max(constraint.event_dim for constraint in self.cseq)
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dims")
         found = [constraint.check(part) for constraint, part in zip(self.cseq, self._parts(value), strict=True)]
@@ -120,7 +125,7 @@ class _Joined(Constraint):
 class _Cat(_Joined):
     """Sections of `lengths`, 1 each by default."""
 
-    def __init__(self, cseq, dim=0, lengths=None):
+    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
@@ -147,31 +152,31 @@ class _Stack(_Joined):
 class MixtureSameFamilyConstraint(Constraint):
     """Values that lie in the set of each component of a mixture; the components are its last batch dimension."""
 
-    def __init__(self, base_constraint):
+    def __init__(self, base_constraint: Any) -> None:
         if not isinstance(base_constraint, Constraint):
             raise TypeError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         self.base_constraint = base_constraint
         super().__init__()
 
     @property
-    def is_discrete(self):
+    def is_discrete(self) -> bool:
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> int:
         return self.base_constraint.event_dim
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_constraint!r})"
 
 
 class _Boolean(Constraint):
     is_discrete = True
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         return (value == 0) | (value == 1)
 
 
@@ -179,7 +184,7 @@ class _OneHot(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
 
 
@@ -189,7 +194,7 @@ class _Bounded(Constraint):
     _names = ("lower_bound", "upper_bound")
     _low, _high = "ge", "le"            # the comparisons of a value with its bounds
 
-    def __init__(self, *bounds, **named):
+    def __init__(self, *bounds: Any, **named: Any) -> None:
         named |= zip(self._names, bounds, strict=False)
         if len(bounds) > len(self._names) or named.keys() != set(self._names):
             raise TypeError(f"{self.__class__.__name__} takes {' and '.join(self._names)}, got "
@@ -197,19 +202,19 @@ class _Bounded(Constraint):
         vars(self).update(named)
         super().__init__()
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         held = [getattr(mindtorch, comparison)(value, getattr(self, name)) for name, comparison in
                 (("lower_bound", self._low), ("upper_bound", self._high)) if name in self._names]
         return held[0] if len(held) == 1 else held[0] & held[1]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__class__.__name__[1:]}({', '.join(f'{name}={getattr(self, name)}' for name in self._names)})"
 
 
 class _IntegerInterval(_Bounded):
     is_discrete = True
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         return (value % 1 == 0) & super().check(value)
 
 
@@ -218,7 +223,7 @@ class _IntegerGreaterThan(_IntegerInterval):
 
 
 class _Real(Constraint):
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         return value == value       # only NaN is not
 
 
@@ -245,7 +250,7 @@ class _HalfOpenInterval(_Bounded):
 class _Simplex(Constraint):
     event_dim = 1
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
@@ -253,29 +258,29 @@ class _Multinomial(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, upper_bound):
+    def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
 
-    def check(self, x):
+    def check(self, x: Any) -> Any:
         return (x >= 0).all(dim=-1) & (x.sum(dim=-1) <= self.upper_bound)
 
 
 class _LowerTriangular(Constraint):
     event_dim = 2
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         return (value.tril() == value).flatten(-2).all(-1)
 
 
 class _LowerCholesky(_LowerTriangular):
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
 class _CorrCholesky(Constraint):
     event_dim = 2
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         tolerance = mindtorch.finfo(value.dtype).eps * value.size(-1) * 10
         unit = (value.square().sum(-1) - 1).abs().le(tolerance).all(-1)
         return _LowerCholesky().check(value) & unit
@@ -284,19 +289,19 @@ class _CorrCholesky(Constraint):
 class _Square(Constraint):
     event_dim = 2
 
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         return mindtorch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=mindtorch.bool,
                               device=value.device)
 
 
 class _Symmetric(_Square):
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         square = super().check(value)
         return square & mindtorch.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1) if square.all() else square
 
 
 class _PositiveDefinite(_Symmetric):
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         symmetric = super().check(value)
         if not symmetric.all():
             return symmetric
@@ -305,12 +310,12 @@ class _PositiveDefinite(_Symmetric):
 
 
 class _PositiveSemidefinite(_Symmetric):
-    def check(self, value):
+    def check(self, value: Any) -> Any:
         symmetric = super().check(value)
         return mindtorch.linalg.eigvalsh(value).ge(0).all(-1) if symmetric.all() else symmetric
 
 
-def is_dependent(constraint):
+def is_dependent(constraint: Any) -> Any:
     """Whether the set depends on other parameters, so that only an instance knows it."""
     return isinstance(constraint, _Dependent)
 

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
@@ -6,6 +9,10 @@ from mindtorch.distributions._mixins import BinaryProbsLogitsMixin
 from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.utils import broadcast_all, clamp_probs, lazy_property
 from mindtorch.nn.functional import binary_cross_entropy_with_logits
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import Number, _size
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -22,7 +29,8 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None):
+    def __init__(self, probs: Tensor | Number | None = None, logits: Tensor | Number | None = None,
+                 lims: tuple[float, float] = (0.499, 0.501), validate_args: bool | None = None) -> None:
         name, value = self._either_of(probs, logits)
         value, = broadcast_all(value)
         if name == "probs":
@@ -32,13 +40,13 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
         self._lims = lims
         self._broadcast(validate_args, **{name: value})
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(ContinuousBernoulli, _instance)
         new._lims = self._lims
         return super().expand(batch_shape, new)
 
     @lazy_property
-    def probs(self):
+    def probs(self) -> Tensor:
         return clamp_probs(super().probs)
 
     def _stable(self):
@@ -55,33 +63,33 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
                                math.log(2.0) + (4 / 3 + 104 / 45 * x) * x)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         probs, x = self._cut_probs(), self.probs - 0.5
         found = probs / (2 * probs - 1) + 1 / ((-probs).log1p() - probs.log())
         return mindtorch.where(self._stable(), found, 0.5 + (1 / 3 + 16 / 45 * x.square()) * x)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         probs, x = self._cut_probs(), (self.probs - 0.5).square()
         found = (probs * (probs - 1) / (1 - 2 * probs).square()
                  + 1 / ((-probs).log1p() - probs.log()).square())
         return mindtorch.where(self._stable(), found, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
 
     @property
-    def stddev(self):
+    def stddev(self) -> Tensor:
         return self.variance.sqrt()
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: _size = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(mindtorch.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return self._cont_bern_log_norm() - binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         probs = self._cut_probs()
@@ -89,13 +97,13 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
         found = mindtorch.where(self._stable(), found, value)
         return mindtorch.where(value <= 0, 0.0, mindtorch.where(value >= 1, 1.0, found))
 
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         probs = self._cut_probs()
         log_not = (-probs).log1p()
         found = ((-probs + value * (2 * probs - 1)).log1p() - log_not) / (probs.log() - log_not)
         return mindtorch.where(self._stable(), found, value)
 
-    def entropy(self):
+    def entropy(self) -> Any:
         log_not = (-self.probs).log1p()
         return self.mean * (log_not - self.probs.log()) - self._cont_bern_log_norm() - log_not
 

@@ -1,7 +1,14 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch._ops.decompositions.random import log_standard_gamma
 from mindtorch.distributions import constraints
 from mindtorch.distributions.exp_family import ExponentialFamily
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["Dirichlet"]
 
@@ -12,33 +19,33 @@ class Dirichlet(ExponentialFamily):
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
 
-    def __init__(self, concentration, validate_args=None):
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.concentration / self.concentration.sum(-1, keepdim=True)
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         lowered = (self.concentration - 1).clamp(min=0.0)
         found = lowered / lowered.sum(-1, keepdim=True)
         corner = mindtorch.nn.functional.one_hot(self.concentration.argmax(-1), self._event_shape[0]).to(found)
         return mindtorch.where((self.concentration < 1).all(-1, keepdim=True), corner, found)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         total = self.concentration.sum(-1, keepdim=True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         with mindtorch.no_grad():
             return log_standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))).softmax(-1)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return mindtorch.xlogy(self.concentration - 1.0, value).sum(-1) - self._log_norm()
@@ -46,7 +53,7 @@ class Dirichlet(ExponentialFamily):
     def _log_norm(self):
         return mindtorch.lgamma(self.concentration).sum(-1) - mindtorch.lgamma(self.concentration.sum(-1))
 
-    def entropy(self):
+    def entropy(self) -> Any:
         k, total = self.concentration.size(-1), self.concentration.sum(-1)
         return (self._log_norm() - (k - total) * mindtorch.digamma(total)
                 - ((self.concentration - 1.0) * mindtorch.digamma(self.concentration)).sum(-1))

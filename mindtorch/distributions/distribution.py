@@ -1,9 +1,17 @@
 """Distribution, what all probability distributions have in common."""
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.utils import broadcast_all, lazy_property
+
+if TYPE_CHECKING:
+    from mindtorch import Size, Tensor
+    from mindtorch.distributions.constraints import Constraint
+    from mindtorch.types import _size
 
 __all__ = ["Distribution"]
 
@@ -20,13 +28,13 @@ class Distribution:
     _validate_args = __debug__
 
     @staticmethod
-    def set_default_validate_args(value):
+    def set_default_validate_args(value: bool) -> None:
         """Whether distributions check arguments by default."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
+    def __init__(self, batch_shape: Size = (), event_shape: Size = (), validate_args: bool | None = None) -> None:
         self._batch_shape, self._event_shape = mindtorch.Size(batch_shape), mindtorch.Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
@@ -67,7 +75,7 @@ class Distribution:
                                  f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid "
                                  f"values:\n{value}")
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: _size, _instance: Any = None) -> Any:
         """The same distributions for a larger batch: parameters are expanded, not copied."""
         new = self._get_checked_instance(type(self), _instance)
         batch_shape = mindtorch.Size(batch_shape)
@@ -80,73 +88,73 @@ class Distribution:
         return new
 
     @property
-    def batch_shape(self):
+    def batch_shape(self) -> Size:
         return self._batch_shape
 
     @property
-    def event_shape(self):
+    def event_shape(self) -> Size:
         return self._event_shape
 
     @property
-    def arg_constraints(self):
+    def arg_constraints(self) -> dict[str, Constraint]:
         """Parameter names and the constraints that they satisfy."""
         raise NotImplementedError
 
     @property
-    def support(self):
+    def support(self) -> Constraint | None:
         """The constraint that values satisfy."""
         raise NotImplementedError
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         raise NotImplementedError
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         raise NotImplementedError
 
     @property
-    def stddev(self):
+    def stddev(self) -> Tensor:
         return self.variance.sqrt()
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: _size = ()) -> Tensor:
         """Values of the shape sample_shape + batch_shape + event_shape, without gradients."""
         with mindtorch.no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: _size = ()) -> Tensor:
         """Values through which gradients reach the parameters."""
         raise NotImplementedError
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Tensor:
         """Deprecated: sample((n,))."""
         warnings.warn("sample_n(n) will be deprecated. Use .sample((n,)) instead.", UserWarning, stacklevel=2)
         return self.sample(mindtorch.Size((n,)))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density, or probability, of `value`."""
         raise NotImplementedError
 
-    def cdf(self, value):
+    def cdf(self, value: Tensor) -> Tensor:
         """The probability of at most `value`."""
         raise NotImplementedError
 
-    def icdf(self, value):
+    def icdf(self, value: Tensor) -> Tensor:
         """What is not exceeded with the probability `value`."""
         raise NotImplementedError
 
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a discrete distribution, along the first dimension."""
         raise NotImplementedError
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         raise NotImplementedError
 
-    def perplexity(self):
+    def perplexity(self) -> Tensor:
         """exp(entropy)."""
         return mindtorch.exp(self.entropy())
 
@@ -187,7 +195,7 @@ class Distribution:
                                       "__init__ method must also define a custom .expand() method.")
         return self.__new__(type(self)) if _instance is None else _instance
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         named = [(name, self.__dict__[name]) for name in self.arg_constraints if name in self.__dict__]
         listed = ", ".join(f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in named)
         return f"{self.__class__.__name__}({listed})"

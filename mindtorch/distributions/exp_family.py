@@ -1,3 +1,7 @@
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch
 from mindtorch.distributions.distribution import Distribution
 
@@ -29,7 +33,7 @@ class ExponentialFamily(Distribution):
             normalizer = self._log_normalizer(*params)
             return params, normalizer, mindtorch.autograd.grad(normalizer.sum(), params, create_graph=True)
 
-    def entropy(self):
+    def entropy(self) -> Any:
         """F(n) - <n, F'(n)> less the expectation of k(x)."""
         carrier = self._mean_carrier_measure
         params, normalizer, gradients = self._natural_gradients()

@@ -1,7 +1,14 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.gamma import Gamma
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["FisherSnedecor"]
 
@@ -12,32 +19,32 @@ class FisherSnedecor(Distribution):
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
 
-    def __init__(self, df1, df2, validate_args=None):
+    def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
         self._broadcast(validate_args, df1=df1, df2=df2)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return (self.df2 / (self.df2 - 2)).masked_fill(self.df2 <= 2, float("nan"))
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
         return found.masked_fill(self.df1 <= 2, float("nan"))
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         found = (2 * self.df2.pow(2) * (self.df1 + self.df2 - 2)
                  / (self.df1 * (self.df2 - 2).pow(2) * (self.df2 - 4)))
         return found.masked_fill(self.df2 <= 4, float("nan"))
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         with mindtorch.no_grad():
             one, other = (Gamma(df / 2, df / 2, validate_args=False).sample(sample_shape)
                           for df in (self.df1, self.df2))
             tiny = mindtorch.finfo(other.dtype).tiny
             return (one / other.clamp(min=tiny)).clamp(min=tiny)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2

@@ -1,6 +1,13 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.exp_family import ExponentialFamily
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["Gamma"]
 
@@ -12,40 +19,40 @@ class Gamma(ExponentialFamily):
     support = constraints.nonnegative
     _mean_carrier_measure = 0
 
-    def __init__(self, concentration, rate, validate_args=None):
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         self._broadcast(validate_args, concentration=concentration, rate=rate)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.concentration / self.rate
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         with mindtorch.no_grad():
             drawn = mindtorch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
             return drawn.clamp(min=mindtorch.finfo(drawn.dtype).tiny)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         value = mindtorch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
         return (mindtorch.xlogy(self.concentration, self.rate) + mindtorch.xlogy(self.concentration - 1, value)
                 - self.rate * value - mindtorch.lgamma(self.concentration))
 
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return mindtorch.special.gammainc(self.concentration, self.rate * value)
 
-    def entropy(self):
+    def entropy(self) -> Any:
         a = self.concentration
         return a - self.rate.log() + mindtorch.lgamma(a) + (1.0 - a) * mindtorch.digamma(a)
 

@@ -1,3 +1,7 @@
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.distribution import Distribution
@@ -14,11 +18,11 @@ class GeneralizedPareto(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
 
-    def __init__(self, loc, scale, concentration, validate_args=None):
+    def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: Any = None) -> None:
         self._broadcast(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self):
+    def support(self) -> Any:
         end = self.loc - self.scale / self.concentration
         return constraints.interval(self.loc, mindtorch.where(self.concentration < 0, end, float("inf")))
 
@@ -29,47 +33,47 @@ class GeneralizedPareto(Distribution):
         """The concentration, without the 0 for which there is another formula."""
         return mindtorch.where(self._exponential(), 1.0, self.concentration)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         return self.icdf(mindtorch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         z, c = (value - self.loc) / self.scale, self._divisor()
         return mindtorch.where(self._exponential(), -z, -(1 + 1 / c) * (c * z).log1p()) - self.scale.log()
 
-    def log_survival_function(self, value):
+    def log_survival_function(self, value: Any) -> Any:
         """The logarithm of the probability of more than `value`."""
         if self._validate_args:
             self._validate_sample(value)
         z, c = (value - self.loc) / self.scale, self._divisor()
         return mindtorch.where(self._exponential(), -z, -(c * z).log1p() / c)
 
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         return -self.log_survival_function(value).expm1()
 
-    def log_cdf(self, value):
+    def log_cdf(self, value: Any) -> Any:
         """The logarithm of cdf(value)."""
         return (-self.log_survival_function(value).exp()).log1p()
 
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         c, left = self._divisor(), (-value).log1p()
         return self.loc + self.scale * mindtorch.where(self._exponential(), -left, (-c * left).expm1() / c)
 
     @property
-    def mean(self):
+    def mean(self) -> Any:
         c = self.concentration
         return mindtorch.where(c < 1, self.loc + self.scale / (1 - c), float("nan"))
 
     @property
-    def variance(self):
+    def variance(self) -> Any:
         c = self.concentration
         return mindtorch.where(c < 0.5, self.scale.square() / ((1 - c).square() * (1 - 2 * c)), float("nan"))
 
     @property
-    def mode(self):
+    def mode(self) -> Any:
         return self.loc
 
-    def entropy(self):
+    def entropy(self) -> Any:
         return (self.scale.log() + self.concentration + 1).expand(self._batch_shape)

@@ -1,8 +1,16 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._mixins import BinaryProbsLogitsMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import binary_entropy, broadcast_all
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import Number
 
 __all__ = ["Geometric"]
 
@@ -13,7 +21,8 @@ class Geometric(BinaryProbsLogitsMixin, Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(self, probs: Tensor | Number | None = None, logits: Tensor | Number | None = None,
+                 validate_args: bool | None = None) -> None:
         name, value = self._either_of(probs, logits)
         self._broadcast(validate_args, **{name: value})
         if self._validate_args and probs is not None and not (self.probs > 0).all():
@@ -22,29 +31,29 @@ class Geometric(BinaryProbsLogitsMixin, Distribution):
                              f"values:\n{self.probs[self.probs <= 0]}")
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return 1.0 / self.probs - 1.0
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         return mindtorch.zeros_like(self.probs)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape, tiny = self._extended_shape(sample_shape), mindtorch.finfo(self.probs.dtype).tiny
         with mindtorch.no_grad():
             u = self.probs.new_empty(shape).uniform_(tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         value, probs = broadcast_all(value, self.probs)
         probs = probs.masked_fill((probs == 1) & (value == 0), 0)
         return value * (-probs).log1p() + self.probs.log()
 
-    def entropy(self):
+    def entropy(self) -> Any:
         return binary_entropy(self.logits, self.probs) / self.probs

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
@@ -6,6 +9,9 @@ from mindtorch.distributions.transformed_distribution import TransformedDistribu
 from mindtorch.distributions.transforms import AffineTransform, ExpTransform
 from mindtorch.distributions.uniform import Uniform
 from mindtorch.distributions.utils import EULER, broadcast_all
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["Gumbel"]
 
@@ -16,7 +22,7 @@ class Gumbel(TransformedDistribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
 
-    def __init__(self, loc, scale, validate_args=None):
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = mindtorch.finfo(self.loc.dtype)
         base = Uniform(mindtorch.full_like(self.loc, limits.tiny), mindtorch.full_like(self.loc, 1 - limits.eps),
@@ -25,32 +31,32 @@ class Gumbel(TransformedDistribution):
         super().__init__(base, [*minus_log, ExpTransform().inv, AffineTransform(loc=self.loc, scale=-self.scale)],
                          validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Gumbel, _instance)
         new.loc, new.scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
         return super().expand(batch_shape, new)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.loc + self.scale * EULER
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         return self.loc
 
     @property
-    def stddev(self):
+    def stddev(self) -> Tensor:
         return (math.pi / math.sqrt(6)) * self.scale
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self.stddev.pow(2)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         z = (self.loc - value) / self.scale
         return z - z.exp() - self.scale.log()
 
-    def entropy(self):
+    def entropy(self) -> Any:
         return self.scale.log() + (1 + EULER)

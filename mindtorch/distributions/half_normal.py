@@ -1,9 +1,15 @@
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.distributions import constraints
 from mindtorch.distributions._mixins import HalfMixin
 from mindtorch.distributions.normal import Normal
 from mindtorch.distributions.transforms import AbsTransform
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["HalfNormal"]
 
@@ -15,16 +21,16 @@ class HalfNormal(HalfMixin):
     support = constraints.nonnegative
     has_rsample = True
 
-    def __init__(self, scale, validate_args=None):
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return super().expand(batch_shape, self._get_checked_instance(HalfNormal, _instance))
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self.scale.pow(2) * (1 - 2 / math.pi)

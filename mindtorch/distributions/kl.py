@@ -1,5 +1,8 @@
 """kl_divergence: how far one distribution is from another, and the table of pairs for which that is known."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions.bernoulli import Bernoulli
@@ -28,12 +31,15 @@ from mindtorch.distributions.transformed_distribution import TransformedDistribu
 from mindtorch.distributions.uniform import Uniform
 from mindtorch.distributions.utils import EULER, sum_rightmost
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+
 __all__ = ["kl_divergence", "register_kl"]
 
 _KNOWN = {}
 
 
-def register_kl(type_p, type_q):
+def register_kl(type_p: Any, type_q: Any) -> Any:
     """A decorator: the function computes the divergence of those two classes, and of what is derived from them."""
     for kind in (type_p, type_q):
         issubclass(kind, Distribution)          # a TypeError for what is no class; any class will do
@@ -51,7 +57,7 @@ def _function_for(type_p, type_q):
     return min(found, key=lambda each: each[:2])[2] if found else None
 
 
-def kl_divergence(p, q):
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The divergence of `q` from `p`, E_p[log p(x) - log q(x)], in the batch shape of the two."""
     function = _function_for(type(p), type(q))
     if function is None:

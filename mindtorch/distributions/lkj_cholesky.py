@@ -1,10 +1,16 @@
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.beta import Beta
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import broadcast_all
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["LKJCholesky"]
 
@@ -15,7 +21,7 @@ class LKJCholesky(Distribution):
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
-    def __init__(self, dim, concentration=1.0, validate_args=None):
+    def __init__(self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
@@ -27,13 +33,13 @@ class LKJCholesky(Distribution):
         marginal = self.concentration + 0.5 * (dim - 2)
         self._beta = Beta(place + 0.5, marginal.unsqueeze(-1) - 0.5 * place)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(LKJCholesky, _instance)
         batch_shape = mindtorch.Size(batch_shape)
         new.dim, new._beta = self.dim, self._beta.expand((*batch_shape, self.dim))
         return super().expand(batch_shape, new)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         """By the onion method: each row is a random direction of a length drawn from a Beta distribution."""
         with mindtorch.no_grad():
             lengths = self._beta.sample(sample_shape).unsqueeze(-1)
@@ -44,7 +50,7 @@ class LKJCholesky(Distribution):
             tiny = mindtorch.finfo(row.dtype).tiny
             return row + mindtorch.diag_embed((1 - row.square().sum(-1)).clamp(min=tiny).sqrt())
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         rows = mindtorch.arange(2, self.dim + 1, device=self.concentration.device)

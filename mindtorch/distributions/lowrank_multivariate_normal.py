@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
@@ -6,6 +9,10 @@ from mindtorch.distributions._mixins import LocationMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.multivariate_normal import mahalanobis
 from mindtorch.distributions.utils import lazy_property, standard_normal
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import _size
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -18,7 +25,7 @@ class LowRankMultivariateNormal(LocationMixin, Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc, cov_factor, cov_diag, validate_args=None):
+    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         event_shape = loc.shape[-1:]
@@ -44,30 +51,30 @@ class LowRankMultivariateNormal(LocationMixin, Distribution):
         return (2 * self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) + self.cov_diag.log().sum(-1))
 
     @lazy_property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @lazy_property
-    def covariance_matrix(self):
+    def covariance_matrix(self) -> Tensor:
         return self.cov_factor @ self.cov_factor.mT + mindtorch.diag_embed(self.cov_diag)
 
     @lazy_property
-    def scale_tril(self):
+    def scale_tril(self) -> Tensor:
         return mindtorch.linalg.cholesky(self.covariance_matrix)
 
     @lazy_property
-    def precision_matrix(self):
+    def precision_matrix(self) -> Tensor:
         scaled = self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
         solved = mindtorch.linalg.solve_triangular(self._capacitance_tril, scaled, upper=False)
         return mindtorch.diag_embed(self.cov_diag.reciprocal()) - solved.mT @ solved
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: _size = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         common = standard_normal(shape[:-1] + self.cov_factor.shape[-1:], self.loc)
         own = standard_normal(shape, self.loc)
         return self.loc + (self.cov_factor @ common.unsqueeze(-1)).squeeze(-1) + self.cov_diag.sqrt() * own
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         away = value - self.loc
@@ -75,5 +82,5 @@ class LowRankMultivariateNormal(LocationMixin, Distribution):
         distance = (away.pow(2) / self.cov_diag).sum(-1) - mahalanobis(self._capacitance_tril, common)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance)
 
-    def entropy(self):
+    def entropy(self) -> Any:
         return 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det())

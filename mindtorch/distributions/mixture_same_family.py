@@ -1,7 +1,14 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.categorical import Categorical
 from mindtorch.distributions.distribution import Distribution
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["MixtureSameFamily"]
 
@@ -11,7 +18,8 @@ class MixtureSameFamily(Distribution):
 
     arg_constraints = {}
 
-    def __init__(self, mixture_distribution, component_distribution, validate_args=None):
+    def __init__(self, mixture_distribution: Categorical, component_distribution: Distribution,
+                 validate_args: bool | None = None) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
@@ -29,7 +37,7 @@ class MixtureSameFamily(Distribution):
         self._num_component, self._event_ndims = count, len(component_distribution.event_shape)
         super().__init__(batch[:-1], component_distribution.event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(MixtureSameFamily, _instance)
         batch_shape = mindtorch.Size(batch_shape)
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
@@ -38,15 +46,15 @@ class MixtureSameFamily(Distribution):
         return super().expand(batch_shape, new)
 
     @constraints.dependent_property
-    def support(self):
+    def support(self) -> Any:
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property
-    def mixture_distribution(self):
+    def mixture_distribution(self) -> Categorical:
         return self._mixture_distribution
 
     @property
-    def component_distribution(self):
+    def component_distribution(self) -> Distribution:
         return self._component_distribution
 
     def _weighted(self, values):
@@ -58,24 +66,24 @@ class MixtureSameFamily(Distribution):
         return x.unsqueeze(-1 - self._event_ndims)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self._weighted(self.component_distribution.mean)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         within = self._weighted(self.component_distribution.variance)
         return within + self._weighted((self.component_distribution.mean - self._pad(self.mean)).pow(2.0))
 
-    def cdf(self, x):
+    def cdf(self, x: Any) -> Any:
         return (self.component_distribution.cdf(self._pad(x)) * self.mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, x):
+    def log_prob(self, x: Any) -> Any:
         if self._validate_args:
             self._validate_sample(x)
         each = self.component_distribution.log_prob(self._pad(x))
         return mindtorch.logsumexp(each + mindtorch.log_softmax(self.mixture_distribution.logits, -1), -1)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         with mindtorch.no_grad():
             chosen, dim = self.mixture_distribution.sample(sample_shape), len(sample_shape) + len(self.batch_shape)
             samples = self.component_distribution.sample(sample_shape)
@@ -83,5 +91,5 @@ class MixtureSameFamily(Distribution):
             index = index.expand((*chosen.shape, 1, *self.event_shape))
             return samples.gather(dim, index).squeeze(dim)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"

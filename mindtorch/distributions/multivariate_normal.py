@@ -1,10 +1,17 @@
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._mixins import LocationMixin, MatrixMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import standard_normal
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import _size
 
 __all__ = ["MultivariateNormal"]
 
@@ -20,7 +27,8 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
+    def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+                 scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         name, matrix = self._one_matrix(ValueError, covariance_matrix=covariance_matrix,
@@ -33,20 +41,20 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
         super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
         self._keep_factor(name, matrix)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(MultivariateNormal, _instance)
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         return super().expand(batch_shape, new)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: _size = ()) -> Tensor:
         eps = standard_normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + (self._unbroadcasted_scale_tril @ eps.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         distance = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
@@ -55,12 +63,12 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
     def _half_log_det(self):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def entropy(self):
+    def entropy(self) -> Any:
         found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
         return found.expand(self._batch_shape)
 
 
-def mahalanobis(factor, difference):
+def mahalanobis(factor: Any, difference: Any) -> Any:
     """|L^-1 d|^2 for a lower triangular `factor` L (..., n, n) and vectors d (..., n)."""
     solved = mindtorch.linalg.solve_triangular(factor, difference.unsqueeze(-1), upper=False)
     return solved.squeeze(-1).pow(2).sum(-1)

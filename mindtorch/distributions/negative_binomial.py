@@ -1,3 +1,7 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._mixins import BinaryProbsLogitsMixin
@@ -5,6 +9,9 @@ from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.gamma import Gamma
 from mindtorch.distributions.utils import broadcast_all
 from mindtorch.nn.functional import logsigmoid
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["NegativeBinomial"]
 
@@ -16,7 +23,8 @@ class NegativeBinomial(BinaryProbsLogitsMixin, Distribution):
                        "logits": constraints.real}
     support = constraints.nonnegative_integer
 
-    def __init__(self, total_count, probs=None, logits=None, validate_args=None):
+    def __init__(self, total_count: Tensor | float, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:
         name, value = self._either_of(probs, logits)
         self.total_count, value = broadcast_all(total_count, value)
         self.total_count = self.total_count.type_as(value)
@@ -24,23 +32,23 @@ class NegativeBinomial(BinaryProbsLogitsMixin, Distribution):
         super().__init__(value.shape, validate_args=validate_args)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.total_count * self.logits.exp()
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self.mean / mindtorch.sigmoid(-self.logits)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         with mindtorch.no_grad():
             rate = Gamma(self.total_count, (-self.logits).exp(), validate_args=False).sample(sample_shape)
             return mindtorch.poisson(rate)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         ways = (mindtorch.lgamma(self.total_count + value) - mindtorch.lgamma(1.0 + value)

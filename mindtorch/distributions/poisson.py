@@ -1,6 +1,14 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.exp_family import ExponentialFamily
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import Number
 
 __all__ = ["Poisson"]
 
@@ -11,26 +19,26 @@ class Poisson(ExponentialFamily):
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
-    def __init__(self, rate, validate_args=None):
+    def __init__(self, rate: Tensor | Number, validate_args: bool | None = None) -> None:
         self._broadcast(validate_args, rate=rate)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.rate
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         return self.rate.floor()
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self.rate
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         with mindtorch.no_grad():
             return mindtorch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return value.xlogy(self.rate) - self.rate - (value + 1).lgamma()

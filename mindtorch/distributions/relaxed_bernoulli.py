@@ -1,9 +1,17 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._mixins import BinaryProbsLogitsMixin, RelaxedMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.transforms import SigmoidTransform
 from mindtorch.distributions.utils import broadcast_all, clamp_probs
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import Number, _size
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -15,24 +23,25 @@ class LogitRelaxedBernoulli(BinaryProbsLogitsMixin, Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(self, temperature: Tensor, probs: Tensor | Number | None = None, logits: Tensor | Number | None = None,
+                 validate_args: bool | None = None) -> None:
         self.temperature = temperature
         name, value = self._either_of(probs, logits)
         vars(self)[name], = broadcast_all(value)
         super().__init__(vars(self)[name].shape, validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(LogitRelaxedBernoulli, _instance)
         new.temperature = self.temperature
         return super().expand(batch_shape, new)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: _size = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         drawn = clamp_probs(mindtorch.rand(shape, dtype=probs.dtype, device=probs.device))
         return (drawn.log() - (-drawn).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
@@ -47,9 +56,10 @@ class RelaxedBernoulli(RelaxedMixin):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(self, temperature: Tensor, probs: Tensor | Number | None = None, logits: Tensor | Number | None = None,
+                 validate_args: bool | None = None) -> None:
         super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(),
                          validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return super().expand(batch_shape, self._get_checked_instance(RelaxedBernoulli, _instance))

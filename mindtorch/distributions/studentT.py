@@ -1,10 +1,16 @@
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.chi2 import Chi2
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import standard_normal
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["StudentT"]
 
@@ -15,29 +21,30 @@ class StudentT(Distribution):
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
 
-    def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
+    def __init__(self, df: Tensor | float, loc: Tensor | float = 0.0, scale: Tensor | float = 1.0,
+                 validate_args: bool | None = None) -> None:
         self._broadcast(validate_args, df=df, loc=loc, scale=scale)
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.loc.masked_fill(self.df <= 1, math.nan)
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         return self.loc
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         found = self.scale.pow(2) * self.df / (self.df - 2)
         return found.masked_fill(self.df <= 2, math.inf).masked_fill(self.df <= 1, math.nan)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         with mindtorch.no_grad():
             spread = (Chi2(self.df, validate_args=False).sample(sample_shape) / self.df).rsqrt()
             return self.loc + self.scale * standard_normal(shape, self.df) * spread
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         y = (value - self.loc) / self.scale
@@ -45,7 +52,7 @@ class StudentT(Distribution):
                 - mindtorch.lgamma(0.5 * (self.df + 1.0)))
         return -0.5 * (self.df + 1.0) * mindtorch.log1p(y ** 2.0 / self.df) - norm
 
-    def entropy(self):
+    def entropy(self) -> Any:
         half, more = 0.5 * self.df, 0.5 * (self.df + 1)
         log_beta = mindtorch.lgamma(half) + math.lgamma(0.5) - mindtorch.lgamma(more)
         return (self.scale.log() + more * (mindtorch.digamma(more) - mindtorch.digamma(half)) + 0.5 * self.df.log()

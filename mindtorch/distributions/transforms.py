@@ -1,5 +1,8 @@
 """torch.distributions.transforms: invertible functions that know how they stretch volume."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
@@ -14,6 +17,11 @@ from mindtorch.distributions._transform import (
 from mindtorch.distributions.utils import sum_rightmost
 from mindtorch.nn.functional import softplus
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.distributions.constraints import Constraint
+    from mindtorch.distributions.distribution import Distribution
+
 __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
            "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
            "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
@@ -24,7 +32,7 @@ __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform"
 class _Plain(Transform):
     """A transform without parameters: all are equal."""
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return type(other) is type(self)
 
     __hash__ = Transform.__hash__
@@ -49,7 +57,7 @@ class ExpTransform(_Rising):
     def _inverse(self, y):
         return y.log()
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return x
 
 
@@ -67,7 +75,7 @@ class SigmoidTransform(_Rising):
         y = y.clamp(min=info.tiny, max=1.0 - info.eps)
         return y.log() - (-y).log1p()
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return -softplus(-x) - softplus(x)
 
 
@@ -82,7 +90,7 @@ class SoftplusTransform(_Rising):
     def _inverse(self, y):
         return (-y).expm1().neg().log() + y
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return -softplus(-x)
 
 
@@ -97,7 +105,7 @@ class TanhTransform(_Rising):
     def _inverse(self, y):
         return mindtorch.atanh(y)       # infinite at the ends; cache_size=1 hands back the exact argument
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
@@ -120,18 +128,18 @@ class PowerTransform(Transform):
     domain = codomain = constraints.positive
     bijective = True
 
-    def __init__(self, exponent, cache_size=0):
+    def __init__(self, exponent: Tensor, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.exponent = exponent if isinstance(exponent, mindtorch.Tensor) else mindtorch.tensor(exponent)
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> Any:
         return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
 
     @property
-    def sign(self):
+    def sign(self) -> int:
         return self.exponent.sign()
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
 
     __hash__ = Transform.__hash__
@@ -142,10 +150,10 @@ class PowerTransform(Transform):
     def _inverse(self, y):
         return y.pow(1 / self.exponent)
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return (self.exponent * y / x).abs().log()
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Any) -> Any:
         return mindtorch.broadcast_shapes(shape, self.exponent.shape)
 
     inverse_shape = forward_shape
@@ -156,26 +164,26 @@ class AffineTransform(Transform):
 
     bijective = True
 
-    def __init__(self, loc, scale, event_dim=0, cache_size=0):
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> int:
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self):
+    def domain(self) -> Any:
         return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
 
     codomain = domain
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> Any:
         if self._cache_size == cache_size:
             return self
         return AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, AffineTransform) and all(
             bool(mindtorch.as_tensor(one == two).all()) for one, two in ((self.loc, other.loc),
                                                                          (self.scale, other.scale)))
@@ -183,7 +191,7 @@ class AffineTransform(Transform):
     __hash__ = Transform.__hash__
 
     @property
-    def sign(self):
+    def sign(self) -> Tensor | int:
         if isinstance(self.scale, mindtorch.Tensor):
             return self.scale.sign()
         return (self.scale > 0) - (self.scale < 0)
@@ -194,7 +202,7 @@ class AffineTransform(Transform):
     def _inverse(self, y):
         return (y - self.loc) / self.scale
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         if isinstance(self.scale, mindtorch.Tensor):
             each = self.scale.abs().log()
         else:
@@ -202,7 +210,7 @@ class AffineTransform(Transform):
         cut = len(x.shape) - self.event_dim
         return sum_rightmost(each.expand(x.shape), self.event_dim).expand(x.shape[:cut])
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Any) -> Any:
         return mindtorch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
 
     inverse_shape = forward_shape
@@ -225,10 +233,10 @@ class SoftmaxTransform(_Plain):
             raise ValueError("Too few dimensions on input")
         return shape
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Any) -> Any:
         return self._checked(shape)
 
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Any) -> Any:
         return self._checked(shape)
 
 
@@ -254,16 +262,16 @@ class StickBreakingTransform(_Plain):
         left = (1 - shares.cumsum(-1)).clamp(min=mindtorch.finfo(y.dtype).tiny)
         return shares.log() - left.log() + self._offset(shares, 1)
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         x = x - self._offset(x, 1)
         return (-x + mindtorch.nn.functional.logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Any) -> Any:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return (*shape[:-1], shape[-1] + 1)
 
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Any) -> Any:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return (*shape[:-1], shape[-1] - 1)
@@ -309,11 +317,11 @@ class CorrCholeskyTransform(_Plain):
         shares = _flattened(y, -1) / _flattened(before, -1).sqrt()
         return (shares.log1p() - (-shares).log1p()) / 2
 
-    def log_abs_det_jacobian(self, x, y, intermediates=None):
+    def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
         stretched = 2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
         return 0.5 * _flattened(self._left(y), -2).log().sum(-1) - stretched
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Any) -> Any:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         size = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
@@ -321,7 +329,7 @@ class CorrCholeskyTransform(_Plain):
             raise ValueError("Input is not a flattened lower-diagonal number")
         return (*shape[:-1], size, size)
 
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Any) -> Any:
         if len(shape) < 2:
             raise ValueError("Too few dimensions on input")
         if shape[-2] != shape[-1]:
@@ -364,12 +372,12 @@ class CumulativeDistributionTransform(Transform):
     codomain = constraints.unit_interval
     sign = +1
 
-    def __init__(self, distribution, cache_size=0):
+    def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 
     @property
-    def domain(self):
+    def domain(self) -> Constraint | None:
         return self.distribution.support
 
     def _call(self, x):
@@ -378,9 +386,9 @@ class CumulativeDistributionTransform(Transform):
     def _inverse(self, y):
         return self.distribution.icdf(y)
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return self.distribution.log_prob(x)
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> Any:
         same = self._cache_size == cache_size
         return self if same else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)

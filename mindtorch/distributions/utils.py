@@ -1,16 +1,23 @@
 """torch.distributions.utils: what the distributions are written with."""
+from __future__ import annotations
+
 from functools import update_wrapper
 from numbers import Number
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.nn.functional import binary_cross_entropy_with_logits, log_softmax, softmax
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import Number
 
 EULER = 0.57721566490153286060
 
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
 
 
-def broadcast_all(*values):
+def broadcast_all(*values: Tensor | Number) -> tuple[Tensor, ...]:
     """The values, tensors and numbers, as tensors of one shape; numbers take dtype and device of the tensors."""
     if not all(isinstance(v, (mindtorch.Tensor, Number)) for v in values):
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
@@ -22,7 +29,7 @@ def broadcast_all(*values):
                                          for v in values))
 
 
-def standard_normal(shape, like):
+def standard_normal(shape: Any, like: Any) -> Any:
     """Standard normal numbers with the dtype and device of `like`."""
     return mindtorch.randn(shape, dtype=like.dtype, device=like.device)
 
@@ -32,7 +39,7 @@ def _standard_normal(shape, dtype, device):
     return mindtorch.randn(shape, dtype=dtype, device=device)
 
 
-def sum_rightmost(value, dim):
+def sum_rightmost(value: Any, dim: Any) -> Any:
     """The sum over the last `dim` dimensions."""
     return value if dim == 0 else value.flatten(value.dim() - dim).sum(-1)
 
@@ -40,29 +47,29 @@ def sum_rightmost(value, dim):
 _sum_rightmost = sum_rightmost     # torch's name of it, which packages import
 
 
-def clamp_probs(probs):
+def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities a little off 0 and 1, so that their logarithms are finite."""
     eps = mindtorch.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
-def logits_to_probs(logits, is_binary=False):
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """The probabilities of unnormalized logarithms, or of log odds."""
     return mindtorch.sigmoid(logits) if is_binary else softmax(logits, dim=-1)
 
 
-def probs_to_logits(probs, is_binary=False):
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """The logarithms of probabilities, or their log odds; finite."""
     clamped = clamp_probs(probs)
     return mindtorch.log(clamped) - mindtorch.log1p(-clamped) if is_binary else mindtorch.log(clamped)
 
 
-def binary_entropy(logits, probs):
+def binary_entropy(logits: Any, probs: Any) -> Any:
     """The entropy of an event with these log odds."""
     return binary_cross_entropy_with_logits(logits, probs, reduction="none")
 
 
-def normalized(logits):
+def normalized(logits: Any) -> Any:
     """Logarithms whose exponentials sum to 1."""
     return log_softmax(logits, -1)
 
@@ -70,11 +77,11 @@ def normalized(logits):
 class lazy_property:
     """A property that is computed, with gradients, at the first access."""
 
-    def __init__(self, wrapped):
+    def __init__(self, wrapped: Any) -> None:
         self.wrapped = wrapped
         update_wrapper(self, wrapped)
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
         with mindtorch.enable_grad():

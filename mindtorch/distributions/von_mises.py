@@ -1,10 +1,16 @@
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._mixins import LocationMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.special import i0e, i1e
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["VonMises"]
 
@@ -15,21 +21,21 @@ class VonMises(LocationMixin, Distribution):
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
 
-    def __init__(self, loc, concentration, validate_args=None):
+    def __init__(self, loc: Tensor, concentration: Tensor, validate_args: bool | None = None) -> None:
         self._broadcast(validate_args, loc=loc, concentration=concentration)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         """How far the mean of the unit vectors lies from the circle, not the mean of squared distances."""
         return 1 - i1e(self.concentration) / i0e(self.concentration)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         k = self.concentration
         return k * (mindtorch.cos(value - self.loc) - 1) - math.log(2 * math.pi) - i0e(k).log()
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         """By rejection from a wrapped Cauchy distribution (Best and Fisher 1979). Waits for the device."""
         shape = self._extended_shape(sample_shape)
         with mindtorch.no_grad():

@@ -1,9 +1,16 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.exponential import Exponential
 from mindtorch.distributions.transformed_distribution import TransformedDistribution
 from mindtorch.distributions.transforms import AffineTransform, PowerTransform
 from mindtorch.distributions.utils import EULER, broadcast_all
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["Weibull"]
 
@@ -14,7 +21,7 @@ class Weibull(TransformedDistribution):
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
 
-    def __init__(self, scale, concentration, validate_args=None):
+    def __init__(self, scale: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         super().__init__(
@@ -22,7 +29,7 @@ class Weibull(TransformedDistribution):
             [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)],
             validate_args=validate_args)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Weibull, _instance)
         new.scale, new.concentration = self.scale.expand(batch_shape), self.concentration.expand(batch_shape)
         new.concentration_reciprocal = new.concentration.reciprocal()
@@ -36,17 +43,17 @@ class Weibull(TransformedDistribution):
         return mindtorch.lgamma(1 + n * self.concentration_reciprocal).exp()
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self.scale * self._gamma(1)
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         return self.scale.pow(2) * (self._gamma(2) - self._gamma(1).square())
 
-    def entropy(self):
+    def entropy(self) -> Any:
         return (EULER * (1 - self.concentration_reciprocal)
                 + mindtorch.log(self.scale * self.concentration_reciprocal) + 1)

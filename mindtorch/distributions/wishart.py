@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
@@ -6,6 +9,10 @@ from mindtorch.distributions._mixins import MatrixMixin
 from mindtorch.distributions.chi2 import Chi2
 from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.utils import standard_normal
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import Number
 
 __all__ = ["Wishart"]
 
@@ -19,7 +26,9 @@ class Wishart(MatrixMixin, ExponentialFamily):
     support = constraints.positive_definite
     _mean_carrier_measure = 0
 
-    def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
+    def __init__(self, df: Tensor | Number, covariance_matrix: Tensor | None = None,
+                 precision_matrix: Tensor | None = None, scale_tril: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:
         name, matrix = self._one_matrix(AssertionError, covariance_matrix=covariance_matrix,
                                         precision_matrix=precision_matrix, scale_tril=scale_tril)
         if matrix.dim() < 2:
@@ -35,11 +44,11 @@ class Wishart(MatrixMixin, ExponentialFamily):
         self._keep_factor(name, matrix)
 
     @property
-    def arg_constraints(self):
+    def arg_constraints(self) -> Any:
         return {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
                 "scale_tril": constraints.lower_cholesky, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Wishart, _instance)
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         new._event_shape = self._event_shape
@@ -49,20 +58,20 @@ class Wishart(MatrixMixin, ExponentialFamily):
         return number.reshape((*number.shape, 1, 1))
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         return self._wide(self.df) * self.covariance_matrix
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         factor = self.df - self.covariance_matrix.shape[-1] - 1
         return self._wide(factor.masked_fill(factor <= 0, math.nan)) * self.covariance_matrix
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         own = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
         return self._wide(self.df) * (self.covariance_matrix.pow(2) + own.unsqueeze(-1) * own.unsqueeze(-2))
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         """By Bartlett's decomposition: a triangle of normal numbers with square roots of Chi2 on its diagonal."""
         p = self._event_shape[-1]
         with mindtorch.no_grad():
@@ -75,7 +84,7 @@ class Wishart(MatrixMixin, ExponentialFamily):
     def _half_log_det(self):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         df, p = self.df, self._event_shape[-1]
@@ -83,7 +92,7 @@ class Wishart(MatrixMixin, ExponentialFamily):
         return (-df * (p * math.log(2) / 2 + self._half_log_det()) - mindtorch.mvlgamma(df / 2, p)
                 + (df - p - 1) / 2 * mindtorch.linalg.slogdet(value).logabsdet - trace / 2)
 
-    def entropy(self):
+    def entropy(self) -> Any:
         df, p = self.df, self._event_shape[-1]
         steps = mindtorch.arange(p, dtype=df.dtype, device=df.device)
         digammas = mindtorch.digamma((df.unsqueeze(-1) - steps) / 2).sum(-1)

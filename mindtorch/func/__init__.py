@@ -1,14 +1,22 @@
 """torch.func: derivatives of functions, and modules as functions of their parameters and buffers."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch import stack
 from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
 from mindtorch.func._vmap import vmap
 from mindtorch.nn.utils.stateless import _functional_call
 
+if TYPE_CHECKING:
+    from mindtorch.nn.modules.module import Module
+
 __all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state",
            "vjp", "vmap"]
 
 
-def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
+def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
+                    tie_weights: bool = True, strict: bool = False) -> Any:
     """Call `module` with the tensors of one or several dictionaries in place of its parameters and buffers.
 
     Names are those of named_parameters and named_buffers; a tensor given for one name is taken for all that are tied
@@ -29,7 +37,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     return _functional_call(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def stack_module_state(models):
+def stack_module_state(models: Any) -> Any:
     """(parameters, buffers) of modules of one class: by name, the tensors of all, stacked; parameters are leaves."""
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

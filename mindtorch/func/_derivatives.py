@@ -4,7 +4,10 @@ A function is called with stand-ins for its arguments. One for a tensor that has
 what depends on such leaves alone comes back without history; one for any other is a view, so that derivatives of
 derivatives, and backward through a result, find their way.
 """
+from __future__ import annotations
+
 import functools
+from typing import Any
 
 import mindtorch
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -90,7 +93,7 @@ def _replaced(args, argnums, chosen):
     return args
 
 
-def grad_and_value(func, argnums=0, has_aux=False):
+def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
     """A function that returns the gradient and the value of the scalar function `func`; with `has_aux` also the rest.
 
     `argnums` says which arguments, containers of tensors too, are differentiated.
@@ -118,7 +121,7 @@ def _without_history(tree):
     return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) else leaf, tree)
 
 
-def grad(func, argnums=0, has_aux=False):
+def grad(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
     """A function that returns the gradient of `func`, a scalar function; see grad_and_value."""
     both = grad_and_value(func, argnums, has_aux)
 
@@ -129,7 +132,7 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def vjp(func, *primals, has_aux=False):
+def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
     """func(*primals), a function that takes its cotangents back to the primals, and with `has_aux` what is beside."""
     own, keep = set(), mindtorch.is_grad_enabled()
     with mindtorch.enable_grad():
@@ -152,7 +155,7 @@ def vjp(func, *primals, has_aux=False):
     return (results[0], back, results[1]) if has_aux else (results, back)
 
 
-def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """func(*primals), and how it changes where the primals, a tuple, change by the tangents."""
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or not primals:
         raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples that are not empty.")
@@ -176,7 +179,8 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     return results if has_aux else results[:2]
 
 
-def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: Any = None,
+           _preallocate_and_copy: bool = False) -> Any:
     """A function that gives the Jacobian of `func`: per output and argument, a tensor of the shape of both together.
 
     A row after the other by backward passes: `chunk_size`, how many rows torch computes at once, changes nothing.
@@ -212,11 +216,12 @@ def _stacked(rows, output, chosen):
         for leaf, column in zip(leaves, (list(column) for column in columns), strict=True)], spec)
 
 
-def jacfwd(func, argnums=0, has_aux=False, *, chunk_size=None, randomness="error"):
+def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: Any = None,
+           randomness: str = "error") -> Any:
     """jacrev's result, with torch's arguments for the forward mode."""
     return jacrev(func, argnums, has_aux=has_aux, chunk_size=chunk_size)
 
 
-def hessian(func, argnums=0):
+def hessian(func: Any, argnums: int = 0) -> Any:
     """A function that gives the second derivatives of `func`: the Jacobian of its Jacobian."""
     return jacrev(jacrev(func, argnums), argnums)

@@ -3,7 +3,10 @@
 The function is called once for each sample, and its results are stacked. That gives torch's values and gradients; what
 it does not give is the speed of one operator for the whole batch.
 """
+from __future__ import annotations
+
 import functools
+from typing import Any
 
 import mindtorch
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -13,7 +16,7 @@ __all__ = ["vmap"]
 _RANDOMNESS = ("error", "different", "same")
 
 
-def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+def vmap(func: Any, in_dims: int = 0, out_dims: int = 0, randomness: str = "error", *, chunk_size: Any = None) -> Any:
     """`func`, called with each slice of its inputs along `in_dims`; results are stacked along `out_dims`.
 
     Both are an int, None for what has no batch, or containers of them built as the arguments and the results are.
@@ -130,11 +133,11 @@ def _joined(name, row, dim, count):
 class _Draws:
     """What random operators give to each sample."""
 
-    def __init__(self, randomness):
+    def __init__(self, randomness: Any) -> None:
         self.randomness = randomness
         self.first = None
 
-    def sample(self, run):
+    def sample(self, run: Any) -> Any:
         if self.randomness == "different":
             return run()
         if self.first is None:

@@ -1,8 +1,11 @@
 """The Python source of a graph."""
+from __future__ import annotations
+
 import builtins
 import operator
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from mindtorch.fx.node import map_arg, qualified_name, type_name
 
@@ -28,18 +31,18 @@ class PythonCode:
 class CodeGen:
     """Writes the function `forward` of a graph."""
 
-    def generate(self, nodes, root_module, namespace):
+    def generate(self, nodes: Any, root_module: Any, namespace: Any) -> Any:
         """PythonCode of the nodes; `root_module` is the name of the module among the parameters."""
         return _Writer(nodes, root_module, namespace).code()
 
 
 class _Writer:
-    def __init__(self, nodes, root_module, namespace):
+    def __init__(self, nodes: Any, root_module: Any, namespace: Any) -> None:
         self.nodes, self.root, self.namespace = list(nodes), root_module, namespace
         self.globals, self.parameters, self.lines, self.wrapped, self.returns = {}, [], [], [], ""
         self.last_uses = self._last_uses()
 
-    def code(self):
+    def code(self) -> Any:
         for node in self.nodes:
             line = getattr(self, f"_{node.op}")(node)
             if node.op == "placeholder":

@@ -1,10 +1,14 @@
 """Tracing: runs a function or module once on proxies and records the operations as a graph."""
+from __future__ import annotations
+
 import builtins
 import functools
 import inspect
 import math
 from collections import OrderedDict
+from collections.abc import Callable
 from types import FunctionType
+from typing import Any, Self
 
 from mindtorch import Tensor
 from mindtorch.fx.graph import Graph
@@ -18,7 +22,7 @@ __all__ = ["Tracer", "symbolic_trace", "wrap"]
 _wrapped = {}           # (id of globals, name) -> globals: functions that are recorded as calls, not traced through
 
 
-def wrap(fn_or_name):
+def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
     """Have calls of a function recorded as one node. For module scope: wrap("name") or @wrap.
 
     NotImplementedError elsewhere.
@@ -61,24 +65,24 @@ def _recorded(function):
 class _Patches:
     """Names exchanged while a function is traced."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.undone, self.seen = [], set()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         for undo in reversed(self.undone):
             undo()
 
-    def attribute(self, owner, name, value):
+    def attribute(self, owner: Any, name: str, value: Any) -> None:
         """setattr until the end."""
         own = vars(owner)
         self.undone.append(functools.partial(setattr, owner, name, own[name]) if name in own
                            else functools.partial(delattr, owner, name))
         setattr(owner, name, value)
 
-    def entry(self, names, name, value):
+    def entry(self, names: Any, name: str, value: Any) -> None:
         """names[name] = value until the end."""
         if name in names:
             self.undone.append(functools.partial(names.__setitem__, name, names[name]))
@@ -86,7 +90,7 @@ class _Patches:
             self.undone.append(functools.partial(names.pop, name))
         names[name] = value
 
-    def functions_in(self, names, wanted):
+    def functions_in(self, names: Any, wanted: Any) -> None:
         """Record the functions of `wanted` (ids) that a namespace has, once."""
         if id(names) not in self.seen:
             self.seen.add(id(names))
@@ -94,7 +98,7 @@ class _Patches:
                 if not name.startswith("_") and callable(value) and id(value) in wanted:
                     self.entry(names, name, _recorded(value))
 
-    def wrapped_functions(self):
+    def wrapped_functions(self) -> None:
         """Records calls of functions given to wrap()."""
         for (_, name), names in list(_wrapped.items()):
             function = names.get(name, getattr(builtins, name, None))
@@ -109,7 +113,8 @@ class Tracer(TracerBase):
     globals; autowrap_functions: single ones. Modules of torch.nn are leaves: one node, not traced through.
     """
 
-    def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
+    def __init__(self, autowrap_modules: Any = (math,), autowrap_functions: tuple[Callable[..., Any], ...] = (),
+                 param_shapes_constant: bool = False) -> None:
         super().__init__()
         functions = [value for module in autowrap_modules for name, value in vars(module).items()
                      if not name.startswith("_") and callable(value)]
@@ -122,14 +127,14 @@ class Tracer(TracerBase):
 
     # --- arguments ----------------------------------------------------------------------------------------------------
 
-    def get_fresh_qualname(self, prefix):
+    def get_fresh_qualname(self, prefix: str) -> str:
         """The first of prefix0, prefix1 ... that the root has no attribute of."""
         number = 0
         while hasattr(self.root, f"{prefix}{number}"):
             number += 1
         return f"{prefix}{number}"
 
-    def create_arg(self, a):
+    def create_arg(self, a: Any) -> Any:
         """TracerBase's, and attributes of the module for parameters, buffers and other tensors."""
         if isinstance(a, Parameter):
             for name, parameter in self.root.named_parameters():
@@ -154,19 +159,19 @@ class Tracer(TracerBase):
 
     # --- modules ------------------------------------------------------------------------------------------------------
 
-    def is_leaf_module(self, m, module_qualified_name):
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Whether a call of `m` is one node: modules of torch.nn are, containers are not."""
         home = m.__module__
         return home.startswith("mindtorch.nn.") and not isinstance(m, Sequential)
 
-    def path_of_module(self, mod):
+    def path_of_module(self, mod: Module) -> str:
         """The path of a module below the root. NameError for one that is not there."""
         for name, module in self.root.named_modules():
             if module is mod:
                 return name
         raise NameError("module is not installed as a submodule")
 
-    def call_module(self, m, forward, args, kwargs):
+    def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a call of `m` gives: a node of a leaf; any other is traced through."""
         path = self.path_of_module(m)
         before = OrderedDict(self.module_stack)
@@ -178,14 +183,15 @@ class Tracer(TracerBase):
         finally:
             self.module_stack = before
 
-    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+    def create_proxy(self, kind: Any, target: Tensor, args: Any, kwargs: Any, name: str | None = None,
+                     type_expr: Any = None, proxy_factory_fn: Any = None) -> Any:
         """TracerBase's, and a note of the modules around."""
         proxy = super().create_proxy(kind, target, args, kwargs, name, type_expr, proxy_factory_fn)
         if self.module_stack:
             proxy.node.meta["nn_module_stack"] = OrderedDict(self.module_stack)
         return proxy
 
-    def getattr(self, attr, attr_val, parameter_proxy_cache):
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
         """What the traced code sees for an attribute of a module: a proxy for a parameter."""
         if isinstance(attr_val, Parameter):
             for name, parameter in self.root.named_parameters():
@@ -197,7 +203,8 @@ class Tracer(TracerBase):
 
     # --- tracing ------------------------------------------------------------------------------------------------------
 
-    def create_args_for_root(self, root_fn, is_module, concrete_args=None):
+    def create_args_for_root(self, root_fn: Callable[..., Any], is_module: bool,
+                             concrete_args: dict[str, Any] | tuple[Any, ...] | None = None) -> tuple[Any, list[Any]]:
         """(the function, its arguments: the module and proxies). concrete_args: values for some of the parameters."""
         plain = inspect.unwrap(root_fn)
         code = plain.__code__
@@ -228,7 +235,7 @@ class Tracer(TracerBase):
             self.create_proxy("call_function", mindtorch._assert, (given == value, says), {})
         return value
 
-    def trace(self, root, concrete_args=None):
+    def trace(self, root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> Graph:
         """The Graph of a module's forward, or of a function."""
         if isinstance(root, Module):
             function = getattr(type(root), self.traced_func_name)
@@ -282,7 +289,7 @@ def _tensors(module, prefix=""):
         yield from _tensors(child, f"{prefix}{name}.")
 
 
-def symbolic_trace(root, concrete_args=None):
+def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:
     """A GraphModule that does what `root` does, a module or a function.
 
     TraceError where the code decides by values, or loops over them.

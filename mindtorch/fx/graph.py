@@ -1,11 +1,18 @@
 """Graph: nodes in the order in which they run."""
+from __future__ import annotations
+
 import builtins
 import keyword
 import re
+from collections.abc import Callable
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.fx._codegen import CodeGen, PythonCode
 from mindtorch.fx.node import Node, map_arg
+
+if TYPE_CHECKING:
+    from mindtorch.fx.graph_module import GraphModule
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 
@@ -17,10 +24,10 @@ _EMPTY = object()
 class _Namespace:
     """Names that have been given; a second `add` is `add_1`."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._used, self._counts = set(), {}
 
-    def create_name(self, candidate, obj=None):
+    def create_name(self, candidate: str, obj: object | None = None) -> str:
         """A name for `obj` like the candidate that is no keyword, builtin or name given before."""
         candidate = re.sub("[^0-9a-zA-Z_]+", "_", candidate) or "_unnamed"
         if candidate[0].isdigit():
@@ -57,7 +64,8 @@ class Graph:
     `inserting_before` and `inserting_after` say where new nodes go; else they go to the end.
     """
 
-    def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
+    def __init__(self, owning_module: GraphModule | None = None, tracer_cls: Any = None,
+                 tracer_extras: dict[str, Any] | None = None) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._insert = self._root.prepend
         self._names = _Namespace()
@@ -66,21 +74,22 @@ class Graph:
         self._tracer_cls, self._tracer_extras = tracer_cls, tracer_extras
 
     @property
-    def nodes(self):
+    def nodes(self) -> Any:
         """The nodes in order, as a view; reversed() works."""
         return _NodeList(self)
 
-    def find_nodes(self, *, op, target=None, sort=True):
+    def find_nodes(self, *, op: str, target: Any = None, sort: bool = True) -> list[Any]:
         """The nodes of an op, and of a target if one is given."""
         return [node for node in self.nodes if node.op == op and target in (None, node.target)]
 
-    def output_node(self):
+    def output_node(self) -> Node:
         """The output."""
         return next(node for node in reversed(self.nodes) if node.op == "output")
 
     # --- making nodes -------------------------------------------------------------------------------------------------
 
-    def create_node(self, op, target, args=None, kwargs=None, name=None, type_expr=None):
+    def create_node(self, op: str, target: Any, args: Any = None, kwargs: Any = None, name: str | None = None,
+                    type_expr: Any | None = None) -> Node:
         """A new node at the place of insertion."""
         args, kwargs = () if args is None else args, {} if kwargs is None else kwargs
         if not isinstance(args, tuple):
@@ -98,39 +107,40 @@ class Graph:
             name = name[2:-2]
         return _snake_case(name)
 
-    def placeholder(self, name, type_expr=None, default_value=_EMPTY):
+    def placeholder(self, name: str, type_expr: Any | None = None, default_value: Any = _EMPTY) -> Node:
         """An input."""
         args = () if default_value is _EMPTY else (default_value,)
         return self.create_node("placeholder", name, args, type_expr=type_expr)
 
-    def get_attr(self, qualified_name, type_expr=None):
+    def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
         """An attribute of the module, by its path."""
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
-    def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
+    def call_module(self, module_name: str, args: Any = None, kwargs: Any = None, type_expr: Any | None = None) -> Node:
         """A call of a submodule, by its path."""
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
-    def call_method(self, method_name, args=None, kwargs=None, type_expr=None):
+    def call_method(self, method_name: str, args: Any = None, kwargs: Any = None, type_expr: Any | None = None) -> Node:
         """A call of a method of args[0]."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
-    def call_function(self, the_function, args=None, kwargs=None, type_expr=None, name=None):
+    def call_function(self, the_function: Callable[..., Any], args: Any = None, kwargs: Any = None,
+                      type_expr: Any | None = None, name: str | None = None) -> Node:
         """A call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
-    def output(self, result, type_expr=None):
+    def output(self, result: Any, type_expr: Any | None = None) -> Any:
         """The end: `result` is returned."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
-    def node_copy(self, node, arg_transform=lambda x: x):
+    def node_copy(self, node: Node, arg_transform: Any = lambda x: x) -> Node:
         """A copy of a node of another graph; `arg_transform` gives this graph's nodes for its arguments."""
         copied = self.create_node(node.op, node.target, map_arg(node.args, arg_transform),
                                   dict(map_arg(node.kwargs, arg_transform)), node.name, node.type)
         copied.meta = dict(node.meta)
         return copied
 
-    def graph_copy(self, g, val_map, return_output_node=False):
+    def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
         """Copy all nodes of `g` but the output, whose copied value is given back; val_map learns what became what."""
         for node in g.nodes:
             if node in val_map:
@@ -151,7 +161,7 @@ class Graph:
         finally:
             self._insert = before
 
-    def inserting_before(self, n=None):
+    def inserting_before(self, n: Node | None = None) -> Any:
         """Within it new nodes go before `n`; without a node: to the beginning."""
         if n is None:
             return self.inserting_after(self._root)
@@ -159,7 +169,7 @@ class Graph:
             raise AssertionError("Node to insert before is not in graph.")
         return self._inserting(n.prepend)
 
-    def inserting_after(self, n=None):
+    def inserting_after(self, n: Node | None = None) -> Any:
         """Within it new nodes go behind `n`, the first directly; without a node: to the end."""
         if n is None:
             return self.inserting_before(self._root)
@@ -167,7 +177,7 @@ class Graph:
             raise AssertionError("Node to insert after is not in graph.")
         return self._inserting(n.next.prepend)
 
-    def erase_node(self, to_erase):
+    def erase_node(self, to_erase: Node) -> None:
         """Remove an unused node."""
         if to_erase.users:
             raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the "
@@ -179,7 +189,7 @@ class Graph:
             to_erase._erased = True
             to_erase._set_inputs((), {})
 
-    def eliminate_dead_code(self, is_impure_node=None):
+    def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Remove unused nodes without side effects. True if there were any."""
         self.lint()
         impure = is_impure_node or Node.is_impure
@@ -190,7 +200,7 @@ class Graph:
                 dead += 1
         return dead > 0
 
-    def lint(self):
+    def lint(self) -> None:
         """RuntimeError where arguments come after their use, names stand for two nodes or paths lead nowhere."""
         seen, names = set(), set()
         for node in self.nodes:
@@ -219,18 +229,18 @@ class Graph:
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
-    def python_code(self, root_module, *, verbose=False):
+    def python_code(self, root_module: str, *, verbose: bool = False) -> PythonCode:
         """The source of a function that runs the graph, and the globals that it needs."""
         return self._codegen.generate(self.nodes, root_module, _Namespace())
 
-    def set_codegen(self, codegen):
+    def set_codegen(self, codegen: CodeGen) -> None:
         """What writes the source."""
         self._codegen = codegen
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "graph():" + "".join(f"\n    {node.format_node()}" for node in self.nodes)
 
-    def print_tabular(self):
+    def print_tabular(self) -> None:
         """Print a table with a line a node."""
         heads = ("opcode", "name", "target", "args", "kwargs")
         rows = [[str(cell) for cell in (n.op, n.name, n.target, n.args, n.kwargs)] for n in self.nodes]
@@ -238,7 +248,7 @@ class Graph:
         for row in (heads, ["-" * width for width in widths], *rows):
             print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
-    def __deepcopy__(self, memo=None):
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
         copied = Graph(tracer_cls=self._tracer_cls)
         copied._codegen = self._codegen
         memo = {} if memo is None else memo
@@ -252,13 +262,13 @@ class Graph:
 class _NodeList:
     """The nodes of a graph, in order."""
 
-    def __init__(self, graph, backwards=False):
+    def __init__(self, graph: Any, backwards: bool = False) -> None:
         self.graph, self.backwards = graph, backwards
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         root = self.graph._root
         node = root._prev if self.backwards else root._next
         while node is not root:
@@ -266,5 +276,5 @@ class _NodeList:
                 yield node
             node = node._prev if self.backwards else node._next
 
-    def __reversed__(self):
+    def __reversed__(self) -> Any:
         return _NodeList(self.graph, not self.backwards)

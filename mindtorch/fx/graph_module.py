@@ -1,12 +1,18 @@
 """GraphModule: a module whose forward is made from a Graph."""
+from __future__ import annotations
+
 import copy
 import itertools
 import linecache
 from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
 
 from mindtorch import Tensor
 from mindtorch.fx.graph import Graph
 from mindtorch.nn import Module, Parameter
+
+if TYPE_CHECKING:
+    from mindtorch.fx._codegen import PythonCode
 
 __all__ = ["GraphModule", "reduce_graph_module"]
 
@@ -17,7 +23,7 @@ _numbers = itertools.count()
 class _CodeOnlyModule(Module):
     """A module with the attributes of another."""
 
-    def __init__(self, body):
+    def __init__(self, body: dict[str, Any]) -> None:
         super().__init__()
         self.__dict__ = body
 
@@ -63,7 +69,7 @@ def _function(src, names):
     return names["forward"]
 
 
-def reduce_graph_module(body, src, names):
+def reduce_graph_module(body: dict[str, Any], src: Any, names: Any) -> Module:
     """A GraphModule from its pickled attributes and source, whose graph comes from tracing that."""
     import mindtorch
     from mindtorch.fx._symbolic_trace import Tracer
@@ -85,11 +91,11 @@ class GraphModule(Module):
     changed, recompile() makes forward anew; assigning a graph does so by itself.
     """
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         kept = next(kind for kind in cls.__mro__ if not kind.__dict__.get("_of_one_instance", False))
         return super().__new__(type(kept.__name__, (kept,), {"_of_one_instance": True, "__module__": kept.__module__}))
 
-    def __init__(self, root, graph, class_name="GraphModule"):
+    def __init__(self, root: Module | dict[str, Any], graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__()
         self.__class__.__name__ = class_name
         paths = [(node, node.target) for node in graph.nodes if node.op in ("get_attr", "call_module")]
@@ -109,12 +115,12 @@ class GraphModule(Module):
         self.meta = {}
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         """The graph that forward was made from."""
         return self._graph
 
     @graph.setter
-    def graph(self, g):
+    def graph(self, g: Any) -> None:
         if not isinstance(g, Graph):
             raise AssertionError(f"Expected a Graph instance, but got {type(g)}")
         self._graph = g
@@ -122,13 +128,13 @@ class GraphModule(Module):
         self.recompile()
 
     @property
-    def code(self):
+    def code(self) -> str:
         """The source of forward."""
         if not hasattr(self, "_code"):
             raise RuntimeError("Code has not been generated! Please report a bug to PyTorch")
         return self._code
 
-    def recompile(self):
+    def recompile(self) -> PythonCode:
         """Regenerate forward from the graph; returns the source code."""
         made = self._graph.python_code("self")
         self._code = made.src
@@ -137,7 +143,7 @@ class GraphModule(Module):
 
     # --- submodules ---------------------------------------------------------------------------------------------------
 
-    def add_submodule(self, target, m):
+    def add_submodule(self, target: str, m: Module) -> bool:
         """Put a module at a path. False where something else lies on the way."""
         found = self
         *prefix, field = target.split(".")
@@ -152,7 +158,7 @@ class GraphModule(Module):
         found.add_module(field, m)
         return True
 
-    def delete_submodule(self, target):
+    def delete_submodule(self, target: str) -> bool:
         """Take the module at a path away. False where there is none."""
         path, _, field = target.rpartition(".")
         try:
@@ -164,7 +170,7 @@ class GraphModule(Module):
         delattr(found, field)
         return True
 
-    def delete_all_unused_submodules(self):
+    def delete_all_unused_submodules(self) -> None:
         """Take away the modules that the graph does not call, nor anything below those it calls."""
         used = set()
         for node in self.graph.nodes:
@@ -181,25 +187,25 @@ class GraphModule(Module):
     def _deepcopy_init(self):
         return GraphModule.__init__
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         copied = memo[id(self)] = type(self).__new__(type(self))
         attributes = _CodeOnlyModule(copy.deepcopy(self.__dict__, memo))
         self._deepcopy_init()(copied, attributes, attributes.__dict__["_graph"], self.__class__.__name__)
         copied.meta = copy.copy(self.meta)
         return copied
 
-    def __copy__(self):
+    def __copy__(self) -> GraphModule:
         copied = GraphModule(self, copy.deepcopy(self.graph), self.__class__.__name__)
         copied.meta = copy.copy(self.meta)
         return copied
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         body = {**self.__dict__, "_graph_name": self.__class__.__name__}
         made = body.pop("_graph").python_code("self")
         names = {name: value for name, value in made.globals.items() if not isinstance(value, ModuleType)}
         return reduce_graph_module, (body, made.src, names)
 
-    def print_readable(self, print_output=True):
+    def print_readable(self, print_output: bool = True) -> str:
         """The source in a class, with those of the GraphModules below; printed unless print_output is false."""
         body = self._code.strip("\n ").replace("\n", "\n    ")
         inner = [child.print_readable(False) for child in self.children() if isinstance(child, GraphModule)]
@@ -209,9 +215,9 @@ class GraphModule(Module):
             print(text)
         return text
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join([super().__str__(), self._code,
                           "# To see more debug info, please use `graph_module.print_readable()`"])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return super().__repr__()

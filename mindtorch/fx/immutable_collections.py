@@ -1,5 +1,9 @@
 """The lists and dicts among a node's arguments, which nobody changes behind the graph's back."""
 
+from __future__ import annotations
+
+from typing import Any
+
 __all__ = ["immutable_dict", "immutable_list"]
 
 _REFUSAL = """'{name}' object does not support mutation. If you are attempting to modify the kwargs or args of a torch.fx.Node object,
@@ -19,10 +23,10 @@ class immutable_list(list):
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
     __delitem__ = __setitem__ = __iadd__ = __imul__ = _refuse
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(tuple(self))
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return immutable_list, (tuple(self),)
 
 
@@ -31,8 +35,8 @@ class immutable_dict(dict):
 
     clear = pop = popitem = update = setdefault = __delitem__ = __setitem__ = __ior__ = _refuse
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(frozenset(self.items()))
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return immutable_dict, (tuple(self.items()),)

@@ -1,11 +1,17 @@
 """Interpreter: runs a graph node by node. Transformer: makes a graph anew, with changes on the way."""
+from __future__ import annotations
+
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.fx._symbolic_trace import Tracer
 from mindtorch.fx.graph import Graph
 from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import map_aggregate, map_arg
 from mindtorch.fx.proxy import Proxy
+
+if TYPE_CHECKING:
+    from mindtorch.nn.modules.module import Module
 
 __all__ = ["Interpreter", "Transformer"]
 
@@ -17,7 +23,7 @@ class Interpreter:
     them, unless garbage_collect_values is false.
     """
 
-    def __init__(self, module, garbage_collect_values=True, graph=None):
+    def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module = self.submodules = module
         self.graph = module.graph if graph is None else graph
         self.garbage_collect_values = garbage_collect_values
@@ -30,7 +36,7 @@ class Interpreter:
                         seen.add(node)
                         self.user_to_last_uses.setdefault(user, []).append(node)
 
-    def run(self, *args, initial_env=None, enable_io_processing=True):
+    def run(self, *args: Any, initial_env: Any = None, enable_io_processing: bool = True) -> Any:
         """What the graph returns for these arguments. initial_env: values of nodes that are known already."""
         self.env = {} if initial_env is None else initial_env
         self.args_iter = iter(args)
@@ -57,13 +63,13 @@ class Interpreter:
         self.current_node = node
         yield
 
-    def run_node(self, n):
+    def run_node(self, n: Any) -> Any:
         """The value of a node."""
         with self._set_current_node(n):
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             return getattr(self, n.op)(n.target, args, kwargs)
 
-    def placeholder(self, target, args, kwargs):
+    def placeholder(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The next argument, or the default."""
         if target.startswith("*"):
             return list(self.args_iter)
@@ -73,27 +79,27 @@ class Interpreter:
             return args[0]
         raise RuntimeError(f"Expected positional argument for parameter {target}, but one was not passed in!")
 
-    def get_attr(self, target, args, kwargs):
+    def get_attr(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """An attribute of the module."""
         return self.fetch_attr(target)
 
-    def call_function(self, target, args, kwargs):
+    def call_function(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What the function gives."""
         return target(*args, **kwargs)
 
-    def call_method(self, target, args, kwargs):
+    def call_method(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of a method of the first argument."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
-    def call_module(self, target, args, kwargs):
+    def call_module(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What the submodule gives."""
         return self.fetch_attr(target)(*args, **kwargs)
 
-    def output(self, target, args, kwargs):
+    def output(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What is returned."""
         return args[0]
 
-    def fetch_attr(self, target):
+    def fetch_attr(self, target: str) -> Any:
         """The attribute at a path below the module."""
         found, names = self.module, target.split(".")
         for i, name in enumerate(names):
@@ -102,11 +108,11 @@ class Interpreter:
             found = getattr(found, name)
         return found
 
-    def fetch_args_kwargs_from_env(self, n):
+    def fetch_args_kwargs_from_env(self, n: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a node, with values in the place of nodes."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
-    def map_nodes_to_values(self, args, n):
+    def map_nodes_to_values(self, args: Any, n: Any) -> Any:
         """Arguments with values in the place of nodes."""
         def value(node):
             if node not in self.env:
@@ -117,12 +123,12 @@ class Interpreter:
 
 
 class _TransformerTracer(Tracer):
-    def __init__(self, graph, module):
+    def __init__(self, graph: Any, module: Module) -> None:
         super().__init__()
         self.graph, self.root = graph, module
         self.tensor_attrs = {}
 
-    def is_leaf_module(self, m, module_qualified_name):
+    def is_leaf_module(self, m: Any, module_qualified_name: Any) -> Any:
         return True
 
 
@@ -132,30 +138,30 @@ class Transformer(Interpreter):
     Derived classes change call_function and its like: what they do to the proxies is the new graph.
     """
 
-    def __init__(self, module):
+    def __init__(self, module: GraphModule) -> None:
         super().__init__(module)
         self.new_graph = Graph()
         self.tracer = _TransformerTracer(self.new_graph, module)
         self.tracer.root = module
 
-    def placeholder(self, target, args, kwargs):
+    def placeholder(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Proxy:
         """An input of the new graph."""
         return Proxy(self.new_graph.placeholder(target, default_value=args[0]) if args
                      else self.new_graph.placeholder(target), self.tracer)
 
-    def get_attr(self, target, args, kwargs):
+    def get_attr(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Proxy:
         """The same attribute in the new graph."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
-    def call_module(self, target, args, kwargs):
+    def call_module(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The same call in the new graph."""
         return self.tracer.create_proxy("call_module", target, args, kwargs)
 
-    def call_function(self, target, args, kwargs):
+    def call_function(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The same call in the new graph."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
-    def transform(self):
+    def transform(self) -> GraphModule:
         """A GraphModule of the new graph."""
         result = super().run()
         if result is not None:

@@ -1,7 +1,11 @@
 """A node of a graph: an operation, what it is called with, and who uses its result."""
+from __future__ import annotations
+
 import builtins
 import operator
 import types
+from collections.abc import Callable
+from typing import Any
 
 from mindtorch import overrides
 from mindtorch.fx.immutable_collections import immutable_dict, immutable_list
@@ -14,13 +18,13 @@ _LEGAL_OPS = ("placeholder", "call_method", "call_module", "call_function", "get
 _side_effects = {operator.setitem}
 
 
-def has_side_effect(fn):
+def has_side_effect(fn: Any) -> Any:
     """Keeps unused calls of `fn` in graphs. Usable as a decorator."""
     _side_effects.add(fn)
     return fn
 
 
-def map_aggregate(a, fn):
+def map_aggregate(a: Any, fn: Any) -> Any:
     """`a` with fn(x) in the place of each x that is no container; tuples, lists, dicts and slices are gone through."""
     if isinstance(a, tuple):
         items = [map_aggregate(item, fn) for item in a]
@@ -34,12 +38,12 @@ def map_aggregate(a, fn):
     return fn(a)
 
 
-def map_arg(a, fn):
+def map_arg(a: Any, fn: Any) -> Any:
     """`a` with fn(node) in the place of each node in it."""
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
 
 
-def qualified_name(func):
+def qualified_name(func: Any) -> Any:
     """How generated code names a function: "torch.add", "operator.mul"; of a builtin the name alone."""
     if getattr(builtins, getattr(func, "__name__", ""), None) is func:
         return func.__name__
@@ -52,7 +56,7 @@ def qualified_name(func):
     return f"{'torch' if first == 'mindtorch' else first}{dot}{rest}.{name}"
 
 
-def type_name(kind):
+def type_name(kind: Any) -> Any:
     """How annotations are written."""
     if kind is None or kind is type(None):
         return "None"
@@ -68,7 +72,14 @@ class Node:
     "call_function", "call_method" (args[0] is the object), "call_module" (by path) or "output" (args[0] is returned).
     """
 
-    def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
+    name: str
+    op: str
+    users: dict[Node, None]
+    type: Any | None
+    meta: dict[str, Any]
+
+    def __init__(self, graph: Any, name: str, op: str, target: Any, args: Any, kwargs: Any,
+                 return_type: Any | None = None) -> None:
         if op not in _LEGAL_OPS:
             raise AssertionError(f"op '{op}' is not in _legal_ops")
         if op == "call_function":
@@ -99,52 +110,54 @@ class Node:
         self._args, self._kwargs = map_arg(tuple(args), note), map_arg(dict(kwargs), note)
 
     @property
-    def args(self):
+    def args(self) -> Any:
         """The positional arguments. Assign a new tuple to change them."""
         return self._args
 
     @args.setter
-    def args(self, args):
+    def args(self, args: Any) -> None:
         self._set_inputs(args, self._kwargs)
 
     @property
-    def kwargs(self):
+    def kwargs(self) -> Any:
         """The arguments by name. Assign a new dict to change them."""
         return self._kwargs
 
     @kwargs.setter
-    def kwargs(self, kwargs):
+    def kwargs(self, kwargs: Any) -> None:
         self._set_inputs(self._args, kwargs)
 
     @property
-    def all_input_nodes(self):
+    def all_input_nodes(self) -> list[Node]:
         """The nodes among the arguments, each once."""
         return list(self._input_nodes)
 
-    def update_arg(self, idx, arg):
+    def update_arg(self, idx: int, arg: Any) -> None:
         """Positional argument `idx` becomes `arg`."""
         args = list(self._args)
         args[idx] = arg
         self.args = tuple(args)
 
-    def insert_arg(self, idx, arg):
+    def insert_arg(self, idx: int, arg: Any) -> None:
         """`arg` comes before positional argument `idx`."""
         if not 0 <= idx <= len(self._args):
             raise AssertionError("insert_args index must be between 0 and len(self.args)")
         self.args = (*self._args[:idx], arg, *self._args[idx:])
 
-    def update_kwarg(self, key, arg):
+    def update_kwarg(self, key: str, arg: Any) -> None:
         """The argument `key` becomes `arg`."""
         self.kwargs = {**self._kwargs, key: arg}
 
-    def replace_input_with(self, old_input, new_input):
+    def replace_input_with(self, old_input: Node, new_input: Node) -> None:
         """`new_input` wherever `old_input` is an argument."""
         self._exchange(lambda node: new_input if node is old_input else node)
 
     def _exchange(self, fn):
         self._set_inputs(map_arg(self._args, fn), map_arg(self._kwargs, fn))
 
-    def replace_all_uses_with(self, replace_with, delete_user_cb=lambda user: True, *, propagate_meta=False):
+    def replace_all_uses_with(self, replace_with: Node,
+                              delete_user_cb: Callable[[Node], bool] | None = lambda user: True, *,
+                              propagate_meta: bool = False) -> list[Node]:
         """`replace_with` wherever this node is an argument; gives the nodes that changed."""
         if propagate_meta:
             if replace_with.meta:
@@ -159,16 +172,16 @@ class Node:
     # --- the place in the graph ---------------------------------------------------------------------------------------
 
     @property
-    def next(self):
+    def next(self) -> Node:
         """The node behind this one; the last is followed by the graph's root."""
         return self._next
 
     @property
-    def prev(self):
+    def prev(self) -> Node:
         """The node before this one."""
         return self._prev
 
-    def prepend(self, x):
+    def prepend(self, x: Node) -> None:
         """Move `x` before this node."""
         if self.graph is not x.graph:
             raise AssertionError("Attempting to move a Node into a different Graph")
@@ -177,7 +190,7 @@ class Node:
             x._prev, x._next = self._prev, self
             x._prev._next = x._next._prev = x
 
-    def append(self, x):
+    def append(self, x: Node) -> None:
         """Move `x` behind this node."""
         if x is not self._next:
             self._next.prepend(x)
@@ -185,7 +198,7 @@ class Node:
     def _remove_from_list(self):
         self._prev._next, self._next._prev = self._next, self._prev
 
-    def is_impure(self, impure_random=True):
+    def is_impure(self, impure_random: bool = True) -> bool:
         """Whether the node does more than compute: it writes, draws random numbers, or is an input or the output."""
         if self.op in ("placeholder", "output") or self.target in _side_effects:
             return True
@@ -199,17 +212,17 @@ class Node:
         return False
 
     @property
-    def stack_trace(self):
+    def stack_trace(self) -> str | None:
         """Where the operation was traced, if that was recorded."""
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
-    def stack_trace(self, trace):
+    def stack_trace(self, trace: Any) -> None:
         self.meta["stack_trace"] = trace
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name
 
     def _pretty_print_target(self, target):
@@ -219,7 +232,7 @@ class Node:
             return f"builtins.{target.__name__}"
         return qualified_name(target)
 
-    def format_node(self):
+    def format_node(self) -> str | None:
         """The line of the node when a graph is printed."""
         annotation = "" if self.type is None else f"{type_name(self.type)} "
         place = f"%{self.name} : {annotation}[num_users={len(self.users)}] = {self.op}"
@@ -233,7 +246,7 @@ class Node:
                 f"kwargs = {format_arg(self.kwargs)})")
 
 
-def format_arg(arg):
+def format_arg(arg: Any) -> Any:
     """An argument in a printed graph: nodes carry a percent sign."""
     if isinstance(arg, list):
         return f"[{', '.join(map(format_arg, arg))}]"

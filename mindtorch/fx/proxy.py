@@ -1,9 +1,13 @@
 """Proxy: a placeholder for a value during tracing; operations on it become nodes of a graph."""
+from __future__ import annotations
+
 import bisect
 import dis
 import enum
 import inspect
 import operator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import mindtorch
 from mindtorch import overrides
@@ -26,21 +30,24 @@ class TracerBase:
     graph: object
     traced_func_name = "forward"
 
-    def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
+    def create_node(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None,
+                    type_expr: Any | None = None) -> Node:
         """A node for an operation."""
         return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
 
-    def proxy(self, node):
+    def proxy(self, node: Node) -> Proxy:
         """The proxy of a node's value."""
         return Proxy(node, self)
 
-    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+    def create_proxy(self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
+                     name: str | None = None, type_expr: Any | None = None,
+                     proxy_factory_fn: Callable[[Node], Proxy] | None = None) -> Proxy:
         """Creates a node for an operation on proxies, and its proxy."""
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
 
-    def create_arg(self, a):
+    def create_arg(self, a: Any) -> Any:
         """An argument as nodes have it: proxies become their nodes. NotImplementedError for what no code can say."""
         if isinstance(a, Proxy):
             return a.node
@@ -66,11 +73,11 @@ class TracerBase:
         map_aggregate(key, lambda part: refuse(part) if isinstance(part, Node) else part)
         return key
 
-    def to_bool(self, obj):
+    def to_bool(self, obj: Proxy) -> bool:
         """What a proxy is as a condition: nothing is known, TraceError."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
-    def iter(self, obj):
+    def iter(self, obj: Proxy) -> Iterator:
         """The elements of a proxy where the code says how many it takes; else TraceError."""
         frame = inspect.currentframe().f_back.f_back
         instructions = list(dis.get_instructions(frame.f_code))
@@ -82,7 +89,7 @@ class TracerBase:
                          "detailed explanation of what types of control flow can be traced, and check out the Proxy "
                          "docstring for help troubleshooting Proxy iteration errors")
 
-    def keys(self, obj):
+    def keys(self, obj: Proxy) -> Proxy:
         """What `**proxy` goes through."""
         return Attribute(obj, "keys")()
 
@@ -90,7 +97,7 @@ class TracerBase:
 class GraphAppendingTracer(TracerBase):
     """Makes nodes at the place of insertion of a graph: `Proxy(node)` uses it to add to the node's graph."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: Any) -> None:
         super().__init__()
         self.graph = graph
 
@@ -101,38 +108,39 @@ class Proxy:
     What needs the value cannot be: conditions (`if x:`), loops over it, `len(x)`, `int(x)`.
     """
 
-    def __init__(self, node, tracer=None):
+    def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
 
-    def __getattr__(self, k):
+    def __getattr__(self, k: str) -> Attribute:
         return Attribute(self, k)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Proxy]:
         return self.tracer.iter(self)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.tracer.to_bool(self)
 
-    def __abs__(self):
+    def __abs__(self) -> Proxy:
         return self.tracer.create_proxy("call_function", abs, (self,), {})
 
-    def keys(self):
+    def keys(self) -> Proxy:
         """The keys of what the proxy stands for."""
         return self.tracer.keys(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         raise RuntimeError("'len' is not supported in symbolic tracing by default. If you want this call to be "
                            "recorded, please call torch.fx.wrap('len') at module scope")
 
     @classmethod
-    def __torch_function__(cls, orig_method, types, args=(), kwargs=None):
+    def __torch_function__(cls, orig_method: Callable[..., Any], types: tuple[type, ...],
+                           args: tuple[Any, ...] | None = (), kwargs: dict[str, Any] | None = None) -> Proxy:
         kwargs = kwargs or {}
         tracers = {}
         map_aggregate((args, kwargs), lambda a: tracers.setdefault(id(a.tracer), a.tracer)
@@ -150,18 +158,18 @@ class Proxy:
 class Attribute(Proxy):
     """`proxy.attr`: a method if it is called, else an attribute, which becomes a node when it is used."""
 
-    def __init__(self, root, attr):
+    def __init__(self, root: Proxy, attr: str) -> None:
         self.root, self.attr, self.tracer = root, attr, root.tracer
         self._node = None
 
     @property
-    def node(self):
+    def node(self) -> Node:
         """The node of the attribute."""
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 

@@ -1,6 +1,8 @@
 """torch.jit without TorchScript: decorators without effect, predicates that return False, and `script`."""
+from __future__ import annotations
+
 import warnings
-from typing import Final
+from typing import Any, Final
 
 from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
@@ -20,7 +22,7 @@ class TracerWarning(Warning):
     """What tracing says of code that it cannot follow: for filters of warnings."""
 
     @staticmethod
-    def ignore_lib_warnings():
+    def ignore_lib_warnings() -> None:
         """Filters out those that come from within the library."""
         warnings.filterwarnings("ignore", category=TracerWarning, module=r"(mind)?torch\.(?!jit)")
 
@@ -31,11 +33,11 @@ TensorType = abstract_class("torch", "TensorType", "mindtorch has no TorchScript
 class ScriptFunction:
     """The type of TorchScript functions. It has no instances."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("ScriptFunction: No constructor defined!")
 
 
-def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+def script(obj: Any, optimize: Any = None, _frames_up: float = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
     """`obj`, a function, class or Module, unchanged: it runs as the Python that it is. Says so, once."""
     global _said
     if not _said:
@@ -45,34 +47,34 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     return obj
 
 
-def is_scripting():
+def is_scripting() -> Any:
     """False: nothing is ever scripted."""
     return False
 
 
-def is_tracing():
+def is_tracing() -> Any:
     """False: nothing is ever traced."""
     return False
 
 
-def export(fn):
+def export(fn: Any) -> Any:
     """`fn` unchanged."""
     return fn
 
 
-def interface(obj):
+def interface(obj: Any) -> Any:
     """The class `obj` unchanged: a set of signatures for TorchScript."""
     if not isinstance(obj, type):
         raise RuntimeError("interface must be applied to a class")
     return obj
 
 
-def unused(fn):
+def unused(fn: Any) -> Any:
     """`fn` unchanged."""
     return fn
 
 
-def ignore(drop=False, **kwargs):
+def ignore(drop: bool = False, **kwargs: Any) -> Any:
     """The function given, unchanged; given a bool, a decorator that changes nothing."""
     if callable(drop):
         return drop
@@ -81,7 +83,7 @@ def ignore(drop=False, **kwargs):
     return unused
 
 
-def script_if_tracing(fn):
+def script_if_tracing(fn: Any) -> Any:
     """`fn` unchanged, for nothing is ever traced."""
     return fn
 
@@ -99,7 +101,7 @@ def _overload(func):
     return func
 
 
-def annotate(the_type, the_value):
+def annotate(the_type: Any, the_value: Any) -> Any:
     """`the_value`."""
     return the_value
 

@@ -1,11 +1,13 @@
 """torch.jit.annotations: types that only TorchScript knows, for the annotations of functions that it might compile."""
-from typing import Dict, List, Optional, Tuple, Union  # noqa: F401, UP035 - packages import these from here
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035 - packages import these from here
 
 
 class _BroadcastingList:
     """BroadcastingList2[int]: two of them, or one that stands for both. Says nothing to Python."""
 
-    def __getitem__(self, types):
+    def __getitem__(self, types: Any) -> Any:
         return None
 
 

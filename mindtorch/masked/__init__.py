@@ -1,7 +1,13 @@
 """torch.masked: reductions that leave out the elements whose mask is False. Without a mask, all take part."""
+from __future__ import annotations
+
 from math import inf, nan
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.operators.autocast import without_autocast
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
@@ -83,13 +89,15 @@ def _limits(input):
 
 
 @without_autocast
-def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def sum(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
+        mask: Tensor | None = None) -> Tensor:
     """The sum; 0 where nothing takes part."""
     return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim=bool(keepdim), dtype=dtype)
 
 
 @without_autocast
-def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
     """The product; 1 where nothing takes part."""
     result = _filled(input, mask, 1, dtype)
     for d in sorted((d % max(input.dim(), 1) for d in _dims(input, dim)), reverse=True):
@@ -98,33 +106,37 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 @without_autocast
-def cumsum(input, dim, *, dtype=None, mask=None):
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Sums so far along `dim`."""
     return _filled(input, mask, 0, dtype).cumsum(dim)
 
 
 @without_autocast
-def cumprod(input, dim, *, dtype=None, mask=None):
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Products so far along `dim`."""
     return _filled(input, mask, 1, dtype).cumprod(dim)
 
 
-def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
     """The largest element; the lowest number of the dtype where nothing takes part."""
     return _filled(input, mask, _lowest(input), dtype).amax(_dims(input, dim), bool(keepdim))
 
 
-def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def amin(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
     """The smallest element; the highest number of the dtype where nothing takes part."""
     return _filled(input, mask, _highest(input), dtype).amin(_dims(input, dim), bool(keepdim))
 
 
-def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
+           mask: Tensor | None = None) -> Tensor:
     """The index of the largest element, in the dtype of the input as torch has it."""
     return _filled(input, mask, _lowest(input), dtype).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
-def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def argmin(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
+           mask: Tensor | None = None) -> Tensor:
     """The index of the smallest element, in the dtype of the input as torch has it."""
     return _filled(input, mask, _highest(input), dtype).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
@@ -136,7 +148,8 @@ def _count(input, dim, keepdim, mask):
 
 
 @without_autocast
-def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def mean(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
     """The mean; NaN where nothing takes part."""
     if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
         raise ValueError(f"mean expects dtype to be floating point or complex, got {dtype or input.dtype}")
@@ -144,7 +157,8 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     return total / _count(input, dim, bool(keepdim), mask)
 
 
-def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None,
+           mask: Tensor | None = None) -> Tensor:
     """The lower of the middle elements; NaN where nothing takes part."""
     if not input.is_floating_point():
         raise ValueError(f"input must be floating point but got {input.dtype}")
@@ -152,7 +166,8 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
 
 
 @without_autocast
-def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: int | float | None = None,
+        keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The variance; NaN where too little takes part."""
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of 'unbiased' or 'correction' can be given")
@@ -165,49 +180,54 @@ def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype
 
 
 @without_autocast
-def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+def std(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: int | None = None,
+        keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The standard deviation; NaN where too little takes part."""
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
 
 
 @without_autocast
-def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
+def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
     """The vector norm; that of zeros where nothing takes part."""
     from mindtorch.linalg import vector_norm
     return vector_norm(_filled(input, mask, inf if ord == -inf else 0, dtype), ord, _dims(input, dim), bool(keepdim))
 
 
 @without_autocast
-def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
+def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None,
+              mask: Tensor | None = None) -> Tensor:
     """The elements that take part, divided by their norm or by `eps`."""
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0, dtype) / size.clamp(min=eps)
 
 
 @without_autocast
-def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
+              mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials; -inf where nothing takes part."""
     return _filled(input, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
 
 
-def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
+def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Tensor | None = None,
+              other_mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of two exponentials."""
     return _filled(input, input_mask, -inf, dtype).logaddexp(_filled(other, other_mask, -inf, dtype))
 
 
 @without_autocast
-def softmax(input, dim, *, dtype=None, mask=None):
+def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The shares of those that take part."""
     return _filled(input, mask, -inf, dtype).softmax(dim)
 
 
 @without_autocast
-def log_softmax(input, dim, *, dtype=None, mask=None):
+def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The logarithms of the shares of those that take part."""
     return _filled(input, mask, -inf, dtype).log_softmax(dim)
 
 
 @without_autocast
-def softmin(input, dim, *, dtype=None, mask=None):
+def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The shares of the negated elements that take part."""
     return (-_filled(input, mask, inf, dtype)).softmax(dim)

@@ -1,6 +1,9 @@
 """torch.multiprocessing: Python's multiprocessing, and `spawn`, which runs a function in several processes at once."""
+from __future__ import annotations
+
 import multiprocessing as _multiprocessing
 from multiprocessing import *  # noqa: F403
+from typing import Any
 
 from mindtorch.multiprocessing.reductions import init_reductions
 from mindtorch.multiprocessing.spawn import (
@@ -20,17 +23,17 @@ _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_descriptor"
 
 
-def get_all_sharing_strategies():
+def get_all_sharing_strategies() -> Any:
     """The names that set_sharing_strategy takes."""
     return set(_STRATEGIES)
 
 
-def get_sharing_strategy():
+def get_sharing_strategy() -> Any:
     """What set_sharing_strategy was given; "file_descriptor" at first."""
     return _strategy
 
 
-def set_sharing_strategy(new_strategy):
+def set_sharing_strategy(new_strategy: Any) -> None:
     """Stores the strategy. It has no effect: shared memory has no file names and keeps no descriptor open."""
     global _strategy
     if new_strategy not in _STRATEGIES:

@@ -2,6 +2,8 @@
 
 Those that share_memory_ has moved arrive as what they are: sender and receiver see what the other writes.
 """
+from __future__ import annotations
+
 import os
 from multiprocessing import context, reduction
 
@@ -15,7 +17,7 @@ from mindtorch.nn.parameter import Parameter
 __all__ = ["init_reductions"]
 
 
-def init_reductions():
+def init_reductions() -> None:
     """Has multiprocessing's pickler take tensors this way.
 
     The receiver gets what the tensor was when it was sent, or the shared memory that it lies in. The sender of a large

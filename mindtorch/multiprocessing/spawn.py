@@ -1,4 +1,6 @@
 """Runs a function in several processes, which all end if one fails."""
+from __future__ import annotations
+
 import multiprocessing
 import signal
 import tempfile
@@ -6,6 +8,7 @@ import time
 import traceback
 from multiprocessing.connection import wait
 from pathlib import Path
+from typing import Any
 
 __all__ = ["ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
            "spawn", "start_processes"]
@@ -16,29 +19,30 @@ _GRACE = 30                     # seconds that the other processes have to end w
 class ProcessException(Exception):
     """A process has failed: `error_index` is its number, `error_pid` its process id."""
 
-    def __init__(self, msg, error_index, pid):
+    def __init__(self, msg: str, error_index: int, pid: Any) -> None:
         super().__init__(msg)
         self.msg, self.error_index, self.error_pid = msg, error_index, pid
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return type(self), (self.msg, self.error_index, self.error_pid)
 
 
 class ProcessRaisedException(ProcessException):
     """The function has raised; the message holds the traceback of its process."""
 
-    def __init__(self, msg, error_index, error_pid):
+    def __init__(self, msg: Any, error_index: Any, error_pid: Any) -> None:
         super().__init__(msg, error_index, error_pid)
 
 
 class ProcessExitedException(ProcessException):
     """A process has ended by itself, or by a signal."""
 
-    def __init__(self, msg, error_index, error_pid, exit_code, signal_name=None):
+    def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int,
+                 signal_name: str | None = None) -> None:
         super().__init__(msg, error_index, error_pid)
         self.exit_code, self.signal_name = exit_code, signal_name
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return type(self), (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
 
 
@@ -56,16 +60,16 @@ def _call(fn, index, args, report):
 class ProcessContext:
     """The processes that start_processes has started."""
 
-    def __init__(self, processes, reports):
+    def __init__(self, processes: Any, reports: Any) -> None:
         self.processes = processes
         self._reports = reports         # a folder with a file for each process that has failed
         self._running = {process.sentinel: index for index, process in enumerate(processes)}
 
-    def pids(self):
+    def pids(self) -> Any:
         """The ids of the processes."""
         return [process.pid for process in self.processes]
 
-    def join(self, timeout=None, grace_period=None):
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> Any:
         """Waits until a process has ended: True once all have, False if some still run.
 
         One that has failed ends the others, after `grace_period` seconds by force, and raises ProcessRaisedException
@@ -123,7 +127,8 @@ class SpawnContext(ProcessContext):
     """The processes that `spawn` has started."""
 
 
-def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+def start_processes(fn: Any, args: Any = (), nprocs: float = 1, join: bool = True, daemon: bool = False,
+                    start_method: str = "spawn") -> Any:
     """Runs fn(i, *args) in `nprocs` processes, i from 0 on. None once all have ended well; with join=False at once, a
     ProcessContext. Raises what ProcessContext.join does.
     """
@@ -142,6 +147,7 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     return None
 
 
-def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+def spawn(fn: Any, args: Any = (), nprocs: float = 1, join: bool = True, daemon: bool = False,
+          start_method: str = "spawn") -> Any:
     """start_processes, each process being a fresh interpreter."""
     return start_processes(fn, args, nprocs, join, daemon, start_method)

@@ -1,5 +1,8 @@
 """torch.nn: layers, parameters, functions."""
+from __future__ import annotations
+
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.nn import functional, grad, init, modules, parallel, parameter, utils
 from mindtorch.nn.modules import *  # noqa: F403 - every module has its name in torch.nn too
@@ -11,7 +14,7 @@ __all__ = ["Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "Uninit
 __all__ += modules.__all__
 
 
-def factory_kwargs(kwargs):
+def factory_kwargs(kwargs: Any) -> Any:
     """Of `kwargs`, and of a dictionary `factory_kwargs` in it, what makes a tensor: device, dtype, memory_format."""
     if kwargs is None:
         return {}
@@ -27,7 +30,8 @@ def factory_kwargs(kwargs):
     return found
 
 
-def __getattr__(name):
-    if name in ("attention", "common_types"):
-        return _import_module(f"mindtorch.nn.{name}")
-    raise AttributeError(f"module 'mindtorch.nn' has no attribute '{name}'")
+if not TYPE_CHECKING:        # a type checker would take any name for one of this module
+    def __getattr__(name):
+        if name in ("attention", "common_types"):
+            return _import_module(f"mindtorch.nn.{name}")
+        raise AttributeError(f"module 'mindtorch.nn' has no attribute '{name}'")

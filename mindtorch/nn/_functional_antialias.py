@@ -1,13 +1,20 @@
 """interpolate(antialias=True): filters that widen where the image shrinks, so that every element counts."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._ops.composite.common import scalar_type
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["antialiased"]
 
 _OPERATORS = {"bilinear": _ATEN["_upsample_bilinear2d_aa"], "bicubic": _ATEN["_upsample_bicubic2d_aa"]}
 
 
-def antialiased(input, sizes, scales, mode, align_corners):
+def antialiased(input: Tensor, sizes: Any, scales: Any, mode: str, align_corners: Any) -> Tensor:
     """The image (N, C, H, W) in another size; `scales` are those that were given, or None."""
     if input.dim() != 4 or mode not in (*_OPERATORS, "lanczos"):
         raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D "

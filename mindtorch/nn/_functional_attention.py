@@ -1,4 +1,8 @@
 """Attention."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
@@ -10,6 +14,9 @@ from mindtorch._core.tensor.dtype import float32 as _float32
 from mindtorch._core.tensor.factories import ones as _ones
 from mindtorch._ops.composite.common import _require_tensors, c_type
 from mindtorch.nn._sdp_backends import CHOICE as _CHOICE
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["scaled_dot_product_attention"]
 
@@ -89,8 +96,9 @@ def _dropped_weights(query, key, p):
 
 @overridable
 @with_autocast_policy("scaled_dot_product_attention")
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
-                                 enable_gqa=False):
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, scale: Any = None,
+                                 enable_gqa: bool = False) -> Any:
     """softmax(query @ key.T * scale + mask) @ value, the scale being 1 / sqrt(E) where none is given.
 
     A bool mask is True where a query may look; a query that may look nowhere gives zeros. With `enable_gqa` the heads

@@ -1,4 +1,8 @@
 """Convolutions, and windows as columns."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import _require_tensors
@@ -12,12 +16,16 @@ from mindtorch._ops.composite.conv_pool import (
 )
 from mindtorch._ops.composite.conv_pool import pool_sizes as _sizes
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.common_types import _size_any_opt_t, _size_any_t
+
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold",
            "unfold"]
 
 
 @with_autocast_policy("conv_tbc")
-def conv_tbc(input, weight, bias, pad=0):
+def conv_tbc(input: Tensor, weight: Any, bias: Any, pad: float = 0) -> Tensor:
     """conv1d of (time, batch, channels) with a weight of (width, channels, outputs); `pad` zeros at both ends."""
     _require_tensors("conv_tbc", input=input, weight=weight, bias=bias)
     if input.dim() != 3:
@@ -39,13 +47,15 @@ def _windows(function, kernel_size, dilation, padding, stride):
             (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))]
 
 
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+def unfold(input: Tensor, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0,
+           stride: _size_any_t = 1) -> Tensor:
     """The windows of (N, C, H, W) or (C, H, W) as columns: (N, C * kernel elements, places)."""
     _require_tensors("unfold", input=input)
     return _ATEN["im2col"](input, *_windows("unfold", kernel_size, dilation, padding, stride))
 
 
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(input: Tensor, output_size: _size_any_opt_t, kernel_size: _size_any_t, dilation: _size_any_t = 1,
+         padding: _size_any_t = 0, stride: _size_any_t = 1) -> Tensor:
     """The adjoint of unfold: columns added up to an image of `output_size`."""
     _require_tensors("fold", input=input)
     size = _sizes(output_size, 2, "fold", "output_size")

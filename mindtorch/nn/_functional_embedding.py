@@ -1,17 +1,24 @@
 """Rows of a table by their numbers, alone and in bags, with torch's shapes and errors."""
+from __future__ import annotations
+
 import math
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._ops.composite.nn import at_least_float32
 from mindtorch._ops.operators import ops as _ops
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 _embedding = _OPS["embedding"]
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """The rows of `weight` that `input` names; the row `padding_idx` gets no gradient."""
     if padding_idx is not None:
         if not -weight.size(0) <= padding_idx < weight.size(0):
@@ -24,15 +31,17 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
-def one_hot(tensor, num_classes=-1):
+def one_hot(tensor: Any, num_classes: Any = -1) -> Any:
     """1 where the last dimension's index is the element, 0 elsewhere."""
     return _ops.one_hot(tensor, num_classes)
 
 
 # --- bags ------------------------------------------------------------------------------------------------------------
 
-def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean",
-                  sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
+                  norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                  per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+                  padding_idx: int | None = None) -> Tensor:
     """The sum, mean or maximum of the rows of `weight` that each bag names.
 
     Bags are the rows of a 2-D `input`, or start at `offsets` in a 1-D one. What is `padding_idx` counts nowhere; a bag

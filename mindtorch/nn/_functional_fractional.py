@@ -1,9 +1,16 @@
 """Max pooling over windows at random places (Graham, "Fractional Max-Pooling")."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.tensor.factories import FUNCTIONS as _RANDOM
 from mindtorch._ops.operators import ops as _ops
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.common_types import _ratio_any_t, _size_any_t
 
 __all__ = ["fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
            "fractional_max_pool3d_with_indices"]
@@ -12,30 +19,34 @@ _AXES = ("time", "height", "width")
 
 
 @with_autocast_policy("fractional_max_pool2d")
-def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
-                                       _random_samples=None):
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: _size_any_t, output_size: _size_any_t | None = None,
+                                       output_ratio: _ratio_any_t | None = None, return_indices: bool = False,
+                                       _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last two dimensions, and its flat index in the image."""
     return _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
 @with_autocast_policy("fractional_max_pool3d")
-def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
-                                       _random_samples=None):
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: _size_any_t, output_size: _size_any_t | None = None,
+                                       output_ratio: _ratio_any_t | None = None, return_indices: bool = False,
+                                       _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last three dimensions, and its flat index in the image."""
     return _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
 @with_autocast_policy("fractional_max_pool2d")
-def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
-                          _random_samples=None):
+def fractional_max_pool2d(input: Tensor, kernel_size: _size_any_t, output_size: _size_any_t | None = None,
+                          output_ratio: _ratio_any_t | None = None, return_indices: bool = False,
+                          _random_samples: Tensor | None = None) -> Tensor:
     """The maximum of each window of the last two dimensions; with `return_indices` also their indices."""
     results = _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
     return results if return_indices else results[0]
 
 
 @with_autocast_policy("fractional_max_pool3d")
-def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
-                          _random_samples=None):
+def fractional_max_pool3d(input: Tensor, kernel_size: _size_any_t, output_size: _size_any_t | None = None,
+                          output_ratio: _ratio_any_t | None = None, return_indices: bool = False,
+                          _random_samples: Tensor | None = None) -> Tensor:
     """The maximum of each window of the last three dimensions; with `return_indices` also their indices."""
     results = _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return results if return_indices else results[0]

@@ -1,11 +1,19 @@
 """Products of groups of matrices whose sizes differ, as mixtures of experts need them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch._ops.composite.common import scalar_type as _name
 from mindtorch._ops.operators import ops as _ops
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
 
 __all__ = ["grouped_mm"]
 
 
-def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None,
+               out_dtype: dtype | None = None) -> Tensor:
     """The products of groups of `mat_a` with groups of `mat_b`.
 
     A 3-D operand has one matrix a group. A 2-D one is cut: `offs`, of int32, says where each group ends. (M, K) with

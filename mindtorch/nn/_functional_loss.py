@@ -1,12 +1,19 @@
 """Losses of torch.nn.functional, with torch's shapes and errors: rows of the op table, or other operators."""
+from __future__ import annotations
+
 import math
 import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
            "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
@@ -53,7 +60,8 @@ def _beside(name, input, target):
     return _ops.broadcast_tensors(input, target)
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """The squared difference."""
     input, target = _beside("mse_loss", input, target)
     reduction = _legacy(size_average, reduce, reduction)
@@ -62,7 +70,8 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     return _weighted(_mse_loss(input, target, 0), weight, reduction)
 
 
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+            reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """The absolute difference."""
     input, target = _beside("l1_loss", input, target)
     reduction = _legacy(size_average, reduce, reduction)
@@ -80,14 +89,16 @@ def _weighted(loss, weight, reduction):
     return _reduced(loss * weight, reduction)
 
 
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Half the squared difference over `beta` below `beta`, the absolute difference less beta / 2 above."""
     input, target = _beside("smooth_l1_loss", input, target)
     return _smooth_l1_loss(input, target, _number(_legacy(size_average, reduce, reduction)), beta)
 
 
 @with_autocast_policy("huber_loss")
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
+               weight: Tensor | None = None) -> Tensor:
     """Half the squared difference below `delta`, delta * (difference - delta / 2) above."""
     input, target = _beside("huber_loss", input, target)
     if delta <= 0:
@@ -97,7 +108,8 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _weighted(loss, weight, reduction)
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+           reduction: str = "mean", log_target: bool = False) -> Tensor:
     """target * (log(target) - input); with log_target, `target` is a logarithm already."""
     reduction = _legacy(size_average, reduce, reduction)
     if reduction == "batchmean":
@@ -112,8 +124,9 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 
 @with_autocast_policy("poisson_nll_loss")
-def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None,
-                     reduction="mean"):
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
+                     size_average: bool | None = None, eps: float = 1e-8, reduce: bool | None = None,
+                     reduction: str = "mean") -> Tensor:
     """exp(input) - target * input, or input - target * log(input + eps); `full` adds Stirling's term."""
     reduction = _legacy(size_average, reduce, reduction)
     if reduction not in _REDUCTIONS:
@@ -126,7 +139,8 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
     return _reduced(loss, reduction)
 
 
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:
     """0.5 * (log(var) + (input - target)^2 / var), with `var` at least `eps`."""
     if isinstance(var, float):
         if var < 0:
@@ -150,7 +164,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 
 @with_autocast_policy("hinge_embedding_loss")
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """`input` where the target is 1, max(0, margin - input) where it is -1."""
     zeros = _ops.zeros_like(input)
     similar = _ops.where(target == -1, zeros, input)
@@ -158,13 +173,16 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return _reduced(similar + different, _legacy(size_average, reduce, reduction))
 
 
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+                     reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input))."""
     return _soft_margin_loss(input, target, _number(_legacy(size_average, reduce, reduction)))
 
 
 @with_autocast_policy("margin_ranking_loss")
-def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+                        size_average: bool | None = None, reduce: bool | None = None,
+                        reduction: str = "mean") -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
@@ -174,7 +192,9 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 
 @with_autocast_policy("cosine_embedding_loss")
-def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+                          size_average: bool | None = None, reduce: bool | None = None,
+                          reduction: str = "mean") -> Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
     if target.dim() > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -193,7 +213,8 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return _reduced(loss, _legacy(size_average, reduce, reduction))
 
 
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), whose logarithms are at least -100.
 
     On an NPU nobody looks whether chances lie between 0 and 1: aclnnBinaryCrossEntropy does not.
@@ -207,8 +228,9 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return _binary_cross_entropy(input, target, weight, reduction)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
-                                     pos_weight=None):
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     size_average: bool | None = None, reduce: bool | None = None,
+                                     reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:
     """binary_cross_entropy of sigmoid(input), exact where the sigmoid itself would be 0 or 1."""
     reduction = _number(_legacy(size_average, reduce, reduction))
     if target.size() != input.size():
@@ -216,7 +238,9 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                size_average: bool | None = None, reduce: bool | None = None,
+                                reduction: str = "mean") -> Tensor:
     """The mean over classes of binary_cross_entropy_with_logits."""
     log_sigmoid = _ATEN["log_sigmoid"]
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
@@ -226,8 +250,9 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 
 @with_autocast_policy("triplet_margin_loss")
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None,
-                        reduce=None, reduction="mean"):
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
+                        eps: float = 1e-6, swap: bool = False, size_average: bool | None = None,
+                        reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
     reduction = _legacy(size_average, reduce, reduction)
     if margin <= 0:
@@ -242,8 +267,9 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
 
 
-def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
-                                      reduction="mean"):
+def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
+                                      distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+                                      margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Tensor:
     """triplet_margin_loss with any distance."""
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -267,7 +293,8 @@ def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
 # --- classes ---------------------------------------------------------------------------------------------------------
 
 @with_autocast_policy("nll_loss")
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+             ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """-weight[target] * input[target] of logarithms of probabilities (N, C, ...) and classes (N, ...)."""
     number = _number(_legacy(size_average, reduce, reduction))
     if input.dim() == 0:
@@ -288,8 +315,9 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 
 @with_autocast_policy("cross_entropy_loss")
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
-                  label_smoothing=0.0):
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+                  ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:
     """nll_loss of log_softmax(input); `target` are classes, or probabilities in the shape of `input`."""
     reduction = _legacy(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
@@ -356,7 +384,8 @@ def _check_margins(input, target, p, weight, reduction):
 
 
 @with_autocast_policy("multi_margin_loss")
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+                      size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """max(0, margin - input[target] + input)^p over the other classes, divided by the number of classes."""
     reduction = _legacy(size_average, reduce, reduction)
     _check_margins(input, target, p, weight, reduction)

@@ -1,21 +1,31 @@
 """Multi-head attention: projections, attention in each head, a projection of what the heads found."""
+from __future__ import annotations
+
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 from mindtorch._core.operators.composites import linear
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_attention import scaled_dot_product_attention
 from mindtorch.nn._functional_norm import dropout
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+
 __all__ = ["multi_head_attention_forward"]
 
 
-def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k,
-                                 bias_v, add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training=True,
-                                 key_padding_mask=None, need_weights=True, attn_mask=None,
-                                 use_separate_proj_weight=False, q_proj_weight=None, k_proj_weight=None,
-                                 v_proj_weight=None, static_k=None, static_v=None, average_attn_weights=True,
-                                 is_causal=False):
+def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,
+                                 in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None,
+                                 bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor,
+                                 out_proj_bias: Tensor | None, training: bool = True,
+                                 key_padding_mask: Tensor | None = None, need_weights: bool = True,
+                                 attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False,
+                                 q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+                                 v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
+                                 static_v: Tensor | None = None, average_attn_weights: bool = True,
+                                 is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
     """(L, N, E) attends to (S, N, E), or (L, E) to (S, E): the result, and the weights (N, L, S), or None.
 
     Masks are true, or -inf, where nobody may look: `key_padding_mask` (N, S), `attn_mask` (L, S) or (N * heads, L, S).

@@ -1,5 +1,9 @@
 """Normalisation, distances and dropout of torch.nn.functional, with torch's shapes and errors."""
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators import composites as _composites
@@ -10,6 +14,9 @@ from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
 from mindtorch.nn._functional_vision import pad
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+
 __all__ = ["alpha_dropout", "batch_norm", "cosine_similarity", "dropout", "dropout1d", "dropout2d", "dropout3d",
            "feature_alpha_dropout", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",
            "pairwise_distance", "rms_norm"]
@@ -18,32 +25,37 @@ _vector_norm = _ATEN["linalg_vector_norm"]
 
 # --- normalisation ---------------------------------------------------------------------------------------------------
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-05) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, which are `normalized_shape`."""
     return _composites.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+             eps: float | None = None) -> Tensor:
     """A mean square of 1 over the last dimensions, which are `normalized_shape`."""
     return _composites.rms_norm(input, normalized_shape, weight, eps)
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-05) -> Tensor:
     """Mean 0 and variance 1 over each group of channels of a sample."""
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     return _composites.group_norm(input, num_groups, weight, bias, eps)
 
 
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Mean 0 and variance 1 for each channel: over the batch in training, by the running statistics otherwise."""
     if training and input.dim() > 1 and input.numel() == input.size(1) != 0:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
     return _composites.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
-def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True,
-                  momentum=0.1, eps=1e-05):
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
+                  momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Mean 0 and variance 1 for each channel of each sample: a batch norm of as many channels as there are together."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
@@ -59,7 +71,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     return result.reshape(shape)
 
 
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """`input` over (k + alpha * mean of the squares of `size` neighbouring channels) ** beta."""
     if input.dim() < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.dim()} "
@@ -78,13 +90,13 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 # --- distances -------------------------------------------------------------------------------------------------------
 
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The p-norm of x1 - x2 + eps along the last dimension."""
     return _norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @with_autocast_policy("cosine_similarity")
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
     """x1 . x2 / (|x1| |x2|) along `dim`, the lengths at least `eps`."""
     if x1.shape != x2.shape:
         shape = (x1 * x2).shape
@@ -93,7 +105,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return (x1 / first * (x2 / second)).sum(dim)
 
 
-def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """`input` over its p-norm along `dim`, which counts as `eps` at least."""
     size = _norm(input, p, dim, True).clamp_min(eps).expand(input.shape)
     return input / size if out is None else _ops.div(input, size, out=out)
@@ -127,7 +139,7 @@ def _drop_channels(input, p, inplace):
 
 
 @overridable
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Elements are zeroed with probability `p`, the others scaled by 1 / (1 - p)."""
     return _dropped(input, p, training, inplace, _drop_elements)
 
@@ -136,17 +148,17 @@ def _of_channels(input):
     return (*input.shape[:2], *(1,) * (input.dim() - 2))
 
 
-def dropout1d(input, p=0.5, training=True, inplace=False):
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of (N, C, L) or (C, L) are zeroed."""
     return _channel_dropout("dropout1d", 2, input, p, training, inplace)
 
 
-def dropout2d(input, p=0.5, training=True, inplace=False):
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of (N, C, H, W) are zeroed."""
     return _dropped(input, p, training, inplace, _drop_channels)
 
 
-def dropout3d(input, p=0.5, training=True, inplace=False):
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of (N, C, D, H, W) are zeroed."""
     return _dropped(input, p, training, inplace, _drop_channels)
 
@@ -177,13 +189,13 @@ def _alpha_dropped(input, p, training, mask_shape):
     return input * (mask * a) + ((mask - 1) * (-_SELU_FLOOR * a) - _SELU_FLOOR * a * p)
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """dropout for networks of selu."""
     result = _alpha_dropped(input, p, training, tuple(input.shape))
     return input.copy_(result) if inplace and result is not input else result
 
 
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """alpha_dropout of whole channels."""
     result = _alpha_dropped(input, p, training, _of_channels(input))
     return input.copy_(result) if inplace and result is not input else result

@@ -1,15 +1,24 @@
 """Losses over labels of a sequence, over many classes of a sample, and of products with a weight."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import linear
 from mindtorch._ops.composite.nn import ctc_loss as _ctc_loss
 from mindtorch.nn._functional_loss import _REDUCTIONS, _legacy, _number, cross_entropy
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
+
 _multilabel_margin_loss = _ATEN["multilabel_margin_loss_forward"]
 __all__ = ["ctc_loss", "linear_cross_entropy", "multilabel_margin_loss"]
 
 
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
+             reduction: str = "mean", zero_infinity: bool = False) -> Tensor:
     """-log of the probability of `targets`, over all ways to put blanks between their labels."""
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -17,7 +26,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 
 @with_autocast_policy("multilabel_margin_loss")
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+                           reduction: str = "mean") -> Tensor:
     """max(0, 1 - input[target] + input) over all pairs of a target and another class, divided by the number of classes.
 
     The targets of a sample are the classes before its first -1.
@@ -26,8 +36,9 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     return _multilabel_margin_loss(input, target, reduction)[0]
 
 
-def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean",
-                         ignore_index=None, label_smoothing=0.0, options=None):
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
+                         weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
+                         label_smoothing: float = 0.0, options: LinearCrossEntropyOptions | None = None) -> Tensor:
     """cross_entropy of linear(input, linear_weight, linear_bias), whose weight may have dimensions behind the classes.
 
     `options` say in how many parts torch computes it; here it is one.

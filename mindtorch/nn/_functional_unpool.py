@@ -1,7 +1,15 @@
 """The reverse of maximum pooling."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._ops.composite.common import _require_tensors
 from mindtorch._ops.composite.conv_pool import pool_sizes
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.common_types import _size_any_t
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
@@ -38,16 +46,19 @@ def _max_unpool(dims, input, indices, kernel_size, stride, padding, output_size)
     return _ATEN["max_unpool2d"](input.unsqueeze(-1), indices.unsqueeze(-1), [*sizes, 1]).squeeze(-1)
 
 
-def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: _size_any_t, stride: _size_any_t | None = None,
+                 padding: _size_any_t = 0, output_size: _size_any_t | None = None) -> Tensor:
     """Zeros, with each element where max_pool1d found it."""
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: _size_any_t, stride: _size_any_t | None = None,
+                 padding: _size_any_t = 0, output_size: _size_any_t | None = None) -> Tensor:
     """Zeros, with each element where max_pool2d found it."""
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: _size_any_t, stride: _size_any_t | None = None,
+                 padding: _size_any_t = 0, output_size: _size_any_t | None = None) -> Tensor:
     """Zeros, with each element where max_pool3d found it."""
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

@@ -1,5 +1,9 @@
 """Padding and other sizes of images."""
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
@@ -8,6 +12,9 @@ from mindtorch._ops.composite.conv_pool import grid_sampler as _grid_sampler
 from mindtorch._ops.composite.conv_pool import pixel_shuffle, pixel_unshuffle
 from mindtorch.nn._functional_antialias import antialiased
 from mindtorch.nn._functional_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["affine_grid", "assert_int_or_pair", "channel_shuffle", "grid_sample", "interpolate",
            "native_channel_shuffle", "pad", "pixel_shuffle", "pixel_unshuffle", "upsample", "upsample_bilinear",
@@ -20,7 +27,7 @@ _affine_grid_generator = _OPS["affine_grid_generator"]
 
 # --- padding ---------------------------------------------------------------------------------------------------------
 
-def pad(input, pad, mode="constant", value=None):
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Elements before and after, in pairs from the last dimension. Negative ones are taken away.
 
     mode: "constant" (`value`), or "reflect", "replicate", "circular", which pad the last one to three dimensions.
@@ -81,7 +88,7 @@ _AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
 
 
-def assert_int_or_pair(arg, arg_name, message):
+def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
     """AssertionError with `message`, which may name the argument by {}, unless `arg` is an int or a pair."""
     assert isinstance(arg, int) or len(arg) == 2, message.format(arg_name)
 
@@ -117,8 +124,10 @@ def _new_size(input, size, scale_factor, mode, recompute):
     return sizes, [None] * len(scales) if recompute or mode == "area" else scales
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
-                antialias=False):
+def interpolate(input: Tensor, size: int | Sequence[int] | None = None,
+                scale_factor: float | Sequence[float] | None = None, mode: str = "nearest",
+                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+                antialias: bool = False) -> Tensor:
     """The image (N, C, ...) in another size: `size`, or its own times `scale_factor`, in one of torch's modes."""
     _require_tensors("interpolate", input=input)
     if mode in ("nearest", "area", "nearest-exact"):
@@ -149,20 +158,21 @@ def _no_such_mode(input, mode):
         f"(got {mode})")
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(input: Tensor, size: int | None = None, scale_factor: float | None = None, mode: str = "nearest",
+             align_corners: bool | None = None) -> Tensor:
     """interpolate under its old name."""
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input, size=None, scale_factor=None):
+def upsample_nearest(input: Tensor, size: int | None = None, scale_factor: float | None = None) -> Tensor:
     """interpolate in the mode "nearest", under its old name."""
     warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
                   stacklevel=2)
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input, size=None, scale_factor=None):
+def upsample_bilinear(input: Tensor, size: int | None = None, scale_factor: float | None = None) -> Tensor:
     """interpolate in the mode "bilinear" with aligned corners, under its old name."""
     warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
                   stacklevel=2)
@@ -175,7 +185,8 @@ _GRID_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 _PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+                align_corners: bool | None = None) -> Tensor:
     """The image at the positions of a grid, from -1 to 1, the last dimension being (x, y[, z])."""
     if mode not in _GRID_MODES:
         raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but "
@@ -190,7 +201,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     return _grid_sampler(input, grid, _GRID_MODES[mode], _PADDING_MODES[padding_mode], bool(align_corners))
 
 
-def affine_grid(theta, size, align_corners=None):
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid that the affine maps theta, (N, 2, 3) or (N, 3, 4), make for images of `size`."""
     _require_tensors("affine_grid", theta=theta)
     if not theta.is_floating_point():

@@ -1,5 +1,8 @@
 """By which ways scaled_dot_product_attention may compute: what torch.nn.attention and torch.backends.cuda switch."""
+from __future__ import annotations
+
 import enum
+from typing import Any
 
 
 class SDPBackend(enum.Enum):
@@ -12,7 +15,7 @@ class SDPBackend(enum.Enum):
     CUDNN_ATTENTION = 3
     OVERRIDEABLE = 4
 
-    def __int__(self):
+    def __int__(self) -> Any:
         return self.value
 
 
@@ -22,13 +25,13 @@ SDPBackend.__module__ = "mindtorch.nn.attention"
 class Choice:
     """What is allowed, and the order in which it is tried; and, for a quick look, what that means here."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.set(self.ORDER, self.ORDER)
 
     ORDER = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH, SDPBackend.CUDNN_ATTENTION,
              SDPBackend.OVERRIDEABLE)
 
-    def set(self, allowed, order):
+    def set(self, allowed: Any, order: Any) -> Any:
         """Set the allowed backends and their order; returns the previous ones."""
         before = getattr(self, "allowed", None), getattr(self, "order", None)
         self.allowed, self.order = frozenset(allowed), tuple(order)
@@ -39,7 +42,7 @@ class Choice:
         self.fused_first = ours[:1] == [SDPBackend.FLASH_ATTENTION]
         return before
 
-    def enable(self, backend, enabled):
+    def enable(self, backend: Any, enabled: Any) -> None:
         """Allow or forbid one."""
         self.set(self.allowed | {backend} if enabled else self.allowed - {backend}, self.order)
 

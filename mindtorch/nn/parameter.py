@@ -1,5 +1,8 @@
 """torch.nn.parameter: tensors that a module registers when they are assigned to it."""
+from __future__ import annotations
+
 from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.python.torch_function import _disabled_torch_function_impl, class_has_handler
 from mindtorch._core.tensor.factories import empty
@@ -7,6 +10,10 @@ from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._tensor import Tensor
 from mindtorch._tensor.factories import tensor
 from mindtorch._utils import _rebuild_parameter, _rebuild_parameter_with_state
+
+if TYPE_CHECKING:
+    from mindtorch import dtype
+    from mindtorch.types import Device
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin",
            "is_lazy"]
@@ -34,7 +41,7 @@ def _of_other_class(data, requires_grad):
 class _ParameterMeta(type):
     """Tensors of other classes that carry `_is_param` count as parameters."""
 
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
             return True
         return cls is Parameter and isinstance(instance, TensorBase) and getattr(instance, "_is_param", False)
@@ -45,7 +52,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, data=None, requires_grad=True):
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         """A leaf over the elements of `data` (empty without), whatever history `data` has."""
         if data is not None and class_has_handler(type(data)):
             return _of_other_class(data, requires_grad)
@@ -54,15 +61,15 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return made.requires_grad_(requires_grad)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self, *, tensor_contents=None):
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         parts = self.data, self.requires_grad, OrderedDict()
         if self.__dict__:
             return _rebuild_parameter_with_state, (*parts, self.__dict__)
@@ -72,7 +79,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 class _BufferMeta(type):
     """A buffer keeps the class Tensor; the mark `_is_buffer` makes it an instance of Buffer."""
 
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
             return True
         return cls is Buffer and isinstance(instance, TensorBase) and getattr(instance, "_is_buffer", False)
@@ -81,9 +88,11 @@ class _BufferMeta(type):
 class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that a module counts among its buffers, and keeps out of its state_dict if not `persistent`."""
 
+    persistent: bool
+
     __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, data=None, *, persistent=True):
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         """A tensor over the elements of `data`, marked as a buffer."""
         made = tensor([]) if data is None else data.detach().requires_grad_(data.requires_grad)
         made.persistent = persistent
@@ -124,7 +133,7 @@ class UninitializedTensorMixin:
     __torch_function__ = _disabled_torch_function_impl
     cls_to_become: type
 
-    def materialize(self, shape, device=None, dtype=None):
+    def materialize(self, shape: Any, device: Device = None, dtype: dtype | None = None) -> None:
         """Become an uninitialised tensor of this shape, and of the class `cls_to_become`."""
         old = self.data
         self.data = empty(shape, device=old.device if device is None else device,
@@ -132,27 +141,27 @@ class UninitializedTensorMixin:
         self.__class__ = self.cls_to_become
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens "
                            "in `load_state_dict` when trying to load an uninitialized parameter into an initialized "
                            "one. Call `forward` to initialize the parameters before accessing their attributes.")
 
-    def share_memory_(self):
+    def share_memory_(self) -> Any:
         raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize "
                            "the parameters before calling `module.share_memory()`.")
 
-    def __repr__(self, *, tensor_contents=None):
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"<{type(self).__name__}>"
 
     __str__ = __repr__
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
             memo[id(self)].__dict__.update(self.__dict__)
         return memo[id(self)]
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         return type(self), (self.requires_grad,)
 
 
@@ -171,7 +180,7 @@ def _prepare(mixin):
 _prepare(UninitializedTensorMixin)
 
 
-def is_lazy(param):
+def is_lazy(param: Tensor) -> Any:
     """Whether the shape of a parameter or buffer is not known yet."""
     return isinstance(param, UninitializedTensorMixin)
 
@@ -181,7 +190,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     cls_to_become = Parameter
 
-    def __new__(cls, requires_grad=True, device=None, dtype=None):
+    def __new__(cls, requires_grad: bool = True, device: Device = None, dtype: dtype | None = None) -> None:
         made = Parameter(empty(0, device=device, dtype=dtype), requires_grad)
         made.__class__ = cls
         return made
@@ -190,9 +199,12 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet."""
 
+    persistent: bool
+
     cls_to_become = Tensor
 
-    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+    def __new__(cls, requires_grad: bool = False, device: Device = None, dtype: dtype | None = None,
+                persistent: bool = True) -> None:
         made = _as_class(cls, empty(0, device=device, dtype=dtype))
         Tensor.requires_grad_(made, requires_grad)
         made.persistent = persistent

@@ -1,5 +1,8 @@
 """torch.npu: devices, streams, events, memory and random numbers of Ascend NPUs. Importing it loads no CANN."""
+from __future__ import annotations
+
 from importlib import import_module as _import_module
+from typing import Any
 
 # Private names of torch_npu that programs call -> the module that has them.
 _PRIVATE = {
@@ -48,7 +51,7 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names}
 __all__ += list(_MODULE_OF)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "default_generators":             # of those devices that are there now
         return _import_module("mindtorch.npu.random")._default_generators()
     if name == "amp":

@@ -1,14 +1,19 @@
 """Calls of CANN's runtime for the rarer functions of torch.npu."""
 
 
-def bound(index):
+from __future__ import annotations
+
+from typing import Any
+
+
+def bound(index: Any) -> Any:
     """acl.rt, after device `index` is started and made current in the calling thread."""
     from mindtorch._npu import acl, streams
     streams.make_current(index)
     return acl.rt
 
 
-def check(status, function):
+def check(status: Any, function: Any) -> None:
     """RuntimeError unless the status is 0."""
     from mindtorch._npu.acl import check_status
     check_status(status, function)

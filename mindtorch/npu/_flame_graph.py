@@ -1,7 +1,10 @@
 """Snapshots of device memory as flame graphs: SVG files that any browser shows. Sizes are bytes."""
+from __future__ import annotations
+
 import itertools
 import zlib
 from html import escape
+from typing import Any
 
 WIDTH, ROW = 1200, 18           # of the picture, and the height of one frame, in pixels
 LETTER = 7                      # how wide one letter of a label is
@@ -24,7 +27,7 @@ def _parts(block):
     return [(frames, block["requested_size"]), ((*frames, "<gaps>"), gap)][:1 + (gap > 0)]
 
 
-def segment_stacks(segments):
+def segment_stacks(segments: Any) -> Any:
     """(names from the outside in, bytes) of all memory taken from the driver: stream, segment, state, frames."""
     for segment in segments:
         for block in segment["blocks"]:
@@ -32,7 +35,7 @@ def segment_stacks(segments):
             yield from ((place + inner, size) for inner, size in _parts(block))
 
 
-def memory_stacks(segments):
+def memory_stacks(segments: Any) -> Any:
     """(names from the outside in, bytes) of the blocks in use: stream, state, frames."""
     for segment in segments:
         for block in segment["blocks"]:
@@ -63,7 +66,7 @@ def _boxes(level, x, depth, scale):
         x += width
 
 
-def picture(stacks):
+def picture(stacks: Any) -> Any:
     """The text of an SVG file: one row of frames below the other, each as wide as its share of the bytes."""
     stacks = [(("all", *names), size) for names, size in stacks]
     total = sum(size for _, size in stacks)

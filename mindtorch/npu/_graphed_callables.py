@@ -1,4 +1,8 @@
 """make_graphed_callables: functions and modules whose forward and backward are graphs."""
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch
 from mindtorch import npu
 from mindtorch._tensor import Tensor
@@ -7,7 +11,8 @@ from mindtorch.autograd.function import once_differentiable
 from mindtorch.utils._pytree import tree_flatten, tree_unflatten
 
 
-def make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unused_input=False, pool=None):
+def make_graphed_callables(callables: Any, sample_args: tuple[Tensor, ...] | tuple[tuple[Tensor, ...], ...],
+                           num_warmup_iters: int = 3, allow_unused_input: bool = False, pool: Any = None) -> Any:
     """Functions that replay graphs of `callables` (a function, a module or a tuple of these), backward included.
 
     sample_args: the tensors that each is captured with; later ones must be like them in shape, dtype and requires_grad.
@@ -52,7 +57,7 @@ def _check_module(module):
 class _GraphedCallable:
     """One callable: its tensors, which the graphs read and write, and its two graphs."""
 
-    def __init__(self, call, arguments, allow_unused):
+    def __init__(self, call: Any, arguments: Any, allow_unused: Any) -> None:
         self.call = call
         self.arguments = arguments
         self.allow_unused = allow_unused
@@ -68,7 +73,7 @@ class _GraphedCallable:
         self.outputs = self.structure = None
         self.grad_outputs, self.grad_inputs = [], [None] * len(self.inputs)      # None where there is no gradient
 
-    def gradients(self, outputs, grad_outputs):
+    def gradients(self, outputs: Any, grad_outputs: Any) -> Any:
         """Gradients of those inputs that require one."""
         wanted = [tensor for tensor in self.inputs if tensor.requires_grad]
         given = [output for output in outputs if output.requires_grad]
@@ -76,32 +81,32 @@ class _GraphedCallable:
             return [None] * len(wanted)
         return mindtorch.autograd.grad(given, wanted, grad_outputs, allow_unused=self.allow_unused)
 
-    def capture_forward(self, pool):
+    def capture_forward(self, pool: Any) -> None:
         with npu.graph(self.forward_graph, pool=pool):
             outputs = self.call(*self.arguments)
         self.outputs, self.structure = tree_flatten(outputs)
 
-    def capture_backward(self, pool):
+    def capture_backward(self, pool: Any) -> None:
         self.grad_outputs = [mindtorch.empty_like(output) if output.requires_grad else None for output in self.outputs]
         with npu.graph(self.backward_graph, pool=pool):
             found = iter(self.gradients(self.outputs, [grad for grad in self.grad_outputs if grad is not None]))
         self.grad_inputs = [next(found) if tensor.requires_grad else None for tensor in self.inputs]
 
-    def replay_forward(self, inputs):
+    def replay_forward(self, inputs: Any) -> Any:
         for static, given in zip(self.given, inputs, strict=False):
             if static.data_ptr() != given.data_ptr():
                 static.copy_(given)
         self.forward_graph.replay()
         return tuple(output.detach() for output in self.outputs)
 
-    def replay_backward(self, grads):
+    def replay_backward(self, grads: Any) -> Any:
         for static, given in zip(self.grad_outputs, grads, strict=True):
             if static is not None and static.data_ptr() != given.data_ptr():
                 static.copy_(given)
         self.backward_graph.replay()
         return tuple(None if grad is None else grad.detach() for grad in self.grad_inputs)
 
-    def wrapper(self):
+    def wrapper(self) -> Any:
         """The function or module that replays the graphs."""
         parameters = self.inputs[len(self.given):]
 

@@ -1,10 +1,16 @@
 """Limits on the number of cores that operators may use, per device and per stream. The simulator only stores them."""
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING, Any
 
 from mindtorch import npu
 from mindtorch._npu import stream_context
 from mindtorch.npu._acl_calls import bound, check
 from mindtorch.npu.device import _valid_index
+
+if TYPE_CHECKING:
+    from mindtorch.types import Device
 
 _limited: set = set()            # streams with limits of their own, which empty_cache leaves alone
 _thread = threading.local()      # .stream: whose limits the thread's operators have
@@ -29,14 +35,14 @@ def _requested_limits(index, cube_num, vector_num):
     return requested
 
 
-def set_device_limit(device, cube_num=-1, vector_num=-1):
+def set_device_limit(device: Device, cube_num: Any = -1, vector_num: Any = -1) -> None:
     """Limits the cores of `device` that operators of this process use; -1 leaves a limit as it is."""
     index = _valid_index(device)
     for kind, cores in _requested_limits(index, cube_num, vector_num):
         check(bound(index).set_device_res_limit(index, kind, cores), "aclrtSetDeviceResLimit")
 
 
-def get_device_limit(device):
+def get_device_limit(device: Device) -> Any:
     """The numbers of cores that operators may use on `device`, by kind; all cores where no limit is set."""
     index = _valid_index(device)
     limits = {}
@@ -46,7 +52,7 @@ def get_device_limit(device):
     return limits
 
 
-def set_stream_limit(stream, cube_num=-1, vector_num=-1):
+def set_stream_limit(stream: Any, cube_num: Any = -1, vector_num: Any = -1) -> None:
     """Limits the cores that operators of `stream` use; -1 leaves a limit as it is."""
     index = _index_of(stream)
     for kind, cores in _requested_limits(index, cube_num, vector_num):
@@ -56,7 +62,7 @@ def set_stream_limit(stream, cube_num=-1, vector_num=-1):
     _apply_limits(npu.current_stream(index))
 
 
-def get_stream_limit(stream):
+def get_stream_limit(stream: Any) -> Any:
     """The numbers of cores that operators of `stream` may use, by kind; those of its device where it has no limit."""
     index = _index_of(stream)
     limits = {}
@@ -66,7 +72,7 @@ def get_stream_limit(stream):
     return limits
 
 
-def reset_stream_limit(stream):
+def reset_stream_limit(stream: Any) -> None:
     """Removes the limits of set_stream_limit."""
     index = _index_of(stream)
     check(bound(index).reset_stream_res_limit(stream.npu_stream), "aclrtResetStreamResLimit")

@@ -1,5 +1,8 @@
 """The recorded history of device memory and its files, which PyTorch's memory viewer reads."""
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 from mindtorch import npu
 from mindtorch.npu.device import _get_device_index, _lazy_init, is_initialized
@@ -48,7 +51,7 @@ def _dump_snapshot(filename="dump_snapshot.pickle", augment_with_fx_traces=False
     memory_history.dump(filename, npu.memory._snapshot())
 
 
-def memory_snapshot(mempool_id=None):
+def memory_snapshot(mempool_id: Any = None) -> Any:
     """All segments of device memory with their blocks, as dictionaries; with `mempool_id` those of one pool."""
     if mempool_id is not None and (not isinstance(mempool_id, tuple | list) or len(mempool_id) != 2):
         raise TypeError(f"mempool_id must be a pair of ints, as MemPool.id is, not {mempool_id!r}")

@@ -1,10 +1,16 @@
 """Private pools of device memory, pluggable allocators, and memory by address."""
+from __future__ import annotations
+
 import ctypes
 import itertools
 import operator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.npu.device import _get_device_index, _lazy_init, is_initialized
+
+if TYPE_CHECKING:
+    from mindtorch.types import Device
 
 _pool_numbers = itertools.count(1)
 
@@ -16,27 +22,27 @@ class NPUPluggableAllocator:
     free: void (void *pointer, size_t bytes, int device, aclrtStream stream).
     """
 
-    def __init__(self, path_to_so_file, alloc_fn_name, free_fn_name):
+    def __init__(self, path_to_so_file: Any, alloc_fn_name: Any, free_fn_name: Any) -> None:
         library = ctypes.CDLL(path_to_so_file)
         self._alloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)(
             (alloc_fn_name, library))
         self._free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)(
             (free_fn_name, library))
 
-    def allocator(self):
+    def allocator(self) -> Any:
         """The allocator itself, as MemPool takes it."""
         return self
 
-    def allocate(self, nbytes, device, stream):
+    def allocate(self, nbytes: Any, device: Device, stream: Any) -> Any:
         """The address of `nbytes` of memory for a stream handle; 0 when out of memory."""
         return self._alloc(nbytes, device, stream) or 0
 
-    def free(self, address, nbytes, device, stream):
+    def free(self, address: Any, nbytes: Any, device: Device, stream: Any) -> None:
         """Frees what `allocate` returned."""
         self._free(address, nbytes, device, stream)
 
 
-def change_current_allocator(allocator):
+def change_current_allocator(allocator: Any) -> None:
     """Replaces the caching allocator by `allocator`. RuntimeError after the first allocation."""
     from mindtorch._npu.allocator import set_pluggable_allocator
     set_pluggable_allocator(allocator.allocator())
@@ -48,12 +54,12 @@ def _get_current_allocator():
     return pluggable_allocator()
 
 
-def get_allocator_backend():
+def get_allocator_backend() -> str:
     """"native": the caching allocator; "pluggable" after change_current_allocator."""
     return "native" if _get_current_allocator() is None else "pluggable"
 
 
-def graph_pool_handle():
+def graph_pool_handle() -> Any:
     """A new id of a memory pool, (0, n), that graphs can share."""
     return 0, next(_pool_numbers)
 
@@ -66,7 +72,7 @@ class MemPool:
     returns its free memory to the driver when it is deleted, the rest once it is freed and the cache is emptied.
     """
 
-    def __init__(self, allocator=None, use_on_oom=False, no_split=False):
+    def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
         if not isinstance(allocator, NPUPluggableAllocator | None):
             raise TypeError(f"allocator must be NPUPluggableAllocator, not {type(allocator).__name__}")
         for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)):
@@ -86,31 +92,31 @@ class MemPool:
         return self._allocators[index]
 
     @property
-    def id(self):
+    def id(self) -> tuple[int, int]:
         """(0, n), unique in this process."""
         return self._id
 
     @property
-    def allocator(self):
+    def allocator(self) -> Any:
         """The NPUPluggableAllocator of the pool; None: the driver."""
         return self._source
 
-    def use_count(self):
+    def use_count(self) -> int:
         """The number of users of the pool: this object and every active use_mem_pool."""
         return max(allocator.pool_use_count(self._id) for allocator in self._allocators.values())
 
-    def snapshot(self):
+    def snapshot(self) -> Any:
         """The pool's segments, as torch.npu.memory_snapshot has them."""
         return [segment for allocator in self._allocators.values() for segment in allocator.snapshot(self._id)]
 
-    def __del__(self):
+    def __del__(self) -> None:
         for allocator in getattr(self, "_allocators", {}).values():
             if is_initialized():
                 allocator.release_pool(self._id)
 
 
 @contextmanager
-def use_mem_pool(pool, device=None):
+def use_mem_pool(pool: MemPool, device: Device = None) -> Any:
     """Context manager: allocations of the calling thread on `device` come from `pool`, a MemPool."""
     number = pool.id
     allocator = pool._hold(_get_device_index(device, optional=True))
@@ -121,7 +127,7 @@ def use_mem_pool(pool, device=None):
         allocator.end_allocate_to_pool(number)
 
 
-def caching_allocator_alloc(size, device=None, stream=None):
+def caching_allocator_alloc(size: Any, device: Device = None, stream: Any = None) -> Any:
     """The address of `size` bytes of device memory, as an int, for code that manages memory itself.
 
     `stream` (None: the current one) is a Stream or a stream handle. Free it by caching_allocator_delete.
@@ -139,7 +145,7 @@ def caching_allocator_alloc(size, device=None, stream=None):
     return allocator.allocate_raw(operator.index(size), index, stream)
 
 
-def caching_allocator_delete(mem_ptr):
+def caching_allocator_delete(mem_ptr: Any) -> None:
     """Frees the memory of caching_allocator_alloc. RuntimeError for any other address."""
     from mindtorch._npu import allocator
     allocator.release_raw(mem_ptr)

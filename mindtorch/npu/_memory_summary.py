@@ -1,5 +1,9 @@
 """The table of torch.npu.memory_summary, laid out as torch_npu prints it: lines of 77 characters."""
 
+from __future__ import annotations
+
+from typing import Any
+
 # (heading, key of the counters, whether they are bytes)
 _ROWS = (
     ("Allocated memory", "allocated_bytes", True), ("Active memory", "active_bytes", True),
@@ -28,7 +32,7 @@ def _row(name, stats, keys, is_bytes, reference_keys):
     return f" {name:<21} | " + " | ".join(cells) + " "
 
 
-def summary(stats, index, abbreviated):
+def summary(stats: Any, index: Any, abbreviated: Any) -> Any:
     """The table of the counters `stats` of device `index`."""
     lines = ["=" * 75,
              f"{'':18}PyTorch NPU memory summary, device ID {index:<18d} ",

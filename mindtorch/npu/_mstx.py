@@ -1,8 +1,11 @@
 """torch.npu.mstx: markers for the profilers of CANN (msprof, MSPTI), by the toolkit's libms_tools_ext.so."""
+from __future__ import annotations
+
 import ctypes
 import functools
 import threading
 import warnings
+from typing import Any
 
 from mindtorch import npu
 
@@ -83,27 +86,27 @@ class mstx:
     """
 
     @staticmethod
-    def mark(message, stream=None, domain=DEFAULT_DOMAIN):
+    def mark(message: Any, stream: Any = None, domain: Any = DEFAULT_DOMAIN) -> None:
         """Marks the current time."""
         if _valid("mark", message=_is_text(message), stream=_is_stream(stream), domain=_is_text(domain)):
             _call("MarkA", domain, message.encode(), _handle(stream))
 
     @staticmethod
-    def range_start(message, stream=None, domain=DEFAULT_DOMAIN):
+    def range_start(message: Any, stream: Any = None, domain: Any = DEFAULT_DOMAIN) -> Any:
         """Starts a range and returns its id for range_end; 0 without a profiler."""
         if _valid("range_start", message=_is_text(message), stream=_is_stream(stream), domain=_is_text(domain)):
             return _call("RangeStartA", domain, message.encode(), _handle(stream))
         return 0
 
     @staticmethod
-    def range_end(range_id, domain=DEFAULT_DOMAIN):
+    def range_end(range_id: Any, domain: Any = DEFAULT_DOMAIN) -> None:
         """Ends a range of range_start."""
         known = isinstance(range_id, int) and 0 <= range_id < 1 << 64
         if _valid("range_end", range_id=known, domain=_is_text(domain)):
             _call("RangeEnd", domain, range_id)
 
     @staticmethod
-    def range_push(message, stream=None, domain=DEFAULT_DOMAIN):
+    def range_push(message: Any, stream: Any = None, domain: Any = DEFAULT_DOMAIN) -> Any:
         """Starts a nested range of this thread; returns its depth, 0 for the outermost."""
         if not hasattr(_pushed, "ranges"):
             _pushed.ranges = []
@@ -111,7 +114,7 @@ class mstx:
         return len(_pushed.ranges) - 1
 
     @staticmethod
-    def range_pop():
+    def range_pop() -> Any:
         """Ends the innermost range of range_push; returns its depth, -1 if there is none."""
         ranges = getattr(_pushed, "ranges", [])
         if ranges:
@@ -120,7 +123,7 @@ class mstx:
         return -1
 
     @staticmethod
-    def mstx_range(message, stream=None, domain=DEFAULT_DOMAIN):
+    def mstx_range(message: Any, stream: Any = None, domain: Any = DEFAULT_DOMAIN) -> Any:
         """A decorator: each call of the function is a range."""
         def decorate(function):
             @functools.wraps(function)

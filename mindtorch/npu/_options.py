@@ -1,8 +1,11 @@
 """Options of torch_npu that a program may set, and which of them mindtorch uses."""
+from __future__ import annotations
+
 import ctypes
 import enum
 import os
 import warnings
+from typing import Any
 
 from mindtorch import npu
 from mindtorch.npu._acl_calls import check
@@ -30,10 +33,10 @@ class CubeMathType(enum.IntEnum):
 class _Permissions:
     """Flags that a program may set. mindtorch keeps them and ignores them."""
 
-    def __init__(self, **permissions):
+    def __init__(self, **permissions: Any) -> None:
         self.__dict__.update(permissions)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dict__:
             raise AttributeError(f"there is no {name} to set, only {', '.join(self.__dict__)}")
         if not isinstance(value, bool):
@@ -54,7 +57,7 @@ def _only(name, value, allowed, reason):
         raise RuntimeError(f"torch.npu.{name}({value}) is not available: {reason}")
 
 
-def set_compile_mode(jit_compile=False):
+def set_compile_mode(jit_compile: bool = False) -> None:
     """Accepts False only: ACLNN's operators are precompiled."""
     _only("set_compile_mode", jit_compile, False, "ACLNN's operators are precompiled")
 
@@ -73,7 +76,7 @@ _COMPILE_OPTIONS = {
 }
 
 
-def set_option(option):
+def set_option(option: Any) -> None:
     """Sets options of CANN's operator compiler by aclSetCompileopt. ACLNN's operators are precompiled and ignore them.
 
     ValueError for an unknown option or value; then no option is set.
@@ -104,37 +107,37 @@ def _op_compiler():
     return ctypes.CDLL(str(path))
 
 
-def is_jit_compile_false():
+def is_jit_compile_false() -> Any:
     """True: see set_compile_mode."""
     return True
 
 
-def set_mm_bmm_format_nd(is_nd=True):
+def set_mm_bmm_format_nd(is_nd: bool = True) -> None:
     """Accepts True only: matrices are stored row by row (format ND)."""
     _only("set_mm_bmm_format_nd", is_nd, True, "tensors never have the chip's internal formats")
 
 
-def get_mm_bmm_format_nd():
+def get_mm_bmm_format_nd() -> Any:
     """True: see set_mm_bmm_format_nd."""
     return True
 
 
-def use_compatible_impl(is_enable):
+def use_compatible_impl(is_enable: Any) -> None:
     """Accepts False only: each operator has one implementation."""
     _only("use_compatible_impl", is_enable, False, "there is one implementation of each operator")
 
 
-def are_compatible_impl_enabled():
+def are_compatible_impl_enabled() -> Any:
     """False: see use_compatible_impl."""
     return False
 
 
-def clear_npu_overflow_flag():
+def clear_npu_overflow_flag() -> None:
     """Warns and does nothing: only the first Ascend 910 has an overflow flag."""
     warnings.warn("clear_npu_overflow_flag does nothing: only the first Ascend 910 has an overflow flag", stacklevel=2)
 
 
-def set_task_queue_enable(mode):
+def set_task_queue_enable(mode: Any) -> None:
     """Stores 0, 1 or 2 and has no other effect: the thread that calls an operator launches it."""
     mode = int(mode)
     if mode not in (0, 1, 2):
@@ -142,12 +145,12 @@ def set_task_queue_enable(mode):
     _chosen["task queue"] = mode
 
 
-def get_task_queue_enable():
+def get_task_queue_enable() -> Any:
     """The value of set_task_queue_enable; at first that of the environment variable TASK_QUEUE_ENABLE, or 0."""
     return _chosen["task queue"]
 
 
-def current_blas_handle():
+def current_blas_handle() -> None:
     """Warns and returns None: CANN has no BLAS handle."""
     warnings.warn("NPU does not use blas handle.", UserWarning, stacklevel=2)
 
@@ -160,7 +163,7 @@ def _acl():
     return acl
 
 
-def set_deterministic_level(level):
+def set_deterministic_level(level: Any) -> None:
     """0: operators may sum in any order. 1, 2, 3: the same inputs give bitwise the same results."""
     if level not in (0, 1, 2, 3):
         raise RuntimeError(f"set_deterministic_level supports the levels 0, 1, 2 and 3, but got {level}")
@@ -184,32 +187,32 @@ def _toggled(tensor, forward, backward):
     return Toggle.apply(tensor)
 
 
-def enable_deterministic_with_backward(tensor):
+def enable_deterministic_with_backward(tensor: Any) -> Any:
     """Returns `tensor` and makes later operators deterministic, until backward reaches this tensor."""
     return _toggled(tensor, 1, 0)
 
 
-def disable_deterministic_with_backward(tensor):
+def disable_deterministic_with_backward(tensor: Any) -> Any:
     """Returns `tensor` and lets later operators be non-deterministic, until backward reaches this tensor."""
     return _toggled(tensor, 0, 1)
 
 
-def set_op_timeout_ms(timeout):
+def set_op_timeout_ms(timeout: Any) -> None:
     """Sets the execution timeout of an operator in milliseconds. A longer run is a device fault."""
     check(_acl().rt.set_op_execute_time_out_with_ms(timeout), "aclrtSetOpExecuteTimeOutWithMs")
 
 
-def init_dump():
+def init_dump() -> None:
     """Starts dumping inputs and outputs of operators: aclmdlInitDump."""
     check(_acl().mdl.init_dump(), "aclmdlInitDump")
 
 
-def set_dump(cfg_file):
+def set_dump(cfg_file: Any) -> None:
     """Sets what is dumped, by a JSON file: aclmdlSetDump."""
     check(_acl().mdl.set_dump(cfg_file), "aclmdlSetDump")
 
 
-def finalize_dump():
+def finalize_dump() -> None:
     """Stops dumping: aclmdlFinalizeDump."""
     check(_acl().mdl.finalize_dump(), "aclmdlFinalizeDump")
 
@@ -218,17 +221,17 @@ class _Npurt:
     """Calls of the runtime by their names in torch_npu; addresses are ints, statuses are returned."""
 
     @staticmethod
-    def npuHostRegister(pointer, size):
+    def npuHostRegister(pointer: Any, size: Any) -> Any:
         """Page-locks memory that the program allocated: aclrtHostRegister."""
         return _acl().rt.host_register(pointer, size)[1]
 
     @staticmethod
-    def npuHostUnregister(pointer):
+    def npuHostUnregister(pointer: Any) -> Any:
         """Undoes npuHostRegister."""
         return _acl().rt.host_unregister(pointer)
 
     @staticmethod
-    def npuStreamCreate(pointer):
+    def npuStreamCreate(pointer: Any) -> Any:
         """Writes the handle of a new stream of the current device to `pointer`."""
         handle, status = _acl().rt.create_stream()
         if status == 0:
@@ -236,12 +239,12 @@ class _Npurt:
         return status
 
     @staticmethod
-    def npuStreamDestroy(handle):
+    def npuStreamDestroy(handle: Any) -> Any:
         """Destroys a stream of npuStreamCreate."""
         return _acl().rt.destroy_stream(handle)
 
 
-def npurt():
+def npurt() -> Any:
     """Raw calls of the runtime: npuHostRegister, npuHostUnregister, npuStreamCreate, npuStreamDestroy."""
     _lazy_init()
     return _Npurt

@@ -1,4 +1,8 @@
 """Recovery after a device fault: uncorrectable memory errors, stopping and restarting a device."""
+from __future__ import annotations
+
+from typing import Any
+
 from mindtorch import npu
 from mindtorch.npu._acl_calls import bound, check
 from mindtorch.npu.device import _valid_index
@@ -6,7 +10,7 @@ from mindtorch.npu.device import _valid_index
 NONE, OUTSIDE, UNUSED, IN_USE = range(4)
 
 
-def check_uce_in_memory(device_id):
+def check_uce_in_memory(device_id: Any) -> Any:
     """Where the device has uncorrectable memory errors, as a number.
 
     0: none. 1: outside the memory of this process's allocator. 2: in free cached memory, which is now returned to the
@@ -30,13 +34,14 @@ def _cached(index, errors):
                for segment in segments for address, nbytes in errors)
 
 
-def stop_device(device_id):
+def stop_device(device_id: Any) -> Any:
     """Aborts the pending work of the device; waiting for it raises RuntimeError. Returns 0 on success, else 1."""
     index = _valid_index(device_id)
     return int(bound(index).device_task_abort(index) != 0)
 
 
-def restart_device(device_id, rebuild_all_resources=False, disable_tensor_unsafe_check=False):
+def restart_device(device_id: Any, rebuild_all_resources: bool = False,
+                   disable_tensor_unsafe_check: bool = False) -> None:
     """Resumes after stop_device. Outputs of the aborted work are undefined.
 
     RuntimeError where `rebuild_all_resources`: a device is closed only when the process ends.

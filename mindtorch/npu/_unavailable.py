@@ -1,5 +1,7 @@
 """Names of torch.npu that are not available. Calling one raises RuntimeError with the reason."""
 
+from __future__ import annotations
+
 _HOST_LENGTHS = "mindtorch has no operators with sequence lengths on the host; see graph_task_group_begin"
 _GRAPH_COMPILER = "it needs CANN's graph compiler; mindtorch calls ACLNN operators, which are precompiled"
 _TRUSTED = "it needs the chip's trusted execution environment, which holds the keys"
@@ -17,7 +19,7 @@ REASONS = {
 class _Unavailable:
     """Stands for a function, a class or a namespace."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.__name__ = self.__qualname__ = name
         self.__doc__ = f"Not available: {REASONS[name]}."
 
@@ -26,12 +28,12 @@ class _Unavailable:
 
     __call__ = __enter__ = __exit__ = _refuse
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> None:
         if name.startswith("__"):
             raise AttributeError(name)
         self._refuse()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<torch.npu.{self.__name__}: not available>"
 
 

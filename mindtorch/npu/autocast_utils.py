@@ -1,9 +1,15 @@
 """Autocast on the NPU: what torch.autocast asks of it, and torch_npu's short forms of torch's functions."""
+from __future__ import annotations
+
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.operators import autocast as _autocast
 from mindtorch._core.tensor.dtype import bfloat16, float16, float32
 from mindtorch.npu.device import is_bf16_supported
+
+if TYPE_CHECKING:
+    from mindtorch import dtype
 
 __all__ = ["get_amp_supported_dtype", "get_autocast_dtype", "is_autocast_enabled", "set_autocast_dtype",
            "set_autocast_enabled"]
@@ -15,26 +21,26 @@ def _supported():
     return (float16, bfloat16, float32) if is_bf16_supported() else (float16, float32)
 
 
-def get_amp_supported_dtype():
+def get_amp_supported_dtype() -> Any:
     """The dtypes that autocast may compute in."""
     return list(_supported())
 
 
-def is_autocast_enabled():
+def is_autocast_enabled() -> Any:
     """torch.is_autocast_enabled("npu")."""
     return _autocast.is_autocast_enabled("npu")
 
 
-def set_autocast_enabled(enable):
+def set_autocast_enabled(enable: Any) -> None:
     """torch.set_autocast_enabled("npu", enable)."""
     _autocast.set_autocast_enabled("npu", enable)
 
 
-def get_autocast_dtype():
+def get_autocast_dtype() -> Any:
     """torch.get_autocast_dtype("npu")."""
     return _autocast.get_autocast_dtype("npu")
 
 
-def set_autocast_dtype(dtype):
+def set_autocast_dtype(dtype: dtype) -> None:
     """torch.set_autocast_dtype("npu", dtype)."""
     _autocast.set_autocast_dtype("npu", dtype)

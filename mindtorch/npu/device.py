@@ -1,11 +1,17 @@
 """Devices: their number, the current one, their properties."""
+from __future__ import annotations
+
 import os
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from mindtorch import npu
 from mindtorch._npu.availability import device_count, is_available, is_initialized
 from mindtorch.npu._properties import _NPUDeviceProperties, _NPUuuid
+
+if TYPE_CHECKING:
+    from mindtorch.types import Device
 
 __all__ = ["can_device_access_peer", "current_device", "device", "device_count", "device_of", "disable_peer_access",
            "enable_peer_access", "get_device_capability", "get_device_name", "get_device_properties", "init",
@@ -19,7 +25,7 @@ def _is_in_bad_fork():
     return runtime is not None and runtime.in_bad_fork()
 
 
-def init():
+def init() -> None:
     """Starts the current device. Its first use would also do so."""
     from mindtorch._npu import runtime, streams
     runtime.get_runtime(streams.current_device())
@@ -36,12 +42,12 @@ def _lazy_call(callback):
     runtime.call_when_started(callback)
 
 
-def ipc_collect():
+def ipc_collect() -> None:
     """Starts the current device. There is nothing to collect: memory is not shared between processes."""
     _lazy_init()
 
 
-def toolkit():
+def toolkit() -> Any:
     """The CANN toolkit in use: `root`, `version`, `simulated`; readable as text."""
     from mindtorch._npu import acl_loader
     acl_loader.ensure_acl()
@@ -68,14 +74,14 @@ def _valid_index(device):
     return index
 
 
-def current_device():
+def current_device() -> int:
     """Index of the calling thread's current device."""
     from mindtorch._npu import streams
     _lazy_init()
     return streams.current_device()
 
 
-def set_device(device):
+def set_device(device: Device) -> None:
     """Makes `device` the calling thread's current one. A negative index changes nothing."""
     index = _get_device_index(device, optional=True)
     if index >= 0:
@@ -86,16 +92,16 @@ def set_device(device):
 class device:
     """with torch.npu.device(1): ... makes npu:1 current inside. None and negative indexes change nothing."""
 
-    def __init__(self, device):
+    def __init__(self, device: Any) -> None:
         self.idx = _get_device_index(device, optional=True)
         self.prev_idx = -1
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         if self.idx >= 0:
             self.prev_idx = current_device()
             set_device(self.idx)
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         if self.idx >= 0:
             set_device(self.prev_idx)
         return False
@@ -104,11 +110,11 @@ class device:
 class device_of(device):
     """with torch.npu.device_of(tensor): ... makes the tensor's device current inside, unless it is a CPU tensor."""
 
-    def __init__(self, obj):
+    def __init__(self, obj: Any) -> None:
         super().__init__(obj.device.index if obj.device.type == "npu" else -1)
 
 
-def synchronize(device=None):
+def synchronize(device: Device = None) -> None:
     """Waits for all work on `device` (None and negative indexes: the current one)."""
     from mindtorch._npu import runtime, streams
     index = _get_device_index(device, optional=True)
@@ -124,7 +130,7 @@ def _get_device_name(device=None):
     return name + (" (simulated)" if toolkit().simulated else "")
 
 
-def get_device_name(device_name=None):
+def get_device_name(device_name: Any = None) -> str:
     """The chip's name, as in "Ascend910B1"; of the simulator it ends in "(simulated)"."""
     return npu._get_device_name(device_name)
 
@@ -142,7 +148,7 @@ def _get_device_capability(device=None):
     return None
 
 
-def get_device_capability(device=None):
+def get_device_capability(device: Device = None) -> tuple[int, int]:
     """Warns and returns None: Ascend has no compute capability.
 
     The environment variable TORCH_NPU_DEVICE_CAPABILITY="8.0" makes it (8, 0), for programs that need a value.
@@ -150,7 +156,7 @@ def get_device_capability(device=None):
     return npu._get_device_capability(device)
 
 
-def get_device_properties(device_name=None):
+def get_device_properties(device_name: Any = None) -> Any:
     """Properties: `name`, `total_memory` and `L2_cache_size` (bytes), `cube_core_num`, `vector_core_num`, `uuid`.
 
     What CUDA alone has is None, and `uuid` before CANN 8.5. AssertionError for a device that does not exist.
@@ -171,7 +177,7 @@ def get_device_properties(device_name=None):
         uuid=raw and _NPUuuid(raw))
 
 
-def utilization(device=None):
+def utilization(device: Device = None) -> int:
     """The mean utilization of the cube and vector cores in per cent, as far as the driver measures it."""
     from mindtorch._npu import acl
     from mindtorch._npu.acl import check_status
@@ -185,12 +191,12 @@ def utilization(device=None):
     return sum(measured) // len(measured)
 
 
-def is_bf16_supported(including_emulation=False):
+def is_bf16_supported(including_emulation: bool = False) -> Any:
     """Whether the chip computes in bfloat16: the 910B family and later do."""
     return not get_device_name().startswith(("Ascend310", "Ascend910A", "Ascend910Pro"))
 
 
-def can_device_access_peer(device_id, peer_device_id):
+def can_device_access_peer(device_id: Any, peer_device_id: Any) -> bool:
     """Whether a device can access the memory of another one; False for a peer that does not exist."""
     count = _existing_devices()
     if not 0 <= device_id < count:
@@ -203,14 +209,14 @@ def can_device_access_peer(device_id, peer_device_id):
     return peers.can_access(device_id, peer_device_id)
 
 
-def enable_peer_access(peer_device_id, device=None):
+def enable_peer_access(peer_device_id: Any, device: Device = None) -> None:
     """Lets `device` (None: the current one) access the memory of a peer. RuntimeError if it cannot."""
     index = _peer_index(peer_device_id, device)
     from mindtorch._npu import peers
     peers.enable_access(index, peer_device_id)
 
 
-def disable_peer_access(peer_device_id, device=None):
+def disable_peer_access(peer_device_id: Any, device: Device = None) -> None:
     """Undoes enable_peer_access."""
     index = _peer_index(peer_device_id, device)
     from mindtorch._npu import peers

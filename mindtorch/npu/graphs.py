@@ -1,8 +1,15 @@
 """Graphs: work of a stream that is captured once and replayed by one call."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch import npu
 from mindtorch._npu.graph import GraphBase
 from mindtorch.npu.device import is_initialized, synchronize
 from mindtorch.npu.streams import StreamContext
+
+if TYPE_CHECKING:
+    from mindtorch._npu.streams import Stream
 
 __all__ = ["NPUGraph", "graph", "graph_task_group_begin", "graph_task_group_end", "graph_task_update_begin",
            "graph_task_update_end", "is_current_stream_capturing"]
@@ -18,11 +25,11 @@ class NPUGraph(GraphBase):
     copy to the host cannot be captured.
     """
 
-    def __del__(self):
+    def __del__(self) -> None:
         self._abort()
 
 
-def is_current_stream_capturing():
+def is_current_stream_capturing() -> bool:
     """Whether the current stream is capturing a graph. Starts no device."""
     if not is_initialized():
         return False
@@ -38,7 +45,8 @@ class graph:
     that mindtorch does not have.
     """
 
-    def __init__(self, npu_graph, pool=None, stream=None, auto_dispatch_capture=False, capture_error_mode="global"):
+    def __init__(self, npu_graph: Any, pool: Any = None, stream: Stream | None = None,
+                 auto_dispatch_capture: bool = False, capture_error_mode: str = "global") -> None:
         self.npu_graph = npu_graph
         self.pool = pool
         self.capture_stream = _capture_stream() if stream is None else stream
@@ -46,7 +54,7 @@ class graph:
         self.auto_dispatch_capture = auto_dispatch_capture
         self.capture_error_mode = capture_error_mode
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         if npu.get_task_queue_enable() == 2:
             raise RuntimeError("Do not support TASK_QUEUE_ENABLE = 2 during NPU graph capture, please export "
                                "TASK_QUEUE_ENABLE=1/0.")
@@ -59,7 +67,7 @@ class graph:
             self.stream_ctx.__exit__()
             raise
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         try:
             self.npu_graph.capture_end()
         except RuntimeError:
@@ -76,19 +84,19 @@ def _capture_stream():
     return _capture_streams[index]
 
 
-def graph_task_group_begin(stream):
+def graph_task_group_begin(stream: Any) -> None:
     """Starts a group of captured tasks of `stream`. graph_task_update_begin can replace their arguments later."""
     from mindtorch._npu.graph import task_group_begin
     task_group_begin(stream)
 
 
-def graph_task_group_end(stream):
+def graph_task_group_end(stream: Any) -> Any:
     """Ends the group and returns its handle for graph_task_update_begin."""
     from mindtorch._npu.graph import task_group_end
     return task_group_end(stream)
 
 
-def graph_task_update_begin(stream, handle):
+def graph_task_update_begin(stream: Any, handle: Any) -> None:
     """Starts an update: operators launched on `stream`, which must not be capturing, replace those of group `handle`.
 
     They must be the operators of the group in the same order; only arguments may differ, and must be kept alive.
@@ -97,7 +105,7 @@ def graph_task_update_begin(stream, handle):
     task_update_begin(stream, handle)
 
 
-def graph_task_update_end(stream):
+def graph_task_update_end(stream: Any) -> None:
     """Ends the update, which takes effect in the order of `stream`. RuntimeError if the operators differ."""
     from mindtorch._npu.graph import task_update_end
     task_update_end(stream)

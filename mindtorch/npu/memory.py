@@ -1,6 +1,9 @@
 """Memory of the devices: what is in use, what is cached, and pinned host memory. Sizes are bytes."""
+from __future__ import annotations
+
 import warnings
 from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
 
 from mindtorch import npu
 from mindtorch._core.tensor.factories import clear_constants as _forget_constants
@@ -26,6 +29,9 @@ from mindtorch.npu._memory_pools import (
 )
 from mindtorch.npu.device import _get_device_index, _lazy_init, _valid_index, is_initialized
 
+if TYPE_CHECKING:
+    from mindtorch.types import Device
+
 __all__ = [
     "MemPool", "NPUPluggableAllocator", "_dump_snapshot", "_erase_stream", "_free_mutex", "_get_current_allocator",
     "_record_memory_history", "_save_memory_usage", "_save_segment_usage", "_snapshot", "caching_allocator_alloc",
@@ -41,19 +47,19 @@ __all__ = [
 class _UninitializedAllocator:
     """The allocator before the first use of a device: its statistics are empty, as in torch."""
 
-    def memory_stats(self):
+    def memory_stats(self) -> Any:
         return OrderedDict()
 
-    def stats_as_nested_dict(self):
+    def stats_as_nested_dict(self) -> Any:
         return {}
 
-    def snapshot(self, mempool_id=None):
+    def snapshot(self, mempool_id: Any = None) -> Any:
         return []
 
-    def reset_peak(self):
+    def reset_peak(self) -> Any:
         """Does nothing."""
 
-    def reset_accumulated(self):
+    def reset_accumulated(self) -> Any:
         """Does nothing."""
 
 
@@ -75,54 +81,54 @@ def _allocators():
     return [allocator.get_allocator(index) for index in runtime.started_devices()]
 
 
-def memory_stats(device=None):
+def memory_stats(device: Device = None) -> dict[str, Any]:
     """All counters in one flat dictionary, as torch.cuda.memory_stats names them; empty before the first use."""
     return npu._get_allocator(device).memory_stats()
 
 
-def memory_stats_as_nested_dict(device=None):
+def memory_stats_as_nested_dict(device: Device = None) -> dict[str, Any]:
     """The counters of memory_stats as nested dictionaries."""
     return npu._get_allocator(device).stats_as_nested_dict()
 
 
-def memory_allocated(device=None):
+def memory_allocated(device: Device = None) -> int:
     """Bytes that tensors occupy now. Workspaces of operators count during the launch, so they show in the peak."""
     return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 
-def max_memory_allocated(device=None):
+def max_memory_allocated(device: Device = None) -> int:
     """The peak of memory_allocated since the start or the last reset_peak_memory_stats."""
     return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
-def memory_reserved(device=None):
+def memory_reserved(device: Device = None) -> int:
     """Bytes that the allocator holds, in use or cached."""
     return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
-def max_memory_reserved(device=None):
+def max_memory_reserved(device: Device = None) -> int:
     """The peak of memory_reserved since the start or the last reset_peak_memory_stats."""
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
-def reset_peak_memory_stats(device=None):
+def reset_peak_memory_stats(device: Device = None) -> None:
     """Sets every peak to the current value."""
     npu._get_allocator(device).reset_peak()
 
 
-def reset_accumulated_memory_stats(device=None):
+def reset_accumulated_memory_stats(device: Device = None) -> None:
     """Resets the totals of allocations and frees and the numbers of retries and out-of-memory errors."""
     npu._get_allocator(device).reset_accumulated()
 
 
-def mem_get_info(device=None):
+def mem_get_info(device: Device = None) -> tuple[int, int]:
     """(free, total) bytes of the device, from the driver. AssertionError for a device that does not exist."""
     index = _valid_index(device)
     _lazy_init()
     return npu._get_allocator(index)._mem_get_info()
 
 
-def empty_cache():
+def empty_cache() -> None:
     """Returns all cached memory of all devices to the driver; also pinned host memory, and idle streams and events."""
     if not is_initialized():
         return
@@ -135,14 +141,14 @@ def empty_cache():
     host_memory.free_idle_blocks()
 
 
-def host_empty_cache():
+def host_empty_cache() -> None:
     """Returns unused pinned host memory to the driver."""
     if is_initialized():
         from mindtorch._npu import host_memory
         host_memory.free_idle_blocks()
 
 
-def set_per_process_memory_fraction(fraction, device=None):
+def set_per_process_memory_fraction(fraction: Any, device: Device = None) -> None:
     """Limits what this process may take from the device to `fraction` of its memory; 1.0 removes the limit."""
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
@@ -152,50 +158,50 @@ def set_per_process_memory_fraction(fraction, device=None):
     npu._get_allocator(device).set_memory_fraction(fraction)
 
 
-def get_per_process_memory_fraction(device=None):
+def get_per_process_memory_fraction(device: Device = None) -> float:
     """The limit of set_per_process_memory_fraction; 1.0 where there is none."""
     _lazy_init()
     return npu._get_allocator(device).memory_fraction()
 
 
-def pin_memory(tensor):
+def pin_memory(tensor: Any) -> None:
     """A copy of a CPU tensor in pinned memory. Copies from pinned memory to the device can be asynchronous."""
     from mindtorch._npu import host_memory
     return host_memory.pin_memory(tensor)
 
 
-def is_pinned(tensor):
+def is_pinned(tensor: Any) -> Any:
     """Whether a tensor is in pinned host memory."""
     from mindtorch._npu import host_memory
     return host_memory.is_pinned(tensor)
 
 
-def memory_summary(device=None, abbreviated=False):
+def memory_summary(device: Device = None, abbreviated: bool = False) -> str:
     """memory_stats as a readable table, in the layout of torch_npu."""
     from mindtorch.npu._memory_summary import summary
     stats = memory_stats(device)
     return summary(stats, _get_device_index(device, optional=True), abbreviated)
 
 
-def memory_cached(device=None):
+def memory_cached(device: Device = None) -> int:
     """memory_reserved under its former name."""
     _warn_old("memory_cached", "memory_reserved")
     return memory_reserved(device)
 
 
-def max_memory_cached(device=None):
+def max_memory_cached(device: Device = None) -> int:
     """max_memory_reserved under its former name."""
     _warn_old("max_memory_cached", "max_memory_reserved")
     return max_memory_reserved(device)
 
 
-def reset_max_memory_allocated(device=None):
+def reset_max_memory_allocated(device: Device = None) -> None:
     """reset_peak_memory_stats under a former name: resets every peak."""
     _warn_old("reset_max_memory_allocated", "reset_peak_memory_stats")
     reset_peak_memory_stats(device)
 
 
-def reset_max_memory_cached(device=None):
+def reset_max_memory_cached(device: Device = None) -> None:
     """reset_peak_memory_stats under a former name: resets every peak."""
     _warn_old("reset_max_memory_cached", "reset_peak_memory_stats")
     reset_peak_memory_stats(device)
@@ -217,7 +223,7 @@ def _set_allocator_settings(settings):
             allocator.set_memory_fraction(config.per_process_memory_fraction)
 
 
-def empty_virt_addr_cache():
+def empty_virt_addr_cache() -> None:
     """Releases cached virtual addresses of expandable segments. The physical memory stays with the process."""
     from mindtorch._npu import segments
     if not segments.current_settings.expandable_segments:

@@ -1,6 +1,14 @@
 """Random numbers of NPUs: their default generators. A state is 16 bytes: the seed, then the offset."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from mindtorch._core.tensor.generator import get_default_npu_generator, seed_npus
 from mindtorch.npu.device import _existing_devices, _get_device_index, current_device, device_count, is_initialized
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, device
 
 __all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all",
            "set_rng_state", "set_rng_state_all"]
@@ -14,48 +22,48 @@ def _generator(device):
     return get_default_npu_generator(index)
 
 
-def get_rng_state(device="npu"):
+def get_rng_state(device: int | str | device = "npu") -> Tensor:
     """The state of a device's default generator, as a uint8 tensor on the CPU."""
     return _generator(device).get_state()
 
 
-def set_rng_state(new_state, device="npu"):
+def set_rng_state(new_state: Tensor, device: int | str | device = "npu") -> None:
     """Set the state of a device's default generator: what `get_rng_state` returned, or the 8 bytes of a seed."""
     _generator(device).set_state(new_state)
 
 
-def get_rng_state_all():
+def get_rng_state_all() -> list[Tensor]:
     """The states of all devices."""
     return [get_rng_state(i) for i in range(device_count())]
 
 
-def set_rng_state_all(new_states):
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
     """Set the states of the first devices."""
     for index, state in enumerate(new_states):
         set_rng_state(state, index)
 
 
-def manual_seed(seed):
+def manual_seed(seed: int) -> None:
     """Seed the current device's default generator. Does not start the device."""
     get_default_npu_generator(current_device() if is_initialized() else 0).manual_seed(int(seed))
 
 
-def manual_seed_all(seed):
+def manual_seed_all(seed: int) -> None:
     """Seed the default generators of all devices. Does not start them."""
     seed_npus(int(seed))
 
 
-def seed():
+def seed() -> None:
     """Seed the current device's default generator with a non-deterministic number."""
     get_default_npu_generator(current_device() if is_initialized() else 0).seed()
 
 
-def seed_all():
+def seed_all() -> None:
     """Seed the generators of all devices with one non-deterministic number."""
     seed_npus(get_default_npu_generator(0).seed())
 
 
-def initial_seed():
+def initial_seed() -> int:
     """The initial seed of the current device's generator."""
     return _generator("npu").initial_seed()
 

@@ -1,29 +1,37 @@
 """The calling thread's streams, and warnings about synchronization."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch._npu.stream_context import StreamContext, set_stream
 from mindtorch.npu.device import _get_device_index, _lazy_init
+
+if TYPE_CHECKING:
+    from mindtorch._npu.streams import Stream
+    from mindtorch.types import Device
 
 __all__ = ["StreamContext", "current_stream", "default_stream", "get_sync_debug_mode", "set_stream",
            "set_sync_debug_mode", "stream", "stream_priority_range"]
 
 
-def stream_priority_range():
+def stream_priority_range() -> Any:
     """(lowest, highest) priority of a Stream, as Stream.priority_range() has it."""
     return 0, -1
 
 
-def current_stream(device=None):
+def current_stream(device: Device = None) -> Stream:
     """The calling thread's current stream on `device` (None: the current device)."""
     from mindtorch._npu import streams
     return streams.get_current_stream(_get_device_index(device, optional=True))
 
 
-def default_stream(device=None):
+def default_stream(device: Device = None) -> Stream:
     """The stream that is current in a new thread on `device`."""
     from mindtorch._npu import streams
     return streams.get_default_stream(_get_device_index(device, optional=True))
 
 
-def stream(stream):
+def stream(stream: Stream | None) -> Any:
     """StreamContext(stream)."""
     return StreamContext(stream)
 
@@ -43,7 +51,7 @@ def _launch_host_func(stream, function):
 _DEBUG_MODES = ("default", "warn", "error")
 
 
-def set_sync_debug_mode(debug_mode):
+def set_sync_debug_mode(debug_mode: int | str) -> None:
     """What happens when an operator or copy makes the host wait for a stream: "default" (nothing), "warn", "error".
 
     0, 1 and 2 stand for these. Explicit synchronize() calls never warn.
@@ -59,7 +67,7 @@ def set_sync_debug_mode(debug_mode):
     streams.set_sync_debug_mode(debug_mode)
 
 
-def get_sync_debug_mode():
+def get_sync_debug_mode() -> int:
     """The mode of set_sync_debug_mode as 0, 1 or 2."""
     _lazy_init()
     from mindtorch._npu import streams

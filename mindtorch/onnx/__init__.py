@@ -1,5 +1,8 @@
 """torch.onnx: there is no exporter. What packages tell one is checked and kept."""
+from __future__ import annotations
+
 import re
+from collections.abc import Callable
 
 from mindtorch.onnx import symbolic_helper, symbolic_opset11  # noqa: F401 - modules that torch.onnx has
 
@@ -13,12 +16,12 @@ class OnnxExporterError(RuntimeError):
     """What is told to an exporter is wrong."""
 
 
-def is_in_onnx_export():
+def is_in_onnx_export() -> bool:
     """False: nothing is ever exported."""
     return False
 
 
-def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable, opset_version: int) -> None:
     """Keeps the function that says what an operator, "domain::name", is in ONNX from an opset on."""
     if not _NAME.fullmatch(symbolic_name):
         raise OnnxExporterError(
@@ -27,6 +30,6 @@ def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
     _symbolics[symbolic_name, opset_version] = symbolic_fn
 
 
-def unregister_custom_op_symbolic(symbolic_name, opset_version):
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
     """Forgets what register_custom_op_symbolic has kept."""
     _symbolics.pop((symbolic_name, opset_version), None)

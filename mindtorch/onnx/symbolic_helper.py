@@ -1,9 +1,13 @@
 """torch.onnx.symbolic_helper: how functions for an exporter are marked."""
 
+from __future__ import annotations
+
+from typing import Any
+
 __all__ = ["parse_args"]
 
 
-def parse_args(*arg_descriptors):
+def parse_args(*arg_descriptors: Any) -> Any:
     """A decorator: notes the kinds of a function's arguments on it ("v" value, "i" integer, "f" float ...)."""
     def decorator(fn):
         fn._arg_descriptors = arg_descriptors

@@ -1,6 +1,14 @@
 """torch.optim.Adafactor: squared gradients kept as a row and a column."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_single
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["Adafactor", "adafactor"]
 
@@ -8,8 +16,9 @@ __all__ = ["Adafactor", "adafactor"]
 class Adafactor(Algorithm):
     """Gradients scaled by the average of their squares, of which only means by row and by column are kept."""
 
-    def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None,
-                 maximize=False):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
+                 eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
+                 foreach: bool | None = None, maximize: bool = False) -> None:
         check_single(lr, "lr")
         check(lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}")
         check(beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}")
@@ -62,8 +71,11 @@ def _variance(grad, state, weight, smallest):
     return (rows @ state["col_var"]).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=smallest))
 
 
-def adafactor(params, grads, row_vars, col_vars, variances, state_steps, foreach=None, grad_scale=None, found_inf=None,
-              has_complex=False, *, d, lr, beta2_decay, weight_decay, eps1, eps2, maximize):
+def adafactor(params: list[Tensor], grads: list[Tensor], row_vars: list[Tensor | None], col_vars: list[Tensor | None],
+              variances: list[Tensor | None], state_steps: list[Tensor], foreach: bool | None = None,
+              grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False, *, d: float,
+              lr: float | Tensor, beta2_decay: float, weight_decay: float, eps1: float, eps2: float,
+              maximize: bool) -> None:
     """One step of Adafactor for all parameters of a list, in place; the counters in `state_steps` go on."""
     columns = {"step": state_steps, "row_var": row_vars, "col_var": col_vars, "variance": variances}
     group = {"lr": lr, "beta2_decay": beta2_decay, "eps": (eps1, eps2), "d": d, "weight_decay": weight_decay,

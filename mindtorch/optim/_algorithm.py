@@ -3,7 +3,10 @@
 An algorithm is written once, on lists (`_update`); the form decides what the lists are. Plain: one parameter after the
 other. Foreach: all parameters of one device and dtype. Fused: one operator that does everything (`_fused_update`).
 """
+from __future__ import annotations
+
 import functools
+from typing import Any
 
 import mindtorch
 from mindtorch._core.autograd.node import _set_grad_enabled, is_grad_enabled
@@ -21,24 +24,24 @@ _LATER_OPTIONS = {"momentum": 0, "centered": False, "nesterov": False, "amsgrad"
                   "decoupled_weight_decay": False}
 
 
-def check(allowed, message):
+def check(allowed: Any, message: Any) -> None:
     """A ValueError for an option that is not allowed."""
     if not allowed:
         raise ValueError(message)
 
 
-def check_rate(lr):
+def check_rate(lr: Any) -> None:
     """The checks of a learning rate that most optimizers share."""
     check_single(lr, "lr")
     check(lr >= 0.0, f"Invalid learning rate: {lr}")
 
 
-def check_single(value, name):
+def check_single(value: Any, name: str) -> None:
     """Checks that a tensor option has one element."""
     check(not isinstance(value, Tensor) or value.numel() == 1, f"Tensor {name} must be 1-element")
 
 
-def check_adaptive(lr, betas, eps, weight_decay):
+def check_adaptive(lr: Any, betas: Any, eps: Any, weight_decay: Any) -> None:
     """The checks that the family of Adam shares."""
     check_rate(lr)
     check(eps >= 0.0, f"Invalid epsilon value: {eps}")
@@ -47,22 +50,22 @@ def check_adaptive(lr, betas, eps, weight_decay):
     check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
 
 
-def to_scalar(value):
+def to_scalar(value: Any) -> Any:
     """A tensor of one element without dimensions; any other value as it is."""
     return value.squeeze() if isinstance(value, Tensor) and value.dim() else value
 
 
-def like(param):
+def like(param: Any) -> Any:
     """A state of zeros like `param`."""
     return mindtorch.zeros_like(param)
 
 
-def corrections(beta, counts):
+def corrections(beta: Any, counts: Any) -> Any:
     """1 - beta**count for each parameter."""
     return [1 - beta**count for count in counts]
 
 
-def recorded_as_differentiable(step):
+def recorded_as_differentiable(step: Any) -> Any:
     """`step` with gradients recorded if, and only if, the optimizer is differentiable."""
     @functools.wraps(step)
     def run(self, *args, **kwargs):
@@ -75,7 +78,7 @@ def recorded_as_differentiable(step):
     return run
 
 
-def evaluate(closure):
+def evaluate(closure: Any) -> Any:
     """The loss of a closure, None without one."""
     if closure is None:
         return None
@@ -97,7 +100,7 @@ class Algorithm(Optimizer):
     _tensors = ()               # states like the parameter, which begin with zeros
     _capturable = "params and state_steps"      # what a capturable step needs on the device, as torch says it
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             for name, value in _LATER_OPTIONS.items():
@@ -118,7 +121,7 @@ class Algorithm(Optimizer):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
     @recorded_as_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Any = None) -> Any:
         """Change the parameters once; `closure` computes the loss anew."""
         loss = evaluate(closure)
         for group in self.param_groups:

@@ -1,9 +1,17 @@
 """The schedules of torch.optim.lr_scheduler that move the momentum along with the rate: CyclicLR and OneCycleLR."""
+from __future__ import annotations
+
 import math
 import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 from mindtorch.optim._algorithm import check
 from mindtorch.optim.lr_scheduler import LRScheduler, _check_optimizer, _per_group, _set_rate
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import Optimizer
 
 
 class _MomentumCycle(LRScheduler):
@@ -32,9 +40,12 @@ class _MomentumCycle(LRScheduler):
 class CyclicLR(_MomentumCycle):
     """Up from `base_lr` to `max_lr` and down again, while the momentum goes down and up."""
 
-    def __init__(self, optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0,
-                 scale_fn=None, scale_mode="cycle", cycle_momentum=True, base_momentum=0.8, max_momentum=0.9,
-                 last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],
+                 step_size_up: int = 2000, step_size_down: int | None = None,
+                 mode: Literal["triangular", "triangular2", "exp_range"] = "triangular", gamma: float = 1.0,
+                 scale_fn: Callable[[float], float] | None = None, scale_mode: Literal["cycle", "iterations"] = "cycle",
+                 cycle_momentum: bool = True, base_momentum: float = 0.8, max_momentum: float = 0.9,
+                 last_epoch: int = -1) -> None:
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         base_lrs = _per_group("base_lr", optimizer, base_lr)
@@ -57,7 +68,7 @@ class CyclicLR(_MomentumCycle):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
-    def scale_fn(self, x):
+    def scale_fn(self, x: Any) -> float:
         """How high a cycle goes: `x` counts the cycles, or the steps."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
@@ -65,7 +76,7 @@ class CyclicLR(_MomentumCycle):
             return self.gamma**x
         return 1.0 if self.mode == "triangular" else 1 / 2.0**(x - 1)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         place = 1.0 + self.last_epoch / self.total_size - cycle
@@ -79,14 +90,14 @@ class CyclicLR(_MomentumCycle):
         return [low + (high - low) * height * scale
                 for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
         function = state["_scale_fn_custom"]
         saved = function is not None and not isinstance(function, types.FunctionType)
         state["_scale_fn_custom"] = function.__dict__.copy() if saved else None
         return state
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
         if state_dict["_scale_fn_custom"] is not None:
             self._scale_fn_custom.__dict__.update(state_dict["_scale_fn_custom"])
@@ -105,9 +116,12 @@ def _phases(total, part, three):
 class OneCycleLR(_MomentumCycle):
     """Up to `max_lr` once, and down to nearly nothing, while the momentum goes down and up."""
 
-    def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
-                 anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
-                 final_div_factor=1e4, three_phase=False, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None,
+                 epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
+                 anneal_strategy: Literal["cos", "linear"] = "cos", cycle_momentum: bool = True,
+                 base_momentum: float | list[float] = 0.85, max_momentum: float | list[float] = 0.95,
+                 div_factor: float = 25.0, final_div_factor: float = 1e4, three_phase: bool = False,
+                 last_epoch: int = -1) -> None:
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         self.total_steps = self._count(total_steps, epochs, steps_per_epoch)
@@ -145,7 +159,7 @@ class OneCycleLR(_MomentumCycle):
             return (end - start) * part + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()
         step = self.last_epoch
         check(step <= self.total_steps,

@@ -3,8 +3,11 @@
 FOREACH is one operator call for a list. PLAIN calls the operator of each tensor. DIFFERENTIABLE does so for steps that
 are recorded: what an operator saves is a copy, since the next step writes to the states again.
 """
+from __future__ import annotations
+
 from itertools import repeat
 from types import SimpleNamespace
+from typing import Any
 
 import mindtorch
 from mindtorch._tensor import Tensor
@@ -59,7 +62,7 @@ DIFFERENTIABLE = _form(recorded=True)
 FOREACH = SimpleNamespace(**{name: getattr(mindtorch, f"_foreach_{name}") for name in _NAMES})
 
 
-def average_(ops, averages, values, beta):
+def average_(ops: Any, averages: Any, values: Any, beta: Any) -> None:
     """averages = beta * averages + (1 - beta) * values."""
     if isinstance(beta, Tensor):
         ops.mul_(averages, beta)
@@ -72,7 +75,7 @@ def average_(ops, averages, values, beta):
         ops.lerp_(averages, values, 1 - beta)
 
 
-def average_squares_(ops, averages, values, beta):
+def average_squares_(ops: Any, averages: Any, values: Any, beta: Any) -> None:
     """averages = beta * averages + (1 - beta) * values * values."""
     ops.mul_(averages, beta)
     if isinstance(beta, Tensor):
@@ -81,7 +84,7 @@ def average_squares_(ops, averages, values, beta):
         ops.addcmul_(averages, values, values, 1 - beta)
 
 
-def scaled_add_(ops, tensors, others, alpha):
+def scaled_add_(ops: Any, tensors: Any, others: Any, alpha: Any) -> None:
     """tensors += alpha * others, where `alpha` may be a number, or a tensor that must not be read on the host."""
     if isinstance(alpha, Tensor):
         ops.add_(tensors, ops.mul(others, alpha))
@@ -89,7 +92,7 @@ def scaled_add_(ops, tensors, others, alpha):
         ops.add_(tensors, others, alpha=alpha)
 
 
-def scaled_addcdiv_(ops, tensors, numerators, denominators, values):
+def scaled_addcdiv_(ops: Any, tensors: Any, numerators: Any, denominators: Any, values: Any) -> None:
     """tensors += values * numerators / denominators; `values` are numbers, or tensors as above, one each."""
     if isinstance(values[0], Tensor):
         ops.addcdiv_(tensors, ops.mul(numerators, values), denominators)

@@ -3,6 +3,8 @@
 The method is that of Nocedal and Wright, Numerical Optimization, section 3.5: steps grow until two points bracket a
 good one, then the bracket shrinks; cubics through two points and their slopes say where to look.
 """
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 DECREASE = 1e-4         # the share of the first slope by which the loss has to sink
@@ -18,7 +20,7 @@ class Point(NamedTuple):
     slope: float = 0.0
 
 
-def lowest(a, b, bounds=None):
+def lowest(a: Any, b: Any, bounds: Any = None) -> Any:
     """Where the cubic through two points with their slopes is lowest, within `bounds` or between the two."""
     low, high = bounds or sorted((a.t, b.t))
     if a.t > b.t:
@@ -33,7 +35,7 @@ def lowest(a, b, bounds=None):
     return min(max(b.t - (b.t - a.t) * ((b.slope + square**0.5 - middle) / spread), low), high)
 
 
-def strong_wolfe(at, length, start, size, most):
+def strong_wolfe(at: Any, length: Any, start: Any, size: Any, most: Any) -> Any:
     """The point to go to, and how often `at`, which gives the Point of a length, was called: once, and `most` times.
 
     `length` is the first to try, `start` the Point of 0, `size` the largest element of the direction.

@@ -1,9 +1,15 @@
 """torch.optim.Muon: momentum made orthogonal."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from mindtorch.optim._algorithm import Algorithm, check, check_single
 from mindtorch.optim._foreach import average_
 from mindtorch.optim._step_counters import column
+
+if TYPE_CHECKING:
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["Muon"]
 
@@ -14,8 +20,9 @@ class Muon(Algorithm):
     _counters = {}
     _tensors = ("momentum_buffer",)
 
-    def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True,
-                 ns_coefficients=(3.4445, -4.7750, 2.0315), eps=1e-7, ns_steps=5, adjust_lr_fn=None):
+    def __init__(self, params: ParamsT, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
+                 nesterov: bool = True, ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
+                 eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None) -> None:
         check_single(lr, "lr")
         check(lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}")
         check(momentum >= 0.0, f"momentum should be >= 0 but is: {momentum}")

@@ -1,6 +1,13 @@
 """An optimizer that works on other parameters and on another state for a while."""
+from __future__ import annotations
+
 from collections import defaultdict
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import Optimizer
 
 __all__ = ["swap_in_optimizer_params_and_state"]
 
@@ -44,7 +51,8 @@ def _swapped(optimizer, parameters, state_dict):
 
 
 @contextmanager
-def swap_in_optimizer_params_and_state(optimizer, swapin_parameters, swapin_optim_state):
+def swap_in_optimizer_params_and_state(optimizer: Optimizer, swapin_parameters: dict[str, Tensor],
+                                       swapin_optim_state: dict[str, Any]) -> Any:
     """Within it, the optimizer has the tensors of the first dict, in its groups' order, as parameters, and the state
     and options of a state dict. What is written to those tensors stays; the optimizer is afterwards as it was before.
     """

@@ -3,30 +3,34 @@
 Each parameter's state has its counter, as torch keeps them. An operator on each would cost more than all the rest of a
 step on the host, so the counters of the parameters that step together are the elements of one tensor.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import mindtorch
 from mindtorch._core.rules.array import common_base
 from mindtorch._tensor import Tensor
 
 
-def scalar_dtype(fused=False):
+def scalar_dtype(fused: bool = False) -> Any:
     """The dtype of counters."""
     double = not fused and mindtorch.get_default_dtype() is mindtorch.float64
     return mindtorch.float64 if double else mindtorch.float32
 
 
-def scalar_state(value, param, group):
+def scalar_state(value: Any, param: Any, group: Any) -> Any:
     """A counter: on the host, where launching costs more than counting, unless the step must not wait for it."""
     fused = group.get("fused")
     device = param.device if group.get("capturable") or fused else "cpu"
     return mindtorch.full((), float(value), dtype=scalar_dtype(fused), device=device)
 
 
-def column(states, name):
+def column(states: Any, name: str) -> Any:
     """The states called `name`, one of each parameter."""
     return [state[name] for state in states]
 
 
-def gather(states, name):
+def gather(states: Any, name: str) -> Any:
     """The counters called `name` and the tensor whose elements they are, made here where there was none.
 
     None in its place where they are not alike, or are one.
@@ -44,7 +48,7 @@ def gather(states, name):
     return counters, together
 
 
-def count(states, gathers):
+def count(states: Any, gathers: Any) -> Any:
     """Count a step of the parameters that `states` are of; return their counters, and what has them as its elements.
 
     Separate counters are gathered into one tensor if `gathers`.
@@ -60,7 +64,7 @@ def count(states, gathers):
     return steps, together
 
 
-def multiply_(counters, factors):
+def multiply_(counters: Any, factors: Any) -> None:
     """Multiply each counter by its factor, a number or a tensor."""
     together = common_base(counters)
     if together is None:
@@ -72,14 +76,14 @@ def multiply_(counters, factors):
         together.mul_(mindtorch.tensor(factors, dtype=together.dtype, device=together.device))
 
 
-def values(counters, together, capturable):
+def values(counters: Any, together: Any, capturable: Any) -> Any:
     """The values of counters: numbers, or tensors where the step must not wait for the device."""
     if together is None:
         return [counter.clone() if capturable else counter.item() for counter in counters]
     return list(together.clone().unbind()) if capturable else together.tolist()
 
 
-def uncount(steps, found_inf):
+def uncount(steps: Any, found_inf: Any) -> None:
     """Take a step back where `found_inf` is one and not zero."""
     together = common_base(steps)
     if together is None:

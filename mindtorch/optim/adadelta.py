@@ -1,7 +1,15 @@
 """torch.optim.adadelta: Adadelta."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
 from mindtorch.optim._foreach import average_squares_, scaled_add_
 from mindtorch.optim._step_counters import column
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["Adadelta", "adadelta"]
 
@@ -11,8 +19,9 @@ class Adadelta(Algorithm):
 
     _tensors = ("square_avg", "acc_delta")
 
-    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False,
-                 maximize=False, differentiable=False):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
+                 maximize: bool = False, differentiable: bool = False) -> None:
         check_rate(lr)
         check(0.0 <= rho <= 1.0, f"Invalid rho value: {rho}")
         check(eps >= 0.0, f"Invalid epsilon value: {eps}")
@@ -32,8 +41,10 @@ class Adadelta(Algorithm):
         scaled_add_(ops, params, delta, -lr)
 
 
-def adadelta(params, grads, square_avgs, acc_deltas, state_steps, capturable=False, foreach=None, differentiable=False,
-             has_complex=False, *, lr, rho, eps, weight_decay, maximize):
+def adadelta(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor], acc_deltas: list[Tensor],
+             state_steps: list[Tensor], capturable: bool = False, foreach: bool | None = None,
+             differentiable: bool = False, has_complex: bool = False, *, lr: float, rho: float, eps: float,
+             weight_decay: float, maximize: bool) -> None:
     """One step of Adadelta for all parameters of a list, in place; the counters in `state_steps` go on."""
     columns = {"step": state_steps, "square_avg": square_avgs, "acc_delta": acc_deltas}
     group = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,

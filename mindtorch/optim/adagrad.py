@@ -1,8 +1,16 @@
 """torch.optim.adagrad: Adagrad."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
 from mindtorch.optim._foreach import scaled_addcdiv_
 from mindtorch.optim._step_counters import column, uncount
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["Adagrad", "adagrad"]
 
@@ -10,8 +18,9 @@ __all__ = ["Adagrad", "adagrad"]
 class Adagrad(Algorithm):
     """Gradients scaled by the sum of their squares so far."""
 
-    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10,
-                 foreach=None, *, maximize=False, differentiable=False, fused=None):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+                 maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
         check_rate(lr)
         check(lr_decay >= 0.0, f"Invalid lr_decay value: {lr_decay}")
         check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
@@ -51,8 +60,11 @@ class Adagrad(Algorithm):
             uncount(steps, found_inf)
 
 
-def adagrad(params, grads, state_sums, state_steps, fused=None, grad_scale=None, found_inf=None, has_sparse_grad=False,
-            foreach=None, differentiable=False, has_complex=False, *, lr, weight_decay, lr_decay, eps, maximize):
+def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor],
+            fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
+            has_sparse_grad: bool = False, foreach: bool | None = None, differentiable: bool = False,
+            has_complex: bool = False, *, lr: float, weight_decay: float, lr_decay: float, eps: float,
+            maximize: bool) -> None:
     """One step of Adagrad for all parameters of a list, in place; the counters in `state_steps` go on."""
     columns = {"step": state_steps, "sum": state_sums}
     group = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,

@@ -1,9 +1,16 @@
 """torch.optim.adam: Adam."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import mindtorch
 from mindtorch._tensor import Tensor
 from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, check_single, corrections, like, to_scalar
 from mindtorch.optim._foreach import average_, average_squares_, scaled_addcdiv_
 from mindtorch.optim._step_counters import column, uncount
+
+if TYPE_CHECKING:
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["Adam", "adam"]
 
@@ -13,8 +20,11 @@ class Adam(Algorithm):
 
     _tensors = ("exp_avg", "exp_avg_sq")
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
-                 maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
+                 betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+                 decoupled_weight_decay: bool = False) -> None:
         listed = foreach and not capturable
         check(not (listed and isinstance(lr, Tensor)),
               "lr as a Tensor is not supported for capturable=False and foreach=True")
@@ -78,9 +88,12 @@ class Adam(Algorithm):
             uncount(steps, found_inf)
 
 
-def adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach=None, capturable=False,
-         differentiable=False, fused=None, grad_scale=None, found_inf=None, has_complex=False,
-         decoupled_weight_decay=False, *, amsgrad, beta1, beta2, lr, weight_decay, eps, maximize):
+def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+         max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], foreach: bool | None = None,
+         capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+         grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False,
+         decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: float | Tensor, beta2: float | Tensor,
+         lr: float | Tensor, weight_decay: float, eps: float, maximize: bool) -> None:
     """One step of Adam for all parameters of a list, in place; the counters in `state_steps` go on."""
     columns = {"step": state_steps, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "max_exp_avg_sq": max_exp_avg_sqs}
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,

@@ -1,7 +1,15 @@
 """torch.optim.adamax: Adam with the infinity norm."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections
 from mindtorch.optim._foreach import average_, scaled_addcdiv_
 from mindtorch.optim._step_counters import column
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["Adamax", "adamax"]
 
@@ -11,8 +19,9 @@ class Adamax(Algorithm):
 
     _tensors = ("exp_avg", "exp_inf")
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *,
-                 maximize=False, differentiable=False, capturable=False):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:
         check_adaptive(lr, betas, eps, weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
@@ -30,8 +39,10 @@ class Adamax(Algorithm):
         scaled_addcdiv_(ops, params, averages, largest, rates)
 
 
-def adamax(params, grads, exp_avgs, exp_infs, state_steps, foreach=None, maximize=False, differentiable=False,
-           capturable=False, has_complex=False, *, eps, beta1, beta2, lr, weight_decay):
+def adamax(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_infs: list[Tensor],
+           state_steps: list[Tensor], foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+           capturable: bool = False, has_complex: bool = False, *, eps: float, beta1: float, beta2: float, lr: float,
+           weight_decay: float) -> None:
     """One step of Adamax for all parameters of a list, in place; the counters in `state_steps` go on."""
     columns = {"step": state_steps, "exp_avg": exp_avgs, "exp_inf": exp_infs}
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "foreach": foreach,

@@ -1,7 +1,15 @@
 """torch.optim.asgd: averaged stochastic gradient descent."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_rate, like, to_scalar
 from mindtorch.optim._step_counters import column, scalar_dtype
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["ASGD", "asgd"]
 
@@ -12,8 +20,9 @@ class ASGD(Algorithm):
     _counters = {"step": 0, "eta": None, "mu": 1}       # eta begins with the rate
     _capturable = "params, mus, etas, and state_steps"
 
-    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
-                 differentiable=False, capturable=False):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+                 t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:
         check_rate(lr)
         check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
         super().__init__(params, {
@@ -40,8 +49,10 @@ class ASGD(Algorithm):
             weight.copy_(1 / (count - start).clamp(min=1))
 
 
-def asgd(params, grads, axs, mus, etas, state_steps, foreach=None, maximize=False, differentiable=False,
-         capturable=False, has_complex=False, *, lambd, lr, t0, alpha, weight_decay):
+def asgd(params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list[Tensor], etas: list[Tensor],
+         state_steps: list[Tensor], foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+         capturable: bool = False, has_complex: bool = False, *, lambd: float, lr: float, t0: float, alpha: float,
+         weight_decay: float) -> None:
     """One step of ASGD for all parameters of a list, in place; the counters in `state_steps` go on."""
     columns = {"step": state_steps, "eta": etas, "mu": mus, "ax": axs}
     group = {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,

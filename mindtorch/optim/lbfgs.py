@@ -1,9 +1,17 @@
 """torch.optim.lbfgs: L-BFGS, a quasi-Newton method with limited memory."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.autograd.grad_mode import enable_grad, no_grad
 from mindtorch.optim._algorithm import check, check_rate, to_scalar
 from mindtorch.optim._line_search import Point, strong_wolfe
 from mindtorch.optim.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["LBFGS"]
 
@@ -17,8 +25,9 @@ class LBFGS(Optimizer):
     All parameters belong to one group. `line_search_fn="strong_wolfe"` chooses the length of each step.
     """
 
-    def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9,
-                 history_size=100, line_search_fn=None):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
+                 tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+                 line_search_fn: str | None = None) -> None:
         check_rate(lr)
         super().__init__(params, {
             "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
@@ -52,7 +61,7 @@ class LBFGS(Optimizer):
     # One step.
 
     @no_grad()
-    def step(self, closure):
+    def step(self, closure: Any) -> Any:
         """Up to `max_iter` iterations; `closure` clears the gradients, computes the loss and its gradients, anew."""
         group = self.param_groups[0]
         closure = enable_grad()(closure)

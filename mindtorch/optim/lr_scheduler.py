@@ -1,4 +1,6 @@
 """torch.optim.lr_scheduler: schedules of learning rates."""
+from __future__ import annotations
+
 import functools
 import math
 import types
@@ -6,7 +8,9 @@ import warnings
 import weakref
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
+from typing import Any, Literal
 
 from mindtorch._tensor import Tensor
 from mindtorch.optim._algorithm import check, to_scalar
@@ -88,7 +92,7 @@ class LRScheduler:
     _get_lr_called_within_step = False
     _is_initial = False
 
-    def __init__(self, optimizer, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         for index, group in enumerate(optimizer.param_groups):
@@ -114,23 +118,23 @@ class LRScheduler:
         with self._marked("_is_initial"):
             self.step()
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take what `state_dict` of a like schedule holds."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self):
+    def get_last_lr(self) -> list[float | Tensor]:
         """The rates that the last step has set."""
         return self._last_lr
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The rates of this epoch, from those of the last one."""
         raise NotImplementedError
 
-    def step(self, epoch=None):
+    def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
@@ -172,7 +176,7 @@ _LRScheduler = LRScheduler
 class _FactorLR(LRScheduler):
     """A schedule that multiplies each rate by the same `_factor()`, and has a `_closed_factor()` of the first rate."""
 
-    def get_lr(self):
+    def get_lr(self) -> Any:
         self._warn_outside_of_step()
         return self._multiplied(self._factor())
 
@@ -184,7 +188,7 @@ class _FactorLR(LRScheduler):
 class _FunctionLR(LRScheduler):
     """A schedule by functions of the epoch, one for each group. Objects among them are saved, functions are not."""
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: Any = -1) -> None:
         self.optimizer = optimizer
         groups = len(optimizer.param_groups)
         several = isinstance(lr_lambda, list | tuple)
@@ -197,13 +201,13 @@ class _FunctionLR(LRScheduler):
     def _check_functions(self):
         pass
 
-    def state_dict(self):
+    def state_dict(self) -> Any:
         state = super().state_dict()
         state["lr_lambdas"] = [None if isinstance(function, types.FunctionType) else function.__dict__.copy()
                                for function in self.lr_lambdas]
         return state
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Any) -> None:
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
             if saved is not None:
@@ -213,7 +217,7 @@ class _FunctionLR(LRScheduler):
 class LambdaLR(_FunctionLR):
     """The first rate times a function of the epoch."""
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()
         return [rate * function(self.last_epoch)
                 for function, rate in zip(self.lr_lambdas, self.base_lrs, strict=True)]
@@ -227,7 +231,7 @@ class MultiplicativeLR(_FunctionLR):
             if not callable(function):
                 raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()
         if self._is_initial:
             return _rates(self.optimizer)
@@ -238,7 +242,7 @@ class MultiplicativeLR(_FunctionLR):
 class StepLR(_FactorLR):
     """Times gamma every `step_size` epochs."""
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
@@ -252,7 +256,8 @@ class StepLR(_FactorLR):
 class MultiStepLR(_FactorLR):
     """Times gamma at each milestone."""
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
+                 last_epoch: int = -1) -> None:
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
@@ -267,7 +272,8 @@ class MultiStepLR(_FactorLR):
 class ConstantLR(_FactorLR):
     """Times `factor` for the first `total_iters` epochs."""
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
+                 last_epoch: int = -1) -> None:
         check(not (factor > 1.0 or factor < 0), "Constant multiplicative factor expected to be between 0 and 1.")
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
@@ -284,7 +290,8 @@ class ConstantLR(_FactorLR):
 class LinearLR(_FactorLR):
     """A factor that goes from one number to another in `total_iters` epochs, by equal steps."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+                 total_iters: int = 5, last_epoch: int = -1) -> None:
         check(not (start_factor > 1.0 or start_factor <= 0),
               "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         check(not (end_factor > 1.0 or end_factor < 0),
@@ -308,7 +315,7 @@ class LinearLR(_FactorLR):
 class ExponentialLR(_FactorLR):
     """Times gamma in every epoch."""
 
-    def __init__(self, optimizer, gamma, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -322,7 +329,7 @@ class ExponentialLR(_FactorLR):
 class PolynomialLR(_FactorLR):
     """Down to zero in `total_iters` epochs, as a power of what is left of them."""
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
@@ -339,14 +346,14 @@ class PolynomialLR(_FactorLR):
 class CosineAnnealingLR(LRScheduler):
     """Between the first rate and `eta_min` along a cosine whose half takes `T_max` epochs."""
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
     def _height(self, epoch):
         return 1 + math.cos(math.pi * epoch / self.T_max)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()
         if self._is_initial:
             return _rates(self.optimizer)
@@ -368,7 +375,8 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """A falling half of a cosine that starts anew after T_0 epochs, then after T_mult times as many, and so on."""
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
+                 last_epoch: int = -1) -> None:
         check(T_0 > 0 and isinstance(T_0, int), f"Expected positive integer T_0, but got {T_0}")
         check(T_mult >= 1 and isinstance(T_mult, int), f"Expected integer T_mult >= 1, but got {T_mult}")
         check(isinstance(eta_min, float | int),
@@ -376,12 +384,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (rate - self.eta_min) * height / 2 for rate in self.base_lrs]
 
-    def step(self, epoch=None):
+    def step(self, epoch: Any = None) -> None:
         """Go on to the next epoch, or to any place, parts of epochs too."""
         if epoch is None and self.last_epoch >= 0:
             epoch = self.last_epoch + 1
@@ -426,12 +434,12 @@ class _Composed(LRScheduler):
                   f"{type(scheduler).__name__} at index {index} has {scheduler.optimizer}, which is different from "
                   f"{type(optimizer).__name__}.")
 
-    def state_dict(self):
+    def state_dict(self) -> Any:
         state = super().state_dict()
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Any) -> None:
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
         for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=False):
             scheduler.load_state_dict(saved)
@@ -440,7 +448,8 @@ class _Composed(LRScheduler):
 class SequentialLR(_Composed):
     """One schedule after the other, each from its milestone on."""
 
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int],
+                 last_epoch: int = -1) -> None:
         check(len(schedulers) >= 1, f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
         self._check_schedulers(optimizer, schedulers)
         check(len(milestones) == len(schedulers) - 1,
@@ -457,7 +466,7 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def recursive_undo(self, sched=None):
+    def recursive_undo(self, sched: Any = None) -> None:
         """Take back the first step of `sched`, of those in it too."""
         sched = self if sched is None else sched
         members = getattr(sched, "_schedulers", None)
@@ -466,7 +475,7 @@ class SequentialLR(_Composed):
         for member in members or ():
             self.recursive_undo(member)
 
-    def step(self):
+    def step(self) -> None:
         """Advance to the next epoch, with the schedule for that epoch."""
         self.last_epoch += 1
         now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
@@ -480,7 +489,7 @@ class SequentialLR(_Composed):
 class ChainedScheduler(_Composed):
     """Several schedules at once, each of which changes what the one before has made."""
 
-    def __init__(self, schedulers, optimizer=None):
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         check(len(schedulers) >= 1,
               f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
         self.optimizer = optimizer or schedulers[0].optimizer
@@ -488,7 +497,7 @@ class ChainedScheduler(_Composed):
         self._schedulers = schedulers
         self._last_lr = _rates(self.optimizer)
 
-    def step(self):
+    def step(self) -> None:
         """Let each schedule go on to its next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
@@ -498,8 +507,9 @@ class ChainedScheduler(_Composed):
 class ReduceLROnPlateau(LRScheduler):
     """Times `factor` where a metric has not improved for more than `patience` epochs."""
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel",
-                 cooldown=0, min_lr=0, eps=1e-8):
+    def __init__(self, optimizer: Optimizer, mode: Literal["min", "max"] = "min", factor: float = 0.1,
+                 patience: int = 10, threshold: float = 1e-4, threshold_mode: Literal["rel", "abs"] = "rel",
+                 cooldown: int = 0, min_lr: list[float] | float = 0, eps: float = 1e-8) -> None:
         check(not factor >= 1.0, "Factor should be < 1.0.")
         _check_optimizer(optimizer)
         groups, several = len(optimizer.param_groups), isinstance(min_lr, list | tuple)
@@ -525,7 +535,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = self.num_bad_epochs = 0
 
     @property
-    def in_cooldown(self):
+    def in_cooldown(self) -> Any:
         """Whether the last reduction is so recent that bad epochs do not count."""
         return self.cooldown_counter > 0
 
@@ -534,7 +544,7 @@ class ReduceLROnPlateau(LRScheduler):
         bound = best * (1.0 + margin) if self.threshold_mode == "rel" else best + margin
         return a > bound if self.mode == "max" else a < bound
 
-    def step(self, metrics, epoch=None):
+    def step(self, metrics: Any, epoch: Any = None) -> None:
         """Take in the metric of an epoch."""
         current = float(metrics)
         if epoch is not None:
@@ -568,7 +578,7 @@ class ReduceLROnPlateau(LRScheduler):
             if before - after > self.eps:
                 _set_rate(group, after)
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 

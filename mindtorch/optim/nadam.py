@@ -1,8 +1,16 @@
 """torch.optim.nadam: Adam with Nesterov momentum."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch._core.rules.array import common_base
 from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, corrections
 from mindtorch.optim._foreach import average_, average_squares_, scaled_addcdiv_
 from mindtorch.optim._step_counters import column, gather, multiply_, values
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["NAdam", "nadam"]
 
@@ -14,9 +22,10 @@ class NAdam(Algorithm):
     _tensors = ("exp_avg", "exp_avg_sq")
     _capturable = "params, mu_products and state_steps"
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
-                 decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False,
-                 differentiable=False):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False) -> None:
         check_adaptive(lr, betas, eps, weight_decay)
         check(momentum_decay >= 0.0, f"Invalid momentum_decay value: {momentum_decay}")
         super().__init__(params, {
@@ -57,9 +66,11 @@ class NAdam(Algorithm):
         return now, ahead
 
 
-def nadam(params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps, decoupled_weight_decay=False, foreach=None,
-          capturable=False, differentiable=False, has_complex=False, maximize=False, *, beta1, beta2, lr, weight_decay,
-          momentum_decay, eps):
+def nadam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+          mu_products: list[Tensor], state_steps: list[Tensor], decoupled_weight_decay: bool = False,
+          foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+          has_complex: bool = False, maximize: bool = False, *, beta1: float, beta2: float, lr: float,
+          weight_decay: float, momentum_decay: float, eps: float) -> None:
     """One step of NAdam for all parameters of a list, in place; the counters in `state_steps` go on."""
     columns = {"step": state_steps, "mu_product": mu_products, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs}
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay,

@@ -1,4 +1,6 @@
 """torch.optim.optimizer: the base of all optimizers."""
+from __future__ import annotations
+
 import functools
 import inspect
 import warnings
@@ -13,6 +15,8 @@ from mindtorch._core.python.profiling import begin_user_range, end_user_range
 from mindtorch._tensor import Tensor
 from mindtorch.utils.hooks import RemovableHandle
 
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 _global_pre_hooks = OrderedDict()
@@ -23,7 +27,7 @@ _HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_st
 class _RequiredParameter:
     """The default of an option that every group has to give."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<required parameter>"
 
 
@@ -47,12 +51,12 @@ def _add_hook(hooks, hook, prepend=False):
     return handle
 
 
-def register_optimizer_step_pre_hook(hook):
+def register_optimizer_step_pre_hook(hook: Any) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` before the step of every optimizer; it may return other arguments."""
     return _add_hook(_global_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook):
+def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` after the step of every optimizer."""
     return _add_hook(_global_post_hooks, hook)
 
@@ -64,7 +68,7 @@ class Optimizer:
                                            tuple[tuple[Any, ...], dict[str, Any]] | None]
     OptimizerPostHook: TypeAlias = Callable[[Self, tuple[Any, ...], dict[str, Any]], None]
 
-    def __init__(self, params, defaults):
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
         self._patch_step_function()
@@ -86,15 +90,15 @@ class Optimizer:
         self._step_profile_name = f"Optimizer.step#{kind}.step"
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{kind}.zero_grad"
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._make_hooks()
         self._patch_step_function()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
         for index, group in enumerate(self.param_groups):
             text += f"\nParameter Group {index}\n"
@@ -104,7 +108,7 @@ class Optimizer:
     # Hooks.
 
     @staticmethod
-    def profile_hook_step(func):
+    def profile_hook_step(func: Any) -> Any:
         """`func`, a step method, with the step hooks around it, in a range of profiles."""
         @functools.wraps(func)
         def step(*args, **kwargs):
@@ -139,33 +143,34 @@ class Optimizer:
             cls.step = self.profile_hook_step(cls.step)
             cls.step.hooked = True
 
-    def register_step_pre_hook(self, hook):
+    def register_step_pre_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step; it may return other arguments."""
         return _add_hook(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook):
+    def register_step_post_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after each step."""
         return _add_hook(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook, prepend=False):
+    def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer)` before state_dict."""
         return _add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook, prepend=False):
+    def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after state_dict; it may return another one."""
         return _add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+    def register_load_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before load_state_dict; it may return another one."""
         return _add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook, prepend=False):
+    def register_load_state_dict_post_hook(self, hook: Callable[[Optimizer], None],
+                                           prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer)` after load_state_dict."""
         return _add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # State.
 
-    def state_dict(self):
+    def state_dict(self) -> Any:
         """The state and the groups, with numbers in the place of parameters; tensors are not copied."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
@@ -205,7 +210,7 @@ class Optimizer:
             return type(value)(self._adapt(param, item, param_id, param_groups) for item in value)
         return value
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Any) -> None:
         """Take the state and the options that `state_dict` (of a like optimizer) holds."""
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
@@ -234,7 +239,7 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients, or fill them with zeros."""
         opened = begin_user_range(self._zero_grad_profile_name)
         try:
@@ -261,13 +266,13 @@ class Optimizer:
             for grad in grads:
                 grad.zero_()
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Change the parameters once; `closure` computes the loss anew."""
         raise NotImplementedError
 
     # Groups.
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Optimize further parameters, with options of their own."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")

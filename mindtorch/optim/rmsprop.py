@@ -1,7 +1,15 @@
 """torch.optim.rmsprop: RMSprop."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch.optim._algorithm import Algorithm, check, check_rate, like
 from mindtorch.optim._foreach import average_, average_squares_, scaled_add_, scaled_addcdiv_
 from mindtorch.optim._step_counters import column
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["RMSprop", "rmsprop"]
 
@@ -11,8 +19,9 @@ class RMSprop(Algorithm):
 
     _tensors = ("square_avg",)
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False,
-                 capturable=False, foreach=None, maximize=False, differentiable=False):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+                 weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
+                 foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
         check_rate(lr)
         check(eps >= 0.0, f"Invalid epsilon value: {eps}")
         check(momentum >= 0.0, f"Invalid momentum value: {momentum}")
@@ -49,9 +58,10 @@ class RMSprop(Algorithm):
             scaled_addcdiv_(ops, params, grads, roots, [-lr] * len(params))
 
 
-def rmsprop(params, grads, square_avgs, grad_avgs, momentum_buffer_list, state_steps, foreach=None, maximize=False,
-            differentiable=False, capturable=False, has_complex=False, *, lr, alpha, eps, weight_decay, momentum,
-            centered):
+def rmsprop(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor], grad_avgs: list[Tensor],
+            momentum_buffer_list: list[Tensor], state_steps: list[Tensor], foreach: bool | None = None,
+            maximize: bool = False, differentiable: bool = False, capturable: bool = False, has_complex: bool = False,
+            *, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float, centered: bool) -> None:
     """One step of RMSprop for all parameters of a list, in place; the counters in `state_steps` go on."""
     columns = {"step": state_steps, "square_avg": square_avgs, "momentum_buffer": momentum_buffer_list,
                "grad_avg": grad_avgs}

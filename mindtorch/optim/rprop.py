@@ -1,7 +1,15 @@
 """torch.optim.rprop: resilient propagation."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
 from mindtorch.optim._step_counters import column
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["Rprop", "rprop"]
 
@@ -11,8 +19,9 @@ class Rprop(Algorithm):
 
     _tensors = ("prev",)
 
-    def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
-                 maximize=False, differentiable=False):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+                 step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
+                 maximize: bool = False, differentiable: bool = False) -> None:
         check_rate(lr)
         check(0.0 < etas[0] < 1.0 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, {
@@ -44,8 +53,10 @@ def _factor(sign, shorter, longer):
     return mindtorch.where(sign == 0, 1.0, factor)
 
 
-def rprop(params, grads, prevs, step_sizes, state_steps, foreach=None, capturable=False, maximize=False,
-          differentiable=False, has_complex=False, *, step_size_min, step_size_max, etaminus, etaplus):
+def rprop(params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_sizes: list[Tensor],
+          state_steps: list[Tensor], foreach: bool | None = None, capturable: bool = False, maximize: bool = False,
+          differentiable: bool = False, has_complex: bool = False, *, step_size_min: float, step_size_max: float,
+          etaminus: float, etaplus: float) -> None:
     """One step of Rprop for all parameters of a list, in place; the counters in `state_steps` go on."""
     columns = {"step": state_steps, "prev": prevs, "step_size": step_sizes}
     group = {"lr": 0.0, "etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "foreach": foreach,

@@ -1,8 +1,16 @@
 """torch.optim.sgd: stochastic gradient descent."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_single
 from mindtorch.optim._foreach import scaled_add_
 from mindtorch.optim._step_counters import column
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.optim.optimizer import ParamsT
 
 __all__ = ["SGD", "sgd"]
 
@@ -13,8 +21,9 @@ class SGD(Algorithm):
     _counters = {}
     _complex_as_real = False        # every operator is linear
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
-                 foreach=None, differentiable=False, fused=None):
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
+                 weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None) -> None:
         check_single(lr, "lr")
         check(not lr < 0.0, f"Invalid learning rate: {lr}")
         check(not momentum < 0.0, f"Invalid momentum value: {momentum}")
@@ -65,8 +74,10 @@ class SGD(Algorithm):
             grad_scale=getattr(self, "grad_scale", None), found_inf=getattr(self, "found_inf", None))
 
 
-def sgd(params, d_p_list, momentum_buffer_list, has_sparse_grad=False, foreach=None, fused=None, grad_scale=None,
-        found_inf=None, *, weight_decay, momentum, lr, dampening, nesterov, maximize):
+def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list[Tensor | None],
+        has_sparse_grad: bool = False, foreach: bool | None = None, fused: bool | None = None,
+        grad_scale: Tensor | None = None, found_inf: Tensor | None = None, *, weight_decay: float, momentum: float,
+        lr: float, dampening: float, nesterov: bool, maximize: bool) -> None:
     """One step of SGD for all parameters of a list, in place; missing momenta are filled in."""
     columns = {"momentum_buffer": momentum_buffer_list}
     group = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,

@@ -1,6 +1,10 @@
 """torch.optim.swa_utils: averages of a model's parameters over training, and the rates that go with them."""
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Iterable
 from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Literal
 
 import mindtorch
 from mindtorch.autograd.grad_mode import no_grad
@@ -9,6 +13,10 @@ from mindtorch.nn.modules.batchnorm import _BatchNorm
 from mindtorch.optim._algorithm import check
 from mindtorch.optim._foreach import FOREACH, average_
 from mindtorch.optim.lr_scheduler import LRScheduler, _per_group, _rates
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, device
+    from mindtorch.optim.optimizer import Optimizer
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",
            "get_swa_multi_avg_fn", "update_bn"]
@@ -22,7 +30,7 @@ def _is_smooth(tensor):
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def get_ema_avg_fn(decay=0.999):
+def get_ema_avg_fn(decay: float = 0.999) -> Any:
     """A function of (average, value, count): the average moved towards the value by 1 - `decay`."""
     _check_decay(decay)
 
@@ -32,7 +40,7 @@ def get_ema_avg_fn(decay=0.999):
     return ema_update
 
 
-def get_ema_multi_avg_fn(decay=0.999):
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
     """The same on lists of one dtype, in place."""
     _check_decay(decay)
 
@@ -46,7 +54,7 @@ def get_ema_multi_avg_fn(decay=0.999):
     return ema_update
 
 
-def get_swa_avg_fn():
+def get_swa_avg_fn() -> Any:
     """A function of (average of `count` values, another one, count): the average of all of them."""
     @no_grad()
     def swa_update(averaged_param, current_param, num_averaged):
@@ -54,7 +62,7 @@ def get_swa_avg_fn():
     return swa_update
 
 
-def get_swa_multi_avg_fn():
+def get_swa_multi_avg_fn() -> Any:
     """The same on lists of one dtype, in place; the dtype is not one of whole numbers."""
     @no_grad()
     def swa_update(averaged_param_list, current_param_list, num_averaged):
@@ -74,7 +82,11 @@ class AveragedModel(Module):
     Buffers are averaged with `use_buffers`, else they are the last model's.
     """
 
-    def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
+    n_averaged: Tensor
+
+    def __init__(self, model: Module, device: int | device | None = None,
+                 avg_fn: Callable[[Tensor, Tensor, Tensor | int], Tensor] | None = None, multi_avg_fn: Any = None,
+                 use_buffers: bool = False) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -84,11 +96,11 @@ class AveragedModel(Module):
         self.register_buffer("n_averaged", mindtorch.tensor(0, dtype=mindtorch.long, device=device))
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Tensor:
         return self.module(*args, **kwargs)
 
     @no_grad()
-    def update_parameters(self, model):
+    def update_parameters(self, model: Module) -> None:
         """Take what `model` has now into the averages; the first time they become equal to it."""
         averages, values = list(self.module.parameters()), list(model.parameters())
         buffers, theirs = list(self.module.buffers()), list(model.buffers())
@@ -129,7 +141,7 @@ class AveragedModel(Module):
 
 
 @no_grad()
-def update_bn(loader, model, device=None):
+def update_bn(loader: Iterable[Any], model: Module, device: int | device | None = None) -> None:
     """Compute the running statistics of a model's batch norms anew, from one pass over the batches of `loader`.
 
     Of a batch that is a list or a tuple, the first item is the input.
@@ -156,7 +168,8 @@ _ANNEALING = {"cos": lambda t: (1 - math.cos(math.pi * t)) / 2, "linear": lambda
 class SWALR(LRScheduler):
     """Anneals each rate to `swa_lr` in `anneal_epochs`, along a line or a cosine, and leaves it there."""
 
-    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, swa_lr: float, anneal_epochs: float = 10,
+                 anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: Any = -1) -> None:
         for rate, group in zip(_per_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         check(anneal_strategy in _ANNEALING,
@@ -171,7 +184,7 @@ class SWALR(LRScheduler):
         """How much of the way is done after a number of steps."""
         return _ANNEALING[self._anneal_strategy](max(0, min(1, step / max(1, self.anneal_epochs))))
 
-    def get_lr(self):
+    def get_lr(self) -> Any:
         self._warn_outside_of_step()
         step = max(self._step_count - 1, 0 if self.anneal_epochs else 1)
         before, now = self._share(step - 1), self._share(step)

@@ -1,12 +1,16 @@
 """The profile with a schedule. Operators, nodes of backward and launches are recorded by mindtorch.autograd.profiler's
 machinery; device time is not measured.
 """
+from __future__ import annotations
+
 import json
 import os
 import socket
 import time
 import uuid
 import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, Self
 
 from mindtorch import _backend
 from mindtorch.autograd._profiler_kinds import ProfilerAction, ProfilerActivity
@@ -19,17 +23,18 @@ __all__ = ["ProfilerAction", "profile", "schedule", "supported_activities", "ten
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
-def supported_activities():
+def supported_activities() -> Any:
     """The activities that can be profiled here: the CPU, and launches where there is an NPU."""
     return {ProfilerActivity.CPU, *([ProfilerActivity.PrivateUse1] if _backend.npu_available() else [])}
 
 
-def kineto_available():
+def kineto_available() -> Any:
     """Whether profiles of this module can be recorded: always."""
     return True
 
 
-def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
+def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
+             skip_first_wait: int = 0) -> Callable:
     """A function from the number of a step to a ProfilerAction.
 
     After `skip_first` steps come cycles of `wait` steps without a profile, `warmup` ones and `active` recorded ones;
@@ -61,7 +66,7 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
     return action
 
 
-def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Any:
     """For on_trace_ready: writes each trace to a file of its own in `dir_name`, which is made.
 
     The files are called worker_name (host and process where it is None), time, and .pt.trace.json, with .gz where
@@ -92,10 +97,14 @@ class profile:
     are none, NotImplementedError for options of Kineto; RuntimeError from `start` where another profile runs.
     """
 
-    def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False,
-                 profile_memory=False, with_stack=False, with_flops=False, with_modules=False,
-                 experimental_config=None, execution_trace_observer=None, acc_events=False, use_cuda=None,
-                 custom_trace_id_callback=None, post_processing_timeout_s=None):
+    def __init__(self, *, activities: Iterable[ProfilerActivity | dict[ProfilerActivity, list[str]]] | None = None,
+                 schedule: Callable[[int], ProfilerAction] | None = None,
+                 on_trace_ready: Callable[..., Any] | None = None, record_shapes: bool = False,
+                 profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
+                 with_modules: bool = False, experimental_config: Any = None, execution_trace_observer: Any = None,
+                 acc_events: bool = False, use_cuda: bool | None = None,
+                 custom_trace_id_callback: Callable[[], str] | None = None,
+                 post_processing_timeout_s: float | None = None) -> None:
         if experimental_config is not None or execution_trace_observer is not None:
             raise NotImplementedError("profile: experimental_config and execution_trace_observer are Kineto's, which "
                                       "has no part in mindtorch's profiles")
@@ -125,24 +134,24 @@ class profile:
 
     # Running.
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         self.stop()
 
-    def start(self):
+    def start(self) -> None:
         """Begin with step 0."""
         self._change(None, self.current_action)
         self._open_step()
 
-    def stop(self):
+    def stop(self) -> None:
         """End; what has been recorded in an unfinished cycle is ready then. AssertionError before `start`."""
         self._close_step()
         self._change(self.current_action, None)
 
-    def step(self):
+    def step(self) -> None:
         """One step is over, and the next one begins."""
         self._close_step()
         before = self.current_action
@@ -178,7 +187,7 @@ class profile:
         if action in _RECORDS and not goes_on:
             self.start_trace()
 
-    def start_trace(self):
+    def start_trace(self) -> None:
         """Begin to record, whatever the schedule says."""
         recording = Recording(
             self.record_shapes or self.with_flops, self.with_stack, self.profile_memory, self.with_flops,
@@ -189,7 +198,7 @@ class profile:
         callback = self.custom_trace_id_callback
         self._trace_id = callback() if callback else uuid.uuid4().hex.upper()
 
-    def stop_trace(self):
+    def stop_trace(self) -> None:
         """Stop recording. AssertionError where nothing has been recorded."""
         if self._recording is None:
             raise AssertionError("Profiler must be initialized before stopping trace")
@@ -208,17 +217,18 @@ class profile:
         if self._recording is None:
             raise AssertionError(f"Profiler must be initialized before {purpose}")
 
-    def events(self):
+    def events(self) -> Any:
         """The calls that were recorded, an EventList. AssertionError before a recording."""
         self._require("accessing events")
         return self._events
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> Any:
         """The calls of each name together; see EventList.key_averages."""
         self._require("getting key averages")
         return self._events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
-    def export_chrome_trace(self, path):
+    def export_chrome_trace(self, path: Any) -> None:
         """Write the last recording as a trace, once: RuntimeError the second time. Gzipped where path ends in .gz."""
         self._require("exporting chrome trace")
         if self._saved:
@@ -229,7 +239,7 @@ class profile:
     def _recording_events(self):
         return self._recording.events() if self.acc_events else self._events
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path: Any, metric: str = "self_cpu_time_total") -> None:
         """Write stacks for flame graphs; see EventList.export_stacks. AssertionError without with_stack."""
         self._require("exporting stacks")
         if not self.with_stack:
@@ -238,22 +248,22 @@ class profile:
 
     # What goes with a trace.
 
-    def add_metadata(self, key, value):
+    def add_metadata(self, key: Any, value: Any) -> None:
         """A text that the trace of the running recording holds under `key`."""
         self._metadata[key] = value
 
-    def add_metadata_json(self, key, value):
+    def add_metadata_json(self, key: Any, value: Any) -> None:
         """A value, given as JSON, that the trace of the running recording holds under `key`."""
         self._metadata[key] = json.loads(value)
 
-    def preset_metadata_json(self, key, value):
+    def preset_metadata_json(self, key: Any, value: Any) -> None:
         """As add_metadata_json, for every recording from now on."""
         self._preset_metadata[key] = json.loads(value)
 
-    def set_custom_trace_id_callback(self, callback):
+    def set_custom_trace_id_callback(self, callback: Any) -> None:
         """Let `callback()` name the traces to come."""
         self.custom_trace_id_callback = callback
 
-    def get_trace_id(self):
+    def get_trace_id(self) -> Any:
         """What names the last trace; None before one."""
         return self._trace_id or None

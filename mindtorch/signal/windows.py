@@ -1,10 +1,17 @@
 """torch.signal.windows: symmetric windows of M points, or with `sym=False` periodic ones."""
+from __future__ import annotations
+
+from collections.abc import Iterable
 from math import pi, sqrt
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import strided
 from mindtorch._core.tensor.dtype import float32, float64, get_default_dtype
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, device, dtype, layout
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
            "hann", "kaiser", "nuttall"]
@@ -29,7 +36,8 @@ def _window(name, M, sym, dtype, layout, device, requires_grad, formula):
     return result.requires_grad_(requires_grad)
 
 
-def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: dtype | None = None,
+                layout: layout | None = None, device: device | None = None, requires_grad: bool = False) -> Tensor:
     """exp(-|n - center| / tau)."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -39,13 +47,15 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, d
                    lambda n, period: (-(n - (period / 2 if center is None else center)).abs() / tau).exp())
 
 
-def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def cosine(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
+           device: device | None = None, requires_grad: bool = False) -> Tensor:
     """Half a period of the sine, taken at the middles of its steps."""
     return _window("cosine", M, sym, dtype, layout, device, requires_grad,
                    lambda n, period: ((n + 0.5) * (pi / (period + 1))).sin())
 
 
-def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
+             device: device | None = None, requires_grad: bool = False) -> Tensor:
     """exp(-(n - middle)^2 / (2 std^2))."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
@@ -53,7 +63,8 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requ
                    lambda n, period: (-((n - period / 2) / (std * sqrt(2))) ** 2).exp())
 
 
-def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
+           device: device | None = None, requires_grad: bool = False) -> Tensor:
     """I0(beta sqrt(1 - x^2)) / I0(beta), x from -1 to 1."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
@@ -64,7 +75,8 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requ
     return _window("kaiser", M, sym, dtype, layout, device, requires_grad, formula)
 
 
-def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def general_cosine(M: Any, *, a: Iterable, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
+                   device: device | None = None, requires_grad: bool = False) -> Tensor:
     """The sum of (-1)^k a[k] cos(k x), x from 0 to 2 pi."""
     if not isinstance(a, (list, tuple)):
         raise TypeError("Coefficients must be a list/tuple")
@@ -79,36 +91,42 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requ
     return _window("general_cosine", M, sym, dtype, layout, device, requires_grad, formula)
 
 
-def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def general_hamming(M: Any, *, alpha: float = 0.54, sym: bool = True, dtype: dtype | None = None,
+                    layout: layout | None = None, device: device | None = None, requires_grad: bool = False) -> Tensor:
     """alpha - (1 - alpha) cos(x), x from 0 to 2 pi."""
     return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, dtype=dtype, layout=layout, device=device,
                           requires_grad=requires_grad)
 
 
-def hamming(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def hamming(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
+            device: device | None = None, requires_grad: bool = False) -> Tensor:
     """general_hamming of 0.54."""
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
-def hann(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def hann(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
+         device: device | None = None, requires_grad: bool = False) -> Tensor:
     """general_hamming of 0.5."""
     return general_hamming(M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device,
                            requires_grad=requires_grad)
 
 
-def blackman(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def blackman(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
+             device: device | None = None, requires_grad: bool = False) -> Tensor:
     """general_cosine of three terms."""
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device,
                           requires_grad=requires_grad)
 
 
-def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def bartlett(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
+             device: device | None = None, requires_grad: bool = False) -> Tensor:
     """A triangle."""
     return _window("bartlett", M, sym, dtype, layout, device, requires_grad,
                    lambda n, period: 1 - (n * (2 / period) - 1).abs())
 
 
-def nuttall(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def nuttall(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
+            device: device | None = None, requires_grad: bool = False) -> Tensor:
     """general_cosine of four terms."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, dtype=dtype, layout=layout,
                           device=device, requires_grad=requires_grad)

@@ -1,5 +1,8 @@
 """torch.testing: assert_close, with torch's tolerances and messages."""
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import mindtorch
 
@@ -14,7 +17,7 @@ _NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 class _Mismatch(Exception):
     """What differs, and the path to it within containers."""
 
-    def __init__(self, message, path=()):
+    def __init__(self, message: Any, path: Any = ()) -> None:
         super().__init__(message)
         self.path = path
 
@@ -131,8 +134,10 @@ def _compare_items(items, arguments):
             raise _Mismatch(str(mismatch), (key, *mismatch.path)) from None
 
 
-def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False, check_device=True,
-                 check_dtype=True, check_layout=True, check_stride=False, msg=None):
+def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
+                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True,
+                 check_dtype: bool = True, check_layout: bool = True, check_stride: bool = False,
+                 msg: str | Callable[[str], str] | None = None) -> None:
     """AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere, in nested containers too.
 
     Without tolerances, those of the dtype hold. Shapes must be equal; so must devices, dtypes, layouts and strides as

@@ -3,7 +3,10 @@
 Each formula is given the arguments and the result, and says what was multiplied: [(name of aten's operator, operations,
 operands that have gradients to compute, the operations for each of these, operator that computes them)].
 """
+from __future__ import annotations
+
 import math
+from typing import Any
 
 from mindtorch._ops.composite import matmul as composite_matmul
 
@@ -68,7 +71,7 @@ def _einsum(result, *args):
 class _First:
     """The product of the operands so far: it has gradients where one of them has."""
 
-    def __init__(self, operands):
+    def __init__(self, operands: Any) -> None:
         self.requires_grad = any(each.requires_grad for each in operands)
 
 

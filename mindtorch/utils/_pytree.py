@@ -1,9 +1,12 @@
 """torch.utils._pytree: flattens nested containers to their leaves and rebuilds them."""
+from __future__ import annotations
+
 from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from types import UnionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from mindtorch import Size, return_types
 
@@ -27,10 +30,10 @@ class SequenceKey:
 
     idx: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"[{self.idx!r}]"
 
-    def get(self, sequence):
+    def get(self, sequence: Any) -> Any:
         """The element."""
         return sequence[self.idx]
 
@@ -41,10 +44,10 @@ class MappingKey:
 
     key: Any
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"[{self.key!r}]"
 
-    def get(self, mapping):
+    def get(self, mapping: Any) -> Any:
         """The value."""
         return mapping[self.key]
 
@@ -55,10 +58,10 @@ class GetAttrKey:
 
     name: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f".{self.name}"
 
-    def get(self, obj):
+    def get(self, obj: Any) -> Any:
         """The attribute."""
         return getattr(obj, self.name)
 
@@ -67,12 +70,12 @@ KeyEntry = SequenceKey | MappingKey | GetAttrKey
 KeyPath = tuple[KeyEntry, ...]
 
 
-def keystr(kp):
+def keystr(kp: Any) -> str:
     """A path as text: "['a'][0].x"."""
     return "".join(map(str, kp))
 
 
-def key_get(obj, kp):
+def key_get(obj: Any, kp: Any) -> Any:
     """What lies at the end of a path."""
     for key in kp:
         obj = key.get(obj)
@@ -135,8 +138,9 @@ for _cls in [kind for kind in vars(return_types).values() if isinstance(kind, ty
     _register(_cls, lambda t: (list(t), None), lambda children, _, cls=_cls: cls(children), _indices)
 
 
-def register_pytree_node(cls, flatten_fn, unflatten_fn, *, serialized_type_name=None, to_dumpable_context=None,
-                         from_dumpable_context=None, flatten_with_keys_fn=None):
+def register_pytree_node(cls: type[Any], flatten_fn: Any, unflatten_fn: Any, *, serialized_type_name: str | None = None,
+                         to_dumpable_context: Any = None, from_dumpable_context: Any = None,
+                         flatten_with_keys_fn: Any = None) -> None:
     """Has containers of class `cls` taken apart: flatten_fn(container) -> (children, context), and
     unflatten_fn(children, context) -> container. ValueError for a class that is known already.
 
@@ -155,19 +159,20 @@ def register_pytree_node(cls, flatten_fn, unflatten_fn, *, serialized_type_name=
 _register_pytree_node = register_pytree_node
 
 
-def treespec_dumps(treespec, protocol=None):
+def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """A TreeSpec as JSON. NotImplementedError for classes that have no name there."""
     from mindtorch.utils._treespec_json import dumps
     return dumps(treespec, protocol)
 
 
-def treespec_loads(serialized):
+def treespec_loads(serialized: str) -> TreeSpec:
     """The TreeSpec that treespec_dumps has written."""
     from mindtorch.utils._treespec_json import loads
     return loads(serialized)
 
 
-def register_dataclass(cls, *, field_names=None, drop_field_names=None, serialized_type_name=None):
+def register_dataclass(cls: type[Any], *, field_names: list[str] | None = None,
+                       drop_field_names: list[str] | None = None, serialized_type_name: str | None = None) -> None:
     """Has instances of a data class taken apart into their fields.
 
     Where not all are meant, `field_names` lists those that are and `drop_field_names` those that keep their defaults;
@@ -190,17 +195,17 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
         flatten_with_keys_fn=lambda obj: ([(GetAttrKey(name), getattr(obj, name)) for name in names], [names, []]))
 
 
-def is_namedtuple(obj):
+def is_namedtuple(obj: object | type) -> bool:
     """Whether `obj` is a named tuple, or a class of them."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
-def is_namedtuple_instance(obj):
+def is_namedtuple_instance(obj: object) -> bool:
     """Whether `obj` is a named tuple."""
     return is_namedtuple_class(type(obj))
 
 
-def is_namedtuple_class(cls):
+def is_namedtuple_class(cls: type) -> bool:
     """Whether `cls` is a class of named tuples."""
     return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
 
@@ -218,7 +223,7 @@ def _node_type(tree):
     return kind if kind in SUPPORTED_NODES else None
 
 
-def tree_is_leaf(tree, is_leaf=None):
+def tree_is_leaf(tree: Any, is_leaf: Any = None) -> bool:
     """Whether `tree` is no container, or one that is_leaf(tree) says to leave whole."""
     return (is_leaf is not None and is_leaf(tree)) or _node_type(tree) is None
 
@@ -236,7 +241,7 @@ for _name, _cls in {"tuple": tuple, "list": list, "dict": dict, "namedtuple": na
 class TreeSpec:
     """The structure of nested containers without the leaves."""
 
-    def __init__(self, type, context, children):
+    def __init__(self, type: Any, context: Any, children: Any) -> None:
         self.type = type                # None for a leaf
         self._context = context
         self._children = children
@@ -245,35 +250,35 @@ class TreeSpec:
     num_children = property(lambda self: len(self._children))
 
     @cached_property
-    def num_leaves(self):
+    def num_leaves(self) -> Any:
         return 1 if self.type is None else sum(child.num_leaves for child in self._children)
 
     @cached_property
-    def num_nodes(self):
+    def num_nodes(self) -> Any:
         return 1 + sum(child.num_nodes for child in self._children)
 
-    def is_leaf(self):
+    def is_leaf(self) -> bool:
         """Whether it is the structure of a single leaf."""
         return self.type is None
 
-    def children(self):
+    def children(self) -> list[Self]:
         """The structures of the container's items."""
         return list(self._children)
 
-    def child(self, index):
+    def child(self, index: int) -> Self:
         """The structure of one item."""
         return self._children[index]
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         if not isinstance(other, TreeSpec):
             return NotImplemented
         return (self.type, self._context, self._children) == (other.type, other._context, other._children)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         context = self._context
         return hash((self.type, repr(context) if isinstance(context, list) else context, tuple(self._children)))
 
-    def __repr__(self, indent=0):
+    def __repr__(self, indent: int = 0) -> str:
         if self.type is None:
             return "*"
         prefix = f"TreeSpec({self.type.__name__}, {self._context}, ["
@@ -281,7 +286,7 @@ class TreeSpec:
         inner = (",\n" + " " * indent).join(child.__repr__(indent) for child in self._children)
         return f"{prefix}{inner}])"
 
-    def unflatten(self, leaves):
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The containers with those leaves. ValueError for another number of them."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
@@ -295,7 +300,7 @@ class TreeSpec:
         children = [child._build(leaves) for child in self._children]
         return SUPPORTED_NODES[self.type].unflatten_fn(children, self._context)
 
-    def flatten_up_to(self, tree):
+    def flatten_up_to(self, tree: Any) -> Any:
         """What `tree` has where this structure has leaves. ValueError where it is built otherwise."""
         if self.type is None:
             return [tree]
@@ -324,14 +329,14 @@ _LEAF = TreeSpec(None, None, [])
 
 
 class _MetaLeafSpec(type):
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: Any) -> Any:
         return isinstance(instance, TreeSpec) and instance.is_leaf()
 
 
 class LeafSpec(TreeSpec, metaclass=_MetaLeafSpec):
     """The structure of a single leaf."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(None, None, [])
 
 
@@ -350,21 +355,21 @@ def _taken_apart(tree, leaves, is_leaf):
 
 # --- functions on trees -----------------------------------------------------------------------------------------------
 
-def tree_flatten(tree, is_leaf=None):
+def tree_flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], TreeSpec]:
     """(list of leaves, TreeSpec). What is in no known container is a leaf, None too."""
     leaves = []
     spec = _taken_apart(tree, leaves, is_leaf)
     return leaves, spec
 
 
-def tree_unflatten(leaves, treespec):
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The containers of `treespec` with those leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
     return treespec.unflatten(leaves)
 
 
-def tree_iter(tree, is_leaf=None):
+def tree_iter(tree: Any, is_leaf: Any = None) -> Iterable[Any]:
     """The leaves, one after the other."""
     if tree_is_leaf(tree, is_leaf):
         yield tree
@@ -373,28 +378,28 @@ def tree_iter(tree, is_leaf=None):
         yield from tree_iter(item, is_leaf)
 
 
-def tree_leaves(tree, is_leaf=None):
+def tree_leaves(tree: Any, is_leaf: Any = None) -> list[Any]:
     """The leaves, as a list."""
     return list(tree_iter(tree, is_leaf))
 
 
-def tree_structure(tree, is_leaf=None):
+def tree_structure(tree: Any, is_leaf: Any = None) -> TreeSpec:
     """The TreeSpec."""
     return tree_flatten(tree, is_leaf)[1]
 
 
-def arg_tree_leaves(*args, **kwargs):
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
     """The leaves of all arguments."""
     return tree_leaves((args, kwargs))
 
 
-def tree_map(func, tree, *rests, is_leaf=None):
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
     """func(leaf, *others) for each leaf, in containers as before; `rests` are built alike, at least down to there."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
 
 
-def tree_map_(func, tree, *rests, is_leaf=None):
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
     """Calls func(leaf, *others) for each leaf, and returns `tree`."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
@@ -408,34 +413,34 @@ def _predicate(types_or_pred):
     raise TypeError("Argument must be a type, a tuple of types, or a callable.")
 
 
-def tree_map_only(type_or_types_or_pred, /, func, tree, is_leaf=None):
+def tree_map_only(type_or_types_or_pred: Any, /, func: Any, tree: Any, is_leaf: Any = None) -> Any:
     """func(leaf) for the leaves of a type, or that a predicate picks; the others as they are."""
     picks = _predicate(type_or_types_or_pred)
     return tree_map(lambda leaf: func(leaf) if picks(leaf) else leaf, tree, is_leaf=is_leaf)
 
 
-def tree_map_only_(type_or_types_or_pred, /, func, tree, is_leaf=None):
+def tree_map_only_(type_or_types_or_pred: Any, /, func: Any, tree: Any, is_leaf: Any = None) -> Any:
     """Calls func(leaf) for the leaves of a type, or that a predicate picks, and returns `tree`."""
     tree_map_only(type_or_types_or_pred, func, tree, is_leaf)
     return tree
 
 
-def tree_all(pred, tree, is_leaf=None):
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
     """Whether `pred` is true of every leaf."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_any(pred, tree, is_leaf=None):
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
     """Whether `pred` is true of a leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(type_or_types, /, pred, tree, is_leaf=None):
+def tree_all_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
     """Whether `pred` is true of every leaf of a type."""
     return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
-def tree_any_only(type_or_types, /, pred, tree, is_leaf=None):
+def tree_any_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
     """Whether `pred` is true of a leaf of a type."""
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
@@ -452,17 +457,17 @@ def _with_paths(tree, path, is_leaf):
         yield from _with_paths(item, (*path, key), is_leaf)
 
 
-def tree_leaves_with_path(tree, is_leaf=None):
+def tree_leaves_with_path(tree: Any, is_leaf: Any = None) -> Any:
     """Pairs of a leaf's path, a tuple of keys, and the leaf."""
     return list(_with_paths(tree, (), is_leaf))
 
 
-def tree_flatten_with_path(tree, is_leaf=None):
+def tree_flatten_with_path(tree: Any, is_leaf: Any = None) -> Any:
     """(pairs of path and leaf, TreeSpec)."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
-def tree_map_with_path(func, tree, *rests, is_leaf=None):
+def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
     """func(path, leaf, *others) for each leaf, in containers as before."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     rests = [spec.flatten_up_to(rest) for rest in rests]

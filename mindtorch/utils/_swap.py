@@ -1,11 +1,14 @@
 """torch.utils.swap_tensors: two tensors exchange what they are, and keep who they are."""
+from __future__ import annotations
+
 import copyreg
 import weakref
+from typing import Any
 
 _ABSENT = object()
 
 
-def swap_tensors(t1, t2):
+def swap_tensors(t1: Any, t2: Any) -> None:
     """Exchanges class, attributes, data and gradients of two tensors; neither may have a history.
 
     RuntimeError where a weak reference to one of them exists, or where their classes have different slots.

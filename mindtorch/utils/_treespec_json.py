@@ -1,7 +1,10 @@
 """The structure of nested containers as JSON: [1, {"type": ..., "context": ..., "children_spec": [...]}]."""
+from __future__ import annotations
+
 import json
 from collections import OrderedDict, defaultdict, deque
 from importlib import import_module
+from typing import Any
 
 from mindtorch import Size
 from mindtorch.utils import _pytree
@@ -50,7 +53,7 @@ def _check(protocol):
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{_PROTOCOL}]")
 
 
-def dumps(treespec, protocol=None):
+def dumps(treespec: Any, protocol: Any = None) -> Any:
     """The text for a TreeSpec."""
     if not isinstance(treespec, _pytree.TreeSpec):
         raise TypeError("Expected `treespec` to be an instance of PyTreeSpec but got item of type "
@@ -69,7 +72,7 @@ def _found(encoded):
     raise NotImplementedError(f"Deserializing {encoded['type']} in pytree is not registered.")
 
 
-def loads(serialized):
+def loads(serialized: Any) -> Any:
     """The TreeSpec of a text."""
     protocol, encoded = json.loads(serialized)
     _check(protocol)

@@ -1,6 +1,9 @@
 """torch.utils.checkpoint: what a function saves for backward is computed again instead of kept."""
+from __future__ import annotations
+
 import contextlib
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.autograd.engine import current_graph_task_id, runs_whole_graph
 from mindtorch._core.operators import autocast as _autocast
@@ -8,6 +11,9 @@ from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd import Function, backward
 from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.autograd.graph import saved_tensors_hooks
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "get_device_states", "noop_context_fn",
            "set_checkpoint_early_stop", "set_device_states"]
@@ -19,13 +25,13 @@ class CheckpointError(RuntimeError):
     """The second run of a checkpointed function differed from the first."""
 
 
-def noop_context_fn():
+def noop_context_fn() -> Any:
     """Contexts for the first and the second run that do nothing."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
-def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check="default",
-               debug=False, early_stop=True, **kwargs):
+def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, context_fn: Any = noop_context_fn,
+               determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
     """function(*args), whose intermediate tensors are not kept: backward calls it again.
 
     use_reentrant True: forward runs unrecorded and backward runs a backward of its own, so that autograd.grad and
@@ -54,7 +60,7 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
 
 
 @contextlib.contextmanager
-def set_checkpoint_early_stop(enable):
+def set_checkpoint_early_stop(enable: bool) -> Any:
     """Inside, calls of checkpoint without reentrance have that `early_stop`, whatever they were given."""
     global _early_stop
     before = _early_stop
@@ -65,7 +71,8 @@ def set_checkpoint_early_stop(enable):
         _early_stop = before
 
 
-def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+def checkpoint_sequential(functions: Any, segments: Any, input: Tensor, use_reentrant: Any = None,
+                          **kwargs: Any) -> Any:
     """A chain of functions in `segments` parts, each a checkpoint but for the last."""
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -88,7 +95,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 # --- random numbers --------------------------------------------------------------------------------------------------
 
-def get_device_states(*args):
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     """The numbers of the NPUs that hold tensors among `args`, also inside containers, and their generators' states."""
     from mindtorch import npu
     from mindtorch.utils._pytree import tree_iter
@@ -96,7 +103,7 @@ def get_device_states(*args):
     return list(devices), [npu.get_rng_state(device) for device in devices]
 
 
-def set_device_states(devices, states, *, device_type=None):
+def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> None:
     """Sets the generators of the NPUs with these numbers. `device_type` is "npu" wherever there is a number."""
     from mindtorch import npu
     for device, state in zip(devices, states, strict=False):
@@ -106,12 +113,12 @@ def set_device_states(devices, states, *, device_type=None):
 class _RandomState:
     """The generators' states at one time, of the host and of the devices that the arguments are on."""
 
-    def __init__(self, arguments):
+    def __init__(self, arguments: Any) -> None:
         import mindtorch
         self.host = mindtorch.get_rng_state()
         self.devices, self.states = get_device_states(*arguments)
 
-    def restore(self):
+    def restore(self) -> None:
         import mindtorch
         mindtorch.set_rng_state(self.host)
         set_device_states(self.devices, self.states)
@@ -151,7 +158,7 @@ class _Reentrant(Function):
     """Runs the function unrecorded; backward runs it again, recorded, and then that graph's backward."""
 
     @staticmethod
-    def forward(ctx, function, preserve, *args):
+    def forward(ctx: Any, function: Any, preserve: Any, *args: Any) -> Any:
         ctx.function = function
         ctx.state = _RandomState(args) if preserve else None
         ctx.autocast = _autocast.get_state()
@@ -161,7 +168,7 @@ class _Reentrant(Function):
         return function(*args)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Any) -> Any:
         if not runs_whole_graph():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
@@ -190,7 +197,7 @@ class _EverythingFound(Exception):
 class _Frame:
     """One checkpointed call: how to run it again, and what the second run saved."""
 
-    def __init__(self, run, determinism_check, early_stop):
+    def __init__(self, run: Any, determinism_check: Any, early_stop: Any) -> None:
         self.run, self.early_stop = run, early_stop
         self.complete = False        # the first run has ended: until then a second run, for a gradient that the
                                      # function itself asks for, saves more than the first has so far
@@ -198,11 +205,11 @@ class _Frame:
         self.first = []              # per saved tensor, what it looked like
         self.again = {}              # which backward -> number of a tensor -> the tensor, until it is taken
 
-    def pack(self, tensor):
+    def pack(self, tensor: Any) -> Any:
         self.first.append(_look(tensor))
         return len(self.first) - 1
 
-    def unpack(self, number):
+    def unpack(self, number: Any) -> Any:
         task = current_graph_task_id()
         if task < 0:                 # the user looks at it, outside any backward
             return self.recompute()[number]
@@ -214,7 +221,7 @@ class _Frame:
                 "are calling ctx.saved_tensors in backward, make sure to do so only once.")
         return self.again[task].pop(number)
 
-    def recompute(self):
+    def recompute(self) -> Any:
         found = []
 
         def keep(tensor):

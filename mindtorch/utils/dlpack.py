@@ -1,7 +1,14 @@
 """torch.utils.dlpack: tensors of other libraries, and for them, without a copy. In host memory, through NumPy."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from mindtorch._core.python.conversion import from_numpy
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["from_dlpack", "to_dlpack"]
 
@@ -9,25 +16,25 @@ __all__ = ["from_dlpack", "to_dlpack"]
 class _Capsule:
     """A bare DLPack capsule as an object of the protocol; which device it is on is for NumPy to find out."""
 
-    def __init__(self, capsule):
+    def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
 
-    def __dlpack__(self, **_):
+    def __dlpack__(self, **_: Any) -> Any:
         return self.capsule
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> Any:
         return 1, 0
 
 
 class _Writable:
     """The memory of an array that NumPy marks read-only because a bare capsule cannot say whether it is."""
 
-    def __init__(self, array):
+    def __init__(self, array: Any) -> None:
         self.array = array
         self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
 
 
-def from_dlpack(ext_tensor, *, device=None, copy=None):
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """The tensor of another library (or a DLPack capsule), sharing its memory. BufferError where NumPy cannot."""
     is_bare = not hasattr(ext_tensor, "__dlpack__")
     if is_bare:
@@ -45,6 +52,6 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     return moved
 
 
-def to_dlpack(tensor):
+def to_dlpack(tensor: Any) -> Any:
     """A DLPack capsule that shares the tensor's memory; it can be consumed once."""
     return tensor.__dlpack__()

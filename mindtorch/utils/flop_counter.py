@@ -1,7 +1,10 @@
 """torch.utils.flop_counter: how many floating point operations a program's products and convolutions need."""
+from __future__ import annotations
+
 import warnings
 from collections import defaultdict
 from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Self
 
 from mindtorch import Tensor
 from mindtorch._core.python import torch_function
@@ -10,6 +13,9 @@ from mindtorch.nn.modules.module import register_module_forward_hook, register_m
 from mindtorch.overrides import TorchFunctionMode
 from mindtorch.utils._flop_formulas import FORMULAS
 from mindtorch.utils._pytree import tree_map
+
+if TYPE_CHECKING:
+    from mindtorch.nn.modules.module import Module
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
 
@@ -29,7 +35,7 @@ def _of_shapes(formula):
     return of_tensors
 
 
-def register_flop_formula(targets, get_raw=False):
+def register_flop_formula(targets: Any, get_raw: bool = False) -> Any:
     """A decorator: formula(*args, out_shape, **kwargs) counts for the operators `targets`, as torch.ops.aten.relu.
 
     Shapes stand for tensors in its arguments; with `get_raw` it is given the tensors, and the result as `out_val`.
@@ -48,15 +54,15 @@ def register_flop_formula(targets, get_raw=False):
 class _Modules:
     """Which modules are at work, by their names: the class of the outermost one, then the names of attributes."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.names, self.open, self.handles = {}, [], []
 
-    def enter(self, module, args):
+    def enter(self, module: Module, args: Any) -> None:
         if module not in self.names:
             self._name(module, type(module).__name__)
         self.open.append(self.names[module])
 
-    def leave(self, module, args, result):
+    def leave(self, module: Module, args: Any, result: Any) -> None:
         self.open.pop()
 
     def _name(self, module, name):
@@ -64,21 +70,21 @@ class _Modules:
         for child, inner in module.named_children():
             self._name(inner, f"{name}.{child}")
 
-    def watch(self):
+    def watch(self) -> None:
         self.handles = [register_module_forward_pre_hook(self.enter),
                         register_module_forward_hook(self.leave, always_call=True)]
 
-    def leave_alone(self):
+    def leave_alone(self) -> None:
         for handle in self.handles:
             handle.remove()
         self.open, self.handles = [], []
 
 
 class _Counting(TorchFunctionMode):
-    def __init__(self, counter):
+    def __init__(self, counter: Any) -> None:
         self.counter = counter
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")
         plain = getattr(func, "__wrapped__", None)
         own = self.counter._own.get(name)
@@ -119,7 +125,8 @@ class FlopCounterMode:
     table is printed at the end.
     """
 
-    def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):
+    def __init__(self, mods: Module | list[Module] | None = None, depth: int = 2, display: bool = True,
+                 custom_mapping: dict[Any, Any] | None = None) -> None:
         if mods is not None:
             warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
         self.depth, self.display = depth, display
@@ -135,15 +142,15 @@ class FlopCounterMode:
         for place in places:
             self.flop_counts[place][op] += count
 
-    def get_total_flops(self):
+    def get_total_flops(self) -> int:
         """The sum of all that was counted since the last `with`."""
         return sum(self.flop_counts["Global"].values()) if "Global" in self.flop_counts else 0
 
-    def get_flop_counts(self):
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
         """{name of a module, or "Global": {operator: operations}}."""
         return {place: dict(counts) for place, counts in self.flop_counts.items()}
 
-    def get_table(self, depth=None):
+    def get_table(self, depth: Any = None) -> Any:
         """The counts as text: a line for each module down to `depth`, and for each operator in it."""
         depth, total = self.depth if depth is None else depth, max(self.get_total_flops(), 1)
         lines = [("Module", "FLOP", "% Total")]
@@ -159,14 +166,14 @@ class FlopCounterMode:
         return "\n".join(f"{name:<{widths[0]}}  {count:>{widths[1]}}  {share:>{widths[2]}}"
                          for name, count, share in lines)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.flop_counts = defaultdict(lambda: defaultdict(int))
         self._modules.watch()
         self._mode = _Counting(self)
         self._mode.__enter__()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self._mode.__exit__(*exception)
         self._mode = None
         self._modules.leave_alone()

@@ -1,29 +1,35 @@
 """torch.utils.hooks: handles of registered hooks, and the hooks around the backward of a module."""
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.removable_handle import RemovableHandle
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.function import Function
 
+if TYPE_CHECKING:
+    from mindtorch.nn.modules.module import Module
+
 __all__ = ["BackwardHook", "RemovableHandle"]
 
 class BackwardHook:
     """The full backward hooks of one call of a module: identity nodes before and behind it, with hooks on them."""
 
-    def __init__(self, module, user_hooks, user_pre_hooks):
+    def __init__(self, module: Module, user_hooks: Any, user_pre_hooks: Any) -> None:
         self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
         self.grad_outputs = None             # between the node behind the module and the node before it
         self.n_inputs = self.n_outputs = -1
         self.input_tensors_index = self.output_tensors_index = None
 
-    def setup_input_hook(self, args):
+    def setup_input_hook(self, args: Any) -> Any:
         """The arguments, having passed the node before the module."""
         self.n_inputs = len(args)
         args, self.input_tensors_index = _through_identity(args, self._inputs_done)
         return args
 
-    def setup_output_hook(self, output):
+    def setup_output_hook(self, output: Any) -> Any:
         """The output, having passed the node behind the module."""
         outputs = output if isinstance(output, tuple) else (output,)
         self.n_outputs = len(outputs)
@@ -75,12 +81,12 @@ class BackwardHookFunction(Function):
     """The identity, whose node carries the hooks."""
 
     @staticmethod
-    def forward(ctx, *args):
+    def forward(ctx: Any, *args: Any) -> Any:
         ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])
         return args
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Any) -> Any:
         return grads
 
 

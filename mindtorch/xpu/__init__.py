@@ -1,7 +1,13 @@
 """torch.xpu as in a torch that was built without XPU support: there is no such device."""
+from __future__ import annotations
+
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._compat.absent_device import StreamContext, abstract_class, common_functions, raising, returning
+
+if TYPE_CHECKING:
+    from mindtorch import Stream
 
 _REFUSED = AssertionError("Torch not compiled with XPU enabled")
 
@@ -21,7 +27,7 @@ globals().update({name: raising(name, RuntimeError(f"Tried to instantiate dummy 
                                       ("make_graphed_callables", "XPUGraph"))})
 
 
-def stream(stream):
+def stream(stream: Stream | None) -> Any:
     """A context in which nothing is different."""
     return StreamContext(stream)
 
@@ -29,24 +35,24 @@ def stream(stream):
 class device:
     """with torch.xpu.device(0): is refused on entry."""
 
-    def __init__(self, device):
+    def __init__(self, device: Any) -> None:
         self.idx = device
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         raise NotImplementedError("PyTorch was compiled without XPU support")
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         return False
 
 
 class device_of(device):
     """with torch.xpu.device_of(tensor): is refused on entry."""
 
-    def __init__(self, obj):
+    def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device() if obj.is_xpu else -1)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "random":
         return import_module("mindtorch.xpu.random")
     raise AttributeError(f"module 'mindtorch.xpu' has no attribute '{name}'")

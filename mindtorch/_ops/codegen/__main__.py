@@ -40,7 +40,7 @@ def outputs(table) -> dict:
         NPU / "__init__.py": emit_grad.NOTE.format(source="*.toml"), NPU / "calls.py": calls.module(),
         NPU / "thunks.pyx": emit_thunks.module(calls), NPU / "decompositions.py": emit_decomposition.module(table),
         CPU / "__init__.py": emit_cpu.package_init(families),
-        PACKAGE / "_ops.pyi": emit_docs.ops_pyi(table), PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
+        PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
         PACKAGE.parent / "docs" / "rows.md": emit_docs.rows_md(),
     }
     files |= {CORE / name: text for name, text in emit_calls.modules(table).items()}

@@ -30,6 +30,7 @@ class Argument:
     default: str | None     # the schema's text, None where there is none
     keyword_only: bool
     written: bool           # the alias note has "!"
+    sized: bool = False     # int[2]: one number stands for both
 
     @property
     def is_tensor(self) -> bool:
@@ -121,7 +122,8 @@ def _read_argument(text, keyword_only) -> Argument:
     if type_ not in _C_TYPES and type_ not in FACTORY_TYPES and match["name"] != "pin_memory":
         raise SchemaError(f"argument {match['name']!r} has the unknown type {type_!r}")
     name = match["name"] + ("_" if keyword.iskeyword(match["name"]) else "")     # uniform_ has a `from`
-    return Argument(name, type_, match["default"], keyword_only, written)
+    sized = re.search(r"\[\d", match["type"]) is not None
+    return Argument(name, type_, match["default"], keyword_only, written, sized)
 
 
 def parse(text) -> Schema:

@@ -1,5 +1,12 @@
 """torch.ao.quantization: the places that models mark. There are no quantized tensors: nothing is converted at them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch.nn import Module
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["DeQuantStub", "QuantStub"]
 
@@ -7,12 +14,12 @@ __all__ = ["DeQuantStub", "QuantStub"]
 class QuantStub(Module):
     """Where a converted model would quantize its input. Hands it on."""
 
-    def __init__(self, qconfig=None):
+    def __init__(self, qconfig: Any = None) -> None:
         super().__init__()
         if qconfig:
             self.qconfig = qconfig
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return x
 
 

@@ -1,5 +1,8 @@
 """torch.nn.attention: how scaled_dot_product_attention computes, and masks that it knows."""
+from __future__ import annotations
+
 from contextlib import contextmanager
+from typing import Any
 
 from mindtorch.nn._sdp_backends import CHOICE, SDPBackend
 
@@ -15,7 +18,7 @@ def _cur_sdpa_kernel_backends(with_priority=False):
 
 
 @contextmanager
-def sdpa_kernel(backends, set_priority=False):
+def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Any:
     """Allow only these backends, one or a list, within the context; with `set_priority`, in this order.
 
     An attention that none of them can compute is a RuntimeError.

@@ -1,5 +1,13 @@
 """BlockMask: which blocks of the scores of an attention are computed, and by which function parts of them are."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
 import mindtorch
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, device
+    from mindtorch.types import Device
 
 __all__ = ["BlockMask", "and_masks", "evaluated", "noop_mask", "or_masks", "places"]
 
@@ -8,13 +16,13 @@ _LISTS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices"
           "full_q_num_blocks", "full_q_indices")
 
 
-def places(shape, device):
+def places(shape: Any, device: Device) -> Any:
     """The numbers of batches, heads, queries and keys, each along its own dimension of four."""
     return [mindtorch.arange(count, device=device).reshape([-1 if dim == axis else 1 for dim in range(4)])
             for axis, count in enumerate(shape)]
 
 
-def evaluated(function, shape, *arguments):
+def evaluated(function: Any, shape: Any, *arguments: Any) -> Any:
     """The result of a score_mod or mask_mod for all positions, in the shape of the scores."""
     found = function(*arguments)
     if not isinstance(found, mindtorch.Tensor):
@@ -27,7 +35,7 @@ def evaluated(function, shape, *arguments):
             "mindtorch calls it once, with the numbers of all places; index with all of them at once") from error
 
 
-def noop_mask(batch, head, token_q, token_kv):
+def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
     """Allows all pairs."""
     return batch.new_ones((), dtype=mindtorch.bool)
 
@@ -44,12 +52,12 @@ def _joined(mask_mods, start, join):
     return mask_mod
 
 
-def and_masks(*mask_mods):
+def and_masks(*mask_mods: Any) -> Any:
     """The mask_mod that allows what all of them allow."""
     return _joined(mask_mods, True, lambda one, other: one & other)
 
 
-def or_masks(*mask_mods):
+def or_masks(*mask_mods: Any) -> Any:
     """The mask_mod that allows what one of them allows."""
     return _joined(mask_mods, False, lambda one, other: one | other)
 
@@ -80,9 +88,22 @@ class BlockMask:
     all are (`full_`), and both the other way round (`q_`); `mask_mod` says which pairs of the former are allowed.
     """
 
-    def __init__(self, seq_lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, q_num_blocks,
-                 q_indices, full_q_num_blocks, full_q_indices,
-                 BLOCK_SIZE=(_DEFAULT_SPARSE_BLOCK_SIZE, _DEFAULT_SPARSE_BLOCK_SIZE), mask_mod=noop_mask):
+    seq_lengths: tuple[int, int]
+    kv_num_blocks: Tensor
+    kv_indices: Tensor
+    full_kv_num_blocks: Tensor | None
+    full_kv_indices: Tensor | None
+    q_num_blocks: Tensor | None
+    q_indices: Tensor | None
+    full_q_num_blocks: Tensor | None
+    full_q_indices: Tensor | None
+    BLOCK_SIZE: tuple[int, int]
+
+    def __init__(self, seq_lengths: tuple[int, int], kv_num_blocks: Tensor, kv_indices: Tensor,
+                 full_kv_num_blocks: Tensor | None, full_kv_indices: Tensor | None, q_num_blocks: Tensor | None,
+                 q_indices: Tensor | None, full_q_num_blocks: Tensor | None, full_q_indices: Tensor | None,
+                 BLOCK_SIZE: tuple[int, int] = (_DEFAULT_SPARSE_BLOCK_SIZE, _DEFAULT_SPARSE_BLOCK_SIZE),
+                 mask_mod: Any = noop_mask) -> None:
         if kv_indices.dim() < 2:
             raise RuntimeError("kv_indices must have at least 2 dimensions")
         if (full_kv_num_blocks is None) != (full_kv_indices is None):
@@ -99,8 +120,10 @@ class BlockMask:
                    BLOCK_SIZE=block_size, mask_mod=mask_mod)
 
     @classmethod
-    def from_kv_blocks(cls, kv_num_blocks, kv_indices, full_kv_num_blocks=None, full_kv_indices=None,
-                       BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE, mask_mod=None, seq_lengths=None):
+    def from_kv_blocks(cls, kv_num_blocks: Tensor, kv_indices: Tensor, full_kv_num_blocks: Tensor | None = None,
+                       full_kv_indices: Tensor | None = None,
+                       BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE, mask_mod: Any = None,
+                       seq_lengths: tuple[int, int] | None = None) -> Self:
         """Of the lists for rows of blocks; those for columns are made of them."""
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         columns = kv_indices.size(-1)
@@ -109,7 +132,7 @@ class BlockMask:
         return cls._from_dense(_dense(kv_num_blocks, kv_indices, columns), full, size, mask_mod or noop_mask, lengths)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """(..., length of the queries, length of the keys)."""
         return (*self.kv_indices.shape[:-2], *self.seq_lengths)
 
@@ -121,18 +144,18 @@ class BlockMask:
             return mindtorch.zeros_like(self.kv_indices, dtype=mindtorch.bool)
         return _dense(self.full_kv_num_blocks, self.full_kv_indices, self.kv_indices.size(-1))
 
-    def to_dense(self):
+    def to_dense(self) -> Tensor:
         """1 for each block that is computed, else 0."""
         return (self._partial() | self._full()).to(mindtorch.int32)
 
-    def numel(self):
+    def numel(self) -> int:
         """How many pairs there are."""
         count = 1
         for size in self.shape:
             count *= size
         return count
 
-    def sparsity(self):
+    def sparsity(self) -> float:
         """The share of the pairs, in per cent, that no block holds; below 0 where blocks reach beyond the end."""
         computed = int(self.to_dense().sum()) * self.BLOCK_SIZE[0] * self.BLOCK_SIZE[1]
         return 100 * (1 - computed / self.numel())
@@ -171,22 +194,22 @@ class BlockMask:
         lists = [None if getattr(self, name) is None else change(getattr(self, name)) for name in _LISTS]
         return BlockMask(self.seq_lengths, *lists, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=mask_mod)
 
-    def to(self, device):
+    def to(self, device: device | str) -> BlockMask:
         """The same on a device; what mask_mod uses stays where it is."""
         return self._with(lambda each: each.to(device), self.mask_mod)
 
-    def as_tuple(self, flatten=True):
+    def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
         """The lengths, the lists, the sizes of blocks and the mask_mod."""
         lists = tuple(getattr(self, name) for name in _LISTS)
         if flatten:
             return (*self.seq_lengths, *lists, *self.BLOCK_SIZE, self.mask_mod)
         return (self.seq_lengths, *lists, self.BLOCK_SIZE, self.mask_mod)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int | slice | Tensor | tuple[int | slice | Tensor, ...]) -> Self:
         """Those of some batches and heads. Its mask_mod raises: it would not know which they are."""
         index = index if isinstance(index, tuple) else (index,)
         index = tuple(slice(each, each + 1 or None) if isinstance(each, int) else each for each in index)[:2]
         return self._with(lambda each: each[index], _sliced)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%)"

@@ -1,6 +1,9 @@
 """Causal masks for queries and keys of different number."""
+from __future__ import annotations
+
 import enum
 import warnings
+from typing import Any
 
 from mindtorch import ones
 from mindtorch._core.python.torch_function import _disabled_torch_function_impl
@@ -23,7 +26,7 @@ class CausalBias(Tensor):
 
     __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, variant, seq_len_q, seq_len_kv):
+    def __new__(cls, variant: Any, seq_len_q: Any, seq_len_kv: Any) -> Any:
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
         made = _mask(variant, seq_len_q, seq_len_kv, None)
@@ -31,7 +34,7 @@ class CausalBias(Tensor):
         made.variant, made.seq_len_q, made.seq_len_kv = variant, seq_len_q, seq_len_kv
         return made
 
-    def __init__(self, variant, seq_len_q, seq_len_kv):
+    def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
         if seq_len_q > seq_len_kv and variant == CausalVariant.LOWER_RIGHT:
             warnings.warn("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!",
                           stacklevel=2)
@@ -48,7 +51,7 @@ class CausalBias(Tensor):
             return None, True
         return self._materialize(query.device), False
 
-    def __repr__(self, *, tensor_contents=None):
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return repr(self._materialize())
 
 
@@ -63,11 +66,11 @@ def _two(name, size):
     return size
 
 
-def causal_upper_left(*size):
+def causal_upper_left(*size: Any) -> CausalBias:
     """The mask (queries, keys) in which the first query may look at the first key."""
     return CausalBias(CausalVariant.UPPER_LEFT, *_two("causal_upper_left", size))
 
 
-def causal_lower_right(*size):
+def causal_lower_right(*size: Any) -> CausalBias:
     """The mask (queries, keys) in which the last query may look at the last key."""
     return CausalBias(CausalVariant.LOWER_RIGHT, *_two("causal_lower_right", size))

@@ -4,9 +4,11 @@ There is no compiler: the functions are called once, with tensors of all places 
 the scores of all pairs exist at once. Gradients flow through both. What a function indexes it has to index at once,
 `bias[head, q_idx, kv_idx]`, not in steps.
 """
+from __future__ import annotations
+
 import inspect
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mindtorch
 from mindtorch.nn.attention._block_mask import (
@@ -18,6 +20,10 @@ from mindtorch.nn.attention._block_mask import (
     or_masks,
     places,
 )
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import Device
 
 __all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention",
            "noop_mask", "or_masks"]
@@ -37,7 +43,8 @@ class AuxOutput(NamedTuple):
     max_scores: mindtorch.Tensor | None = None
 
 
-def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
+def create_mask(mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
+                device: Device | None = None) -> Tensor:
     """A bool tensor (B, H, Q_LEN, KV_LEN) of what a mask_mod allows, or of where a score_mod leaves a score above -inf.
 
     B and H may be None for 1.
@@ -55,8 +62,9 @@ def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
     return scores > -math.inf
 
 
-def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE, _compile=False,
-                      separate_full_blocks=True):
+def create_block_mask(mask_mod: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
+                      device: Device | None = None, BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
+                      _compile: bool = False, separate_full_blocks: bool = True) -> BlockMask:
     """The BlockMask of mask_mod(batch, head, q_idx, kv_idx); for all batches or heads alike where B or H is None."""
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     if mask.dtype is not mindtorch.bool:
@@ -89,8 +97,10 @@ def _check(query, key, value, block_mask, enable_gqa, return_lse, return_aux):
         block_mask._check_lengths(query.size(-2), key.size(-2))
 
 
-def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False,
-                   kernel_options=None, *, return_aux=None):
+def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Any = None,
+                   block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
+                   return_lse: bool = False, kernel_options: Any = None, *,
+                   return_aux: AuxRequest | None = None) -> Tensor | tuple[Tensor, Tensor] | tuple[Tensor, AuxOutput]:
     """softmax(score_mod(query @ key^T * scale)) @ value, over the pairs that `block_mask` allows.
 
     query (B, H, L, E), key (B, H, S, E), value (B, H, S, Ev) -> (B, H, L, Ev); 0 where nothing is allowed. With

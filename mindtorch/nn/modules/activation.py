@@ -1,5 +1,8 @@
 """Activations, and attention with several heads."""
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 from mindtorch import empty
 from mindtorch.nn import functional as F
@@ -8,6 +11,10 @@ from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
+    from mindtorch.types import Device
 
 __all__ = ["CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
            "LogSigmoid", "LogSoftmax", "Mish", "MultiheadAttention", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU",
@@ -46,10 +53,11 @@ class Tanhshrink(FunctionLayer):
 
 
 class _MayBeInPlace(FunctionLayer):
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         self._keep(locals())
 
-    def forward(self, input):           # as any FunctionLayer, in less time: no layer is called more often than ReLU
+    # As any FunctionLayer, in less time: no layer is called more often than ReLU.
+    def forward(self, input: Tensor) -> Tensor:
         return self._function(input, self.inplace)
 
 
@@ -90,12 +98,14 @@ class Hardswish(_MayBeInPlace):
 
 
 class _WithAlpha(FunctionLayer):
-    def __init__(self, alpha=1.0, inplace=False):
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         self._keep(locals())
 
 
 class CELU(_WithAlpha):
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+
+    alpha: float
 
     _function = staticmethod(F.celu)
 
@@ -103,38 +113,49 @@ class CELU(_WithAlpha):
 class ELU(_WithAlpha):
     """x where positive, alpha * (exp(x) - 1) elsewhere."""
 
+    alpha: float
+
     _function = staticmethod(F.elu)
 
 
 class GELU(FunctionLayer):
     """x times the normal distribution's Phi(x), exactly or with a "tanh" formula."""
 
+    approximate: str
+
     _function = staticmethod(F.gelu)
     _passed = ("approximate",)
 
-    def __init__(self, approximate="none"):
+    def __init__(self, approximate: str = "none") -> None:
         self._keep(locals())
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
 
 
 class GLU(FunctionLayer):
     """The first half along `dim` times the sigmoid of the second."""
 
+    dim: int
+
     _function = staticmethod(F.glu)
 
-    def __init__(self, dim=-1):
+    def __init__(self, dim: int = -1) -> None:
         self._keep(locals())
 
 
 class Hardtanh(FunctionLayer):
     """x clamped to [min_val, max_val]."""
 
+    min_val: float
+    max_val: float
+    inplace: bool
+
     _function = staticmethod(F.hardtanh)
     _passed = ("min_val", "max_val", "inplace")
 
-    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
+                 min_value: float | None = None, max_value: float | None = None) -> None:
         for name, value in (("min", min_value), ("max", max_value)):
             if value is not None:
                 warnings.warn(f"keyword argument `{name}_value` is deprecated and rename to `{name}_val`",
@@ -151,31 +172,37 @@ class ReLU6(Hardtanh):
 
     _shown = ("inplace",)
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
 
 class LeakyReLU(FunctionLayer):
     """x where positive, negative_slope * x elsewhere."""
 
+    inplace: bool
+    negative_slope: float
+
     _function = staticmethod(F.leaky_relu)
 
-    def __init__(self, negative_slope=0.01, inplace=False):
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         self._keep(locals())
 
 
 class PReLU(FunctionLayer):
     """LeakyReLU whose slope is learned, one for all channels or one for each."""
 
+    num_parameters: int
+
     _function = staticmethod(F.prelu)
     _passed, _shown = ("weight",), ("num_parameters",)
 
-    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Device = None,
+                 dtype: dtype | None = None) -> None:
         self._keep({"num_parameters": num_parameters, "init": init})
         self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """All slopes are `init`."""
         init.constant_(self.weight, self.init)
 
@@ -183,23 +210,29 @@ class PReLU(FunctionLayer):
 class RReLU(FunctionLayer):
     """LeakyReLU with slopes drawn from [lower, upper] while training, and their mean otherwise."""
 
+    lower: float
+    upper: float
+    inplace: bool
+
     _function = staticmethod(F.rrelu)
     _passed, _shown = ("lower", "upper", "training", "inplace"), ("lower", "upper", "inplace")
 
-    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         self._keep(locals())
 
 
 class _Shrink(FunctionLayer):
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd: float = 0.5) -> None:
         self._keep(locals())
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return str(self.lambd)
 
 
 class Hardshrink(_Shrink):
     """0 within [-lambd, lambd], x elsewhere."""
+
+    lambd: float
 
     _function = staticmethod(F.hardshrink)
 
@@ -207,24 +240,33 @@ class Hardshrink(_Shrink):
 class Softshrink(_Shrink):
     """x moved by lambd towards 0, at most to 0."""
 
+    lambd: float
+
     _function = staticmethod(F.softshrink)
 
 
 class Softplus(FunctionLayer):
     """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
 
+    beta: float
+    threshold: float
+
     _function = staticmethod(F.softplus)
 
-    def __init__(self, beta=1.0, threshold=20.0):
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         self._keep(locals())
 
 
 class Threshold(FunctionLayer):
     """x where above `threshold`, `value` elsewhere."""
 
+    threshold: float
+    value: float
+    inplace: bool
+
     _function = staticmethod(F.threshold)
 
-    def __init__(self, threshold, value, inplace=False):
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         self._keep(locals())
 
 
@@ -234,12 +276,14 @@ class _AlongDim(FunctionLayer):
     _stacklevel = 5
     _shown = ("dim",)
 
-    def __init__(self, dim=None):
+    def __init__(self, dim: int | None = None) -> None:
         self._keep(locals())
 
 
 class LogSoftmax(_AlongDim):
     """The logarithm of Softmax."""
+
+    dim: int | None
 
     _function, _passed = staticmethod(F.log_softmax), ("dim", "_stacklevel")
 
@@ -247,11 +291,15 @@ class LogSoftmax(_AlongDim):
 class Softmax(_AlongDim):
     """exp(x) divided by its sum along `dim`."""
 
+    dim: int | None
+
     _function, _passed = staticmethod(F.softmax), ("dim", "_stacklevel")
 
 
 class Softmin(_AlongDim):
     """Softmax of -x."""
+
+    dim: int | None
 
     _function, _passed = staticmethod(F.softmin), ("dim", "_stacklevel")
 
@@ -259,7 +307,7 @@ class Softmin(_AlongDim):
 class Softmax2d(Module):
     """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3, _stacklevel=5)
@@ -271,10 +319,15 @@ class MultiheadAttention(Module):
     The three projections are one weight (3 * embed_dim, embed_dim), or three where key or value are of another width.
     """
 
+    bias_k: Tensor | None
+    bias_v: Tensor | None
+
     __constants__ = ["batch_first"]
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None,
-                 vdim=None, batch_first=False, device=None, dtype=None):
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
+                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
+                 vdim: int | None = None, batch_first: bool = False, device: Device = None,
+                 dtype: dtype | None = None) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
                              f"num_heads={num_heads} instead")
@@ -314,8 +367,9 @@ class MultiheadAttention(Module):
             if bias is not None:
                 init.xavier_normal_(bias)
 
-    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
-                average_attn_weights=True, is_causal=False):
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+                need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+                is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
         """What the heads found, and their weights, or None."""
         turned = self.batch_first and query.dim() == 3
         if turned:

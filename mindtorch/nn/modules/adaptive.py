@@ -1,12 +1,19 @@
 """Softmax over many classes of which few are frequent."""
+from __future__ import annotations
+
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mindtorch import cat
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.container import ModuleList, Sequential
 from mindtorch.nn.modules.linear import Linear
 from mindtorch.nn.modules.module import Module
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
+    from mindtorch.types import Device
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
@@ -22,7 +29,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     Cluster i has in_features / div_value ** (i + 1) features.
     """
 
-    def __init__(self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None):
+    in_features: int
+    n_classes: int
+    cutoffs: list[int]
+    div_value: float
+    head_bias: bool
+    head: Linear
+    tail: ModuleList
+
+    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
+                 head_bias: bool = False, device: Device = None, dtype: dtype | None = None) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:
@@ -47,14 +63,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(Linear(in_features, width, bias=False, **factory),
                                         Linear(width, high - low, bias=False, **factory)))
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Those of every Linear anew."""
         self.head.reset_parameters()
         for projection, classes in self.tail:
             projection.reset_parameters()
             classes.reset_parameters()
 
-    def forward(self, input_, target_):
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         """The logarithm of each target's probability, and minus their mean."""
         if target_.dim() > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -82,13 +98,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         loss = (-output).mean()
         return _ASMoutput(output if target_.dim() else output.squeeze(0), loss)
 
-    def log_prob(self, input):
+    def log_prob(self, input: Tensor) -> Tensor:
         """The logarithms of the probabilities of all classes."""
         head = F.log_softmax(self.head(input), 1)
         clusters = [F.log_softmax(tail(input), 1) + head[:, self.shortlist_size + i].unsqueeze(1)
                     for i, tail in enumerate(self.tail)]
         return cat([head[:, :self.shortlist_size], *clusters], 1)
 
-    def predict(self, input):
+    def predict(self, input: Tensor) -> Tensor:
         """The most probable class of each row."""
         return self.log_prob(input).argmax(1)

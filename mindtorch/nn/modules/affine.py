@@ -1,4 +1,6 @@
 """What all norms end with: times a weight, plus a bias."""
+from __future__ import annotations
+
 from mindtorch import empty
 from mindtorch.nn import init
 from mindtorch.nn.modules.module import Module
@@ -13,7 +15,7 @@ class Affine(Module):
         for name, is_wanted in wanted.items():
             self.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Weight 1, bias 0."""
         for name, parameter in self.named_parameters(recurse=False):
             init.constant_(parameter, float(name == "weight"))

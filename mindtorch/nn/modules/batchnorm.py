@@ -1,9 +1,18 @@
 """Normalisation of channels over the batch."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch import full, get_default_dtype, int64, tensor
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.affine import Affine
 from mindtorch.nn.modules.lazy import LazyModuleMixin
 from mindtorch.nn.parameter import UninitializedBuffer, UninitializedParameter
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
+    from mindtorch.nn.modules.module import Module
+    from mindtorch.types import Device
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
            "SyncBatchNorm"]
@@ -16,12 +25,19 @@ _BEFORE_THE_FIRST_BATCH = {"running_mean": (0, False), "running_var": (1, False)
 class _NormBase(Affine):
     """Weight, bias and running statistics of the channels; `_input_dims` are the dimensions that an input may have."""
 
+    num_features: int
+    eps: float
+    momentum: float | None
+    affine: bool
+    track_running_stats: bool
+
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
     _input_dims: tuple[int, ...] = ()
 
-    def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None,
-                 dtype=None, *, bias=True):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Device = None, dtype: dtype | None = None, *,
+                 bias: bool = True) -> None:
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -35,13 +51,13 @@ class _NormBase(Affine):
                                  if track_running_stats else None)
         self.reset_parameters()
 
-    def reset_running_stats(self):
+    def reset_running_stats(self) -> None:
         """Mean 0, variance 1, no batches."""
         if self.track_running_stats:
             for name, (value, _) in _BEFORE_THE_FIRST_BATCH.items():
                 getattr(self, name).fill_(value)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Weight 1, bias 0, and statistics as of no batches."""
         self.reset_running_stats()
         super().reset_parameters()
@@ -51,7 +67,7 @@ class _NormBase(Affine):
             expected = " or ".join(f"{dims}D" for dims in self._input_dims)
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
                 f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
@@ -66,8 +82,11 @@ class _NormBase(Affine):
 class _LazyNormBase(LazyModuleMixin, _NormBase):
     """Norms whose num_features are the second dimension of the first input."""
 
-    def __init__(self, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *,
-                 bias=True):
+    weight: UninitializedParameter
+    bias: UninitializedParameter
+
+    def __init__(self, eps: float = 1e-05, momentum: float = 0.1, affine: bool = True, track_running_stats: bool = True,
+                 device: Device = None, dtype: dtype | None = None, *, bias: bool = True) -> None:
         super().__init__(0, eps, momentum, False, False)
         self.affine = affine
         self.track_running_stats = track_running_stats
@@ -79,12 +98,12 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.running_var = UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = tensor(0, dtype=int64, device=device)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """As other norms, where there is something to reset."""
         if not self.has_uninitialized_params() and self.num_features:
             super().reset_parameters()
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input: Tensor) -> None:
         """Parameters and statistics for this input."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
@@ -95,7 +114,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class _BatchNorm(_NormBase):
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         # Without a momentum the running statistics are the mean over all batches.
         momentum = 0.0 if self.momentum is None else self.momentum
@@ -154,8 +173,9 @@ class SyncBatchNorm(_BatchNorm):
     A process without a group is alone: its batch is the whole.
     """
 
-    def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True,
-                 process_group=None, device=None, dtype=None, *, bias=True):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, process_group: Any | None = None, device: Device = None,
+                 dtype: dtype | None = None, *, bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
@@ -166,7 +186,7 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
     @classmethod
-    def convert_sync_batchnorm(cls, module, process_group=None):
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Any:
         """`module` with a SyncBatchNorm, of the same parameters and statistics, in the place of every batch norm."""
         made = module
         if isinstance(module, _BatchNorm):

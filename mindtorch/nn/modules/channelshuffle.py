@@ -1,4 +1,6 @@
 """Channels in another order."""
+from __future__ import annotations
+
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.function_layer import FunctionLayer
 
@@ -8,7 +10,9 @@ __all__ = ["ChannelShuffle"]
 class ChannelShuffle(FunctionLayer):
     """Channels of `groups` groups in turn: the first of each group, then the second of each."""
 
+    groups: int
+
     _function = staticmethod(F.channel_shuffle)
 
-    def __init__(self, groups):
+    def __init__(self, groups: int) -> None:
         self._keep(locals())

@@ -1,15 +1,20 @@
 """Modules that hold modules or parameters, in the manner of lists and dictionaries."""
+from __future__ import annotations
+
 import operator
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain, groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._tensor.type_info import typename
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -17,7 +22,7 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 class Container(Module):
     """A module with others below it; every module can have those."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
                       "Subclass that instead.", FutureWarning, stacklevel=2)
         super().__init__()
@@ -28,7 +33,7 @@ class Container(Module):
 class _NumberedNames(Module):
     """A container whose members have numbers for names: they are no attributes that `dir` should show."""
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def _place(self, index):
@@ -42,32 +47,32 @@ class _NumberedNames(Module):
 class _ModuleSequence(_NumberedNames):
     """What Sequential and ModuleList have in common."""
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._sliced(list(self._modules.items())[index])
         return list(self._modules.values())[self._place(index)]
 
-    def __setitem__(self, index, module):
+    def __setitem__(self, index: Any, module: Module) -> None:
         setattr(self, list(self._modules)[self._place(index)], module)
 
-    def __delitem__(self, index):
+    def __delitem__(self, index: Any) -> None:
         names = list(self._modules)
         for name in names[index] if isinstance(index, slice) else [names[self._place(index)]]:
             delattr(self, name)
         self._modules = {str(place): module for place, module in enumerate(self)}
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
 
-    def append(self, module):
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def pop(self, key):
+    def pop(self, key: Tensor) -> Any:
         """Take out the module at an index, or those of a slice."""
         taken = self[key]
         del self[key]
@@ -82,7 +87,7 @@ class _ModuleSequence(_NumberedNames):
 class Sequential(_ModuleSequence):
     """Modules that are called one after the other, each with the result of the one before."""
 
-    def __init__(self, *args):
+    def __init__(self, *args: Module | OrderedDict[str, Module]) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
             named = args[0].items()
@@ -91,7 +96,7 @@ class Sequential(_ModuleSequence):
         for name, module in named:
             self.add_module(name, module)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Any:
         """Pass the input through all modules."""
         for module in self:
             input = module(input)
@@ -100,21 +105,21 @@ class Sequential(_ModuleSequence):
     def _sliced(self, items):
         return type(self)(OrderedDict(items))
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Sequential:
         _require_sequential(other)
         return Sequential(*self, *other)
 
-    def __iadd__(self, other):
+    def __iadd__(self, other: Any) -> Self:
         _require_sequential(other)
         return self.extend(list(other))
 
-    def __mul__(self, other):
+    def __mul__(self, other: int) -> Sequential:
         self._require_factor(other)
         return Sequential(*list(self) * other)
 
     __rmul__ = __mul__
 
-    def __imul__(self, other):
+    def __imul__(self, other: int) -> Self:
         self._require_factor(other)
         return self.extend(list(self) * (other - 1))
 
@@ -124,7 +129,7 @@ class Sequential(_ModuleSequence):
         if other <= 0:
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
 
-    def insert(self, index, module):
+    def insert(self, index: int, module: Module) -> Self:
         """Put a module before the one at `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -133,7 +138,7 @@ class Sequential(_ModuleSequence):
         self._insert(index + len(self) if index < 0 else index, module)
         return self
 
-    def extend(self, sequential):
+    def extend(self, sequential: Iterable[Module]) -> Self:
         """Add modules at the end."""
         for module in sequential:
             self.append(module)
@@ -148,7 +153,7 @@ def _require_sequential(other):
 class ModuleList(_ModuleSequence):
     """A list of modules."""
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self += modules
@@ -156,19 +161,19 @@ class ModuleList(_ModuleSequence):
     def _sliced(self, items):
         return type(self)([module for _, module in items])
 
-    def __iadd__(self, modules):
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
 
-    def __add__(self, other):
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList(chain(self, other))
 
-    def insert(self, index, module):
+    def insert(self, index: int, module: Module) -> None:
         """Put a module before the one at `index`."""
         if index < 0:
             raise KeyError(str(index))
         self._insert(index, module)
 
-    def extend(self, modules):
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
@@ -176,7 +181,7 @@ class ModuleList(_ModuleSequence):
             self.append(module)
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines, first = [], 0
         for text, alike in groupby(map(repr, self)):
             count = len(list(alike))
@@ -208,25 +213,25 @@ class _Keyed(Module):
 
     _entries: Any = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._entries)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._entries)
 
-    def __contains__(self, key):
+    def __contains__(self, key: Tensor) -> bool:
         return key in self._entries
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """The keys, in the order in which they came."""
         return self._entries.keys()
 
-    def clear(self):
+    def clear(self) -> None:
         """Take out everything."""
         for key in tuple(self):
             del self[key]
 
-    def pop(self, key):
+    def pop(self, key: Tensor) -> Any:
         """Remove a key and return its value."""
         taken = self[key]
         del self[key]
@@ -238,29 +243,29 @@ class ModuleDict(_Keyed):
 
     _entries = property(operator.attrgetter("_modules"))
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Module:
         return self._entries[key]
 
-    def __setitem__(self, key, module):
+    def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: str) -> None:
         del self._entries[key]
 
-    def items(self):
+    def items(self) -> ItemsView[str, Module]:
         """The pairs (key, module)."""
         return self._modules.items()
 
-    def values(self):
+    def values(self) -> ValuesView[Module]:
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules):
+    def update(self, modules: Mapping[str, Module]) -> None:
         """Add or replace modules, from a mapping or from pairs."""
         for key, module in _pairs("ModuleDict", "ModuleDict", modules):
             self[key] = module
@@ -288,36 +293,36 @@ def _described(entries, kind):
 class ParameterList(_NumberedNames):
     """A list of parameters; it may hold other objects too."""
 
-    def __init__(self, values=None):
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
             self += values
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)([self[place] for place in range(len(self))[index]])
         return getattr(self, str(self._place(index)))
 
-    def __setitem__(self, index, param):
+    def __setitem__(self, index: Any, param: Any) -> None:
         setattr(self, str(self._place(index)), _as_parameter(param))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._size
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter([self[place] for place in range(len(self))])
 
-    def __iadd__(self, parameters):
+    def __iadd__(self, parameters: Iterable[Any]) -> Self:
         return self.extend(parameters)
 
-    def append(self, value):
+    def append(self, value: Tensor) -> Self:
         """Add a parameter at the end."""
         setattr(self, str(self._size), _as_parameter(value))
         self._size += 1
         return self
 
-    def extend(self, values):
+    def extend(self, values: Iterable[Any]) -> Self:
         """Add parameters at the end."""
         if not isinstance(values, Iterable) or isinstance(values, TensorBase):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
@@ -325,11 +330,11 @@ class ParameterList(_NumberedNames):
             self.append(value)
         return self
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """A line for each entry."""
         return _described(enumerate(self), operator.attrgetter("dtype"))
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
 
@@ -338,7 +343,7 @@ class ParameterDict(_Keyed):
 
     _entries = property(operator.attrgetter("_keys"))
 
-    def __init__(self, parameters=None):
+    def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys = {}
         if parameters is not None:
@@ -351,75 +356,75 @@ class ParameterDict(_Keyed):
                             f"'{type(key).__name__}'). Open an issue on github if you need non-string keys.")
         return key
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Any:
         return getattr(self, self._key_to_attr(key))
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: str, value: Tensor) -> None:
         setattr(self, self._key_to_attr(key), _as_parameter(value))
         self._keys[key] = None
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: str) -> None:
         del self._keys[key]
         delattr(self, self._key_to_attr(key))
 
-    def __reversed__(self):
+    def __reversed__(self) -> Iterator[str]:
         return reversed(list(self._keys))
 
-    def copy(self):
+    def copy(self) -> ParameterDict:
         """A new dictionary with the same entries."""
         return ParameterDict(OrderedDict(self.items()))
 
-    def setdefault(self, key, default=None):
+    def setdefault(self, key: str, default: Any | None = None) -> Any:
         """The value of a key, which is set to `default` if missing."""
         if key not in self:
             self[key] = default
         return self[key]
 
-    def popitem(self):
+    def popitem(self) -> tuple[str, Any]:
         """Take out the entry that came last, with its key."""
         if not self._keys:
             raise KeyError("popitem(): dictionary is empty")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
-    def get(self, key, default=None):
+    def get(self, key: str, default: Any | None = None) -> Any:
         """The entry of a key, or `default`."""
         return self[key] if key in self else default       # noqa: SIM401 - this is get
 
-    def fromkeys(self, keys, default=None):
+    def fromkeys(self, keys: Iterable[str], default: Any | None = None) -> ParameterDict:
         """A new dictionary with `default` for every key."""
         return ParameterDict([(key, default) for key in keys])
 
-    def items(self):
+    def items(self) -> Iterable[tuple[str, Any]]:
         """The pairs (key, entry)."""
         return ((key, self[key]) for key in self._keys)
 
-    def values(self):
+    def values(self) -> Iterable[Any]:
         """The entries."""
         return (self[key] for key in self._keys)
 
-    def update(self, parameters):
+    def update(self, parameters: Mapping[str, Any] | ParameterDict) -> None:
         """Add or replace entries, from a mapping (a plain one in the order of its keys) or from pairs."""
         for key, value in _pairs("ParameterDict", "ParametersDict", parameters, sort=True):
             self[key] = value
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """A line for each entry."""
         return _described(self.items(), typename)
 
-    def __call__(self, input):
+    def __call__(self, input: Tensor) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
 
-    def __or__(self, other):
+    def __or__(self, other: ParameterDict) -> ParameterDict:
         merged = self.copy()
         merged.update(other)
         return merged
 
-    def __ror__(self, other):
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
         merged = other.copy()
         merged.update(self)
         return merged
 
-    def __ior__(self, other):
+    def __ior__(self, other: ParameterDict) -> Self:
         self.update(other)
         return self

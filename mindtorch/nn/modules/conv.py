@@ -1,6 +1,8 @@
 """Convolutions and their transposes."""
+from __future__ import annotations
+
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mindtorch import empty, no_grad
 from mindtorch.nn import functional as F
@@ -9,6 +11,11 @@ from mindtorch.nn.modules.lazy import LazyModuleMixin
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import _ntuple, _reverse_repeat_tuple, uniform_within
 from mindtorch.nn.parameter import Parameter, UninitializedParameter
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
+    from mindtorch.nn.common_types import _size_any_t
+    from mindtorch.types import Device
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d",
            "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d"]
@@ -19,13 +26,29 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(Module):
     """What all convolutions hold; `_dims` is how many dimensions the kernel has, `_function` that of functional."""
 
+    in_channels: int
+    out_channels: int
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: str | tuple[int, ...]
+    dilation: tuple[int, ...]
+    transposed: bool
+    output_padding: tuple[int, ...]
+    groups: int
+    padding_mode: Literal["zeros", "reflect", "replicate", "circular"]
+    weight: Tensor
+    bias: Tensor | None
+
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
                      "out_channels", "kernel_size"]
     _dims: Any = None
     _function: Any = None
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
-                 groups, bias, padding_mode, device=None, dtype=None):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
+                 padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
+                 output_padding: tuple[int, ...], groups: int, bias: bool,
+                 padding_mode: Literal["zeros", "reflect", "replicate", "circular"], device: Device = None,
+                 dtype: dtype | None = None) -> None:
         super().__init__()
         sizes = _ntuple(self._dims)
         self.in_channels = in_channels
@@ -69,7 +92,7 @@ class _ConvNd(Module):
         same = self.padding == "same"
         return [side for total in reversed(totals) for side in ((total // 2, total - total // 2) if same else (0, 0))]
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Uniform within 1 / sqrt(what adds up to one output), weight and bias."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
@@ -83,10 +106,10 @@ class _ConvNd(Module):
             input, padding = F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode), 0
         return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
         parts += [f"{name}={getattr(self, name)}" for name, usual in
                   (("padding", 0), ("dilation", 1), ("output_padding", 0))
@@ -98,8 +121,9 @@ class _ConvNd(Module):
 
 
 class _PlainConv(_ConvNd):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                 padding: str | _size_any_t = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: Device = None, dtype: dtype | None = None) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias,
                          padding_mode, device, dtype)
 
@@ -125,14 +149,16 @@ class Conv3d(_PlainConv):
 class _ConvTransposeNd(_ConvNd):
     """The adjoint of a convolution; weight (in_channels, out_channels / groups, ...)."""
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
-                 bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                 padding: str | _size_any_t = 0, output_padding: _size_any_t = 0, groups: int = 1, bias: bool = True,
+                 dilation: _size_any_t = 1, padding_mode: str = "zeros", device: Device = None,
+                 dtype: dtype | None = None) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding,
                          groups, bias, padding_mode, device, dtype)
 
-    def forward(self, input, output_size=None):
+    def forward(self, input: Tensor, output_size: _size_any_t | None = None) -> Any:
         more = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
         return self._function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups,
                               self.dilation)
@@ -176,18 +202,26 @@ class ConvTranspose3d(_ConvTransposeNd):
 class _LazyConvXdMixin(LazyModuleMixin):
     """Convolutions whose in_channels are the channels of the first input."""
 
+    groups: int
+    transposed: bool
+    in_channels: int
+    out_channels: int
+    kernel_size: tuple[int, ...]
+    weight: UninitializedParameter
+    bias: UninitializedParameter
+
     def _make_lazy(self, out_channels, bias, device, dtype):
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         if bias:
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """As other convolutions, where there is something to reset."""
         if not self.has_uninitialized_params() and self.in_channels:
             super().reset_parameters()
 
-    def initialize_parameters(self, input, *args, **kwargs):
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Weight and bias for this input."""
         if not self.has_uninitialized_params():
             return
@@ -213,15 +247,18 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
 
 class _LazyConv(_LazyConvXdMixin):
-    def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(self, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                 padding: str | _size_any_t = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: Device = None, dtype: dtype | None = None) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
         self._make_lazy(out_channels, bias, device, dtype)
 
 
 class _LazyConvTranspose(_LazyConvXdMixin):
-    def __init__(self, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True,
-                 dilation=1, padding_mode="zeros", device=None, dtype=None):
+    def __init__(self, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                 padding: str | _size_any_t = 0, output_padding: _size_any_t = 0, groups: int = 1, bias: bool = True,
+                 dilation: _size_any_t = 1, padding_mode: str = "zeros", device: Device = None,
+                 dtype: dtype | None = None) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode)
         self._make_lazy(out_channels, bias, device, dtype)
 

@@ -1,6 +1,13 @@
 """Distances of pairs."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.function_layer import FunctionLayer
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
@@ -8,21 +15,28 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 class PairwiseDistance(FunctionLayer):
     """The p-norm of x1 - x2 + eps along the last dimension."""
 
-    def __init__(self, p=2.0, eps=1e-06, keepdim=False):
+    norm: float
+    eps: float
+    keepdim: bool
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> None:
         self._keep({"norm": p, "eps": eps, "keepdim": keepdim})
 
-    def forward(self, x1, x2):
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
 class CosineSimilarity(FunctionLayer):
     """The cosine of the angle between x1 and x2 along `dim`."""
 
+    dim: int
+    eps: float
+
     _function = staticmethod(F.cosine_similarity)
     _shown = ()
 
-    def __init__(self, dim=1, eps=1e-08):
+    def __init__(self, dim: int = 1, eps: float = 1e-08) -> None:
         self._keep(locals())
 
-    def forward(self, x1, x2):
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return self._apply_to(x1, x2)

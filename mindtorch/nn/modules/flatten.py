@@ -1,8 +1,16 @@
 """Dimensions joined and split."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch import flatten
 from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import described
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import _size
 
 __all__ = ["Flatten", "Unflatten"]
 
@@ -10,18 +18,24 @@ __all__ = ["Flatten", "Unflatten"]
 class Flatten(FunctionLayer):
     """Dimensions `start_dim` to `end_dim` become one."""
 
+    start_dim: int
+    end_dim: int
+
     _function = staticmethod(flatten)
 
-    def __init__(self, start_dim=1, end_dim=-1):
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         self._keep(locals())
 
 
 class Unflatten(Module):
     """Dimension `dim` becomes several, of the sizes `unflattened_size`."""
 
+    dim: int
+    unflattened_size: _size
+
     __constants__ = ["dim", "unflattened_size"]
 
-    def __init__(self, dim, unflattened_size):
+    def __init__(self, dim: int, unflattened_size: _size) -> None:
         super().__init__()
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type "
@@ -33,8 +47,8 @@ class Unflatten(Module):
         self.dim = dim
         self.unflattened_size = unflattened_size
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return described(self, "dim", "unflattened_size")

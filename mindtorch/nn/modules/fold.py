@@ -1,6 +1,13 @@
 """Windows as columns, and back."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.function_layer import FunctionLayer
+
+if TYPE_CHECKING:
+    from mindtorch.nn.common_types import _size_any_t
 
 __all__ = ["Fold", "Unfold"]
 
@@ -8,16 +15,29 @@ __all__ = ["Fold", "Unfold"]
 class Fold(FunctionLayer):
     """Columns added up to an image of `output_size`; the adjoint of Unfold."""
 
+    output_size: _size_any_t
+    kernel_size: _size_any_t
+    dilation: _size_any_t
+    padding: _size_any_t
+    stride: _size_any_t
+
     _function = staticmethod(F.fold)
 
-    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    def __init__(self, output_size: _size_any_t, kernel_size: _size_any_t, dilation: _size_any_t = 1,
+                 padding: _size_any_t = 0, stride: _size_any_t = 1) -> None:
         self._keep(locals())
 
 
 class Unfold(FunctionLayer):
     """The windows of an image as columns."""
 
+    kernel_size: _size_any_t
+    dilation: _size_any_t
+    padding: _size_any_t
+    stride: _size_any_t
+
     _function = staticmethod(F.unfold)
 
-    def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
+    def __init__(self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0,
+                 stride: _size_any_t = 1) -> None:
         self._keep(locals())

@@ -1,8 +1,13 @@
 """Layers that are a function with its arguments kept: most activations, losses and poolings."""
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import described
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 
 class FunctionLayer(Module):
@@ -16,7 +21,7 @@ class FunctionLayer(Module):
     _passed: tuple[str, ...] = ()
     _shown: tuple[str, ...] | None = None       # None: all of _passed
 
-    def __init_subclass__(cls, **options):
+    def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "_function" in vars(cls) and not cls._passed:
             code = cls.__init__.__code__
@@ -31,8 +36,8 @@ class FunctionLayer(Module):
     def _apply_to(self, *inputs):
         return self._function(*inputs, **{name: getattr(self, name) for name in self._passed})
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._function(input, **{name: getattr(self, name) for name in self._passed})
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return described(self, *(self._passed if self._shown is None else self._shown))

@@ -1,19 +1,27 @@
 """Normalisation of each channel of each sample."""
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.batchnorm import _LazyNormBase, _NormBase
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
+    from mindtorch.types import Device
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
            "LazyInstanceNorm3d"]
 
 
 class _InstanceNorm(_NormBase):
-    def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False, device=None,
-                 dtype=None, *, bias=True):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False,
+                 track_running_stats: bool = False, device: Device = None, dtype: dtype | None = None, *,
+                 bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         unbatched = input.dim() == self._input_dims[0]
         dim = 0 if unbatched else 1

@@ -1,4 +1,6 @@
 """Layers that learn the shapes of their parameters from their first input."""
+from __future__ import annotations
+
 from typing import Any
 
 from mindtorch.autograd.grad_mode import no_grad
@@ -14,16 +16,16 @@ class LazyModuleMixin:
 
     cls_to_become: Any = None
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
-    def initialize_parameters(self, *args, **kwargs):
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> Any:
         """Give shapes to the parameters and buffers; gets what forward gets. Subclasses define it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
-    def has_uninitialized_params(self):
+    def has_uninitialized_params(self) -> Any:
         """Whether a parameter or buffer of this module has no shape yet."""
         return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 

@@ -1,8 +1,13 @@
 """How torch may cut linear_cross_entropy into parts."""
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mindtorch import bfloat16, float16, float32, float64
+
+if TYPE_CHECKING:
+    from mindtorch import dtype
 
 __all__ = ["LinearCrossEntropyOptions"]
 
@@ -18,9 +23,9 @@ class LinearCrossEntropyOptions:
     batch_chunk_size: int | None = None
     chunking_method: str | None = "auto"
     acc_policy: str = "auto"
-    acc_dtype: Any = None
+    acc_dtype: dtype | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         size = self.batch_chunk_size
         if size is not None and (not isinstance(size, int) or size <= 0):
             raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")

@@ -1,5 +1,9 @@
 """Losses: the functions of functional with their arguments kept."""
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.nn import functional as F
 from mindtorch.nn._functional_loss import _legacy
@@ -7,6 +11,11 @@ from mindtorch.nn.modules.distance import PairwiseDistance
 from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.linear import Linear
 from mindtorch.nn.modules.utils import described
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
+    from mindtorch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
+    from mindtorch.types import Device
 
 __all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
            "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss",
@@ -21,12 +30,14 @@ _LEGACY = ("size_average", "reduce")
 class _Loss(FunctionLayer):
     """A loss keeps the arguments of its function of functional, weights as buffers, and shows none of them."""
 
+    reduction: str
+
     _shown = ()
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         self._keep(locals())
 
-    def __init_subclass__(cls, **options):
+    def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._passed = tuple(name for name in cls._passed if name not in _LEGACY)
 
@@ -37,12 +48,13 @@ class _Loss(FunctionLayer):
         for name, weight in weights.items():
             self.register_buffer(name, weight)
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return self._apply_to(input, target)
 
 
 class _WeightedLoss(_Loss):
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean") -> None:
         self._keep(locals())
 
 
@@ -63,7 +75,8 @@ class SmoothL1Loss(_Loss):
 
     _function = staticmethod(F.smooth_l1_loss)
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+                 beta: float = 1.0) -> None:
         self._keep(locals())
 
 
@@ -72,7 +85,7 @@ class HuberLoss(_Loss):
 
     _function = staticmethod(F.huber_loss)
 
-    def __init__(self, reduction="mean", delta=1.0):
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         self._keep(locals())
 
 
@@ -87,46 +100,58 @@ class KLDivLoss(_Loss):
 
     _function = staticmethod(F.kl_div)
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+                 log_target: bool = False) -> None:
         self._keep(locals())
 
 
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts; the input is their mean, or with `log_input` its logarithm."""
 
+    log_input: bool
+    full: bool
+    eps: float
+
     _function = staticmethod(F.poisson_nll_loss)
 
-    def __init__(self, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction="mean"):
+    def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-08,
+                 reduce: bool | None = None, reduction: str = "mean") -> None:
         self._keep(locals())
 
-    def forward(self, log_input, target):
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return self._apply_to(log_input, target)
 
 
 class GaussianNLLLoss(_Loss):
     """Negative log likelihood of normal numbers with mean `input` and variance `var`."""
 
+    full: bool
+    eps: float
+
     _function = staticmethod(F.gaussian_nll_loss)
 
-    def __init__(self, *, full=False, eps=1e-06, reduction="mean"):
+    def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = "mean") -> None:
         self._keep(locals())
 
-    def forward(self, input, target, var):
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         return self._apply_to(input, target, var)
 
 
 class _PairLoss(_Loss):
     """Compares two inputs with a margin."""
 
-    def __init__(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean") -> None:
         self._keep(locals())
 
-    def forward(self, input1, input2, target):
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return self._apply_to(input1, input2, target)
 
 
 class MarginRankingLoss(_PairLoss):
     """max(0, -target * (input1 - input2) + margin)."""
+
+    margin: float
 
     _function = staticmethod(F.margin_ranking_loss)
 
@@ -134,15 +159,20 @@ class MarginRankingLoss(_PairLoss):
 class CosineEmbeddingLoss(_PairLoss):
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
 
+    margin: float
+
     _function = staticmethod(F.cosine_embedding_loss)
 
 
 class HingeEmbeddingLoss(_Loss):
     """input where target is 1, max(0, margin - input) where it is -1."""
 
+    margin: float
+
     _function = staticmethod(F.hinge_embedding_loss)
 
-    def __init__(self, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean") -> None:
         self._keep(locals())
 
 
@@ -155,25 +185,35 @@ class _TripletLoss(_Loss):
             raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
         super()._keep(given)
 
-    def forward(self, anchor, positive, negative):
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return self._apply_to(anchor, positive, negative)
 
 
 class TripletMarginLoss(_TripletLoss):
     """max(0, distance to the positive - distance to the negative + margin)."""
 
+    margin: float
+    p: float
+    eps: float
+    swap: bool
+
     _function = staticmethod(F.triplet_margin_loss)
 
-    def __init__(self, margin=1.0, p=2.0, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False,
+                 size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         self._keep(locals())
 
 
 class TripletMarginWithDistanceLoss(_TripletLoss):
     """TripletMarginLoss with any distance."""
 
+    margin: float
+    swap: bool
+
     _function = staticmethod(F.triplet_margin_with_distance_loss)
 
-    def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+    def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
+                 swap: bool = False, reduction: str = "mean") -> None:
         distance_function = PairwiseDistance() if distance_function is None else distance_function
         self._keep(locals())
 
@@ -191,16 +231,20 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
     _function = staticmethod(F.binary_cross_entropy_with_logits)
 
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
         self._keep(locals())
 
 
 class NLLLoss(_WeightedLoss):
     """-input at the target's class."""
 
+    ignore_index: int
+
     _function = staticmethod(F.nll_loss)
 
-    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
+                 reduce: bool | None = None, reduction: str = "mean") -> None:
         self._keep(locals())
 
 
@@ -211,19 +255,26 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """NLLLoss of log_softmax(input); targets are classes or probabilities."""
 
+    ignore_index: int
+    label_smoothing: float
+
     _function = staticmethod(F.cross_entropy)
 
-    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
-                 label_smoothing=0.0):
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
+                 reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
         self._keep(locals())
 
 
 class MultiMarginLoss(_WeightedLoss):
     """max(0, margin - input at the target + input) to the power `p`, over the other classes."""
 
+    margin: float
+    p: int
+
     _function = staticmethod(F.multi_margin_loss)
 
-    def __init__(self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
+                 reduce: bool | None = None, reduction: str = "mean") -> None:
         if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
@@ -248,8 +299,17 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     (num_classes, *out_features).
     """
 
-    def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None,
-                 reduction="mean", weight=None, ignore_index=None, label_smoothing=0.0, options=None):
+    num_classes: int
+    out_features: tuple[int, ...]
+    reduction: str
+    ignore_index: int | None
+    label_smoothing: float
+    options: LinearCrossEntropyOptions | None
+
+    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
+                 device: Device = None, dtype: dtype | None = None, reduction: str = "mean",
+                 weight: Tensor | None = None, ignore_index: int | None = None, label_smoothing: float = 0.0,
+                 options: LinearCrossEntropyOptions | None = None) -> None:
         self._keep({"reduction": reduction, "weight": weight})
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
@@ -260,7 +320,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.options = options
         self.linear = Linear(in_features, num_classes * math.prod(out_features), bias, device, dtype)
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         shape = self.num_classes, *self.out_features
         bias = self.linear.bias
         return F.linear_cross_entropy(
@@ -268,7 +328,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight, reduction=self.reduction,
             ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (f"in_features={self.linear.in_features}, {described(self, 'num_classes', 'out_features')}, "
                 f"bias={self.linear.bias is not None}, "
                 f"{described(self, 'reduction', 'ignore_index', 'label_smoothing', 'options')}")
@@ -277,10 +337,13 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class CTCLoss(_Loss):
     """-log of the probability of a sequence of labels over all its alignments."""
 
+    blank: int
+    zero_infinity: bool
+
     _function = staticmethod(F.ctc_loss)
 
-    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         self._keep(locals())
 
-    def forward(self, log_probs, targets, input_lengths, target_lengths):
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
         return self._apply_to(log_probs, targets, input_lengths, target_lengths)

@@ -1,9 +1,13 @@
 """class Module: the base of all networks."""
+from __future__ import annotations
+
 import builtins
 import inspect
 import itertools
 import warnings
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Self
 
 from mindtorch import __future__ as _future
 from mindtorch import bfloat16 as bfloat16_
@@ -33,6 +37,10 @@ from mindtorch.nn.modules.module_state import (
 )
 from mindtorch.nn.parameter import Buffer, Parameter
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor, device, dtype
+    from mindtorch.types import Device
+
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
     "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
@@ -53,13 +61,15 @@ def _forward_unimplemented(self, *input):
 class Module(ModuleHooks, ModuleState):
     """A part of a network. It registers parameters, buffers and modules that are assigned to its attributes."""
 
+    training: bool
+
     dump_patches = False
     _version = 1
     call_super_init = False         # whether __init__ hands its arguments on, for classes with another base
 
     forward = _forward_unimplemented
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:
                 raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument "
@@ -86,7 +96,7 @@ class Module(ModuleHooks, ModuleState):
         if hasattr(self, name) and name not in registered:
             raise KeyError(f"attribute '{name}' already exists")
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is no parameter; state_dict has it if `persistent`."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
@@ -100,7 +110,7 @@ class Module(ModuleHooks, ModuleState):
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or a name whose parameter is None."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
@@ -117,27 +127,27 @@ class Module(ModuleHooks, ModuleState):
                              "the forward() method.")
         self._parameters[name] = call_registration_hooks(GLOBAL.parameter_registration, self, name, param)
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: Module | None) -> None:
         """Add a module below this one, or a name whose module is None."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
         self._modules[name] = call_registration_hooks(GLOBAL.module_registration, self, name, module)
 
-    def register_module(self, name, module):
+    def register_module(self, name: str, module: Module | None) -> None:
         """add_module under another name."""
         self.add_module(name, module)
 
     # --- attributes ---------------------------------------------------------------------------------------------------
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Tensor | Module:
         own = self.__dict__
         for kind in ("_parameters", "_buffers", "_modules"):
             if kind in own and name in own[kind]:
                 return own[kind][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Tensor | Module) -> None:
         own = self.__dict__
         if isinstance(value, Parameter):
             if "_parameters" not in own:
@@ -187,7 +197,7 @@ class Module(ModuleHooks, ModuleState):
             raise RuntimeError("Registering a non-persistent buffer on a Module subclass that implements "
                                "register_buffer() without the persistent argument is not allowed.")
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         for kind in (self._parameters, self._buffers, self._modules):
             if name in kind:
                 del kind[name]
@@ -195,14 +205,14 @@ class Module(ModuleHooks, ModuleState):
                 return
         super().__delattr__(name)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         names = itertools.chain(dir(type(self)), self.__dict__, self._parameters, self._modules, self._buffers)
         return sorted(name for name in names if not name[0].isdigit())
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return self.__dict__.copy()
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
         for name in HOOKS:                          # an older version may have had fewer
             self.__dict__.setdefault(name, OrderedDict())
@@ -216,7 +226,7 @@ class Module(ModuleHooks, ModuleState):
             raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
         return getattr(self, name)
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> Module:
         """The module at a dotted path below this one; this one for ""."""
         found = self
         for name in target.split(".") if target else ():
@@ -225,7 +235,7 @@ class Module(ModuleHooks, ModuleState):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return found
 
-    def set_submodule(self, target, module, strict=False):
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module at a dotted path; with `strict` there must be one already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -237,7 +247,7 @@ class Module(ModuleHooks, ModuleState):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path."""
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._attribute(name)
@@ -245,7 +255,7 @@ class Module(ModuleHooks, ModuleState):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at a dotted path."""
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
@@ -267,29 +277,31 @@ class Module(ModuleHooks, ModuleState):
                     seen.add(member)
                 yield f"{path}.{name}" if path else name, member
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters of this module and, with `recurse`, of those below."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(self, prefix: str = "", recurse: bool = True,
+                         remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(name, parameter) for each of them."""
         yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of this module and, with `recurse`, of those below."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(self, prefix: str = "", recurse: bool = True,
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """(name, buffer) for each of them."""
         yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
-    def children(self):
+    def children(self) -> Iterator[Module]:
         """The modules directly below."""
         return (module for _, module in self.named_children())
 
-    def named_children(self):
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         """(name, module) for each module directly below."""
         names = {}
         for name, module in self._modules.items():
@@ -297,11 +309,12 @@ class Module(ModuleHooks, ModuleState):
         names.pop(None, None)
         return ((name, module) for module, name in names.items())
 
-    def modules(self, remove_duplicate=True):
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below."""
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    def named_modules(self, memo: set[Module] | None = None, prefix: str = "",
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
         """(name, module) for this module and all below."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -315,7 +328,7 @@ class Module(ModuleHooks, ModuleState):
 
     # --- changing all of it -------------------------------------------------------------------------------------------
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call fn(module) for every module below, then for this one."""
         for module in self.children():
             module.apply(fn)
@@ -362,59 +375,59 @@ class Module(ModuleHooks, ModuleState):
         finally:
             param.grad = grad
 
-    def share_memory(self):
+    def share_memory(self) -> Self:
         """Move parameters, their gradients and buffers to memory that other processes share: Tensor.share_memory_."""
         for tensor in (*self.parameters(), *(param.grad for param in self.parameters()), *self.buffers()):
             if tensor is not None:
                 tensor.share_memory_()
         return self
 
-    def cuda(self, device=None):
+    def cuda(self, device: int | device | None = None) -> Self:
         """AssertionError, as from a torch that was built without CUDA; nothing for a module without tensors."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
-    def compile(self, *args, **kwargs):
+    def compile(self, *args: Any, **kwargs: Any) -> None:
         """What torch.compile does for this module: nothing."""
         from mindtorch.compiler import compile
         compile(self, *args, **kwargs)
 
-    def npu(self, device=None):
+    def npu(self, device: Device = None) -> Self:
         """Move all parameters and buffers to an NPU."""
         return self._apply(lambda tensor: tensor.npu(device))
 
-    def cpu(self):
+    def cpu(self) -> Self:
         """Move all parameters and buffers to host memory."""
         return self._apply(lambda tensor: tensor.cpu())
 
-    def type(self, dst_type):
+    def type(self, dst_type: dtype | str) -> Self:
         """Cast all parameters and buffers."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def _cast(self, dtype):
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
-    def float(self):
+    def float(self) -> Self:
         """Cast all floating point parameters and buffers to float32."""
         return self._cast(float32)
 
-    def double(self):
+    def double(self) -> Self:
         """Cast all floating point parameters and buffers to float64."""
         return self._cast(float64)
 
-    def half(self):
+    def half(self) -> Self:
         """Cast all floating point parameters and buffers to float16."""
         return self._cast(float16)
 
-    def bfloat16(self):
+    def bfloat16(self) -> Self:
         """Cast all floating point parameters and buffers to bfloat16."""
         return self._cast(bfloat16_)
 
-    def to_empty(self, *, device, recurse=True):
+    def to_empty(self, *, device: Device | None, recurse: bool = True) -> Self:
         """Move to a device without copying: the contents are uninitialised."""
         from mindtorch import empty_like
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Any:
         """Move and cast: to(device, dtype, non_blocking), to(dtype), to(tensor), memory_format=. Only dtypes of
         floating point and complex numbers, and only tensors of such are cast.
         """
@@ -441,7 +454,7 @@ class Module(ModuleHooks, ModuleState):
 
         return self._apply(convert)
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Self:
         """Set training mode of this module and all below."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -450,17 +463,17 @@ class Module(ModuleHooks, ModuleState):
             module.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> Self:
         """train(False)."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Whether gradients are computed for the parameters."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
         for param in self.parameters():
             if param.grad is None:
@@ -479,11 +492,11 @@ class Module(ModuleHooks, ModuleState):
     def _get_name(self):
         return type(self).__name__
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """What the repr says besides the modules below. Subclasses define it."""
         return ""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         said = self.extra_repr()
         extra = said.split("\n") if said else []
         below = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]

@@ -1,11 +1,19 @@
 """Hooks around a module's forward and backward, of one module and of all."""
+from __future__ import annotations
+
 import functools
 import warnings
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.utils.hooks import BackwardHook, RemovableHandle
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.modules.module import Module
 
 NOT_BOTH = "Cannot use both regular backward hooks and full backward hooks as a {}. Please use only one of them."
 
@@ -13,7 +21,7 @@ NOT_BOTH = "Cannot use both regular backward hooks and full backward hooks as a 
 class _GlobalHooks:
     """The hooks of all modules."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.forward_pre, self.forward = OrderedDict(), OrderedDict()
         self.forward_with_kwargs, self.forward_always_called = OrderedDict(), OrderedDict()
         self.backward_pre, self.backward = OrderedDict(), OrderedDict()
@@ -28,14 +36,14 @@ GLOBAL = _GlobalHooks()
 class WrappedHook:
     """A hook that is given the module it belongs to, without keeping the module alive."""
 
-    def __init__(self, hook, module=None):
+    def __init__(self, hook: Any, module: Module | None = None) -> None:
         self.hook = hook
         functools.update_wrapper(self, hook)
         self.with_module = module is not None
         if self.with_module:
             self.module = weakref.ref(module)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.with_module:
             return self.hook(*args, **kwargs)
         module = self.module()
@@ -43,13 +51,13 @@ class WrappedHook:
             raise RuntimeError("You are trying to call the hook of a dead Module!")
         return self.hook(module, *args, **kwargs)
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         state = {"hook": self.hook, "with_module": self.with_module}
         if self.with_module:
             state["module"] = self.module()
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.hook, self.with_module = state["hook"], state["with_module"]
         if self.with_module:
             if state["module"] is None:
@@ -57,7 +65,7 @@ class WrappedHook:
             self.module = weakref.ref(state["module"])
 
 
-def add_hook(hooks, hook, prepend=False, flags=()):
+def add_hook(hooks: Any, hook: Any, prepend: bool = False, flags: Any = ()) -> Any:
     """Register `hook`; each of `flags` is (dictionary, whether the hook has that property)."""
     handle = RemovableHandle(hooks, extra_dict=[flagged for flagged, _ in flags])
     hooks[handle.id] = hook
@@ -69,7 +77,7 @@ def add_hook(hooks, hook, prepend=False, flags=()):
     return handle
 
 
-def call_registration_hooks(hooks, module, name, value):
+def call_registration_hooks(hooks: Any, module: Module, name: str, value: Tensor) -> Any:
     """What `module` shall register under `name`: hooks may put something else in the place of `value`."""
     for hook in hooks.values():
         output = hook(module, name, value)
@@ -80,33 +88,34 @@ def call_registration_hooks(hooks, module, name, value):
 
 # --- hooks of all modules --------------------------------------------------------------------------------------------
 
-def register_module_buffer_registration_hook(hook):
+def register_module_buffer_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, name, buffer) whenever a module registers a buffer; a result replaces the buffer."""
     return add_hook(GLOBAL.buffer_registration, hook)
 
 
-def register_module_module_registration_hook(hook):
+def register_module_module_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, name, submodule) whenever a module registers another; a result replaces it."""
     return add_hook(GLOBAL.module_registration, hook)
 
 
-def register_module_parameter_registration_hook(hook):
+def register_module_parameter_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, name, parameter) whenever a module registers a parameter; a result replaces it."""
     return add_hook(GLOBAL.parameter_registration, hook)
 
 
-def register_module_forward_pre_hook(hook):
+def register_module_forward_pre_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, args) before the forward of any module."""
     return add_hook(GLOBAL.forward_pre, hook)
 
 
-def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+def register_module_forward_hook(hook: Callable[..., None], *, with_kwargs: bool = False,
+                                 always_call: bool = False) -> RemovableHandle:
     """Call hook(module, args, output) after the forward of any module."""
     return add_hook(GLOBAL.forward, hook, False, ((GLOBAL.forward_with_kwargs, with_kwargs),
                                                   (GLOBAL.forward_always_called, always_call)))
 
 
-def register_module_backward_hook(hook):
+def register_module_backward_hook(hook: Any) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) for the last node of any module; full hooks are better."""
     if GLOBAL.backward_is_full is True:
         raise RuntimeError(NOT_BOTH.format("global Module hook"))
@@ -114,12 +123,12 @@ def register_module_backward_hook(hook):
     return add_hook(GLOBAL.backward, hook)
 
 
-def register_module_full_backward_pre_hook(hook):
+def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
     """Call hook(module, grad_output) before the backward of any module."""
     return add_hook(GLOBAL.backward_pre, hook)
 
 
-def register_module_full_backward_hook(hook):
+def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) after the backward of any module."""
     if GLOBAL.backward_is_full is False:
         raise RuntimeError(NOT_BOTH.format("global Module hook"))
@@ -132,12 +141,12 @@ def register_module_full_backward_hook(hook):
 class _HookedCall:
     """One call of a module that has hooks around it."""
 
-    def __init__(self, module, args, kwargs):
+    def __init__(self, module: Module, args: Any, kwargs: Any) -> None:
         self.module, self.args, self.kwargs = module, args, kwargs
         self.result = None
         self.called = set()              # ids of the hooks marked always_call that were called
 
-    def run(self):
+    def run(self) -> Any:
         """Forward between its hooks."""
         module = self.module
         pre_hooks = module._get_backward_pre_hooks()
@@ -154,7 +163,7 @@ class _HookedCall:
             self.plain_backward_hooks(plain_hooks)
         return self.result
 
-    def forward_pre_hooks(self):
+    def forward_pre_hooks(self) -> None:
         """Let the hooks before forward see its arguments, or change them."""
         module = self.module
         for number, hook in (*GLOBAL.forward_pre.items(), *module._forward_pre_hooks.items()):
@@ -170,7 +179,7 @@ class _HookedCall:
                                        f"got {found}.")
                 self.args, self.kwargs = found
 
-    def forward_hooks(self):
+    def forward_hooks(self) -> None:
         """Let the hooks after forward see its result, or change it."""
         module = self.module
         for number, hook in (*GLOBAL.forward.items(), *module._forward_hooks.items()):
@@ -178,11 +187,11 @@ class _HookedCall:
                 self.called.add(number)
             self.forward_hook(number, hook)
 
-    def always(self, number):
+    def always(self, number: Any) -> Any:
         """Whether a hook is called after an exception too."""
         return number in GLOBAL.forward_always_called or number in self.module._forward_hooks_always_called
 
-    def forward_hook(self, number, hook):
+    def forward_hook(self, number: Any, hook: Any) -> None:
         """Call one of them."""
         module = self.module
         if number in GLOBAL.forward_with_kwargs or number in module._forward_hooks_with_kwargs:
@@ -192,7 +201,7 @@ class _HookedCall:
         if found is not None:
             self.result = found
 
-    def after_exception(self):
+    def after_exception(self) -> None:
         """Call the remaining hooks with always_call; their exceptions become warnings."""
         for kind, hooks in (("global module", GLOBAL.forward), ("module", self.module._forward_hooks)):
             for number, hook in hooks.items():
@@ -204,14 +213,14 @@ class _HookedCall:
                     warnings.warn(f"{kind} forward hook with ``always_call=True`` raised an exception that was "
                                   f"silenced as another error was raised in forward: {error}", stacklevel=2)
 
-    def backward_through(self, backward):
+    def backward_through(self, backward: Any) -> None:
         """Make the result lead backward through the full hooks."""
         if not isinstance(self.result, (TensorBase, tuple)):
             warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
                           f"received {type(self.result)}", stacklevel=2)
         self.result = backward.setup_output_hook(self.result)
 
-    def plain_backward_hooks(self, hooks):
+    def plain_backward_hooks(self, hooks: Any) -> None:
         """Hang hooks that are not full on the node of the (first) result."""
         found = self.result
         while not isinstance(found, TensorBase):
@@ -263,29 +272,30 @@ def _missed(use, part, advice=" Please use register_full_backward_hook to get th
 class ModuleHooks:
     """What Module has to do with hooks around a call."""
 
-    def register_full_backward_pre_hook(self, hook, prepend=False):
+    def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> Any:
         """Call hook(module, grad_output) before the gradients of the module's inputs are computed."""
         return add_hook(self._backward_pre_hooks, hook, prepend)
 
-    def register_backward_hook(self, hook):
+    def register_backward_hook(self, hook: Any) -> Any:
         """Call hook(module, grad_input, grad_output) for the last node of the module; full hooks are better."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(NOT_BOTH.replace("as a {}", "on a single Module"))
         self._is_full_backward_hook = False
         return add_hook(self._backward_hooks, hook)
 
-    def register_full_backward_hook(self, hook, prepend=False):
+    def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> Any:
         """Call hook(module, grad_input, grad_output) when the gradients of the module's inputs are known."""
         if self._is_full_backward_hook is False:
             raise RuntimeError(NOT_BOTH.replace("as a {}", "on a single Module"))
         self._is_full_backward_hook = True
         return add_hook(self._backward_hooks, hook, prepend)
 
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+    def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> Any:
         """Call hook(module, args[, kwargs]) before forward; its result replaces the arguments."""
         return add_hook(self._forward_pre_hooks, hook, prepend, ((self._forward_pre_hooks_with_kwargs, with_kwargs),))
 
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+    def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False,
+                              always_call: bool = False) -> Any:
         """Call hook(module, args[, kwargs], output) after forward; its result replaces the output."""
         return add_hook(self._forward_hooks, hook, prepend, ((self._forward_hooks_with_kwargs, with_kwargs),
                                                              (self._forward_hooks_always_called, always_call)))

@@ -1,7 +1,10 @@
 """state_dict and load_state_dict of modules."""
+from __future__ import annotations
+
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
+from typing import Any
 
 from mindtorch import __future__ as _future
 from mindtorch._core.tensor.tensor import TensorBase
@@ -17,7 +20,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpec
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return super().__repr__() if self.missing_keys or self.unexpected_keys else "<All keys matched successfully>"
 
     __str__ = __repr__
@@ -35,33 +38,33 @@ class ModuleState:
                                "registered via register_state_dict_post_hook")
         return add_hook(self._state_dict_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook):
+    def register_state_dict_post_hook(self, hook: Any) -> Any:
         """Call hook(module, state_dict, prefix, local_metadata) after state_dict; it must give None."""
         hook._from_public_api = True
         return add_hook(self._state_dict_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook):
+    def register_state_dict_pre_hook(self, hook: Any) -> Any:
         """Call hook(module, prefix, keep_vars) before state_dict."""
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
         return add_hook(self._load_state_dict_pre_hooks, WrappedHook(hook, self if with_module else None))
 
-    def register_load_state_dict_pre_hook(self, hook):
+    def register_load_state_dict_pre_hook(self, hook: Any) -> Any:
         """Call hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors) before loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def register_load_state_dict_post_hook(self, hook):
+    def register_load_state_dict_post_hook(self, hook: Any) -> Any:
         """Call hook(module, incompatible_keys) after loading; it may change the two lists."""
         return add_hook(self._load_state_dict_post_hooks, hook)
 
     # --- state that is no tensor --------------------------------------------------------------------------------------
 
-    def get_extra_state(self):
+    def get_extra_state(self) -> Any:
         """What else belongs into the state_dict; a class that defines it defines set_extra_state too."""
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: Any) -> Any:
         """Take back what get_extra_state gave."""
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
@@ -80,7 +83,8 @@ class ModuleState:
                      if name not in self._non_persistent_buffers_set)
         return {name: value for name, value in found.items() if value is not None}
 
-    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
+                   keep_vars: bool = False) -> dict[str, Any]:
         """Parameters and persistent buffers of the module and those below it, by their names."""
         if args:
             destination, prefix, keep_vars = _legacy_arguments(args, destination, prefix, keep_vars)
@@ -173,7 +177,7 @@ class ModuleState:
                 if first not in (self._modules if rest else state):
                     yield key
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copy the tensors of a state_dict into this module and those below; with `assign`, take them over."""
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

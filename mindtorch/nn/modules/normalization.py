@@ -1,23 +1,37 @@
 """Normalisation within each sample."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.affine import Affine
 from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.utils import described
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
+    from mindtorch.types import Device
+
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class _AcrossChannels(FunctionLayer):
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.size}, {described(self, 'alpha', 'beta', 'k')}"
 
 
 class LocalResponseNorm(_AcrossChannels):
     """Each element divided by what `size` neighbouring channels have."""
 
+    size: int
+    alpha: float
+    beta: float
+    k: float
+
     _function = staticmethod(F.local_response_norm)
 
-    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         self._keep(locals())
 
 
@@ -26,10 +40,15 @@ class CrossMapLRN2d(_AcrossChannels):
     side, and the first channel counts for those behind it too. Gradients are the derivative of just that.
     """
 
-    def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
+    size: int
+    alpha: float
+    beta: float
+    k: float
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         self._keep(locals())
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         reach = (self.size - 1) // 2
@@ -45,9 +64,14 @@ class CrossMapLRN2d(_AcrossChannels):
 class LayerNorm(Affine):
     """Mean 0 and variance 1 over the last dimensions, `normalized_shape`, then times weight plus bias."""
 
+    normalized_shape: tuple[int, ...]
+    eps: float
+    elementwise_affine: bool
+
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
-    def __init__(self, normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None, dtype=None):
+    def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-05, elementwise_affine: bool = True,
+                 bias: bool = True, device: Device = None, dtype: dtype | None = None) -> None:
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
@@ -56,19 +80,25 @@ class LayerNorm(Affine):
                          device, dtype)
         self.reset_parameters()
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.normalized_shape}, {described(self, 'eps', 'elementwise_affine')}, bias={self.bias is not None}"
 
 
 class GroupNorm(Affine):
     """Mean 0 and variance 1 for each group of channels of each sample, then times weight plus bias."""
 
+    num_groups: int
+    num_channels: int
+    eps: float
+    affine: bool
+
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
-    def __init__(self, num_groups, num_channels, eps=1e-05, affine=True, device=None, dtype=None, *, bias=True):
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True,
+                 device: Device = None, dtype: dtype | None = None, *, bias: bool = True) -> None:
         super().__init__()
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
@@ -79,10 +109,10 @@ class GroupNorm(Affine):
         self._set_affine(num_channels, {"weight": affine, "bias": affine and bias}, device, dtype)
         self.reset_parameters()
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (f"{self.num_groups}, {self.num_channels}, {described(self, 'eps', 'affine')}, "
                 f"bias={self.bias is not None}")
 
@@ -90,9 +120,14 @@ class GroupNorm(Affine):
 class RMSNorm(Affine):
     """Divided by the root of the mean square over the last dimensions, `normalized_shape`, then times weight."""
 
+    normalized_shape: tuple[int, ...]
+    eps: float | None
+    elementwise_affine: bool
+
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
+    def __init__(self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True,
+                 device: Device = None, dtype: dtype | None = None) -> None:
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
@@ -100,8 +135,8 @@ class RMSNorm(Affine):
         self._set_affine(self.normalized_shape, {"weight": elementwise_affine}, device, dtype)
         self.reset_parameters()
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.normalized_shape}, {described(self, 'eps', 'elementwise_affine')}"

@@ -1,9 +1,15 @@
 """Padding of one to three dimensions."""
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import _ntuple, described
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.common_types import _size_any_t
 
 __all__ = [f"{name}Pad{n}d" for name in ("Circular", "Constant", "Reflection", "Replication", "Zero")
            for n in (1, 2, 3)]
@@ -16,7 +22,7 @@ class _PadNd(Module):
     _mode: Any = None
     _dims: Any = None
 
-    def __init_subclass__(cls, dims=None, mode=None, **others):
+    def __init_subclass__(cls, dims: Any = None, mode: str | None = None, **others: Any) -> None:
         """The first line of a class's docstring holds for derived classes, too."""
         super().__init_subclass__(**others)
         if dims is not None:
@@ -24,33 +30,33 @@ class _PadNd(Module):
         if mode is not None:
             cls._mode = mode
 
-    def __init__(self, padding):
+    def __init__(self, padding: _size_any_t) -> None:
         super().__init__()
         self.padding = _ntuple(2 * self._dims)(padding)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self._mode)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class _ConstantPadNd(_PadNd, mode="constant"):
     __constants__ = ["padding", "value"]
 
-    def __init__(self, padding, value):
+    def __init__(self, padding: _size_any_t, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self._mode, self.value)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return described(self, "padding", "value")
 
 
 class _CircularPadNd(_PadNd, mode="circular"):
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (self._dims + 1, self._dims + 2):
             raise ValueError(f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.dim()}D input)")
         return super().forward(input)
@@ -71,10 +77,10 @@ class ConstantPad3d(_ConstantPadNd, dims=3):
 class _ZeroPad:
     """A constant padding whose value is 0."""
 
-    def __init__(self, padding):
+    def __init__(self, padding: _size_any_t) -> None:
         super().__init__(padding, 0.0)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 

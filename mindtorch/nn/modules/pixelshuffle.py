@@ -1,4 +1,6 @@
 """Channels become pixels, and back."""
+from __future__ import annotations
+
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.function_layer import FunctionLayer
 
@@ -8,16 +10,20 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 class PixelShuffle(FunctionLayer):
     """(*, C * r * r, H, W) to (*, C, H * r, W * r)."""
 
+    upscale_factor: int
+
     _function = staticmethod(F.pixel_shuffle)
 
-    def __init__(self, upscale_factor):
+    def __init__(self, upscale_factor: int) -> None:
         self._keep(locals())
 
 
 class PixelUnshuffle(FunctionLayer):
     """(*, C, H * r, W * r) to (*, C * r * r, H, W)."""
 
+    downscale_factor: int
+
     _function = staticmethod(F.pixel_unshuffle)
 
-    def __init__(self, downscale_factor):
+    def __init__(self, downscale_factor: int) -> None:
         self._keep(locals())

@@ -1,10 +1,23 @@
 """Pooling."""
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import _ntuple, _single, described
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.common_types import (
+        _ratio_any_t,
+        _size_1_t,
+        _size_2_opt_t,
+        _size_3_opt_t,
+        _size_any_opt_t,
+        _size_any_t,
+    )
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
            "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
@@ -15,7 +28,8 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
 class _MaxPool(FunctionLayer):
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+    def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
+                 dilation: _size_any_t = 1, return_indices: bool = False, ceil_mode: bool = False) -> None:
         stride = kernel_size if stride is None else stride
         self._keep(locals())
 
@@ -42,17 +56,17 @@ class _MaxUnpoolNd(Module):
     _dims: Any = None
     _function: Any = None
 
-    def __init__(self, kernel_size, stride=None, padding=0):
+    def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0) -> None:
         super().__init__()
         sizes = _ntuple(self._dims)
         self.kernel_size = sizes(kernel_size)
         self.stride = self.kernel_size if stride is None else sizes(stride)
         self.padding = sizes(padding)
 
-    def forward(self, input, indices, output_size=None):
+    def forward(self, input: Tensor, indices: Tensor, output_size: _size_any_t | None = None) -> Tensor:
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return described(self, "kernel_size", "stride", "padding")
 
 
@@ -77,10 +91,17 @@ class MaxUnpool3d(_MaxUnpoolNd):
 class AvgPool1d(FunctionLayer):
     """The mean of each window of (N, C, L)."""
 
+    kernel_size: _size_1_t
+    stride: _size_1_t
+    padding: _size_1_t
+    ceil_mode: bool
+    count_include_pad: bool
+
     _function = staticmethod(F.avg_pool1d)
     _shown = ("kernel_size", "stride", "padding")
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True) -> None:
         kernel_size, padding = _single(kernel_size), _single(padding)
         stride = kernel_size if stride is None else _single(stride)
         self._keep(locals())
@@ -89,8 +110,8 @@ class AvgPool1d(FunctionLayer):
 class _AvgPool(FunctionLayer):
     _shown = ("kernel_size", "stride", "padding")
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
-                 divisor_override=None):
+    def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Any = None) -> None:
         stride = kernel_size if stride is None else stride
         self._keep(locals())
 
@@ -113,7 +134,9 @@ class _FractionalMaxPool(FunctionLayer):
     _dims: Any = None
     _shown = ()
 
-    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    def __init__(self, kernel_size: _size_any_t, output_size: _size_any_t | None = None,
+                 output_ratio: _ratio_any_t | None = None, return_indices: bool = False,
+                 _random_samples: Any = None) -> None:
         if output_size is None and output_ratio is None:
             raise ValueError(f"{type(self).__name__} requires specifying either an output size, or a pooling ratio")
         if output_size is not None and output_ratio is not None:
@@ -140,7 +163,8 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 
 
 class _LPPool(FunctionLayer):
-    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+    def __init__(self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None,
+                 ceil_mode: bool = False) -> None:
         self._keep(locals())
 
 
@@ -163,12 +187,14 @@ class LPPool3d(_LPPool):
 
 
 class _AdaptiveAvgPool(FunctionLayer):
-    def __init__(self, output_size):
+    def __init__(self, output_size: _size_any_opt_t) -> None:
         self._keep(locals())
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """The means of `output_size` windows that cover (N, C, L)."""
+
+    output_size: _size_1_t
 
     _function = staticmethod(F.adaptive_avg_pool1d)
 
@@ -176,11 +202,15 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """The means of `output_size` windows that cover (N, C, H, W); None keeps a size."""
 
+    output_size: _size_2_opt_t
+
     _function = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     """The means of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
+
+    output_size: _size_3_opt_t
 
     _function = staticmethod(F.adaptive_avg_pool3d)
 
@@ -188,12 +218,14 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
 class _AdaptiveMaxPool(FunctionLayer):
     _shown = ("output_size",)
 
-    def __init__(self, output_size, return_indices=False):
+    def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
         self._keep(locals())
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """The largest elements of `output_size` windows that cover (N, C, L)."""
+
+    output_size: _size_1_t
 
     _function = staticmethod(F.adaptive_max_pool1d)
 
@@ -201,10 +233,14 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """The largest elements of `output_size` windows that cover (N, C, H, W); None keeps a size."""
 
+    output_size: _size_2_opt_t
+
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """The largest elements of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
+
+    output_size: _size_3_opt_t
 
     _function = staticmethod(F.adaptive_max_pool3d)

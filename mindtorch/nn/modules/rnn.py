@@ -1,13 +1,20 @@
 """Recurrent layers and cells."""
+from __future__ import annotations
+
 import math
 import numbers
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from mindtorch import empty, gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell, zeros
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import uniform_within
 from mindtorch.nn.parameter import Parameter
 from mindtorch.nn.utils.rnn import PackedSequence
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
+    from mindtorch.types import Device
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -18,11 +25,22 @@ _MODES = {"LSTM": (lstm, 4), "GRU": (gru, 3), "RNN_TANH": (rnn_tanh, 1), "RNN_RE
 class RNNBase(Module):
     """Layers of cells over sequences (T, N, C), (N, T, C) with `batch_first`, or (T, C)."""
 
+    mode: str
+    input_size: int
+    hidden_size: int
+    num_layers: int
+    bias: bool
+    batch_first: bool
+    dropout: float
+    bidirectional: bool
+    proj_size: int
+
     __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
                      "bidirectional", "proj_size"]
 
-    def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
-                 bidirectional=False, proj_size=0, device=None, dtype=None):
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+                 device: Device = None, dtype: dtype | None = None) -> None:
         super().__init__()
         _check_arguments(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
         if mode not in _MODES:
@@ -57,7 +75,7 @@ class RNNBase(Module):
     def _output_size(self):
         return self.proj_size or self.hidden_size
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Uniform within 1 / sqrt(hidden_size)."""
         uniform_within(1 / math.sqrt(self.hidden_size), self.parameters())
 
@@ -66,14 +84,14 @@ class RNNBase(Module):
         return [getattr(self, name) for names in self._all_weights for name in names]
 
     @property
-    def all_weights(self):
+    def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
-    def flatten_parameters(self):
+    def flatten_parameters(self) -> None:
         """Nothing: no operator here asks for the parameters in one piece of memory."""
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Any = None) -> Tensor:
         """The outputs of the last layer, and the last states of all layers and directions."""
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
@@ -151,7 +169,7 @@ class RNNBase(Module):
                 name = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
                 raise RuntimeError(f"Expected {name} size {size}, got {list(state.shape)}")
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
                  "bidirectional": False}
         told = [f"{name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
@@ -185,7 +203,7 @@ def _check_arguments(input_size, hidden_size, num_layers, bias, batch_first, dro
 class RNN(RNNBase):
     """tanh, or relu as `nonlinearity` says, of the products of input and state."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if len(args) > 3:
@@ -201,14 +219,14 @@ class RNN(RNNBase):
 class LSTM(RNNBase):
     """Long short-term memory: a state and a cell, whose hidden part `proj_size` projects to fewer numbers."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
 
 class GRU(RNNBase):
     """Gated recurrent units."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
@@ -219,9 +237,16 @@ class GRU(RNNBase):
 class RNNCellBase(Module):
     """Parameters of one cell with `num_chunks` gates."""
 
+    input_size: int
+    hidden_size: int
+    bias: bool
+    weight_ih: Tensor
+    weight_hh: Tensor
+
     __constants__ = ["input_size", "hidden_size", "bias"]
 
-    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Device = None,
+                 dtype: dtype | None = None) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -232,7 +257,7 @@ class RNNCellBase(Module):
             self.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None)
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Uniform within 1 / sqrt(hidden_size)."""
         uniform_within(1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0, self.parameters())
 
@@ -254,7 +279,7 @@ class RNNCellBase(Module):
             return found
         return tuple(state.squeeze(0) for state in found) if len(names) > 1 else found.squeeze(0)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         parts = [f"{self.input_size}, {self.hidden_size}"]
         parts += ["bias=False"] if not self.bias else []
         if getattr(self, "nonlinearity", "tanh") != "tanh":
@@ -265,13 +290,16 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """One step of RNN."""
 
+    nonlinearity: str
+
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
+                 device: Device = None, dtype: dtype | None = None) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         functions = {"tanh": rnn_tanh_cell, "relu": rnn_relu_cell}
         if self.nonlinearity not in functions:
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
@@ -281,18 +309,20 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of LSTM: (hidden, cell)."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Device = None,
+                 dtype: dtype | None = None) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         return self._step(lstm_cell, input, hx, ("hx[0]", "hx[1]"))
 
 
 class GRUCell(RNNCellBase):
     """One step of GRU."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Device = None,
+                 dtype: dtype | None = None) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         return self._step(gru_cell, input, None if hx is None else (hx,), ("hidden",))

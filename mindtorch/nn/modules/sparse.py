@@ -1,9 +1,17 @@
 """Rows of a table by their numbers."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch import empty
 from mindtorch.nn import functional as F
 from mindtorch.nn import init
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, dtype
+    from mindtorch.types import Device
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -29,7 +37,7 @@ class _Table(Module):
             raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
         self.weight = Parameter(weight, requires_grad=requires_grad)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Standard normal numbers; zeros at `padding_idx`."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
@@ -44,12 +52,24 @@ class _Table(Module):
 class Embedding(_Table):
     """The rows that the input names; row `padding_idx` gets no gradient."""
 
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+    max_norm: float | None
+    norm_type: float
+    scale_grad_by_freq: bool
+    weight: Tensor
+    freeze: bool
+    sparse: bool
+
     __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
                      "sparse"]
     _padding_name = "Padding_idx"
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0,
-                 scale_grad_by_freq=False, sparse=False, _weight=None, _freeze=False, device=None, dtype=None):
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+                 max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                 sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False, device: Device = None,
+                 dtype: dtype | None = None) -> None:
         super().__init__()
         self.max_norm = max_norm
         self.norm_type = norm_type
@@ -58,17 +78,17 @@ class Embedding(_Table):
         self._set_table(num_embeddings, embedding_dim, padding_idx, _weight, {"device": device, "dtype": dtype},
                         not _freeze)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq, self.sparse)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return self._described(("padding_idx", None), ("max_norm", None), ("norm_type", 2),
                                ("scale_grad_by_freq", False), ("sparse", False))
 
     @classmethod
-    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0,
-                        scale_grad_by_freq=False, sparse=False):
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: Any = None, max_norm: Any = None,
+                        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
         """A layer with this table, which is not trained unless `freeze` is False."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
@@ -79,12 +99,24 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """The sum, mean or maximum of the rows that each bag names."""
 
+    num_embeddings: int
+    embedding_dim: int
+    max_norm: float | None
+    norm_type: float
+    scale_grad_by_freq: bool
+    weight: Tensor
+    mode: str
+    sparse: bool
+    include_last_offset: bool
+    padding_idx: int | None
+
     __constants__ = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse",
                      "include_last_offset", "padding_idx"]
 
-    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
-                 mode="mean", sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None,
-                 dtype=None):
+    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
+                 scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                 _weight: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+                 device: Device = None, dtype: dtype | None = None) -> None:
         super().__init__()
         self.max_norm = max_norm
         self.norm_type = norm_type
@@ -94,17 +126,19 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._set_table(num_embeddings, embedding_dim, padding_idx, _weight, {"device": device, "dtype": dtype})
 
-    def forward(self, input, offsets=None, per_sample_weights=None):
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
                                self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return self._described(("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("mode", None),
                                ("padding_idx", None))
 
     @classmethod
-    def from_pretrained(cls, embeddings, freeze=True, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
-                        mode="mean", sparse=False, include_last_offset=False, padding_idx=None):
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None,
+                        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+                        sparse: bool = False, include_last_offset: bool = False,
+                        padding_idx: int | None = None) -> EmbeddingBag:
         """A layer with this table, which is not trained unless `freeze` is False."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")

@@ -1,5 +1,9 @@
 """Transformers: attention and feed-forward layers, each with a sum around it and a norm."""
+from __future__ import annotations
+
 import copy
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mindtorch import full, get_default_dtype, triu
 from mindtorch.nn import functional as F
@@ -10,6 +14,10 @@ from mindtorch.nn.modules.dropout import Dropout
 from mindtorch.nn.modules.linear import Linear
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.normalization import LayerNorm
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor, device, dtype
+    from mindtorch.types import Device
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
            "TransformerEncoderLayer"]
@@ -54,8 +62,10 @@ class _TransformerLayer(Module):
 class TransformerEncoderLayer(_TransformerLayer):
     """Attention of a sequence to itself, then two linear maps."""
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5,
+                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Device = None,
+                 dtype: dtype | None = None) -> None:
         super().__init__()
         factory = {"device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first,
@@ -63,7 +73,8 @@ class TransformerEncoderLayer(_TransformerLayer):
         self._add_feed_forward(d_model, dim_feedforward, dropout, activation, norm_first, bias, factory)
         self._add_norms(2, d_model, dropout, layer_norm_eps, bias, factory)
 
-    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool = False) -> Tensor:
         x = self._around(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
         return self._around(x, self.norm2, self._ff_block)
 
@@ -74,8 +85,10 @@ class TransformerEncoderLayer(_TransformerLayer):
 class TransformerDecoderLayer(_TransformerLayer):
     """Attention of a sequence to itself and to the encoder's result, then two linear maps."""
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5,
+                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Device = None,
+                 dtype: dtype | None = None) -> None:
         super().__init__()
         factory = {"device": device, "dtype": dtype}
         for name in ("self_attn", "multihead_attn"):
@@ -84,8 +97,9 @@ class TransformerDecoderLayer(_TransformerLayer):
         self._add_feed_forward(d_model, dim_feedforward, dropout, activation, norm_first, bias, factory)
         self._add_norms(3, d_model, dropout, layer_norm_eps, bias, factory)
 
-    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
-                memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False):
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
         x = self._around(tgt, self.norm1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         x = self._around(x, self.norm2, self._mha_block, memory, memory_mask, memory_key_padding_mask,
                          memory_is_causal)
@@ -105,7 +119,7 @@ class _Stack(Module):
 
     __constants__ = ["norm"]
 
-    def __init__(self, layer, num_layers, norm):
+    def __init__(self, layer: Any, num_layers: int, norm: Any) -> None:
         super().__init__()
         self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
         self.num_layers = num_layers
@@ -115,13 +129,15 @@ class _Stack(Module):
 class TransformerEncoder(_Stack):
     """`num_layers` copies of `encoder_layer`. There are no nested tensors here: those two arguments change nothing."""
 
-    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
+    def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
+                 enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
         super().__init__(encoder_layer, num_layers, norm)
         self.enable_nested_tensor = enable_nested_tensor
         self.use_nested_tensor = False
         self.mask_check = mask_check
 
-    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool | None = None) -> Tensor:
         for layer in self.layers:
             src = layer(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal))
         return src if self.norm is None else self.norm(src)
@@ -130,11 +146,12 @@ class TransformerEncoder(_Stack):
 class TransformerDecoder(_Stack):
     """`num_layers` copies of `decoder_layer`."""
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__(decoder_layer, num_layers, norm)
 
-    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
-                memory_key_padding_mask=None, tgt_is_causal=None, memory_is_causal=False):
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
                         tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
@@ -145,9 +162,12 @@ class TransformerDecoder(_Stack):
 class Transformer(Module):
     """An encoder, and a decoder that attends to its result."""
 
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
-                 dropout=0.1, activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-05,
-                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+                 dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Callable[[Tensor], Tensor] = F.relu, custom_encoder: Any | None = None,
+                 custom_decoder: Any | None = None, layer_norm_eps: float = 1e-05, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, device: Device = None,
+                 dtype: dtype | None = None) -> None:
         super().__init__()
         factory = {"device": device, "dtype": dtype}
 
@@ -169,9 +189,11 @@ class Transformer(Module):
             if parameter.dim() > 1:
                 init.xavier_uniform_(parameter)
 
-    def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
-                tgt_key_padding_mask=None, memory_key_padding_mask=None, src_is_causal=None, tgt_is_causal=None,
-                memory_is_causal=False):
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+                memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
+                memory_is_causal: bool = False) -> Tensor:
         batch_dim = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch_dim) != tgt.size(batch_dim):
             raise RuntimeError("the batch number of src and tgt must be equal")
@@ -183,7 +205,7 @@ class Transformer(Module):
                             tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal)
 
     @staticmethod
-    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+    def generate_square_subsequent_mask(sz: int, device: device | None = None, dtype: dtype | None = None) -> Tensor:
         """-inf above the diagonal, 0 elsewhere: each place sees those before it."""
         dtype = get_default_dtype() if dtype is None else dtype
         return triu(full((sz, sz), float("-inf"), dtype=dtype, device=device), 1)

@@ -1,6 +1,13 @@
 """Images made larger."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.function_layer import FunctionLayer
+
+if TYPE_CHECKING:
+    from mindtorch.nn.common_types import _ratio_2_t, _ratio_any_t, _size_2_t, _size_any_t
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
@@ -8,9 +15,17 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 class Upsample(FunctionLayer):
     """functional.interpolate with these arguments."""
 
+    name: str
+    size: _size_any_t | None
+    scale_factor: _ratio_any_t | None
+    mode: str
+    align_corners: bool | None
+    recompute_scale_factor: bool | None
+
     _function = staticmethod(F.interpolate)
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    def __init__(self, size: _size_any_t | None = None, scale_factor: _ratio_any_t | None = None, mode: str = "nearest",
+                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None:
         if isinstance(scale_factor, tuple):
             scale_factor = tuple(map(float, scale_factor))
         else:
@@ -18,7 +33,7 @@ class Upsample(FunctionLayer):
         self._keep(locals())
         self.name = type(self).__name__
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         name = "size" if self.scale_factor is None else "scale_factor"
         return f"{name}={getattr(self, name)!r}, mode={self.mode!r}"
 
@@ -26,12 +41,12 @@ class Upsample(FunctionLayer):
 class UpsamplingNearest2d(Upsample):
     """Each pixel repeated."""
 
-    def __init__(self, size=None, scale_factor=None):
+    def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Bilinear interpolation that keeps the corners."""
 
-    def __init__(self, size=None, scale_factor=None):
+    def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

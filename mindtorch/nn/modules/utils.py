@@ -1,7 +1,13 @@
 """What the layers share: sizes given as one number or one for each dimension, and their description."""
+from __future__ import annotations
+
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.nn import init
+
+if TYPE_CHECKING:
+    from mindtorch.nn.modules.module import Module
 
 
 def _ntuple(n):
@@ -11,7 +17,7 @@ def _ntuple(n):
     return as_tuple
 
 
-def uniform_within(bound, parameters):
+def uniform_within(bound: Any, parameters: Any) -> None:
     """Draws all of them anew from [-bound, bound)."""
     for parameter in parameters:
         init.uniform_(parameter, -bound, bound)
@@ -25,7 +31,7 @@ def _reverse_repeat_tuple(sizes, n):
     return tuple(size for size in reversed(sizes) for _ in range(n))
 
 
-def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Take `prefix` from the beginning of the keys of a state_dict that have it, and of those of its metadata."""
     for key in list(state_dict):
         if key.startswith(prefix):
@@ -38,7 +44,7 @@ def consume_prefix_in_state_dict_if_present(state_dict, prefix):
                 metadata[key[len(prefix):]] = metadata.pop(key)
 
 
-def described(module, *names):
+def described(module: Module, *names: Any) -> Any:
     """"a=1, b=2" of the attributes `names`; `inplace` is told only where it is set."""
     values = ((name, getattr(module, name)) for name in names)
     return ", ".join(f"{name}={value}" for name, value in values if name != "inplace" or value)

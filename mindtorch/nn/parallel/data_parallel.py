@@ -1,5 +1,9 @@
 """A module whose batch is computed in parts on several NPUs."""
+from __future__ import annotations
+
+from collections.abc import Sequence
 from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import device
@@ -7,6 +11,9 @@ from mindtorch.nn.modules.module import Module
 from mindtorch.nn.parallel.parallel_apply import parallel_apply
 from mindtorch.nn.parallel.replicate import replicate
 from mindtorch.nn.parallel.scatter_gather import gather, scatter_kwargs
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["DataParallel", "data_parallel"]
 
@@ -22,7 +29,8 @@ class DataParallel(Module):
     With one NPU the module is moved there; without any it is called as it is.
     """
 
-    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+    def __init__(self, module: Any, device_ids: Sequence[int | device] | None = None,
+                 output_device: int | device | None = None, dim: int = 0) -> None:
         super().__init__()
         self.module = module
         self.device_ids = []
@@ -38,7 +46,7 @@ class DataParallel(Module):
         if len(self.device_ids) == 1:
             self.module.to(self.src_device_obj)
 
-    def forward(self, *inputs, **kwargs):
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
         for tensor in chain(self.module.parameters(), self.module.buffers()):
@@ -54,24 +62,26 @@ class DataParallel(Module):
         replicas = self.replicate(self.module, self.device_ids[:len(inputs)])
         return self.gather(self.parallel_apply(replicas, inputs, kwargs), self.output_device)
 
-    def replicate(self, module, device_ids):
+    def replicate(self, module: Any, device_ids: Sequence[int | device]) -> Any:
         """The module on each device."""
         return replicate(module, device_ids)
 
-    def scatter(self, inputs, kwargs, device_ids):
+    def scatter(self, inputs: tuple[Any, ...], kwargs: dict[str, Any] | None,
+                device_ids: Sequence[int | device]) -> Any:
         """The arguments for each device."""
         return scatter_kwargs(inputs, kwargs, device_ids, dim=self.dim)
 
-    def parallel_apply(self, replicas, inputs, kwargs):
+    def parallel_apply(self, replicas: Any, inputs: Sequence[Any], kwargs: Any) -> list[Any]:
         """The results of each device."""
         return parallel_apply(replicas, inputs, kwargs, self.device_ids[:len(replicas)])
 
-    def gather(self, outputs, output_device):
+    def gather(self, outputs: Any, output_device: int | device) -> Any:
         """The results together."""
         return gather(outputs, output_device, dim=self.dim)
 
 
-def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
+def data_parallel(module: Module, inputs: Any, device_ids: Sequence[int | device] | None = None,
+                  output_device: int | device | None = None, dim: int = 0, module_kwargs: Any | None = None) -> Tensor:
     """One call of a module as DataParallel makes it."""
     inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))

@@ -1,15 +1,23 @@
 """Calls of several modules at once, each in a thread."""
+from __future__ import annotations
+
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._utils import ExceptionWrapper
 from mindtorch.nn.parallel.scatter_gather import _place
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor, device
+    from mindtorch.nn.modules.module import Module
+
 __all__ = ["get_a_var", "parallel_apply"]
 
 
-def get_a_var(obj):
+def get_a_var(obj: Tensor | list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Tensor | None:
     """A tensor somewhere in `obj`, or None."""
     if isinstance(obj, TensorBase):
         return obj
@@ -33,7 +41,8 @@ def _call(place, module, args, kwargs, grad_enabled):
         return ExceptionWrapper(where=f"in replica on device {place}")
 
 
-def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
+def parallel_apply(modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup: Sequence[dict[str, Any]] | None = None,
+                   devices: Sequence[int | device | None] | None = None) -> list[Any]:
     """The results of modules for inputs, each on its device: that given, or that of its input."""
     if len(modules) != len(inputs):
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs "

@@ -1,6 +1,14 @@
 """A module once for each of several devices."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.nn.parallel.scatter_gather import _place
+
+if TYPE_CHECKING:
+    from mindtorch import device
 
 __all__ = ["replicate"]
 
@@ -35,7 +43,7 @@ def _replica(network, place, detach):
     return made[network]
 
 
-def replicate(network, devices, detach=False):
+def replicate(network: Any, devices: Sequence[int | device], detach: bool = False) -> Any:
     """The network on each device: gradients of the copies' parameters add up in the network, unless `detach`."""
     with mindtorch.set_grad_enabled(mindtorch.is_grad_enabled() and not detach):
         return [_replica(network, _place(target), detach) for target in devices]

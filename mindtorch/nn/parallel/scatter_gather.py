@@ -1,5 +1,9 @@
 """Tensors in parts on several devices, and together again, wherever they are in tuples, lists and dictionaries."""
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 from mindtorch import cat, device
 from mindtorch._core.tensor.tensor import TensorBase
@@ -17,7 +21,7 @@ def _built(like, values):
     return type(like)(*values) if hasattr(like, "_fields") else type(like)(values)
 
 
-def scatter(inputs, target_gpus, dim=0):
+def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
     """For each device its chunk of the tensors, along `dim`; what is no tensor is there for each."""
     places = [_place(target) for target in target_gpus]
 
@@ -33,7 +37,8 @@ def scatter(inputs, target_gpus, dim=0):
     return parts(inputs)
 
 
-def scatter_kwargs(inputs, kwargs, target_gpus, dim=0):
+def scatter_kwargs(inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[int | device],
+                   dim: int = 0) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """The same for the arguments of a call: as many tuples as dictionaries."""
     positional = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
@@ -41,7 +46,7 @@ def scatter_kwargs(inputs, kwargs, target_gpus, dim=0):
     return (*positional, *[()] * (count - len(positional))), (*named, *[{}] * (count - len(named)))
 
 
-def gather(outputs, target_device, dim=0):
+def gather(outputs: Any, target_device: int | device, dim: int = 0) -> Any:
     """The tensors of all devices, one behind the other along `dim`, on one device, a number or "cpu"."""
     place = _place(target_device)
 

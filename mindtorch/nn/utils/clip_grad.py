@@ -1,10 +1,17 @@
 """Limits on the size of gradients."""
+from __future__ import annotations
+
 import types
 import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -23,7 +30,8 @@ def _alike(tensors):
 
 
 @no_grad()
-def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:
     """The norm of all elements of all tensors, as if they were one vector."""
     tensors = [tensors] if isinstance(tensors, TensorBase) else list(tensors)
     norm_type = float(norm_type)
@@ -45,7 +53,8 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 
 
 @no_grad()
-def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: Any, total_norm: Any,
+                          foreach: bool | None = None) -> None:
     """Scale the gradients down if their total norm is above `max_norm`."""
     # Multiplied even where the factor is 1: to look at it would be to wait for the device.
     factor = mindtorch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
@@ -58,7 +67,8 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
                 gradient.mul_(near)
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
     """Scale the gradients so that their total norm is at most `max_norm`; returns the norm before."""
     if not isinstance(parameters, TensorBase):
         generated = isinstance(parameters, types.GeneratorType)
@@ -70,7 +80,8 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return total
 
 
-def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                   error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
     """clip_grad_norm_ under its old name."""
     warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
                   FutureWarning, stacklevel=2)
@@ -78,7 +89,7 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 
 @no_grad()
-def clip_grad_value_(parameters, clip_value, foreach=None):
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Limit every element of the gradients to the range from -clip_value to clip_value."""
     limit = float(clip_value)
     for group in _alike(_gradients(parameters)):

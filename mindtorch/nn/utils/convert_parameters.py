@@ -1,7 +1,15 @@
 """Parameters as one vector, and back."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import mindtorch
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._tensor.type_info import typename
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
@@ -14,12 +22,12 @@ def _on_one_device(parameters):
     return parameters
 
 
-def parameters_to_vector(parameters):
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements, one parameter after the other."""
     return mindtorch.cat([parameter.view(-1) for parameter in _on_one_device(parameters)])
 
 
-def vector_to_parameters(vec, parameters):
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make each parameter a view of its part of the vector."""
     if not isinstance(vec, TensorBase):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")

@@ -1,8 +1,15 @@
 """Batch norms that are evaluated, as part of the layer before them."""
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.modules.batchnorm import _BatchNorm
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
@@ -18,13 +25,16 @@ def _fused(weight, bias, mean, variance, eps, scale, shift, shape):
     return Parameter(new_weight, weight.requires_grad), Parameter(new_bias, bias.requires_grad)
 
 
-def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
+def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
+                         bn_w: Tensor | None, bn_b: Tensor | None,
+                         transpose: bool = False) -> tuple[Parameter, Parameter]:
     """Weight and bias of a convolution that computes convolution and norm; None stands for no bias, 1 and 0."""
     rest = [1] * (conv_w.dim() - 2)
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [1, -1, *rest] if transpose else [-1, 1, *rest])
 
 
-def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
+def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
+                           bn_w: Tensor, bn_b: Tensor) -> tuple[Parameter, Parameter]:
     """Weight and bias of a Linear that computes Linear and norm."""
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
@@ -36,7 +46,7 @@ def _check(layer, bn):
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
 
 
-def fuse_conv_bn_eval(conv, bn, transpose=False):
+def fuse_conv_bn_eval(conv: Any, bn: _BatchNorm, transpose: bool = False) -> Any:
     """A copy of a convolution with the batch norm after it fused into it; both must be in eval mode."""
     _check(conv, bn)
     made = copy.deepcopy(conv)
@@ -45,7 +55,7 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
     return made
 
 
-def fuse_linear_bn_eval(linear, bn):
+def fuse_linear_bn_eval(linear: Any, bn: _BatchNorm) -> Any:
     """A copy of a Linear with the batch norm after it fused into it; both must be in eval mode."""
     _check(linear, bn)
     if bn.num_features not in (linear.out_features, 1):

@@ -1,12 +1,15 @@
 """Modules without the cost of knowing what their parameters begin with."""
+from __future__ import annotations
+
 import inspect
+from typing import Any
 
 from mindtorch.nn.modules.module import Module
 
 __all__ = ["skip_init"]
 
 
-def skip_init(module_cls, *args, **kwargs):
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """A module whose parameters hold anything; the random numbers are those that would come without it."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

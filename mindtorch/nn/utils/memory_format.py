@@ -1,5 +1,12 @@
 """How the elements of the weights of convolutions lie in memory."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mindtorch.nn.modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+
+if TYPE_CHECKING:
+    from mindtorch import memory_format
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 
@@ -11,11 +18,11 @@ def _convert(module, memory_format, layers):
     return module
 
 
-def convert_conv2d_weight_memory_format(module, memory_format):
+def convert_conv2d_weight_memory_format(module: Any, memory_format: memory_format) -> Any:
     """Lay out the weights of all Conv2d and ConvTranspose2d in `module` so; gives the module."""
     return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
 
 
-def convert_conv3d_weight_memory_format(module, memory_format):
+def convert_conv3d_weight_memory_format(module: Any, memory_format: memory_format) -> Any:
     """Lay out the weights of all Conv3d and ConvTranspose3d in `module` so; gives the module."""
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))

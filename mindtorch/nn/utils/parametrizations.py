@@ -1,5 +1,8 @@
 """Weights with a norm of their own, with the spectral norm 1, and with orthogonal columns: as parametrizations."""
+from __future__ import annotations
+
 import enum
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.autograd.grad_mode import no_grad
@@ -8,6 +11,9 @@ from mindtorch.nn.modules.conv import _ConvTransposeNd
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.utils.parametrize import register_parametrization
 from mindtorch.nn.utils.weight_norm import weight_of
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
@@ -69,7 +75,9 @@ def _make_orthogonal(matrix):
 class _Orthogonal(Module):
     """An orthogonal matrix out of any; `base`, where there is one, is what the matrix is while the original is -1."""
 
-    def __init__(self, weight, orthogonal_map, *, use_trivialization=True):
+    base: Tensor
+
+    def __init__(self, weight: Any, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True) -> None:
         super().__init__()
         if weight.is_complex() and orthogonal_map is _OrthMaps.householder:
             raise ValueError("The householder parametrization does not support complex tensors.")
@@ -78,7 +86,7 @@ class _Orthogonal(Module):
         if use_trivialization:
             self.register_buffer("base", None)
 
-    def forward(self, X):
+    def forward(self, X: Tensor) -> Tensor:
         rows, columns = X.size(-2), X.size(-1)
         wide = rows < columns
         if wide:
@@ -105,7 +113,7 @@ class _Orthogonal(Module):
         return found[..., :columns]
 
     @no_grad()
-    def right_inverse(self, Q):
+    def right_inverse(self, Q: Tensor) -> Tensor:
         """The original of an orthogonal matrix, or of the one that is near."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape "
@@ -133,7 +141,8 @@ class _Orthogonal(Module):
             self.base = tall.clone() if _is_orthogonal(tall) else _make_orthogonal(tall)
 
 
-def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None = None, *,
+               use_trivialization: bool = True) -> Module:
     """Have a matrix, or a batch of them, orthonormal columns, or rows where it is wider than tall.
 
     `orthogonal_map` is "matrix_exp", "cayley" or "householder". With `use_trivialization` the map is relative to a
@@ -157,18 +166,18 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
 class _WeightNorm(Module):
     """The norms and the directions of all slices along `dim`."""
 
-    def __init__(self, dim=0):
+    def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
         self.dim = -1 if dim is None else dim
 
-    def forward(self, weight_g, weight_v):
+    def forward(self, weight_g: Any, weight_v: Any) -> Tensor:
         return weight_of(weight_v, weight_g, self.dim)
 
-    def right_inverse(self, weight):
+    def right_inverse(self, weight: Any) -> Any:
         return mindtorch.norm_except_dim(weight, 2, self.dim), weight
 
 
-def weight_norm(module, name="weight", dim=0):
+def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
     """Train the norms of the slices of a weight along `dim` (or of all of it, None) apart from their directions."""
     made = _WeightNorm(dim)
     register_parametrization(module, name, made, unsafe=True)
@@ -187,7 +196,7 @@ def weight_norm(module, name="weight", dim=0):
 class _SpectralNorm(Module):
     """Division by the largest singular value, to which the vectors `_u` and `_v` come nearer with each forward."""
 
-    def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12):
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
         if not -weight.ndim <= dim < weight.ndim:
             raise IndexError(f"Dimension out of range (expected to be in range of [-{weight.ndim}, {weight.ndim - 1}] "
@@ -215,7 +224,7 @@ class _SpectralNorm(Module):
             self._u.copy_(F.normalize(matrix.mv(self._v), dim=0, eps=self.eps))
             self._v.copy_(F.normalize(matrix.mH.mv(self._u), dim=0, eps=self.eps))
 
-    def forward(self, weight):
+    def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = self._matrix(weight)
@@ -225,12 +234,13 @@ class _SpectralNorm(Module):
         u, v = self._u.clone(), self._v.clone()
         return weight / mindtorch.vdot(u, matrix.mv(v))
 
-    def right_inverse(self, value):
+    def right_inverse(self, value: Tensor) -> Tensor:
         """A value is taken as it is: its norm is made 1 when it is asked for."""
         return value
 
 
-def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
+                  dim: int | None = None) -> Module:
     """Have a weight, seen as a matrix whose rows are `dim`, the spectral norm 1.
 
     The singular value is found by `n_power_iterations` steps with each forward in training.

@@ -1,12 +1,19 @@
 """Parameters and buffers that a chain of modules computes from others at each access."""
+from __future__ import annotations
+
 import copy
 from collections.abc import Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn.modules.container import ModuleDict, ModuleList
 from mindtorch.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.modules.module import Module
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
            "transfer_parametrizations_and_params", "type_before_parametrizations"]
@@ -16,7 +23,7 @@ _cache: dict[tuple[int, str], TensorBase] = {}      # (identity of a module, nam
 
 
 @contextmanager
-def cached():
+def cached() -> Any:
     """Within this context every parametrized tensor is computed once."""
     global _cache_enabled, _cache
     _cache_enabled += 1
@@ -44,7 +51,10 @@ class ParametrizationList(ModuleList):
     where the first module takes several. `is_tensor` says which, `ntensors` how many.
     """
 
-    def __init__(self, modules, original, unsafe=False):
+    original: Tensor
+    unsafe: bool
+
+    def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
         if not modules:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
@@ -95,12 +105,12 @@ class ParametrizationList(ModuleList):
                                  f"`unsafe` flag is enabled.\nunparametrized {what}: {before}\nparametrized {what}: "
                                  f"{after}")
 
-    def originals(self):
+    def originals(self) -> Any:
         """The tensors that all is computed from, by name."""
         names = ["original"] if self.is_tensor else [f"original{place}" for place in range(self.ntensors)]
         return {name: getattr(self, name) for name in names}
 
-    def right_inverse(self, value):
+    def right_inverse(self, value: Tensor) -> None:
         """Set the originals so that the computed tensor is `value`, as far as the modules can tell."""
         with no_grad():
             for module in reversed(self):
@@ -132,7 +142,7 @@ class ParametrizationList(ModuleList):
                 raise ValueError("'right_inverse' must return a sequence of tensors or reference-type opaques. Got "
                                  f"element {place} of type {_kind(part)}.")
 
-    def forward(self):
+    def forward(self) -> Tensor:
         first, *rest = self
         found = first(*self.originals().values())
         for module in rest:
@@ -195,12 +205,12 @@ def _set_class(module):
     module.__class__ = made
 
 
-def type_before_parametrizations(module):
+def type_before_parametrizations(module: Module) -> type:
     """The class that the module has or had without parametrizations."""
     return getattr(type(module), "_before_parametrizations", type(module))
 
 
-def is_parametrized(module, tensor_name=None):
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether the tensor of that name, or any, is parametrized."""
     known = getattr(module, "parametrizations", None)
     if not isinstance(known, ModuleDict):
@@ -236,7 +246,8 @@ def _check_addition(module, name, parametrization):
                              f"returned {what}: {new}")
 
 
-def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
+def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *,
+                             unsafe: bool = False) -> Module:
     """Have `module.tensor_name` computed by `parametrization` from what it is now, or from right_inverse of that.
 
     Unless `unsafe`, shape and dtype must stay. Gives the module, whose class is now one derived from its own.
@@ -261,7 +272,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
     return module
 
 
-def remove_parametrizations(module, tensor_name, leave_parametrized=True):
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Make `tensor_name` a parameter or buffer again: as it is computed, or the original."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -287,7 +298,8 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     return module
 
 
-def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
+def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
+                                         tensor_name: str | None = None) -> Module:
     """Parametrize `to_module` as the other is; the two share modules and originals afterwards."""
     if not is_parametrized(from_module):
         return to_module

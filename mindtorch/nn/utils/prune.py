@@ -1,9 +1,15 @@
 """Parameters of which some elements are held at zero: `<name>` is `<name>_orig` times the buffer `<name>_mask`."""
+from __future__ import annotations
+
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
+
+if TYPE_CHECKING:
+    from mindtorch.nn.modules.module import Module
 
 __all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
            "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity",
@@ -19,21 +25,21 @@ class BasePruningMethod(ABC):
 
     _tensor_name: str
 
-    def __call__(self, module, inputs):
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     @abstractmethod
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The mask for elements of importance `t`; where `default_mask` is 0 it is 0 too."""
 
-    def apply_mask(self, module):
+    def apply_mask(self, module: Module) -> Any:
         """The parameter with its zeros."""
         mask = getattr(module, self._tensor_name + "_mask")
         original = getattr(module, self._tensor_name + "_orig")
         return mask.to(dtype=original.dtype) * original
 
     @classmethod
-    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+    def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
         """Prune a parameter; what was pruned before stays so. The importance is the parameter's value by default."""
         hooks = module._forward_pre_hooks
         before = next((number for number, hook in hooks.items()
@@ -63,7 +69,7 @@ class BasePruningMethod(ABC):
         module.register_forward_pre_hook(method)
         return method
 
-    def prune(self, t, default_mask=None, importance_scores=None):
+    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
         """`t` with its zeros; nothing is registered."""
         if importance_scores is not None and importance_scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t, got "
@@ -72,7 +78,7 @@ class BasePruningMethod(ABC):
         default_mask = mindtorch.ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default_mask)
 
-    def remove(self, module):
+    def remove(self, module: Module) -> None:
         """Make the parameter one again, with its zeros as values; the hook stays."""
         name = self._tensor_name
         value = self.apply_mask(module)
@@ -87,14 +93,14 @@ class BasePruningMethod(ABC):
 class PruningContainer(BasePruningMethod):
     """The methods that were applied to one parameter, one after the other."""
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         self._pruning_methods = ()
         if len(args) == 1:
             self._tensor_name = args[0]._tensor_name
         for method in args:
             self.add_pruning_method(method)
 
-    def add_pruning_method(self, method):
+    def add_pruning_method(self, method: Any) -> None:
         """Add one that is applied to what the others leave."""
         if method is not None and not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -103,16 +109,16 @@ class PruningContainer(BasePruningMethod):
                              f"PruningContainer {self}. Found '{method._tensor_name}'")
         self._pruning_methods += (method,)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._pruning_methods)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._pruning_methods)
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         return self._pruning_methods[idx]
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The mask of the last method, which sees only what is not pruned: elements, or slices along its `dim`."""
         method = self._pruning_methods[-1]
         if method.PRUNING_TYPE == "unstructured":
@@ -135,11 +141,11 @@ class Identity(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         return default_mask
 
     @classmethod
-    def apply(cls, module, name):
+    def apply(cls, module: Module, name: str) -> Any:
         """Have the parameter's mask in place."""
         return super().apply(module, name)
 
@@ -165,7 +171,7 @@ def _number(amount, count):
 class _Unstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
-    def __init__(self, amount):
+    def __init__(self, amount: Any) -> None:
         _check_amount(amount)
         self.amount = amount
 
@@ -173,7 +179,7 @@ class _Unstructured(BasePruningMethod):
         """The lowest are pruned."""
         raise NotImplementedError
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         count = _number(self.amount, t.nelement())
         mask = default_mask.clone(memory_format=mindtorch.contiguous_format)
         if count:
@@ -189,7 +195,7 @@ class RandomUnstructured(_Unstructured):
         return -mindtorch.rand_like(t)
 
     @classmethod
-    def apply(cls, module, name, amount):
+    def apply(cls, module: Module, name: str, amount: Any) -> Any:
         """Prune `amount` elements."""
         return super().apply(module, name, amount=amount)
 
@@ -201,7 +207,7 @@ class L1Unstructured(_Unstructured):
         return t.abs()
 
     @classmethod
-    def apply(cls, module, name, amount, importance_scores=None):
+    def apply(cls, module: Module, name: str, amount: Any, importance_scores: Any = None) -> Any:
         """Prune `amount` elements."""
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
@@ -211,7 +217,7 @@ class _Structured(BasePruningMethod):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount, dim=-1):
+    def __init__(self, amount: Any, dim: Any = -1) -> None:
         _check_amount(amount)
         self.amount = amount
         self.dim = dim
@@ -220,7 +226,7 @@ class _Structured(BasePruningMethod):
         """Indices of all slices but `count`."""
         raise NotImplementedError
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if t.dim() <= 1:
             raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found tensor of "
                              f"shape {t.shape} with {t.dim()} dims")
@@ -242,7 +248,7 @@ class RandomStructured(_Structured):
         return (drawn > drawn.kthvalue(count).values).nonzero().squeeze(1).to(t.device)
 
     @classmethod
-    def apply(cls, module, name, amount, dim=-1):
+    def apply(cls, module: Module, name: str, amount: Any, dim: Any = -1) -> Any:
         """Prune `amount` slices along `dim`."""
         return super().apply(module, name, amount=amount, dim=dim)
 
@@ -250,7 +256,7 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """Prunes the slices of the least norm of order `n`."""
 
-    def __init__(self, amount, n, dim=-1):
+    def __init__(self, amount: Any, n: Any, dim: Any = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 
@@ -260,7 +266,7 @@ class LnStructured(_Structured):
         return mindtorch.topk(norms, k=norms.numel() - count).indices
 
     @classmethod
-    def apply(cls, module, name, amount, n, dim, importance_scores=None):
+    def apply(cls, module: Module, name: str, amount: Any, n: Any, dim: Any, importance_scores: Any = None) -> Any:
         """Prune `amount` slices along `dim`."""
         return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
 
@@ -270,60 +276,60 @@ class CustomFromMask(BasePruningMethod):
 
     PRUNING_TYPE = "global"
 
-    def __init__(self, mask):
+    def __init__(self, mask: Any) -> None:
         self.mask = mask
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if default_mask.shape != self.mask.shape:
             raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape "
                                  f"{self.mask.shape}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
-    def apply(cls, module, name, mask):
+    def apply(cls, module: Module, name: str, mask: Any) -> Any:
         """Prune by `mask`."""
         return super().apply(module, name, mask=mask)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
 
-def identity(module, name):
+def identity(module: Module, name: str) -> Any:
     """Give a parameter a mask of ones. Returns the module, as the functions below do."""
     Identity.apply(module, name)
     return module
 
 
-def random_unstructured(module, name, amount):
+def random_unstructured(module: Module, name: str, amount: Any) -> Any:
     """Prune elements of a parameter that are drawn."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
-def l1_unstructured(module, name, amount, importance_scores=None):
+def l1_unstructured(module: Module, name: str, amount: Any, importance_scores: Any = None) -> Any:
     """Prune the elements of a parameter that have the least magnitude."""
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
-def random_structured(module, name, amount, dim):
+def random_structured(module: Module, name: str, amount: Any, dim: Any) -> Any:
     """Prune slices of a parameter along `dim` that are drawn."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
-def ln_structured(module, name, amount, n, dim, importance_scores=None):
+def ln_structured(module: Module, name: str, amount: Any, n: Any, dim: Any, importance_scores: Any = None) -> Any:
     """Prune the slices of a parameter along `dim` that have the least norm of order `n`."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
-def custom_from_mask(module, name, mask):
+def custom_from_mask(module: Module, name: str, mask: Any) -> Any:
     """Prune a parameter where `mask` is 0."""
     CustomFromMask.apply(module, name, mask)
     return module
 
 
-def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
+def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
     """Prune several parameters, pairs of a module and a name, as if they were one; kwargs are the method's."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -347,7 +353,7 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
         custom_from_mask(module, name, part.view_as(value))
 
 
-def remove(module, name):
+def remove(module: Module, name: str) -> Any:
     """Make a pruned parameter one again, with its zeros as values."""
     for number, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
@@ -357,7 +363,7 @@ def remove(module, name):
     raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
 
 
-def is_pruned(module):
+def is_pruned(module: Module) -> bool:
     """Whether a parameter of the module or of one below is pruned."""
     return any(isinstance(hook, BasePruningMethod)
                for each in module.modules() for hook in each._forward_pre_hooks.values())

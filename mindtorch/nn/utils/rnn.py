@@ -1,6 +1,8 @@
 """Sequences of several lengths: padded to one length, or packed without padding."""
+from __future__ import annotations
+
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from mindtorch import (
     arange,
@@ -20,6 +22,10 @@ from mindtorch import (
     uint8,
 )
 
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.types import Device
+
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
            "pad_sequence", "unpack_sequence", "unpad_sequence"]
 
@@ -37,7 +43,8 @@ class PackedSequence(_Fields):
     The sequences lie from the longest to the shortest: `sorted_indices` says which are where.
     """
 
-    def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
+    def __new__(cls, data: Tensor, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
+                unsorted_indices: Tensor | None = None) -> Self:
         if batch_sizes is None:
             if not isinstance(data, (list, tuple)) or len(data) != 2:
                 raise AssertionError("Expected data to be a list or tuple of length 2")
@@ -50,7 +57,7 @@ class PackedSequence(_Fields):
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """The elements elsewhere or of another dtype; the indices follow to the device."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
@@ -58,22 +65,22 @@ class PackedSequence(_Fields):
         moved = (None if one is None else one.to(data.device) for one in (self.sorted_indices, self.unsorted_indices))
         return type(self)(data, self.batch_sizes, *moved)
 
-    def pin_memory(self):
+    def pin_memory(self) -> Self:
         """The elements, and the indices, in page-locked host memory."""
         return type(self)(*(None if one is None else one.pin_memory() for one in self))
 
-    def is_pinned(self):
+    def is_pinned(self) -> bool:
         """Whether the elements are in page-locked host memory."""
         return self.data.is_pinned()
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> bool:
         return self.data.is_cuda
 
-    def cpu(self):
+    def cpu(self) -> Self:
         return self.to("cpu")
 
-    def npu(self, device="npu"):
+    def npu(self, device: Device = "npu") -> Any:
         return self.to(device)
 
 
@@ -89,7 +96,7 @@ for _name, _dtype in (("double", float64), ("float", float32), ("half", float16)
     setattr(PackedSequence, _name, _cast(_name, _dtype))
 
 
-def invert_permutation(permutation):
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """Where each index stands in `permutation`."""
     if permutation is None:
         return None
@@ -97,7 +104,8 @@ def invert_permutation(permutation):
     return empty_like(permutation).scatter_(0, permutation, places)
 
 
-def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+def pack_padded_sequence(input: Tensor, lengths: Tensor | list[int], batch_first: bool = False,
+                         enforce_sorted: bool = True) -> PackedSequence:
     """The first `lengths` steps of each of the sequences (T, N, *)."""
     lengths = lengths.to("cpu") if is_tensor(lengths) else tensor(lengths, dtype=int64)
     indices = None
@@ -126,7 +134,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     return PackedSequence(data, tensor(sizes, dtype=int64), indices)
 
 
-def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
+                        total_length: int | None = None) -> tuple[Tensor, Tensor]:
     """The sequences (T, N, *) with `padding_value` behind the shorter ones, and their lengths."""
     sizes = sequence.batch_sizes.tolist()
     steps = len(sizes) if total_length is None else total_length
@@ -153,7 +162,8 @@ def _sequences(data, sizes, lengths):
             for place, length in enumerate(lengths)]
 
 
-def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+def pad_sequence(sequences: Tensor | list[Tensor], batch_first: bool = False, padding_value: float = 0.0,
+                 padding_side: str = "right") -> Tensor:
     """Tensors (length, *) together as (T, N, *), shorter ones padded on `padding_side`."""
     if not hasattr(sequences, "__iter__"):
         raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg of type: "
@@ -172,19 +182,19 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     return stack([padded(one) for one in sequences], 0 if batch_first else 1)
 
 
-def unpad_sequence(padded_sequences, lengths, batch_first=False):
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Each of the padded sequences alone, at its length."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[:length] for row, length in zip(rows.unbind(0), lengths.tolist(), strict=False)]
 
 
-def pack_sequence(sequences, enforce_sorted=True):
+def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Tensors (length, *) packed together."""
     lengths = [len(one) for one in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
-def unpack_sequence(packed_sequences):
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Each of the packed sequences alone."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,9 +1,17 @@
 """Weights divided by their largest singular value: torch.nn.utils.spectral_norm, done by a hook before forward."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import mindtorch
 from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.conv import _ConvTransposeNd
 from mindtorch.nn.parameter import Parameter, UninitializedParameter
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.nn.modules.module import Module
 
 __all__ = ["SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm",
            "spectral_norm"]
@@ -12,9 +20,14 @@ __all__ = ["SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStat
 class SpectralNorm:
     """The hook that computes the weight before each forward."""
 
+    name: str
+    dim: int
+    n_power_iterations: int
+    eps: float
+
     _version = 1
 
-    def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
+    def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         self.name = name
         self.dim = dim
         if n_power_iterations <= 0:
@@ -23,11 +36,11 @@ class SpectralNorm:
         self.n_power_iterations = n_power_iterations
         self.eps = eps
 
-    def reshape_weight_to_matrix(self, weight):
+    def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
         """`dim` are the rows, the rest is the columns."""
         return weight.movedim(self.dim, 0).flatten(1) if weight.dim() > 1 else weight.unsqueeze(1)
 
-    def compute_weight(self, module, do_power_iteration):
+    def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
         """The weight divided by u^T W v. Iterations change the vectors u and v in place."""
         weight, u, v = (getattr(module, f"{self.name}_{part}") for part in ("orig", "u", "v"))
         matrix = self.reshape_weight_to_matrix(weight)
@@ -39,7 +52,7 @@ class SpectralNorm:
             u, v = u.clone(), v.clone()         # backward needs these, and the next forward changes them
         return weight / mindtorch.dot(u, matrix.mv(v))
 
-    def remove(self, module):
+    def remove(self, module: Module) -> None:
         """Make the weight, as it is now, a parameter again."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
@@ -47,7 +60,7 @@ class SpectralNorm:
             delattr(module, self.name + part)
         module.register_parameter(self.name, Parameter(weight.detach()))
 
-    def __call__(self, module, inputs):
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
     def _solve_v_and_rescale(self, matrix, u, sigma):
@@ -57,7 +70,7 @@ class SpectralNorm:
         return v * (sigma / mindtorch.dot(u, matrix.mv(v)))
 
     @staticmethod
-    def apply(module, name, n_power_iterations, dim, eps):
+    def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         """Put the hook on a module; it has `<name>_orig` and the buffers `<name>_u` and `<name>_v` then."""
         if any(isinstance(hook, SpectralNorm) and hook.name == name for hook in module._forward_pre_hooks.values()):
             raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
@@ -84,10 +97,11 @@ class SpectralNorm:
 class SpectralNormLoadStateDictPreHook:
     """Completes states from before `<name>_v` was part of them."""
 
-    def __init__(self, fn):
+    def __init__(self, fn: Any) -> None:
         self.fn = fn
 
-    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def __call__(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing_keys: Any,
+                 unexpected_keys: Any, error_msgs: Any) -> None:
         name = self.fn.name
         version = local_metadata.get("spectral_norm", {}).get(name + ".version")
         if version is not None and version >= 1:
@@ -110,10 +124,10 @@ class SpectralNormLoadStateDictPreHook:
 class SpectralNormStateDictHook:
     """Writes the version of the state."""
 
-    def __init__(self, fn):
+    def __init__(self, fn: Any) -> None:
         self.fn = fn
 
-    def __call__(self, module, state_dict, prefix, local_metadata):
+    def __call__(self, module: Module, state_dict: Any, prefix: str, local_metadata: Any) -> None:
         versions = local_metadata.setdefault("spectral_norm", {})
         key = self.fn.name + ".version"
         if key in versions:
@@ -121,7 +135,8 @@ class SpectralNormStateDictHook:
         versions[key] = self.fn._version
 
 
-def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
+                  dim: int | None = None) -> Any:
     """Divide a weight, seen as a matrix whose rows are `dim`, by its largest singular value before each forward."""
     if dim is None:
         dim = 1 if isinstance(module, _ConvTransposeNd) else 0
@@ -129,7 +144,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     return module
 
 
-def remove_spectral_norm(module, name="weight"):
+def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Undo spectral_norm: the weight, as it is now, is a parameter again."""
     hooks = module._forward_pre_hooks
     number = next((number for number, hook in hooks.items() if isinstance(hook, SpectralNorm) and hook.name == name),

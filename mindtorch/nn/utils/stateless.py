@@ -1,9 +1,15 @@
 """Calls of a module with other parameters and buffers than its own."""
+from __future__ import annotations
+
 import warnings
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.nn.modules.module import Module
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["functional_call"]
 
@@ -47,7 +53,7 @@ _ABSENT = object()
 class _Place:
     """Where a module keeps a tensor."""
 
-    def __init__(self, module, path):
+    def __init__(self, module: Module, path: Any) -> None:
         *above, self.name = path.split(".")
         for each in above:
             child = getattr(module, each, None)
@@ -62,7 +68,7 @@ class _Place:
         if held is not None and not isinstance(held, TensorBase):
             raise TypeError(f"attribute `{self.name}`: {held} is not an instance of torch.Tensor")
 
-    def swap(self, value):
+    def swap(self, value: Tensor) -> Any:
         """Set a tensor, None or _ABSENT, in the same place of the order; returns the previous value."""
         old = self.dict.get(self.name, _ABSENT)
         if value is _ABSENT:
@@ -101,7 +107,8 @@ def _functional_call(module, tensors, args=None, kwargs=None, *, tie_weights=Tru
         return module(*args, **(kwargs or {}))
 
 
-def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+def functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any | tuple | None = None,
+                    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
     """torch.func.functional_call under its old name."""
     warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a "
                   "future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "

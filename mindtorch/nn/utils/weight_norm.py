@@ -1,13 +1,19 @@
 """Norm and direction of a weight as two parameters: torch.nn.utils.weight_norm, done by a hook before forward."""
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from mindtorch import norm_except_dim
 from mindtorch.nn.parameter import Parameter, UninitializedParameter
 
+if TYPE_CHECKING:
+    from mindtorch.nn.modules.module import Module
+
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
 
-def weight_of(v, g, dim=0):
+def weight_of(v: Any, g: Any, dim: int = 0) -> Any:
     """The direction of each slice of `v` along `dim` times its norm `g`."""
     return v * (g / norm_except_dim(v, 2, dim))
 
@@ -15,16 +21,19 @@ def weight_of(v, g, dim=0):
 class WeightNorm:
     """The hook that computes the weight before each forward."""
 
-    def __init__(self, name, dim):
+    name: str
+    dim: int
+
+    def __init__(self, name: str, dim: int) -> None:
         self.name = name
         self.dim = -1 if dim is None else dim
 
-    def compute_weight(self, module):
+    def compute_weight(self, module: Module) -> Any:
         """The weight that the module's two parameters give."""
         return weight_of(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
 
     @staticmethod
-    def apply(module, name, dim):
+    def apply(module: Module, name: str, dim: int) -> WeightNorm:
         """Put the hook on a module; it has the two parameters then, and the weight is no parameter."""
         if any(isinstance(hook, WeightNorm) and hook.name == name for hook in module._forward_pre_hooks.values()):
             raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
@@ -41,18 +50,18 @@ class WeightNorm:
         module.register_forward_pre_hook(made)
         return made
 
-    def remove(self, module):
+    def remove(self, module: Module) -> None:
         """Make the weight a parameter again."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"], module._parameters[self.name + "_v"]
         setattr(module, self.name, Parameter(weight.data))
 
-    def __call__(self, module, inputs):
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def weight_norm(module, name="weight", dim=0):
+def weight_norm(module: Any, name: str = "weight", dim: int = 0) -> Any:
     """Replace a weight by `<name>_g`, the norms of its slices along `dim`, and `<name>_v`, their directions."""
     warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
                   "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=2)
@@ -60,7 +69,7 @@ def weight_norm(module, name="weight", dim=0):
     return module
 
 
-def remove_weight_norm(module, name="weight"):
+def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Undo weight_norm: the weight is a parameter again."""
     for number, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:

@@ -1,8 +1,14 @@
 """torch.npu.amp.autocast_mode."""
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 from mindtorch._core.tensor.dtype import float16
 from mindtorch.amp import autocast_mode as _amp
+
+if TYPE_CHECKING:
+    from mindtorch import dtype
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
@@ -10,7 +16,7 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 class autocast(_amp.autocast):
     """torch.autocast("npu", dtype), with torch_npu's order of parameters."""
 
-    def __init__(self, enabled=True, dtype=float16, cache_enabled=True):
+    def __init__(self, enabled: bool = True, dtype: dtype = float16, cache_enabled: bool = True) -> None:
         super().__init__("npu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
 

@@ -1,4 +1,6 @@
 """torch.npu.amp.grad_scaler."""
+from __future__ import annotations
+
 from mindtorch import amp as _amp
 
 __all__ = ["GradScaler"]
@@ -7,8 +9,8 @@ __all__ = ["GradScaler"]
 class GradScaler(_amp.GradScaler):
     """torch.amp.GradScaler("npu"); with `dynamic=False` the scale stays as it is, and infinities leave out steps."""
 
-    def __init__(self, init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, dynamic=True,
-                 enabled=True):
+    def __init__(self, init_scale: float = 2.0 ** 16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
+                 growth_interval: int = 2000, dynamic: bool = True, enabled: bool = True) -> None:
         self._dynamic = dynamic
         super().__init__("npu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 

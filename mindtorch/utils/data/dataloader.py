@@ -1,11 +1,14 @@
 """torch.utils.data.DataLoader: batches of a data set, made here or in worker processes."""
+from __future__ import annotations
+
 import itertools
 import multiprocessing
 import os
 import warnings
 import weakref
 from collections import deque
-from typing import Generic, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import mindtorch
 from mindtorch import _backend
@@ -17,6 +20,10 @@ from mindtorch.utils.data._utils.pool import Pool
 from mindtorch.utils.data._utils.worker import RESUME, Failure, Finished, Job, get_worker_info
 from mindtorch.utils.data.dataset import IterableDataset
 from mindtorch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+if TYPE_CHECKING:
+    from mindtorch import Generator
+    from mindtorch.utils.data.dataset import Dataset
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -36,7 +43,7 @@ _FETCHERS = {_DatasetKind.Map: MapDatasetFetcher, _DatasetKind.Iterable: Iterabl
 class _InfiniteConstantSampler(Sampler):
     """The keys of a data set that has none: it is asked until it ends."""
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return itertools.repeat(None)
 
 
@@ -80,12 +87,24 @@ class DataLoader(Generic[_T_co]):
     the system's way: one that uses the NPU needs `multiprocessing_context="spawn"` if this process has used it.
     """
 
+    dataset: Dataset[_T_co]
+    batch_size: int | None
+    num_workers: int
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    sampler: Sampler | Iterable
+    pin_memory_device: str
+    prefetch_factor: int | None
+
     _initialized = False
 
-    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
-                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
-                 multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
-                 pin_memory_device="", in_order=True):
+    def __init__(self, dataset: Dataset[_T_co], batch_size: int | None = 1, shuffle: bool | None = None,
+                 sampler: Sampler | Iterable | None = None, batch_sampler: Sampler[list] | Iterable[list] | None = None,
+                 num_workers: int = 0, collate_fn: Any = None, pin_memory: bool = False, drop_last: bool = False,
+                 timeout: float = 0, worker_init_fn: Any = None, multiprocessing_context: Any = None,
+                 generator: Generator | None = None, *, prefetch_factor: int | None = None,
+                 persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True) -> None:
         _check_numbers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
@@ -124,12 +143,12 @@ class DataLoader(Generic[_T_co]):
         return RandomSampler(self.dataset, generator=self.generator) if shuffle else SequentialSampler(self.dataset)
 
     @property
-    def multiprocessing_context(self):
+    def multiprocessing_context(self) -> Any:
         """The context whose way of starting processes the workers have; None for Python's default."""
         return self._multiprocessing_context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, context):
+    def multiprocessing_context(self, context: Any) -> None:
         if context is not None and self.num_workers == 0:
             raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
                              f"but got num_workers={self.num_workers}")
@@ -144,7 +163,7 @@ class DataLoader(Generic[_T_co]):
                             f"the start method, but got multiprocessing_context={context}")
         self._multiprocessing_context = context
 
-    def __setattr__(self, attr, val):
+    def __setattr__(self, attr: Any, val: Any) -> None:
         if self._initialized and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset",
                                           "persistent_workers"):
             raise ValueError(f"{attr} attribute should not be set after {type(self).__name__} is initialized")
@@ -156,7 +175,7 @@ class DataLoader(Generic[_T_co]):
         self.check_worker_number_rationality()
         return _MultiProcessingDataLoaderIter(self)
 
-    def __iter__(self):
+    def __iter__(self) -> _BaseDataLoaderIter:
         if not self.persistent_workers:
             return self._get_iterator()
         if self._iterator is None:
@@ -173,7 +192,7 @@ class DataLoader(Generic[_T_co]):
     def _index_sampler(self):
         return self.batch_sampler if self._auto_collation else self.sampler
 
-    def __len__(self):
+    def __len__(self) -> int:
         if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
         length = self._IterableDataset_len_called = len(self.dataset)
@@ -181,7 +200,7 @@ class DataLoader(Generic[_T_co]):
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
-    def check_worker_number_rationality(self):
+    def check_worker_number_rationality(self) -> None:
         """Warns of more workers than this process may use processors."""
         allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if allowed is not None and self.num_workers > allowed:
@@ -196,7 +215,7 @@ class DataLoader(Generic[_T_co]):
 class _BaseDataLoaderIter:
     """One pass over a loader; subclasses say in `_next_data` where the next batch comes from."""
 
-    def __init__(self, loader):
+    def __init__(self, loader: DataLoader) -> None:
         # Not the loader itself, which holds the iterator of persistent workers: they would end at a garbage collection.
         self._dataset = loader.dataset
         self._index_sampler = loader._index_sampler
@@ -220,10 +239,10 @@ class _BaseDataLoaderIter:
         self._num_yielded = 0
         self._promised_length = loader._IterableDataset_len_called
 
-    def __iter__(self):
+    def __iter__(self) -> Self:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         opened = begin_user_range(self._profile_name)
         try:
             return self._counted_data()
@@ -246,15 +265,15 @@ class _BaseDataLoaderIter:
                         "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples.")
         warnings.warn(message, stacklevel=3)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._index_sampler)
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    def __init__(self, loader):
+    def __init__(self, loader: Any) -> None:
         super().__init__(loader)
         if loader.timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -272,7 +291,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     `_workers` maps each task whose answer has not been handed on to its worker, `_arrived` those that have one to it.
     """
 
-    def __init__(self, loader):
+    def __init__(self, loader: Any) -> None:
         super().__init__(loader)
         self._in_order = loader.in_order
         self._ahead = loader.prefetch_factor * loader.num_workers

@@ -1,11 +1,17 @@
 """torch.utils.data.dataset: data sets, and how several become one or one several."""
+from __future__ import annotations
+
 import bisect
 import itertools
 import math
 import warnings
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mindtorch import default_generator, randperm
+
+if TYPE_CHECKING:
+    from mindtorch import Generator, Tensor
 
 __all__ = [
     "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
@@ -21,39 +27,43 @@ class Dataset(Generic[_T_co]):
     One that can fetch many samples at once may define `__getitems__(keys)`, which the loader prefers.
     """
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> _T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other):
+    def __add__(self, other: Dataset[_T_co]) -> ConcatDataset[_T_co]:
         return ConcatDataset([self, other])
 
 
 class IterableDataset(Dataset[_T_co]):
     """Samples that come one after another. Subclasses define `__iter__`."""
 
-    def __add__(self, other):
+    def __add__(self, other: Dataset[_T_co]) -> Any:
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
     """Sample `i` is the tuple of row `i` of each tensor."""
 
-    def __init__(self, *tensors):
+    tensors: tuple[Tensor, ...]
+
+    def __init__(self, *tensors: Tensor) -> None:
         if len({tensor.size(0) for tensor in tensors}) > 1:
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return tuple(tensor[index] for tensor in self.tensors)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.tensors[0].size(0)
 
 
 class StackDataset(Dataset):
     """Sample `i` is the tuple, or where the data sets were given by name the dict, of sample `i` of each."""
 
-    def __init__(self, *args, **kwargs):
+    datasets: tuple | dict
+
+    def __init__(self, *args: Dataset[_T_co], **kwargs: Dataset[_T_co]) -> None:
         if args and kwargs:
             raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
                              "input/output, but both types are given.")
@@ -71,10 +81,10 @@ class StackDataset(Dataset):
     def _sample(self, values):
         return dict(zip(self.datasets, values, strict=True)) if isinstance(self.datasets, dict) else tuple(values)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self._sample([part[index] for part in self._parts()])
 
-    def __getitems__(self, indices):
+    def __getitems__(self, indices: list) -> Any:
         columns = []
         for part in self._parts():
             fetch = getattr(part, "__getitems__", None)
@@ -84,18 +94,21 @@ class StackDataset(Dataset):
             columns.append(column)
         return [self._sample(values) for values in zip(*columns, strict=True)]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._length
 
 
 class ConcatDataset(Dataset[_T_co]):
     """The samples of the first data set, then those of the second, and so on."""
 
+    datasets: list[Dataset[_T_co]]
+    cumulative_sizes: list[int]
+
     @staticmethod
-    def cumsum(sequence):
+    def cumsum(sequence: Any) -> Any:
         return list(itertools.accumulate(len(part) for part in sequence))
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -103,10 +116,10 @@ class ConcatDataset(Dataset[_T_co]):
             raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = self.cumsum(self.datasets)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         if idx < 0:
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
@@ -118,7 +131,7 @@ class ConcatDataset(Dataset[_T_co]):
 class ChainDataset(IterableDataset):
     """The samples of the first iterable data set, then those of the second, and so on."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
 
     def _checked(self):
@@ -127,17 +140,20 @@ class ChainDataset(IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
             yield part
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return itertools.chain.from_iterable(self._checked())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(len(part) for part in self._checked())
 
 
 class Subset(Dataset[_T_co]):
     """The samples of `dataset` at `indices`."""
 
-    def __init__(self, dataset, indices):
+    dataset: Dataset[_T_co]
+    indices: Sequence[int]
+
+    def __init__(self, dataset: Dataset[_T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
         own = type(self)
@@ -150,17 +166,17 @@ class Subset(Dataset[_T_co]):
                 "def __getitems__(self, indices):\n"
                 "    return [self.__getitem__(idx) for idx in indices]")
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, list):
             return self.dataset[[self.indices[i] for i in idx]]
         return self.dataset[self.indices[idx]]
 
-    def __getitems__(self, indices):
+    def __getitems__(self, indices: list[int]) -> list[_T_co]:
         wanted = [self.indices[i] for i in indices]
         fetch = getattr(self.dataset, "__getitems__", None)
         return fetch(wanted) if callable(fetch) else [self.dataset[i] for i in wanted]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
@@ -178,7 +194,7 @@ def _lengths_of_fractions(fractions, total):
     return lengths
 
 
-def random_split(dataset, lengths, generator=default_generator):
+def random_split(dataset: Any, lengths: Sequence[int | float], generator: Generator | None = default_generator) -> Any:
     """Subsets of `dataset` that share no sample, of the given lengths, or fractions that sum to 1."""
     total = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

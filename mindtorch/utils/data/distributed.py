@@ -1,8 +1,14 @@
 """torch.utils.data.distributed: each of several processes takes its own share of a data set."""
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.utils.data.sampler import Sampler
+
+if TYPE_CHECKING:
+    from mindtorch.utils.data.dataset import Dataset
 
 __all__ = ["DistributedSampler"]
 
@@ -14,7 +20,8 @@ class DistributedSampler(Sampler):
     `set_epoch` before each pass, or every pass has the same order.
     """
 
-    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
+    def __init__(self, dataset: Dataset, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
+                 seed: int = 0, drop_last: bool = False) -> None:
         if num_replicas is None or rank is None:
             raise RuntimeError("Requires distributed package to be available")
         if rank >= num_replicas or rank < 0:
@@ -29,7 +36,7 @@ class DistributedSampler(Sampler):
         self.shuffle = shuffle
         self.seed = seed
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         indices = range(len(self.dataset))
         if self.shuffle:
             generator = mindtorch.Generator()
@@ -37,9 +44,9 @@ class DistributedSampler(Sampler):
             indices = mindtorch.randperm(len(self.dataset), generator=generator).tolist()
         return itertools.islice(itertools.cycle(indices), self.rank, self.total_size, self.num_replicas)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """With `shuffle`, choose the permutation of the next pass."""
         self.epoch = epoch

@@ -1,8 +1,14 @@
 """torch.utils.data.sampler: in which order samples are taken."""
+from __future__ import annotations
+
 import itertools
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import mindtorch
+
+if TYPE_CHECKING:
+    from mindtorch import Generator, Tensor
 
 __all__ = [
     "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
@@ -15,20 +21,22 @@ _DRAWN_AT_ONCE = 32          # torch draws with replacement in blocks of this ma
 class Sampler(Generic[_T_co]):
     """What yields keys of a data set, or lists of them. Subclasses define `__iter__`."""
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[_T_co]:
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
     """0, 1, 2 ..."""
 
-    def __init__(self, data_source):
+    data_source: Sized
+
+    def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.data_source)))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data_source)
 
 
@@ -49,7 +57,11 @@ def _permutation(n, generator):
 class RandomSampler(Sampler[int]):
     """Keys in random order: permutations of all, or with `replacement` independent draws."""
 
-    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+    data_source: Sized
+    replacement: bool
+
+    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
+                 generator: Generator | None = None) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -58,11 +70,11 @@ class RandomSampler(Sampler[int]):
         _require_count("num_samples", self.num_samples)
 
     @property
-    def num_samples(self):
+    def num_samples(self) -> int:
         """How many keys one pass yields; by default the data set's length at that time."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         generator = self.generator
         if generator is None:
             generator = mindtorch.Generator()
@@ -81,28 +93,35 @@ class RandomSampler(Sampler[int]):
     def _draws(n, count, generator):
         return mindtorch.randint(n, (count,), dtype=mindtorch.int64, generator=generator).tolist()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
 class SubsetRandomSampler(Sampler[int]):
     """The given keys in random order."""
 
-    def __init__(self, indices, generator=None):
+    indices: Sequence[int]
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         return map(self.indices.__getitem__, _permutation(len(self.indices), self.generator))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
 class WeightedRandomSampler(Sampler[int]):
     """Keys 0 to len(weights) - 1, each as likely as its weight."""
 
-    def __init__(self, weights, num_samples, replacement=True, generator=None):
+    weights: Tensor
+    num_samples: int
+    replacement: bool
+
+    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True,
+                 generator: Generator | None = None) -> None:
         _require_count("num_samples", num_samples)
         _require_flag("replacement", replacement)
         weights = mindtorch.as_tensor(weights, dtype=mindtorch.double)
@@ -114,30 +133,30 @@ class WeightedRandomSampler(Sampler[int]):
         self.replacement = replacement
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         drawn = mindtorch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
         yield from drawn.tolist()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
 class BatchSampler(Sampler[list]):
     """Lists of `batch_size` keys of another sampler; with `drop_last` no shorter one at the end."""
 
-    def __init__(self, sampler, batch_size, drop_last):
+    def __init__(self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool) -> None:
         _require_count("batch_size", batch_size)
         _require_flag("drop_last", drop_last)
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[list[int]]:
         keys = iter(self.sampler)
         least = self.batch_size if self.drop_last else 1
         while len(batch := list(itertools.islice(keys, self.batch_size))) >= least:
             yield batch
 
-    def __len__(self):
+    def __len__(self) -> int:
         count = len(self.sampler)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)

@@ -1,6 +1,9 @@
 """torch.utils.data.default_collate and default_convert: from samples to batches of tensors."""
+from __future__ import annotations
+
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +29,7 @@ def _holds_text_or_objects(dtype):
     return np_str_obj_array_pattern.search(dtype.str) is not None
 
 
-def default_convert(data):
+def default_convert(data: Any) -> Any:
     """NumPy arrays and numbers, also inside containers, as tensors; all else as it is."""
     if isinstance(data, mindtorch.Tensor):
         return data
@@ -43,7 +46,7 @@ def _function_for(elem, table):
     return next((function for kind, function in table.items() if isinstance(elem, kind)), None)
 
 
-def collate(batch, *, collate_fn_map=None):
+def collate(batch: Any, *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Any:
     """A batch of what the samples in the list `batch` are: containers are gone through, values collated.
 
     `collate_fn_map` says how: type, or tuple of types, -> `function(values, *, collate_fn_map)`.
@@ -68,7 +71,7 @@ def collate(batch, *, collate_fn_map=None):
     raise TypeError(default_collate_err_msg_format.format(type(elem)))
 
 
-def collate_tensor_fn(batch, *, collate_fn_map=None):
+def collate_tensor_fn(batch: Any, *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Any:
     batch = list(batch)
     first = batch[0]
     if get_worker_info() is None or not first.is_cpu or any(
@@ -78,25 +81,26 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
     return mindtorch.stack(batch, 0, out=empty_shared((len(batch), *first.shape), first.dtype))
 
 
-def collate_numpy_array_fn(batch, *, collate_fn_map=None):
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Any:
     if _holds_text_or_objects(batch[0].dtype):
         raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return collate([mindtorch.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
-def collate_numpy_scalar_fn(batch, *, collate_fn_map=None):
+def collate_numpy_scalar_fn(batch: Any, *,
+                            collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Any:
     return mindtorch.as_tensor(batch)
 
 
-def collate_float_fn(batch, *, collate_fn_map=None):
+def collate_float_fn(batch: Any, *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Any:
     return mindtorch.tensor(batch, dtype=mindtorch.float64)
 
 
-def collate_int_fn(batch, *, collate_fn_map=None):
+def collate_int_fn(batch: Any, *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Any:
     return mindtorch.tensor(batch)
 
 
-def collate_str_fn(batch, *, collate_fn_map=None):
+def collate_str_fn(batch: Any, *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Any:
     return batch
 
 
@@ -111,6 +115,6 @@ default_collate_fn_map = {
 }
 
 
-def default_collate(batch):
+def default_collate(batch: Any) -> Any:
     """One sample that holds all of the list `batch`: tensors stacked, numbers made tensors, texts left in lists."""
     return collate(batch, collate_fn_map=default_collate_fn_map)

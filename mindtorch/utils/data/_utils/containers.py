@@ -1,20 +1,23 @@
 """A container like another one, with other values: what collating, converting and pinning do to nested samples."""
+from __future__ import annotations
+
 import copy
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any
 
 __all__ = ["is_namedtuple", "is_nested", "map_values", "rebuild_mapping", "rebuild_sequence"]
 
 
-def is_nested(data):
+def is_nested(data: Any) -> Any:
     """Whether `data` is a container whose values count, not a text."""
     return isinstance(data, (Mapping, Sequence)) and not isinstance(data, (str, bytes))
 
 
-def is_namedtuple(data):
+def is_namedtuple(data: Any) -> bool:
     return isinstance(data, tuple) and hasattr(data, "_fields")
 
 
-def rebuild_mapping(like, values):
+def rebuild_mapping(like: Any, values: Any) -> Any:
     """`values`, a dict, as the type of `like`: a copy keeps what a mutable type holds beside its items.
 
     A type that cannot be made this way gives a dict.
@@ -29,7 +32,7 @@ def rebuild_mapping(like, values):
         return values
 
 
-def rebuild_sequence(like, values):
+def rebuild_sequence(like: Any, values: Any) -> Any:
     """`values`, a list, as the type of `like`; a list where that type (such as range) cannot hold them."""
     try:
         if not isinstance(like, MutableSequence):
@@ -42,7 +45,7 @@ def rebuild_sequence(like, values):
         return values
 
 
-def map_values(function, data, tuples_to_lists):
+def map_values(function: Any, data: Any, tuples_to_lists: Any) -> Any:
     """`data`, which is nested, with `function` applied to each value."""
     if isinstance(data, Mapping):
         return rebuild_mapping(data, {key: function(data[key]) for key in data})

@@ -1,16 +1,19 @@
 """From keys to a batch: one fetcher for data sets with keys, one for those that only go forward."""
+from __future__ import annotations
+
 import itertools
+from typing import Any
 
 __all__ = ["IterableDatasetFetcher", "MapDatasetFetcher"]
 
 
 class MapDatasetFetcher:
-    def __init__(self, dataset, auto_collation, collate_fn, drop_last):
+    def __init__(self, dataset: Any, auto_collation: Any, collate_fn: Any, drop_last: Any) -> None:
         self.dataset = dataset
         self.auto_collation = auto_collation
         self.collate_fn = collate_fn
 
-    def fetch(self, keys):
+    def fetch(self, keys: Any) -> Any:
         """The batch of the list `keys`, or without batching the sample at that one key."""
         if not self.auto_collation:
             return self.collate_fn(self.dataset[keys])
@@ -20,14 +23,14 @@ class MapDatasetFetcher:
 
 
 class IterableDatasetFetcher:
-    def __init__(self, dataset, auto_collation, collate_fn, drop_last):
+    def __init__(self, dataset: Any, auto_collation: Any, collate_fn: Any, drop_last: Any) -> None:
         self.samples = iter(dataset)
         self.auto_collation = auto_collation
         self.collate_fn = collate_fn
         self.drop_last = drop_last
         self.ended = False
 
-    def fetch(self, keys):
+    def fetch(self, keys: Any) -> Any:
         """The next batch, as long as the list `keys`. StopIteration where nothing is left."""
         if self.ended:
             raise StopIteration

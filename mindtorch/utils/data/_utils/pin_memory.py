@@ -1,15 +1,21 @@
 """Batches in pinned memory, from which copies to the NPU need not wait."""
+from __future__ import annotations
+
 import queue
 import threading
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.utils.data._utils.containers import is_nested, map_values
 from mindtorch.utils.data._utils.worker import Failure
 
+if TYPE_CHECKING:
+    from mindtorch.types import Device
+
 __all__ = ["PinningThread", "pin_memory"]
 
 
-def pin_memory(data, device=None):
+def pin_memory(data: Any, device: Device = None) -> Any:
     """`data` with every tensor in it pinned; what has a method `pin_memory` does it itself."""
     if isinstance(data, mindtorch.Tensor) or hasattr(data, "pin_memory"):
         return data.pin_memory()
@@ -22,13 +28,13 @@ class PinningThread:
     It knows nothing of the iterator, so it keeps none alive; it ends when the pool is closed.
     """
 
-    def __init__(self, pool, device_index):
+    def __init__(self, pool: Any, device_index: Any) -> None:
         self._pinned = queue.SimpleQueue()
         thread = threading.Thread(target=_pin_all, args=(pool, device_index, self._pinned), daemon=True)
         thread.start()
         pool.receiver = thread
 
-    def receive(self, timeout):
+    def receive(self, timeout: Any) -> Any:
         """As Pool.receive."""
         try:
             answer = self._pinned.get(timeout=timeout)

@@ -3,11 +3,14 @@
 Each worker has two pipes of its own, one for tasks and one for answers: one that is killed leaves no lock behind and
 garbles nobody else's answers.
 """
+from __future__ import annotations
+
 import contextlib
 import multiprocessing
 import os
 import time
 from multiprocessing.connection import wait
+from typing import Any
 
 from mindtorch.utils.data._utils import MP_STATUS_CHECK_INTERVAL, transport, worker
 
@@ -15,7 +18,7 @@ __all__ = ["Pool"]
 
 
 class Pool:
-    def __init__(self, context, job):
+    def __init__(self, context: Any, job: Any) -> None:
         self._owner = os.getpid()
         self._processes, self._tasks, self._answers = [], [], []
         self._ready = []                # workers whose answers wait to be read
@@ -40,12 +43,12 @@ class Pool:
         self._tasks.append(tasks)
         self._answers.append(answers)
 
-    def send(self, number, task):
+    def send(self, number: Any, task: Any) -> None:
         """Hands `task` to a worker. One that has died is noticed by `receive`."""
         with contextlib.suppress(BrokenPipeError):
             self._tasks[number].send(task)
 
-    def receive(self, timeout):
+    def receive(self, timeout: Any) -> Any:
         """The answer that is first. TimeoutError, RuntimeError where a worker has died, EOFError once closed."""
         if not self._ready:
             sentinels = [process.sentinel for process in self._processes]
@@ -68,7 +71,7 @@ class Pool:
         pids = ", ".join(str(process.pid) for process in self._processes if process.sentinel in ended)
         raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
 
-    def close(self):
+    def close(self) -> None:
         """Has every worker end, and waits for it. Those that take too long are killed."""
         if os.getpid() != self._owner:          # the copy of a pool that a forked child holds is not its own
             return

@@ -3,11 +3,14 @@
 Large arrays go in shared memory of which only the descriptor is sent, the others through the socket. Where a worker has
 made its batch in shared memory right away (`empty_shared`), nothing is copied.
 """
+from __future__ import annotations
+
 import errno
 import io
 import os
 import pickle
 import socket
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +18,13 @@ import mindtorch
 from mindtorch._cpu import backend
 from mindtorch._serialization.shared_tensors import SHARED_FROM, bytes_of, share, tensor_on
 
+if TYPE_CHECKING:
+    from mindtorch import dtype
+
 __all__ = ["empty_shared", "receive", "send"]
 
 
-def empty_shared(shape, dtype):
+def empty_shared(shape: Any, dtype: dtype) -> Any:
     """A tensor for a batch that is to be sent: in shared memory if it is large."""
     nbytes = int(np.prod(shape)) * dtype.itemsize
     if nbytes < SHARED_FROM:
@@ -29,16 +35,16 @@ def empty_shared(shape, dtype):
 class _Pickler(pickle.Pickler):
     """Leaves the bytes of tensors and arrays to `buffers`, and spares CPU tensors the copy that unpickling makes."""
 
-    def __init__(self, file, buffers):
+    def __init__(self, file: Any, buffers: Any) -> None:
         super().__init__(file, protocol=5, buffer_callback=buffers.append)
 
-    def reducer_override(self, obj):
+    def reducer_override(self, obj: Any) -> Any:
         if type(obj) is not mindtorch.Tensor or obj.device.type != "cpu" or vars(obj):
             return NotImplemented
         return tensor_on, (pickle.PickleBuffer(bytes_of(obj)), obj.dtype, tuple(obj.shape), obj.requires_grad)
 
 
-def pack(message):
+def pack(message: Any) -> Any:
     """(pickle, views of the memory that belongs to it). What cannot be pickled raises before a byte is sent."""
     file, buffers = io.BytesIO(), []
     _Pickler(file, buffers).dump(message)
@@ -52,7 +58,7 @@ def _socket(connection):
     return opened
 
 
-def send(connection, message):
+def send(connection: Any, message: Any) -> None:
     """Sends `message` through a connection of a duplex Pipe. OSError where there is no memory left to share."""
     head, views = pack(message)
     shared = {i: share(view) for i, view in enumerate(views) if view.nbytes >= SHARED_FROM}
@@ -68,7 +74,7 @@ def send(connection, message):
                 end.sendall(view)
 
 
-def receive(connection):
+def receive(connection: Any) -> Any:
     """The next message. EOFError where the sender has gone, RuntimeError where this process has too many open files."""
     sizes = connection.recv()
     head = connection.recv_bytes()

@@ -1,4 +1,6 @@
 """What a worker process of the loader does."""
+from __future__ import annotations
+
 import contextlib
 import multiprocessing
 import os
@@ -6,6 +8,7 @@ import queue
 import random
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +37,7 @@ class WorkerInfo:
     worker_method: str | None = "multiprocessing"
 
 
-def get_worker_info():
+def get_worker_info() -> WorkerInfo | None:
     """The WorkerInfo of the worker process that this is; None elsewhere."""
     return _worker_info
 
@@ -52,7 +55,7 @@ class Job:
     num_workers: int
     init_fn: object
 
-    def make_fetcher(self):
+    def make_fetcher(self) -> Any:
         return self.fetcher(self.dataset, self.auto_collation, self.collate_fn, self.drop_last)
 
 
@@ -114,7 +117,7 @@ def _answer(results, index, answer, where):
 class _Worker:
     """Fetches batches; after an error in its preparation every task is answered with that error."""
 
-    def __init__(self, job, worker_id):
+    def __init__(self, job: Any, worker_id: Any) -> None:
         self.job = job
         self.where = f"in DataLoader worker process {worker_id}"
         self.failure = None
@@ -129,13 +132,13 @@ class _Worker:
         except Exception:  # noqa: BLE001 - the parent raises it again
             self.failure = Failure(where=self.where)
 
-    def resume(self):
+    def resume(self) -> None:
         try:
             self.fetcher = self.job.make_fetcher()
         except Exception:  # noqa: BLE001
             self.failure = Failure(where=self.where)
 
-    def fetch(self, keys):
+    def fetch(self, keys: Any) -> Any:
         if self.failure is not None:
             return self.failure
         try:
@@ -146,7 +149,7 @@ class _Worker:
             return Failure(where=self.where)
 
 
-def run(job, worker_id, tasks, results):
+def run(job: Any, worker_id: Any, tasks: Any, results: Any) -> None:
     """Answers tasks, (index, keys), with (index, batch); once None has come, no more."""
     waiting, closing = queue.SimpleQueue(), threading.Event()
     threading.Thread(target=_listen, args=(tasks, waiting, closing), daemon=True).start()
