@@ -285,11 +285,13 @@ def stubs() -> dict:
 
 def result_classes() -> str:
     """return_types.pyi: the named results as classes."""
-    lines = [_NOTE + "from typing import NamedTuple\n\nfrom mindtorch import Tensor\n"]
+    lines = [_NOTE + "from collections.abc import Sequence\nfrom typing import Self\n\nfrom mindtorch import Tensor\n"]
     for name, value in vars(return_types).items():
         if isinstance(value, type) and hasattr(value, "__match_args__"):
-            fields = "".join(f"    {field}: Tensor\n" for field in value.__match_args__)
-            lines.append(f"class {name}(NamedTuple):\n{fields}")
+            fields = value.__match_args__
+            shown = "".join(f"    @property\n    def {field}(self) -> Tensor: ...\n" for field in fields)
+            lines.append(f"class {name}(tuple[{', '.join(['Tensor'] * len(fields))}]):\n{shown}"
+                         "    def __new__(cls, sequence: Sequence[Tensor]) -> Self: ...\n")
     return "\n".join(lines)
 
 

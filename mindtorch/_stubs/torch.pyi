@@ -247,8 +247,10 @@ class Tensor:
     data: Tensor
     real: Tensor
     imag: Tensor
-    retains_grad: _bool
-    volatile: _bool
+    @property
+    def retains_grad(self) -> _bool: ...
+    @property
+    def volatile(self) -> _bool: ...
     @property
     def T(self) -> Tensor: ...
     @property
