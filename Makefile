@@ -20,7 +20,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 
 .PHONY: help demo train-digits train-gpt
 .PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel test-clients test-packages
-.PHONY: test-pytorch clean distclean
+.PHONY: test-pytorch pyright clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -72,6 +72,13 @@ lint: $(VENV)/.lint            ## ruff, cython-lint, clang-format, mypy
 	$(VENV)/bin/clang-format --dry-run -Werror $(NATIVE)
 	cd mindtorch/_ops && $(abspath $(RUN)) -m codegen
 	$(VENV)/bin/mypy
+
+# From npm's registry; the tests use it where it is, beside mypy.
+PYRIGHT := 1.1.414
+pyright: $(VENV)/.package $(VENV)/.test            ## pyright on the scripts of tests/typing (needs node and npm)
+	@mkdir -p build/pyright && cd build/pyright && \
+		{ test -d package || { npm pack --silent pyright@$(PYRIGHT) && tar xzf pyright-$(PYRIGHT).tgz; }; }
+	$(RUN) -m pytest $(PYTEST_ARGS) tests/typing -k pyright
 
 format: $(VENV)/.lint            ## lets ruff and clang-format mend what they can
 	$(VENV)/bin/ruff check --fix .
