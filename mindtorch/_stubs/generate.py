@@ -234,7 +234,9 @@ class Stub:
                 self.imports.append(imported)
             elif name in _refusals.FUNCTIONS:
                 self.functions.append(f"def {name}(*args: Any, **kwargs: Any) -> NoReturn: ...")
-            elif callable(value):
+            elif isinstance(value, type) and issubclass(value, RuntimeError):
+                self.functions.append(f"class {name}(RuntimeError): ...")
+            elif callable(value) and not isinstance(value, type):
                 self.functions.append(f"def {name}(*args: Any, **kwargs: Any) -> Any: ...")
             else:
                 self.functions.append(f"{name}: Any")
