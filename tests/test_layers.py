@@ -39,6 +39,7 @@ LAYERS = (
     ("nn", "_library", "_serialization", "accelerator", "compiler", "hub", "npu", "serialization", "special", "utils",
      "_ops.composite.nn_functional", "_compat.streams"),
     ("_C", "_VF", "__config__", "__main__", "_alias", "_dynamo", "_subclasses", "_torch_npu", "ao", "backends", "cpu",
+     "utils.collect_env",
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
      "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "testing", "types", "xpu",
      "autograd.profiler", "autograd._profiled_functions", "autograd._recording"),

@@ -10,7 +10,7 @@ from libc.string cimport memset
 from mindtorch._npu.alloc_config import AllocConfig, from_environment
 from mindtorch._npu.toolkit import version_key
 
-from mindtorch._npu.acl cimport api, check
+from mindtorch._npu.acl cimport api, check, failed_with
 from mindtorch._npu.cann cimport (
     ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED,
     ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST,
@@ -484,9 +484,7 @@ cdef class SegmentCache(BlockCache):
             policy = ACL_MEM_MALLOC_HUGE1G_ONLY
         with nogil:
             status = api.aclrtMalloc(&address, size, policy)
-        if status != 0 and status != ACL_ERROR_RT_MEMORY_ALLOCATION:
-            check(status, b"aclrtMalloc")
-        return address if status == 0 else NULL
+        return NULL if failed_with(status, ACL_ERROR_RT_MEMORY_ALLOCATION, b"aclrtMalloc") else address
 
     cdef int driver_free(self, Segment *segment) except -1:
         cdef int status
@@ -715,9 +713,7 @@ cdef class SegmentCache(BlockCache):
                 if handle[0] != NULL:
                     free_physical(handle)
                 unmap_pages(segment, block.address, address, False, &ignored)
-                if status != ACL_ERROR_RT_MEMORY_ALLOCATION:
-                    check(status, function)
-                return 0
+                return not failed_with(status, ACL_ERROR_RT_MEMORY_ALLOCATION, function)
             address += granule
         return 1
 
@@ -735,9 +731,7 @@ cdef class SegmentCache(BlockCache):
             status = api.aclrtReserveMemAddress(&address, size, 0, NULL, HUGE_PAGES)
         if status != 0:
             free(handles)
-            if status != ACL_ERROR_RT_MEMORY_ALLOCATION:
-                check(status, b"aclrtReserveMemAddress")
-            return 0
+            return not failed_with(status, ACL_ERROR_RT_MEMORY_ALLOCATION, b"aclrtReserveMemAddress")
         try:
             segment = self.new_segment(pool, address, size)
         except BaseException:
