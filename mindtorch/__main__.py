@@ -17,6 +17,7 @@ Runs a program as Python would, except that `import torch`, and that of its subm
 process and in those that multiprocessing starts from it. "-" reads the program from the standard input, and a folder
 or zip file is run by its __main__.py. "doctor" examines how this machine and CANN fit mindtorch.
 
+  --cuda-is-npu  before the script: "cuda", torch.cuda and .cuda() mean the NPU
   -h, --help     this text
   --version      the versions of mindtorch and of the torch that it stands for
 """
@@ -132,6 +133,10 @@ def run(arguments):
     """Runs the program that the command line `arguments` names. An error of the program is shown without our frames."""
     from mindtorch import alias_torch
     alias_torch()
+    if arguments[:1] == ["--cuda-is-npu"]:
+        from mindtorch.cuda._transfer import transfer_to_npu
+        transfer_to_npu()
+        arguments = arguments[1:]
     main, compiled = _program(arguments)
     try:
         exec(compiled(), vars(main))

@@ -11,7 +11,7 @@ from mindtorch._core.python import conversion, torch_function
 from mindtorch._core.tensor import attributes, copy_cast, tensor, views
 from mindtorch._core.tensor import dtype as dtype_module
 from mindtorch._core.tensor.factories import tensor_from_data
-from mindtorch._core.tensor.tensor import Size, TensorBase
+from mindtorch._core.tensor.tensor import Size, TensorBase, is_cuda_read_as_npu
 from mindtorch._core.tensor.tensor import device as _device
 from mindtorch._cpu import backend
 from mindtorch._tensor import methods
@@ -237,7 +237,9 @@ class Tensor(TensorBase):
         return _backend.pin_memory(self)
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
-        """AssertionError, as from a torch that was built without CUDA."""
+        """AssertionError, as from a torch that was built without CUDA; `npu` where CUDA means the NPU."""
+        if is_cuda_read_as_npu():
+            return self.npu("cuda" if device is None else device, non_blocking=non_blocking)
         return self.to("cuda")
 
     def untyped_storage(self):

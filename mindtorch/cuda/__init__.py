@@ -1,7 +1,9 @@
 """torch.cuda as in a torch that was built without CUDA: there is no such device."""
+import warnings
 from collections import OrderedDict
 from importlib import import_module
 
+from mindtorch import _backend
 from mindtorch._compat.absent_device import StreamContext, abstract_class, common_functions, raising, returning
 from mindtorch._core.errors import OutOfMemoryError  # noqa: F401 - torch has it here too
 
@@ -27,6 +29,20 @@ globals().update({name: raising(name, RuntimeError(f"Tried to instantiate dummy 
                   for name, dummy in (("graph_pool_handle", "_graph_pool_handle"),
                                       ("is_current_stream_capturing", "_cuda_isCurrentStreamCapturing"),
                                       ("make_graphed_callables", "CUDAGraph"))})
+
+
+_hinted = False
+
+
+def is_available():
+    """False. Where there is an NPU, a warning, once, says how a CUDA program runs on it."""
+    global _hinted
+    if not _hinted and _backend.npu_available():
+        _hinted = True
+        warnings.warn("torch.cuda.is_available() is False, as mindtorch has no CUDA: the accelerator is 'npu'. With "
+                      "`python -m mindtorch --cuda-is-npu`, or after `import torch_npu.contrib.transfer_to_npu`, "
+                      "'cuda' and torch.cuda mean the NPU", stacklevel=2)
+    return False
 
 
 def stream(stream):

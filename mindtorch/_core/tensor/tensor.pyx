@@ -21,6 +21,8 @@ from mindtorch._core.tensor.dtype cimport ITEMSIZE, Bool, Long, UInt16, UInt64
 cdef tuple DEVICE_NAMES = ("cpu", "npu", "meta", "cuda", "mps", "xpu")
 cdef enum:
     MAX_DEVICE_INDEX = 2147483647
+cdef object CUDA_NOTICE = None        # where "cuda" is read as "npu": a function that says so; called once
+cdef int CUDA = DEVICE_NAMES.index("cuda"), CUDA_READ_AS = CUDA
 
 DEVICE_SIGNATURES = " * (torch.device device)\n{hint} * (str type, int index = -1)\n"
 
@@ -138,6 +140,8 @@ cdef int parse_device_string(str text, int *type_code, int *index) except -1:
         known = ", ".join(DEVICE_NAMES[:DEVICE_TYPES])
         raise RuntimeError(f"Expected one of {known} device type at start of device string: {name}")
     type_code[0] = DEVICE_NAMES.index(name)
+    if type_code[0] == CUDA:
+        type_code[0] = read_cuda()
     index[0] = -1
     if colon:
         if not (digits.isascii() and digits.isdigit()) or (digits[0] == "0" and digits != "0"):
@@ -146,6 +150,26 @@ cdef int parse_device_string(str text, int *type_code, int *index) except -1:
             raise RuntimeError(f"Could not parse device index '{digits}' in device string '{text}'")
         index[0] = int(digits)
     return 0
+
+
+cdef int read_cuda() except -1:
+    global CUDA_NOTICE
+    if CUDA_NOTICE is not None:
+        notice, CUDA_NOTICE = CUDA_NOTICE, None
+        notice()
+    return CUDA_READ_AS
+
+
+def read_cuda_as_npu(notice):
+    """Read the device "cuda" as "npu" from now on. `notice` is called when that happens first."""
+    global CUDA_NOTICE, CUDA_READ_AS
+    CUDA_NOTICE, CUDA_READ_AS = notice, NPU
+    PARSED_DEVICES.clear()
+
+
+def is_cuda_read_as_npu():
+    """Whether read_cuda_as_npu was called."""
+    return CUDA_READ_AS == NPU
 
 
 cdef device make_device(int type_code, int index):
