@@ -225,3 +225,81 @@ def _made(kind, message):
         return kind(KeyErrorMessage(message) if kind is KeyError else message)
     except Exception:  # noqa: BLE001 - a constructor may raise anything
         return RuntimeError(message)
+
+
+def _shape_as_tensor(tensor):
+    """The sizes of a tensor as an int64 tensor on the CPU."""
+    return mindtorch.tensor(list(tensor.shape), dtype=mindtorch.int64)
+
+
+def _flatten_dense_tensors(tensors):
+    """The elements of tensors of one dtype, one after another in a new tensor with one dimension."""
+    return mindtorch.cat([tensor.reshape(-1) for tensor in tensors]) if len(tensors) else mindtorch.tensor([])
+
+
+def _unflatten_dense_tensors(flat, tensors):
+    """Views of `flat` with the shapes of `tensors`: the way back from _flatten_dense_tensors."""
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True))
+
+
+def _take_tensors(tensors, size_limit):
+    """Yields lists of tensors of one type whose bytes reach `size_limit` with the last, then what is left."""
+    waiting = {}
+    for tensor in tensors:
+        kept, size = waiting.get(tensor.type(), ([], 0))
+        if size + tensor.nbytes > size_limit and kept:
+            yield kept
+            kept, size = [], 0
+        waiting[tensor.type()] = [*kept, tensor], size + tensor.nbytes
+    for kept, _ in waiting.values():
+        if kept:
+            yield kept
+
+
+def _get_available_device_type():
+    """"npu" where there is an NPU, else None."""
+    return "npu" if mindtorch.npu.is_available() else None
+
+
+def _get_device_module(device_type):
+    """The module of a type of device, such as torch.npu. RuntimeError where there is none."""
+    module = getattr(mindtorch, device_type, None)
+    if module is None:
+        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as "
+                           f"'torch.{device_type}'.")
+    return module
+
+
+def _get_device_index(device, optional=False, allow_cpu=False):
+    """The index of a device, given as int, text or torch.device; -1 for the CPU, where it is allowed.
+
+    Without an index it is the current device's, where that is `optional`, else ValueError.
+    """
+    if isinstance(device, int):
+        return device
+    if isinstance(device, str):
+        device = mindtorch.device(device)
+    if isinstance(device, mindtorch.device):
+        if device.type == "cpu":
+            if not allow_cpu:
+                raise ValueError(f"Expected a non cpu device, but got: {device}")
+            return -1
+        if device.index is not None:
+            return device.index
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return mindtorch.npu.current_device()
+
+
+def _set_obj_state(obj, state):
+    """Gives an object the state that __reduce_ex__ has saved: a dict, or (dict, slots)."""
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    for name, value in {**(attributes or {}), **(slots or {})}.items():
+        setattr(obj, name, value)
+    return obj
+
+
+def is_compiling():
+    """False: nothing is ever compiled."""
+    return False

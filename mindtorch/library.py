@@ -11,6 +11,7 @@ from mindtorch._library.libraries import Library
 from mindtorch._library.opcheck import opcheck
 from mindtorch._library.overloads import OpOverload
 from mindtorch._library.registry import fallthrough as fallthrough_kernel
+from mindtorch._refusals.modules import refused_names
 
 __all__ = ["Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "impl_abstract", "infer_schema",
            "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_vmap"]
@@ -191,3 +192,6 @@ def register_vmap(op, func=None, /, *, lib=None):
         return found.register_vmap(func)
     _qualname_of(op, "register_vmap")
     return (lambda rule: rule) if func is None else func
+
+
+__getattr__ = refused_names(__name__)

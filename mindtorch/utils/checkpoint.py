@@ -50,7 +50,7 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
         raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
     if not any(isinstance(a, TensorBase) and a.requires_grad for a in args):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
-    return _Reentrant.apply(function, preserve, *args)
+    return CheckpointFunction.apply(function, preserve, *args)
 
 
 @contextlib.contextmanager
@@ -147,7 +147,7 @@ def _as_it_was(state, arguments):
 
 # --- a backward of its own -------------------------------------------------------------------------------------------
 
-class _Reentrant(Function):
+class CheckpointFunction(Function):
     """Runs the function unrecorded; backward runs it again, recorded, and then that graph's backward."""
 
     @staticmethod
@@ -261,3 +261,17 @@ def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve,
         result = function(*args, **kwargs)
     frame.complete = True
     return result
+
+
+def detach_variable(inputs):
+    """The inputs with their tensors detached, which require a gradient where they did before."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type:  {type(inputs).__name__}")
+    return tuple(value.detach().requires_grad_(value.requires_grad) if isinstance(value, TensorBase) else value
+                 for value in inputs)
+
+
+def check_backward_validity(inputs):
+    """Warns where no input requires a gradient: then no gradient reaches the parameters either."""
+    if not any(value.requires_grad for value in inputs if isinstance(value, TensorBase)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
