@@ -1,6 +1,5 @@
 """Programs give the same results on a modelled host (MINDTORCH_SIM_COST) and with CANN's cache of operators."""
 import pytest
-
 from process import run
 
 CODE = """
