@@ -14,6 +14,7 @@ namespace sim {
 namespace {
 
 constexpr uint64_t kAlignment = 32;
+constexpr size_t kLongestKey = 8192;
 
 /* Layouts that are plain strided memory. */
 constexpr uint64_t kBaseFormats = 1ull << ACL_FORMAT_NCHW | 1ull << ACL_FORMAT_NHWC | 1ull << ACL_FORMAT_ND |
@@ -53,8 +54,8 @@ aclnnStatus invalidField(const OpRule &op, const ParameterRule &rule, const char
 
 /* SIM_ENTER for a function whose name is composed. */
 aclnnStatus enter(const char *op, const char *phase) {
-  if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED) == 0, 1)) return ACLNN_SUCCESS;
-  return simEnterArmed((std::string(op) + phase).c_str());
+  if (__builtin_expect((__atomic_load_n(&simArmed, __ATOMIC_RELAXED) & SIM_WATCHED) == 0, 1)) return ACLNN_SUCCESS;
+  return simEnterArmed((std::string(op) + phase).c_str(), nullptr);
 }
 
 /* Copies shape and strides to the operand and computes its number of elements and its size in bytes. */
@@ -130,6 +131,7 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   operand.parameter = static_cast<uint8_t>(parameter);
   operand.ordinal = ordinal;
   operand.element = element;
+  operand.given = tensor == nullptr ? 0 : executor.tensors++;
   operand.count = 0;
   operand.host = nullptr;
   if (tensor == nullptr) return rule.optional ? ACLNN_SUCCESS : nullParameter(op, rule);
@@ -156,6 +158,7 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   operand.rank = static_cast<int32_t>(tensor->rank);
   SIM_TRY(measure(op, rule, tensor, &operand));
   SIM_TRY(checkStorage(op, rule, tensor, operand));
+  operand.base = reinterpret_cast<uintptr_t>(tensor->data);
   operand.address = elementAddress(tensor, operand.item);
   return checkMemory(op, rule.name, operand);
 }
@@ -263,6 +266,26 @@ aclnnStatus captureScalarList(aclOpExecutor &executor, const ParameterRule &rule
   return ACLNN_SUCCESS;
 }
 
+/* What an in-place operator writes is a parameter twice, under one name, but the caller gives its tensors once. */
+void countOnce(aclOpExecutor &executor, const Argument *arguments, uint32_t parameter) {
+  const auto same = [&](uint32_t other) {
+    const ParameterRule *rules = executor.op->parameters;
+    return arguments[other].pointer == arguments[parameter].pointer &&
+           std::strcmp(rules[other].name, rules[parameter].name) == 0;
+  };
+  uint32_t first = 0;
+  while (first < parameter && !same(first)) ++first;
+  if (first == parameter) return;
+  SmallArray<Operand, 16> &operands = executor.operands;
+  uint32_t from = 0, to = operands.size();
+  while (from < operands.size() && operands[from].parameter != first) ++from;
+  while (to > 0 && operands[to - 1].parameter == parameter) --to;
+  for (; to < operands.size(); ++to, ++from) {
+    executor.tensors -= operands[to].tensor != nullptr;
+    operands[to].given = operands[from].given;
+  }
+}
+
 aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
   const OpRule &op = *executor.op;
   uint32_t ordinal = 0;
@@ -294,6 +317,7 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
       case kValue:
         break;
     }
+    if (rule.role == kOut && (rule.kind == kTensor || rule.kind == kTensorList)) countOnce(executor, arguments, i);
   }
   return ACLNN_SUCCESS;
 }
@@ -327,11 +351,19 @@ void addArray(std::string *key, const void *pointer) {
   add(key, array->items, array->size);
 }
 
-/* A key made of all arguments except addresses, or the key that the caller has set. Empty for calls with lists, which
- * are not cached. */
+template <class List, class Element>
+void addList(std::string *key, const void *pointer, void (*addElement)(std::string *, const Element *)) {
+  const List *list = static_cast<const List *>(pointer);
+  const uint64_t count = list == nullptr ? 0 : list->size;
+  for (uint64_t i = 0; i < count; ++i) addElement(key, list->items[i]);
+  add(key, &count, 1);
+}
+
+/* A key made of all arguments except addresses, or the key that the caller has set. Empty, and so not kept, where it is
+ * longer than CANN's buffer. */
 std::string cacheKeyOf(const OpRule &op, const Argument *arguments) {
   if (const std::string *own = callerKey()) return *own;
-  std::string key(op.name);
+  std::string key = std::string("(") + op.name;
   for (uint32_t i = 0; i < op.count; ++i) {
     const void *pointer = arguments[i].pointer;
     switch (op.parameters[i].kind) {
@@ -354,11 +386,14 @@ std::string cacheKeyOf(const OpRule &op, const Argument *arguments) {
         add(&key, &arguments[i].integer, 1);
         break;
       case kTensorList:
+        addList<aclTensorList>(&key, pointer, addTensor);
+        break;
       case kScalarList:
-        return std::string();
+        addList<aclScalarList>(&key, pointer, addScalar);
+        break;
     }
   }
-  return key;
+  return key.size() > kLongestKey ? std::string() : key;
 }
 
 /* Registers an executor's workspace while its kernel runs. A stream runs one kernel at a time, so an overlapping
@@ -504,24 +539,36 @@ aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
   return ACLNN_SUCCESS;
 }
 
+/* Of an executor that the caller has found by its key. */
+aclnnStatus checkAddresses(const OpRule &op, const aclOpExecutor &executor) {
+  if (executor.addresses != executor.tensors) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
+                   "%s: AddTensorAddrToCachedList was called %u times, the call of this key has %u tensors", op.name,
+                   executor.addresses, executor.tensors);
+  }
+  for (const Operand &operand : executor.operands) {
+    if (operand.tensor == nullptr) continue;
+    const char *name = op.parameters[operand.parameter].name;
+    if (operand.base % kAlignment != 0) {
+      return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has storage address %#llx, expected a multiple of 32",
+                     op.name, name, static_cast<unsigned long long>(operand.base));
+    }
+    SIM_TRY(checkMemory(op, name, operand));
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* Time of a kernel on the modelled device. */
+int64_t kernelTime(const aclOpExecutor &executor) {
+  if (__builtin_expect((__atomic_load_n(&simArmed, __ATOMIC_RELAXED) & SIM_MODELLED) == 0, 1)) return 0;
+  int64_t bytes = 0;
+  for (const Operand &operand : executor.operands) bytes += operand.count > 0 ? operand.bytes : 0;
+  return simKernelTime(bytes, executor.flops);
+}
+
 /* Returns the executor, or a copy of a repeatable one, for the stream. */
 aclOpExecutor *consume(aclOpExecutor *executor) {
-  if (executor->repeatable) {
-    aclOpExecutor *copy = allocateExecutor();
-    copy->op = executor->op;
-    copy->workspace_size = executor->workspace_size;
-    copy->workspace_address = executor->workspace_address;
-    copy->operands = executor->operands;
-    copy->scalar_count = executor->scalar_count;
-    for (uint32_t i = 0; i < executor->scalar_count; ++i) copy->scalars[i] = executor->scalars[i];
-    copy->scalar_list = executor->scalar_list;
-    copy->integers = executor->integers;
-    copy->run = executor->run;
-    copy->kernel = executor->kernel;
-    std::memcpy(copy->attributes, executor->attributes, sizeof copy->attributes);
-    std::copy(std::begin(executor->found), std::end(executor->found), copy->found);
-    return copy;
-  }
+  if (executor->repeatable) return copyExecutor(*executor);
   executor->header.magic = kDead;
   ++executor->header.generation;
   simCount(SIM_EXECUTOR, -1);
@@ -538,6 +585,7 @@ aclnnStatus runPhase1(const OpRule &op, const Argument *arguments, uint64_t *wor
   }
   aclOpExecutor *created = allocateExecutor();
   created->op = &op;
+  created->name = op.name;
   aclnnStatus status = capture(*created, arguments);
   if (status == ACLNN_SUCCESS) status = op.body->prepare(*created, arguments, *op.body);
   if (status != ACLNN_SUCCESS) {
@@ -545,7 +593,11 @@ aclnnStatus runPhase1(const OpRule &op, const Argument *arguments, uint64_t *wor
     return status;
   }
   created->header.magic = kExecutorMagic;
-  if (opCacheEnabled()) cacheCall(created, cacheKeyOf(op, arguments));
+  if (opCacheEnabled() && findCall(created, cacheKeyOf(op, arguments))) {
+    SIM_SPEND("phase1.hit");
+  } else {
+    SIM_SPEND("phase1");
+  }
   simCount(SIM_EXECUTOR, 1);
   *workspace_size = created->workspace_size;
   *executor = created;
@@ -564,14 +616,17 @@ aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size
                    executor->op->name);
   }
   aclnnStatus status = enter(op.name, ""); /* an injected fault consumes the executor, as every failure does */
+  SIM_SPEND("phase2");
   if (status == ACLNN_SUCCESS) status = checkReferences(op, *executor);
   if (status == ACLNN_SUCCESS && executor->repeatable) status = refreshAddresses(op, *executor);
+  if (status == ACLNN_SUCCESS && executor->by_address) status = checkAddresses(op, *executor);
   if (status == ACLNN_SUCCESS) status = checkWorkspace(op, workspace, workspace_size, *executor);
   if (status == ACLNN_SUCCESS) status = checkDevices(op, *executor);
   if (status != ACLNN_SUCCESS && executor->repeatable) return status;
+  if (status == ACLNN_SUCCESS && opCacheEnabled()) keepCall(*executor);
   aclOpExecutor *task = consume(executor);
   if (status == ACLNN_SUCCESS) {
-    aclError launched = simLaunchKernel(stream, {runTask, dropTask, task, op.name, 0});
+    aclError launched = simLaunchKernel(stream, {runTask, dropTask, task, op.name, 0, kernelTime(*task)});
     if (launched == ACL_SUCCESS) return ACLNN_SUCCESS;
     status = simFail(ACLNN_ERR_RUNTIME_ERROR, "EZ9999", "%s: launching the kernel failed with %d", op.name, launched);
   }

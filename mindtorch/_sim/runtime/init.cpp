@@ -98,6 +98,7 @@ std::unique_ptr<const Config> readConfig() {
                                  parseCount(std::getenv("MINDTORCH_SIM_DEVICES"), &read.problem));
   read.soc = parseSoc(std::getenv("MINDTORCH_SIM_SOC"), &read.problem);
   read.null_kernels = parseNullKernels(std::getenv("MINDTORCH_SIM_KERNELS"), &read.problem);
+  read.cost = readCost(std::getenv("MINDTORCH_SIM_COST"), &read.problem);
   return config;
 }
 
@@ -109,6 +110,7 @@ const Config &config() {
   const Config *known = instance.load(std::memory_order_acquire);
   if (__builtin_expect(known != nullptr, 1)) return *known;
   auto read = readConfig();
+  if (read->cost.modelled) __atomic_fetch_or(&simArmed, SIM_MODELLED, __ATOMIC_RELAXED);
   return instance.compare_exchange_strong(known, read.get()) ? *read.release() : *known;
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cost.h"
 #include "fork.h"
 #include "handles.h"
 #include "memory.h"
@@ -35,6 +36,7 @@ struct Config {
   std::vector<int32_t> physical;  // MINDTORCH_SIM_DEVICES and ASCEND_RT_VISIBLE_DEVICES: device id -> physical id
   std::string soc;                // MINDTORCH_SIM_SOC
   std::string problem;            // a variable whose value is not understood; without one it is empty
+  Cost cost;                      // MINDTORCH_SIM_COST
   // MINDTORCH_SIM_KERNELS=null; simSetNullKernels
   mutable std::atomic<bool> null_kernels;
 };

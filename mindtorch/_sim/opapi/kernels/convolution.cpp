@@ -198,6 +198,10 @@ aclnnStatus prepareConvolution(aclOpExecutor &executor, const Argument *argument
   SIM_TRY(requireShape(executor, output, shape));
   SIM_TRY(requireCast(executor, promoteTypes(input.type, weight.type), output));
   executor.run = runConvolution;
+  if (weight.count > 0) { /* one product and sum for each weight that an element meets */
+    const int64_t elements = transposed ? input.count : output.count;
+    executor.flops = 2.0 * static_cast<double>(elements * (weight.count / weight.dims[0]));
+  }
   return output.count == 0 ? ACLNN_SUCCESS : planWorkspace(executor);
 }
 

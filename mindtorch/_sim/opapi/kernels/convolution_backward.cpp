@@ -194,6 +194,11 @@ aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *arguments, 
   SIM_TRY(checkPositions(executor));
   SIM_TRY(checkResults(executor, static_cast<const aclBoolArray *>(arguments[10].pointer)));
   executor.run = runBackward;
+  const Operand &weight = executor.operands[kWeight];
+  if (weight.count > 0) { /* twice those of the forward */
+    const int64_t elements = executor.operands[attributes[kTransposed] ? kInput : kGrad].count;
+    executor.flops = 4.0 * static_cast<double>(elements * (weight.count / weight.dims[0]));
+  }
   const BufferSizes sizes = bufferSizes(executor, windowOf(executor));
   for (int64_t extent : {sizes.weight, sizes.image, sizes.positions, sizes.columns}) {
     if (extent > INT32_MAX) return refuse(executor, "a sample of {} elements is too large", extent);
