@@ -36,7 +36,9 @@ WARNINGS = ["-Wall", "-Wextra"] + (["-Werror"] if os.environ.get("MINDTORCH_WERR
 # What Cython writes by design: parameters of unused slots, tables filled in part, comparisons of its own ints.
 CYTHON_WARNINGS = ["-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-unused-function",
                    "-Wno-sign-compare", "-Wno-cast-function-type"]
-MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_CLINE_IN_TRACEBACK", "0")]
+# Tensors are made by tp_new with a tuple: Cython's vectorcall form of it would unpack the tuple each time.
+MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_CLINE_IN_TRACEBACK", "0"),
+          ("CYTHON_VECTORCALL_TPNEW", "0")]
 
 
 def optimize(level):

@@ -41,7 +41,7 @@ cdef enum:
 
 cdef class CpuStorage(Storage):
     def __dealloc__(self):
-        free(self.data if self.owner == NULL else self.first_data)
+        free(self.data if self.owner is None else self.first_data)
 
 
 cdef Storage allocate(size_t nbytes, int index):
@@ -490,7 +490,7 @@ cdef SharedStorage shared_storage_of(storage):
     """The SharedStorage that a storage is or has moved to, or None."""
     if isinstance(storage, SharedStorage):
         return storage
-    if isinstance(storage, Storage) and (<Storage>storage).owner != NULL:
+    if isinstance(storage, Storage) and (<Storage>storage).owner is not None:
         return <SharedStorage>(<Storage>storage).owner
     return None
 
@@ -517,8 +517,7 @@ def share_memory_(TensorBase self not None):
         set_storage(self, shared, self.dtype)
         return self
     storage.first_data, storage.data = storage.data, shared.data
-    storage.owner = <PyObject *>shared
-    Py_INCREF(shared)
+    storage.owner = shared
     return self
 
 

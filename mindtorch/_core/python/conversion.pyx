@@ -235,6 +235,8 @@ cdef bint fits_float8(double value, ScalarType dtype) noexcept:
 cdef int check_scalar_overflow(const Scalar *value, ScalarType dtype) except -1:
     cdef double room[2]
     cdef bint integral = KIND[<int>dtype] == INT_KIND
+    if value.kind == INT_KIND and 0 <= value.integer <= 100:                # it fits every dtype
+        return 0
     if isfinite(value.real) and fabs(value.real) > max_finite(dtype):
         raise_overflow(dtype)
     if is_float8(dtype) and value.kind == FLOAT_KIND and not fits_float8(value.real, dtype):

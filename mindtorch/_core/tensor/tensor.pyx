@@ -2,12 +2,12 @@
 """torch.device, storages, and TensorBase: geometry, allocation, and the slots of Python's operators."""
 import threading
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
 cimport cython
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from mindtorch._core.tensor.dtype cimport ITEMSIZE, Bool, Long, UInt16, UInt64
@@ -400,9 +400,6 @@ cdef class Storage:
     def __init__(self):
         raise TypeError("storages are made by the functions that make tensors")
 
-    def __dealloc__(self):
-        Py_XDECREF(self.owner)
-
     def resizable(self):
         """Whether the bytes may be exchanged for more of them: they are not lent by somebody else."""
         return True
@@ -411,10 +408,6 @@ cdef class Storage:
 @cython.no_gc_clear
 cdef class TensorBase:
     """What every tensor has in C. `mindtorch.Tensor` adds the methods."""
-
-    def __dealloc__(self):
-        if self.sizes != self.inline_dims:
-            free(self.sizes)
 
     def __hash__(self):
         return <Py_hash_t><size_t><void *>self
@@ -712,16 +705,13 @@ cdef bint has_internal_overlap(TensorBase tensor) noexcept nogil:
 
 cdef inline int allocate_dims(TensorBase tensor, int ndim) except -1:
     """Room for sizes and strides."""
-    cdef int64_t *block
     if ndim <= INLINE_DIMS:
         tensor.sizes = tensor.inline_dims
     else:
         if ndim > MAX_DIMS:
             raise RuntimeError(f"tensors of more than {MAX_DIMS} dimensions are not supported, got {ndim}")
-        block = <int64_t *>malloc(2 * ndim * sizeof(int64_t))
-        if block == NULL:
-            raise MemoryError()
-        tensor.sizes = block
+        tensor.heap_dims = PyBytes_FromStringAndSize(NULL, 2 * ndim * sizeof(int64_t))
+        tensor.sizes = <int64_t *>PyBytes_AS_STRING(tensor.heap_dims)
     tensor.strides = tensor.sizes + ndim
     tensor.ndim = ndim
     return 0
@@ -811,17 +801,15 @@ cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_
 
 cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int64_t *strides,
                       int64_t offset) except -1:
-    cdef int64_t *block = self.sizes
     cdef int64_t copied[2 * MAX_DIMS]
+    cdef int i
     # The new geometry may be given by the old arrays.
-    if ndim > 0:
-        memcpy(copied, sizes, ndim * sizeof(int64_t))
-        if strides != NULL:
-            memcpy(copied + ndim, strides, ndim * sizeof(int64_t))
-    if block != self.inline_dims:
-        self.sizes = self.inline_dims
-        free(block)
+    for i in range(ndim):
+        copied[i] = sizes[i]
+        copied[ndim + i] = 0 if strides == NULL else strides[i]
     init_sizes_and_strides(self, ndim, copied, NULL if strides == NULL else copied + ndim)
+    if ndim <= INLINE_DIMS:
+        self.heap_dims = None
     self.offset = offset
     return 0
 
