@@ -25,13 +25,20 @@ from mindtorch._core.tensor.tensor import Size, TensorBase
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
 from mindtorch._core.tensor.tensor import device as _device
 from mindtorch._core.tensor.tensor import get_default_device as _default_device
+from mindtorch._core.tensor.torch_dispatch import DisableTorchDispatch as _DisableTorchDispatch
+from mindtorch._core.tensor.torch_dispatch import _disabled_torch_dispatch_impl
+from mindtorch._core.tensor.torch_dispatch import current_modes as _dispatch_modes
+from mindtorch._core.tensor.torch_dispatch import pop_mode as _pop_torch_dispatch_stack
+from mindtorch._core.tensor.torch_dispatch import push_mode as _push_on_torch_dispatch_stack
 from mindtorch._refusals.modules import refused_names
 
 __path__ = []       # modules below it come from the table of refusals
 
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_TensorBase", "_TensorMeta",
-           "_VariableFunctions", "_disabled_torch_function_impl", "_is_torch_function_all_disabled",
-           "_is_torch_function_enabled", "_nn", "_pop_torch_function_stack", "_push_on_torch_function_stack"]
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_DisableTorchDispatch",
+           "_TensorBase", "_TensorMeta", "_VariableFunctions", "_disabled_torch_dispatch_impl",
+           "_disabled_torch_function_impl", "_is_torch_function_all_disabled", "_is_torch_function_enabled", "_nn",
+           "_pop_torch_dispatch_stack", "_pop_torch_function_stack", "_push_on_torch_dispatch_stack",
+           "_push_on_torch_function_stack"]
 
 _TensorMeta = type(TensorBase)          # the class that torch gives its Tensor
 
@@ -44,6 +51,28 @@ def _len_torch_function_stack():
 def _is_torch_function_mode_enabled():
     """Whether a mode is active."""
     return bool(_function_modes())
+
+
+def _len_torch_dispatch_stack():
+    """The number of active modes of __torch_dispatch__."""
+    return len(_dispatch_modes())
+
+
+def _get_dispatch_stack_at(place):
+    """The mode of __torch_dispatch__ at a place of the stack, 0 being the outermost."""
+    return _dispatch_modes()[place]
+
+
+def _set_conj(tensor, on):
+    """Nothing for False, what every tensor is. NotImplementedError for True: conj computes its result here."""
+    if on:
+        raise NotImplementedError("torch._C._set_conj: tensors have no conjugate bit, torch.conj computes its result")
+
+
+def _set_neg(tensor, on):
+    """Nothing for False, what every tensor is. NotImplementedError for True: neg computes its result here."""
+    if on:
+        raise NotImplementedError("torch._C._set_neg: tensors have no negative bit, torch.neg computes its result")
 
 
 def _npu_aclnn_available():

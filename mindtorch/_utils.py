@@ -1,4 +1,5 @@
 """torch._utils: functions that rebuild tensors from a file, by the names that files hold; ExceptionWrapper."""
+import copyreg
 import sys
 import traceback
 import weakref
@@ -138,8 +139,18 @@ def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, bac
     return made.requires_grad_(bool(requires_grad))
 
 
+def tensor_state(tensor):
+    """The attributes of a tensor as files hold them: a dict, or where its class has slots (dict, those in slots)."""
+    slots = {name: getattr(tensor, name) for name in copyreg._slotnames(type(tensor)) if hasattr(tensor, name)}
+    return (vars(tensor), slots) if slots else vars(tensor)
+
+
 def set_attributes(made, state):
     """Gives a tensor the attributes that a file holds for it; UnpicklingError where they are no dict of names."""
+    if type(state) is tuple and len(state) == 2 and type(state[1]) is dict:
+        state, slots = state
+        for name in slots.keys() & set(copyreg._slotnames(type(made))):
+            setattr(made, name, slots[name])
     if type(state) is not dict or not all(type(name) is str for name in state):
         raise UnpicklingError(f"the attributes of {type(made)} are no dict of names")
     made.__dict__.update(state)
@@ -162,6 +173,20 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
     return mindtorch.empty_strided(size, stride, dtype=dtype, device="meta").requires_grad_(bool(requires_grad))
 
 
+def wrapper_arguments(tensor):
+    """What _rebuild_wrapper_subclass takes to make a wrapper like this one."""
+    return (type(tensor), tensor.dtype, tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.layout,
+            tensor.device, tensor.requires_grad)
+
+
+def _rebuild_wrapper_subclass(cls, dtype, size, stride, storage_offset, layout, device, requires_grad):
+    """A wrapper without its attributes, which files hold beside it."""
+    _check_geometry(1 << 62, storage_offset, size, stride)
+    return mindtorch.Tensor._make_wrapper_subclass(
+        cls, size, strides=stride, storage_offset=storage_offset, layout=layout, device=device, dtype=dtype,
+        requires_grad=requires_grad)
+
+
 def _rebuild_parameter(data, requires_grad, backward_hooks):
     """A Parameter around `data`; hooks are not in files, their place is torch's."""
     from mindtorch.nn.parameter import Parameter
@@ -179,11 +204,14 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
 
 def _rebuild_from_type_v2(func, new_type, args, state):
     """A tensor with attributes of its own."""
-    known = any(func is function for function in (_rebuild_tensor_v2, _rebuild_tensor_v3,
+    known = any(func is function for function in (_rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_wrapper_subclass,
                                                   _rebuild_meta_tensor_no_storage))
-    if not known or new_type is not mindtorch.Tensor or type(args) is not tuple:
+    derived = isinstance(new_type, type) and issubclass(new_type, mindtorch.Tensor)
+    if not known or not derived or type(args) is not tuple:
         raise RuntimeError("A tensor with attributes is not put together by a function of torch, from a tuple")
     made = func(*args)
+    if type(made) is not new_type:
+        made = mindtorch.Tensor._make_subclass(new_type, made, made.requires_grad)
     set_attributes(made, state)
     return made
 

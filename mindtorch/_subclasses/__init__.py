@@ -1,4 +1,9 @@
-"""torch._subclasses: what programs ask about tensors without data, of which mindtorch has none."""
-from mindtorch._refusals.modules import refused_names
+"""torch._subclasses: tensors that have shapes and no elements, and their mode."""
+from mindtorch._subclasses.fake_tensor import (
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+    UnsupportedFakeTensorException,
+)
 
-__getattr__ = refused_names(__name__)
+__all__ = ["DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException"]

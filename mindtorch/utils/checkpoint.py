@@ -8,8 +8,18 @@ from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd import Function, backward
 from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.autograd.graph import saved_tensors_hooks
+from mindtorch.utils._selective_checkpoint import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    _CachedTorchDispatchMode,
+    _CachingTorchDispatchMode,
+    create_selective_checkpoint_contexts,
+)
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "get_device_states", "noop_context_fn",
+__all__ = ["SAC_IGNORED_OPS", "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext",
+           "_CachedTorchDispatchMode", "_CachingTorchDispatchMode", "checkpoint", "checkpoint_sequential",
+           "create_selective_checkpoint_contexts", "get_device_states", "noop_context_fn",
            "set_checkpoint_early_stop", "set_device_states"]
 
 _early_stop = None                      # what set_checkpoint_early_stop says, for all calls

@@ -1,4 +1,4 @@
-"""torch.utils.weak: dictionaries that hold their keys weakly and compare them by identity."""
+"""torch.utils.weak: dictionaries whose keys are objects themselves, not what they are equal to, held weakly."""
 import weakref
 from collections.abc import MutableMapping
 
@@ -8,7 +8,7 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref):
-    """A weak reference that equals those to the same object, whatever its `==` says."""
+    """A weak reference that is equal to those of the same object alone."""
 
     __slots__ = ("_id",)
 
@@ -16,19 +16,44 @@ class WeakIdRef(weakref.ref):
         super().__init__(key, callback)
         self._id = id(key)
 
+    def __call__(self):
+        return super().__call__()
+
     def __hash__(self):
         return self._id
 
     def __eq__(self, other):
-        ours, theirs = self(), other()
-        return ours is theirs if ours is not None and theirs is not None else self is other
+        mine, its = self(), other()
+        return self is other if mine is None or its is None else mine is its
+
+
+WeakTensorRefKey = WeakIdRef
+
+
+class TensorWeakRef:
+    """A weak reference to a tensor."""
+
+    def __init__(self, tensor):
+        if not isinstance(tensor, Tensor):
+            raise AssertionError(f"expected torch.Tensor, got {type(tensor)}")
+        self.ref = weakref.ref(tensor)
+
+    def __call__(self):
+        return self.ref()
 
 
 class WeakIdKeyDictionary(MutableMapping):
-    """A dictionary whose entries go with their keys; keys are the same if they are one object."""
+    """A dictionary with keys by identity, whose entries go when nobody else holds the key."""
 
     def __init__(self, dict=None, ref_type=WeakIdRef):
         self.data, self.ref_type = {}, ref_type
+        remove_from = weakref.ref(self)
+
+        def remove(reference):
+            this = remove_from()
+            if this is not None:
+                this.data.pop(reference, None)
+        self._remove = remove
         if dict is not None:
             self.update(dict)
 
@@ -36,44 +61,51 @@ class WeakIdKeyDictionary(MutableMapping):
         return self.data[self.ref_type(key)]
 
     def __setitem__(self, key, value):
-        data = self.data
-        data[self.ref_type(key, lambda dead: data.pop(dead, None))] = value
+        self.data[self.ref_type(key, self._remove)] = value
 
     def __delitem__(self, key):
         del self.data[self.ref_type(key)]
 
     def __contains__(self, key):
         try:
-            return self.ref_type(key) in self.data
-        except TypeError:                   # no weak reference to such a key
+            reference = self.ref_type(key)
+        except TypeError:                       # nothing refers to it weakly
             return False
-
-    def __iter__(self):
-        return (key for ref in list(self.data) if (key := ref()) is not None)
+        return reference in self.data
 
     def __len__(self):
-        return sum(ref() is not None for ref in list(self.data))
+        return len(self.data)
+
+    def __iter__(self):
+        for reference in list(self.data):
+            key = reference()
+            if key is not None:
+                yield key
 
     def __repr__(self):
         return f"<{type(self).__name__} at {id(self):#x}>"
 
-    def copy(self):
-        """A new dictionary with the same entries."""
-        return type(self)(self)
+    def keyrefs(self):
+        """The weak references to the keys."""
+        return list(self.data)
 
-    __copy__ = copy
+    def copy(self):
+        """A dictionary with the same keys and values."""
+        made = type(self)()
+        made.update(self)
+        return made
+
+    def __deepcopy__(self, memo):
+        from copy import deepcopy
+        made = type(self)()
+        for key, value in self.items():
+            made[key] = deepcopy(value, memo)
+        return made
+
+    def __or__(self, other):
+        made = self.copy()
+        made.update(other)
+        return made
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary
-
-
-class TensorWeakRef:
-    """A weak reference to a tensor; calling it gives the tensor, or None when it is gone."""
-
-    def __init__(self, tensor):
-        if not isinstance(tensor, Tensor):
-            raise AssertionError(f"expected torch.Tensor, got {type(tensor)}.")
-        self.ref = weakref.ref(tensor)
-
-    def __call__(self):
-        return self.ref()

@@ -28,6 +28,7 @@ from mindtorch._core.rules.infer cimport (
 from mindtorch._core.tensor.dtype cimport FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Scalar, ScalarType, scalar_from_python
 from mindtorch._core.tensor.generator cimport Generator, generator_for
 from mindtorch._core.tensor.tensor cimport CPU, META, Shape, TensorBase, allocate, bump_version, make_tensor
+cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
 cdef dict ARGUMENT_TYPES = {
@@ -455,6 +456,8 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
 cdef object run(Operator op, Argument *arguments):
     if not op.loaded:
         load_operator(op)
+    if torch_dispatch.active and is_dispatched(op, arguments, True):
+        return run_dispatched(op, arguments, op.inplace_only)
     if op.is_foreach:
         return run_foreach(op, arguments, op.inplace_only)
     if op.inplace_only:
@@ -462,6 +465,25 @@ cdef object run(Operator op, Argument *arguments):
     if op.autocasts and autocast.enabled_threads and arguments[op.argument_count].object == <PyObject *>None:
         return run_autocast(op, arguments)
     return run_single_result(op, arguments) if op.result_count == 1 else run_multiple_results(op, arguments)
+
+
+cdef bint is_dispatched(Operator op, Argument *arguments, bint with_outs) except -1:
+    """Whether a mode, or the class of a tensor among the arguments, has a handler of __torch_dispatch__."""
+    cdef int i
+    if torch_dispatch.has_modes():
+        return True
+    for i in range(op.argument_count):
+        if op.argument_types[i] <= OPTIONAL_TENSOR:
+            if torch_dispatch.dispatches(tensor_argument(arguments, i)):
+                return True
+        elif op.argument_types[i] <= OPTIONAL_TENSOR_LIST and torch_dispatch.any_dispatches(
+                <list>arguments[i].object):
+            return True
+    if with_outs and not op.inplace_only and not op.is_foreach:
+        for i in range(op.argument_count, op.argument_count + op.result_count):
+            if torch_dispatch.dispatches(tensor_argument(arguments, i)):
+                return True
+    return False
 
 
 cdef object run_autocast(Operator op, Argument *arguments):
@@ -581,6 +603,8 @@ cdef object run_inplace(Operator op, Argument *arguments):
     cdef int i, other
     if not op.loaded:
         load_operator(op)
+    if torch_dispatch.active and is_dispatched(op, arguments, False):
+        return run_dispatched(op, arguments, True)
     if op.is_foreach:
         return run_foreach(op, arguments, True)
     if op.inplace_only:
@@ -709,6 +733,8 @@ cdef bint can_use_fast_route(Operator op, Argument *arguments, list tensors) exc
     cdef Argument of_first[MAX_ARGUMENTS]
     cdef Scalar number
     cdef int i
+    if torch_dispatch.active and is_dispatched(op, arguments, False):
+        return False
     if not array_rules.is_fast_route_list(tensors, op.foreach_dtypes[first.device_type]):
         return False
     for i in range(op.tensor_list_argument + 1, op.argument_count):

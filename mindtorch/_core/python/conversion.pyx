@@ -27,6 +27,7 @@ from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CPU, MAX_DIMS, SIZE_CLASS, Shape, Storage, copy_data, device, device_of, empty_like_tensor, empty_tensor,
     make_tensor, require_backend, resolve_device,
 )
+cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
 cnp.import_array()
@@ -284,6 +285,8 @@ cdef int read_scalar(TensorBase tensor, Scalar *out) except -1:
         raise RuntimeError(f"a Tensor with {tensor.numel} elements cannot be converted to Scalar")
     cdef char element[16]
     cdef const char *address = element
+    if torch_dispatch.active and torch_dispatch.dispatches(tensor):
+        return scalar_from_python(torch_dispatch.call("_local_scalar_dense", (tensor,), None), out)
     if tensor.device_type == CPU:
         address = tensor.data_ptr()
     else:

@@ -80,6 +80,12 @@ cdef class Storage:
     cdef char *first_data                  # the own memory, then: kept, for others may know its address
 
 
+cdef class WrapperStorage(Storage):
+    # On the meta device: that of a wrapper (torch_dispatch.pyx), which shows another device.
+    cdef int shown_type
+    cdef int shown_index
+
+
 cdef class TensorBase:
     cdef Storage storage
     cdef int64_t *sizes                # inline_dims, or in heap_dims when ndim > INLINE_DIMS
@@ -100,6 +106,18 @@ cdef class TensorBase:
     @cython.final
     cdef inline char *data_ptr(self) noexcept:
         return self.storage.data + self.offset * ITEMSIZE[<int>self.dtype]
+
+
+# The device that a tensor shows.
+cdef inline int shown_device_type(TensorBase tensor) noexcept:
+    if tensor.device_type == META and type(tensor.storage) is WrapperStorage:
+        return (<WrapperStorage>tensor.storage).shown_type
+    return tensor.device_type
+
+cdef inline int shown_device_index(TensorBase tensor) noexcept:
+    if tensor.device_type == META and type(tensor.storage) is WrapperStorage:
+        return (<WrapperStorage>tensor.storage).shown_index
+    return tensor.device_index
 
 
 cdef inline uint32_t version_of(TensorBase tensor) noexcept:

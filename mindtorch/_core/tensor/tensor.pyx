@@ -185,13 +185,14 @@ cdef list NPU_DEVICES = []
 
 
 cdef device device_of(TensorBase tensor):
-    if tensor.device_type == CPU:
+    cdef int type_code = shown_device_type(tensor), index = shown_device_index(tensor)
+    if type_code == CPU:
         return CPU_DEVICE
-    if tensor.device_type == META:
+    if type_code == META:
         return META_DEVICE
-    while len(NPU_DEVICES) <= tensor.device_index:
+    while len(NPU_DEVICES) <= index:
         NPU_DEVICES.append(make_device(NPU, len(NPU_DEVICES)))
-    return <device>NPU_DEVICES[tensor.device_index]
+    return <device>NPU_DEVICES[index]
 
 
 # --- the default device ----------------------------------------------------------------------------------------------
@@ -403,6 +404,11 @@ cdef class Storage:
     def resizable(self):
         """Whether the bytes may be exchanged for more of them: they are not lent by somebody else."""
         return True
+
+
+@cython.no_gc
+cdef class WrapperStorage(Storage):
+    """The storage of a wrapper: bytes that nobody has."""
 
 
 @cython.no_gc_clear
@@ -836,13 +842,24 @@ cdef int index_of_meta() except -1:
     return 0
 
 
+cdef int check_not_wrapper(TensorBase tensor) except -1:
+    """RuntimeError for a wrapper, whose handlers alone know its elements (torch_dispatch.pyx)."""
+    if type(tensor.storage) is WrapperStorage:
+        raise RuntimeError("The tensor has a non-zero number of elements, but its data is not allocated yet: it is a "
+                           f"wrapper, of class {type(tensor).__name__}.")
+    return 0
+
+
 cdef int copy_meta(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    check_not_wrapper(dst)
+    check_not_wrapper(src)
     if dst.device_type != META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     return 0
 
 
 cdef int read_meta(TensorBase src, char *elements) except -1:
+    check_not_wrapper(src)
     raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
 
