@@ -48,7 +48,7 @@ aclnnStatus takeSgemm(aclOpExecutor &executor) {
   const char *reason;
   executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
   if (executor.kernel != nullptr) return ACLNN_SUCCESS;
-  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
+  return fail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
 }
 
 namespace {
