@@ -61,7 +61,7 @@ def _parameter(conversion, found, _name="", mask=COMMON_DTYPES, steps="") -> tup
         conversion, found, second = (*found, -1)[:3]
         if conversion not in _ADAPTERS:
             raise ValueError(f"the CPU has no conversion for the adapter {conversion}")
-    if conversion not in ("tensor", "optional_tensor", "cast"):
+    if conversion not in ("tensor", "optional_tensor"):
         return conversion, found, second
     wanted = [step for step in steps.split() if step in ("promoted", "contiguous")]
     wanted += ["optional"] * (conversion == "optional_tensor")
