@@ -104,14 +104,17 @@ cdef enum Conversion:
     DIMS_OR_ALL                 # the dimensions; all of the second, a tensor, where there are none
     DTYPE_OF
     FIRST_OR_ZERO
-    OR_EPSILON                  # an optional float; without it the epsilon of float32
+    OR_EPSILON                  # an optional float; without it the epsilon of float32, 0 or -1
+    OR_ZERO
+    OR_MINUS_ONE
     NUM_HEADS_OF
 
 cdef dict CONVERSIONS = {
     "constant": CONSTANT, "tensor": TENSOR, "cast": CAST, "empty_output": EMPTY_OUTPUT, "scalar": SCALAR,
     "opmath_scalar": OPMATH_SCALAR, "plain_scalar": PLAIN_SCALAR, "integer": INTEGER, "real": REAL,
     "int_array": INT_ARRAY, "bool_array": BOOL_ARRAY, "dims_or_all": DIMS_OR_ALL, "dtype_of": DTYPE_OF,
-    "first_or_zero": FIRST_OR_ZERO, "or_epsilon": OR_EPSILON, "num_heads_of": NUM_HEADS_OF}
+    "first_or_zero": FIRST_OR_ZERO, "or_epsilon": OR_EPSILON, "or_zero": OR_ZERO, "or_minus_one": OR_MINUS_ONE,
+    "num_heads_of": NUM_HEADS_OF}
 
 cdef struct Parameter:
     Conversion conversion
@@ -286,11 +289,14 @@ cdef void convert_attribute(KernelValue *value, KernelInts *ints, const Paramete
         value.integer = LIBRARY.types[<int>(<TensorBase>argument.object).dtype]
     elif conversion == NUM_HEADS_OF:
         value.integer = (<TensorBase>argument.object).sizes[1]
-    elif conversion == OR_EPSILON:
-        value.real = FLT_EPSILON if argument.optional_real == NULL else argument.optional_real[0]
+    elif conversion == OR_EPSILON or conversion == OR_ZERO or conversion == OR_MINUS_ONE:
+        if argument.optional_real != NULL:
+            value.real = argument.optional_real[0]
+        else:
+            value.real = FLT_EPSILON if conversion == OR_EPSILON else 0 if conversion == OR_ZERO else -1
     elif conversion == FIRST_OR_ZERO:
         value.integer = argument.ints.sizes[0] if argument.ints.ndim else 0
     elif conversion == DIMS_OR_ALL and argument.ints.ndim == 0:
         ints.items, ints.count = ALL_DIMS, (<TensorBase>arguments[parameter.second].object).ndim
     else:
-        ints.items, ints.count = argument.ints.sizes, argument.ints.ndim
+        ints.items, ints.count = <const int64_t *>argument.ints.sizes, argument.ints.ndim

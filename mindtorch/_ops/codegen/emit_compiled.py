@@ -13,7 +13,10 @@ from .rows import RowError
 
 _COMPUTED = {"float": sum(1 << ACL_DTYPES[name] for name in ("FLOAT16", "BF16", "FLOAT")), "all": COMMON_DTYPES}
 # Adapters that are conversions here.
-_ADAPTERS = ("dims_or_all", "dtype_of", "cast", "first_or_zero", "or_epsilon", "num_heads_of", "empty_output")
+_ADAPTERS = ("dims_or_all", "dtype_of", "cast", "first_or_zero", "or_epsilon", "or_zero",
+             "or_minus_one", "num_heads_of", "empty_output")
+# These are documented to take no strides, but their kernels do.
+_STRIDED = ("aclnnSWhere", "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor")
 
 
 def module(table, calls) -> str:
@@ -50,10 +53,10 @@ def _condition(row, text) -> tuple:
 
 def _call(call) -> tuple:
     name, *_, parameters = call
-    return name, tuple(_parameter(*parameter) for parameter in parameters)
+    return name, tuple(_parameter(name in _STRIDED, *parameter) for parameter in parameters)
 
 
-def _parameter(conversion, found, _name="", mask=COMMON_DTYPES, steps="") -> tuple:
+def _parameter(strided, conversion, found, _name="", mask=COMMON_DTYPES, steps="") -> tuple:
     if conversion == "constant":
         return conversion, found
     second = -1
@@ -63,6 +66,6 @@ def _parameter(conversion, found, _name="", mask=COMMON_DTYPES, steps="") -> tup
             raise ValueError(f"the CPU has no conversion for the adapter {conversion}")
     if conversion not in ("tensor", "optional_tensor"):
         return conversion, found, second
-    wanted = [step for step in steps.split() if step in ("promoted", "contiguous")]
+    wanted = [step for step in steps.split() if step == "promoted" or (step == "contiguous" and not strided)]
     wanted += ["optional"] * (conversion == "optional_tensor")
     return "tensor", found, second, mask, " ".join(wanted)
