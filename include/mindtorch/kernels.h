@@ -39,7 +39,7 @@ typedef union KernelValue {
 typedef struct KernelLibrary {
   const Kernel *(*find)(const char *name); /* NULL: there is none */
   int (*run)(const Kernel *kernel, const KernelValue *values);
-  const char *(*message)(void); /* why the calling thread's last call failed */
+  const char *(*message)(void);   /* why the calling thread's last call failed */
   void (*set_threads)(int count); /* of the BLAS */
   const int32_t *types;           /* aclDataType by torch's ScalarType, for the first 16; -1: none */
 } KernelLibrary;

@@ -122,7 +122,7 @@ cdef struct Parameter:
     int second
     unsigned int mask           # of a tensor: dtypes that the operator takes, as bits
     bint optional
-    bint promoted               # a 0-d tensor of another dtype does not take part in promotion
+    bint promoted               # another dtype than that of the computation would be rounded to it first
     bint contiguous             # the operator takes no strides
     KernelValue constant
 
@@ -262,7 +262,7 @@ cdef bint run_call(CompiledCall call, Argument *arguments, ScalarType dtype) exc
 
 cdef inline bint takes(const Parameter *parameter, TensorBase tensor, ScalarType dtype) noexcept:
     return ((parameter.mask >> <int>tensor.dtype) & 1
-            and not (parameter.promoted and tensor.ndim == 0 and tensor.dtype != dtype)
+            and not (parameter.promoted and tensor.dtype != dtype)
             and not (parameter.contiguous and not tensor.contiguous)
             and tensor.ndim <= MAX_RANK)
 

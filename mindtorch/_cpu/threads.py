@@ -1,4 +1,5 @@
-"""How many threads the BLAS library of NumPy uses, asked and told through the library itself; the kernels' BLAS follows."""
+"""How many threads the BLAS library of NumPy uses, asked and told through the library itself. That of the compiled
+kernels is told the same number."""
 import ctypes
 from functools import cache
 

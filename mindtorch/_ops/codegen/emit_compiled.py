@@ -1,9 +1,9 @@
 """mindtorch/_cpu/_gen/calls.py: the calls that the CPU makes to the kernel library, for mindtorch/_cpu/compiled.pyx.
 
 A row with the column `compiled` has an entry: (dtypes of the computation as bits, ((place, value, call), ...)). The
-first call runs whose argument in `place` is `value`; the place -1 fits always. A call is that of the row's npu column:
-(function, parameters), a parameter (conversion, place, second place) or ("constant", value); those of tensors go on with
-the dtypes that the operator takes as bits, and with what the call asks for ("optional promoted contiguous").
+first call runs whose argument in `place` is `value`; the place -1 fits always. A call is one of the row's npu column:
+(function, parameters). A parameter is ("constant", value) or (conversion, place, second place). That of a tensor goes
+on with the dtypes that the operator takes as bits, and what else the call asks for ("optional promoted contiguous").
 """
 import ast
 
@@ -68,4 +68,4 @@ def _parameter(strided, conversion, found, _name="", mask=COMMON_DTYPES, steps="
         return conversion, found, second
     wanted = [step for step in steps.split() if step == "promoted" or (step == "contiguous" and not strided)]
     wanted += ["optional"] * (conversion == "optional_tensor")
-    return "tensor", found, second, mask, " ".join(wanted)
+    return "tensor", found, second, mask & COMMON_DTYPES, " ".join(wanted)

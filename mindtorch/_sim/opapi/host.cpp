@@ -144,15 +144,14 @@ int run(const Kernel *kernel, const KernelValue *values) {
 
 const Kernel *find(const char *name) {
   const OpRule *end = kRules + kRuleCount;
-  const OpRule *found = std::lower_bound(kRules, end, name, [](const OpRule &rule, const char *wanted) {
-    return std::strcmp(rule.name, wanted) < 0;
-  });
+  const OpRule *found = std::lower_bound(
+      kRules, end, name, [](const OpRule &rule, const char *wanted) { return std::strcmp(rule.name, wanted) < 0; });
   return found != end && std::strcmp(found->name, name) == 0 ? reinterpret_cast<const Kernel *>(found) : nullptr;
 }
 
-constexpr int32_t kScalarTypes[16] = {ACL_UINT8,     ACL_INT8,       ACL_INT16, ACL_INT32, ACL_INT64, ACL_FLOAT16,
-                                      ACL_FLOAT,     ACL_DOUBLE,     -1,        ACL_COMPLEX64,
-                                      ACL_COMPLEX128, ACL_BOOL,      -1,        -1,        -1,        ACL_BF16};
+constexpr int32_t kScalarTypes[16] = {ACL_UINT8, ACL_INT8,   ACL_INT16, ACL_INT32,     ACL_INT64,      ACL_FLOAT16,
+                                      ACL_FLOAT, ACL_DOUBLE, -1,        ACL_COMPLEX64, ACL_COMPLEX128, ACL_BOOL,
+                                      -1,        -1,         -1,        ACL_BF16};
 
 const char *message() { return lastFailure().text; }
 
@@ -161,4 +160,4 @@ const char *message() { return lastFailure().text; }
 
 extern "C" SIM_API const KernelLibrary mindtorch_kernels;
 extern "C" const KernelLibrary mindtorch_kernels = {sim::find, sim::run, sim::message, sim::setBlasThreads,
-                                                          sim::kScalarTypes};
+                                                    sim::kScalarTypes};

@@ -1,9 +1,9 @@
 /* What prepare functions share: refusals, and the rules of shapes and types. */
+#include "opapi/op.h"
+
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
-
-#include "opapi/op.h"
 
 namespace sim {
 namespace {
@@ -57,7 +57,7 @@ aclnnStatus refuseWith(const aclOpExecutor &executor, const char *format, const 
 
 aclnnStatus refuseType(const aclOpExecutor &executor, aclDataType type) {
   return fail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: the simulator has no kernel for data type %s (%d)",
-                 executor.op->name, typeName(type), static_cast<int>(type));
+              executor.op->name, typeName(type), static_cast<int>(type));
 }
 
 namespace {
