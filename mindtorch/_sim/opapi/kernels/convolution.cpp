@@ -45,6 +45,21 @@ Operand channelsFirst(const Operand &batch, int64_t n, int64_t count) {
   return samples;
 }
 
+bool isPlainFloat(const Operand &operand) {
+  int64_t expected = 1;
+  for (int32_t i = operand.rank; i-- > 0;) {
+    if (operand.dims[i] > 1 && operand.strides[i] != expected) return false;
+    expected *= operand.dims[i];
+  }
+  return operand.type == ACL_FLOAT;
+}
+
+const float *floatsOf(const Operand &operand, float *buffer) {
+  if (isPlainFloat(operand)) return reinterpret_cast<const float *>(operand.host);
+  readElements(operand, buffer);
+  return buffer;
+}
+
 aclnnStatus readSizes(aclOpExecutor &executor, const char *name, const void *array, int32_t dims, int64_t least,
                       int64_t *sizes) {
   const aclIntArray *values = static_cast<const aclIntArray *>(array);
@@ -124,6 +139,14 @@ void convolve(const aclOpExecutor &executor, const SlidingWindow &window, const 
     } else {
       const int inner = static_cast<int>(in_channels * kernel);
       const float *input = samples.input + g * in_channels * image;
+      if (in_channels == 1) { /* products of one row are slower than their sums */
+        for (int64_t i = 0; i < samples.count * out_channels; ++i) {
+          const int64_t s = i / out_channels, c = i % out_channels;
+          slide(input + s * groups * image, window, weight + c * kernel,
+                samples.output + ((g * out_channels + c) * samples.count + s) * positions);
+        }
+        continue;
+      }
       for (int64_t s = 0; s < samples.count && !plain; ++s, input += groups * in_channels * image) {
         im2col(input, in_channels, window, samples.columns + s * positions, n);
       }
@@ -142,18 +165,20 @@ aclError runConvolution(const aclOpExecutor &executor) {
   float *weights = reinterpret_cast<float *>(executor.workspace), *biases = weights + sizes.weight;
   float *in = biases + sizes.bias, *out = in + sizes.input, *columns = out + sizes.output;
   const int64_t channels = output.dims[1], plane = sizes.output / sizes.samples / channels;
-  readElements(weight, weights);
+  const float *weight_elements = floatsOf(weight, weights);
   std::fill_n(biases, channels, 0.0f);
   if (bias.tensor != nullptr) readElements(bias, biases);
   for (int64_t n = 0; n < output.dims[0]; n += sizes.samples) {
     const int64_t count = std::min(sizes.samples, output.dims[0] - n);
-    for (int64_t c = 0; c < channels; ++c) std::fill_n(out + c * count * plane, count * plane, biases[c]);
+    const Operand results = channelsFirst(output, n, count);
+    const bool direct = isPlainFloat(results);
+    float *to = direct ? reinterpret_cast<float *>(results.host) : out;
+    for (int64_t c = 0; c < channels; ++c) std::fill_n(to + c * count * plane, count * plane, biases[c]);
     if (input.count > 0) {
-      readElements(samplesOf(input, n, count), in);
-      convolve(executor, window, {count, weights, in, out, columns},
+      convolve(executor, window, {count, weight_elements, floatsOf(samplesOf(input, n, count), in), to, columns},
                reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)));
     }
-    writeElements(channelsFirst(output, n, count), out);
+    if (!direct) writeElements(results, out);
   }
   return ACL_SUCCESS;
 }
@@ -282,6 +307,28 @@ void im2col(const float *image, int64_t channels, const SlidingWindow &w, float 
         }
       });
     }
+  }
+}
+
+namespace {
+
+SIM_CLONES void addProducts(const float *from, int64_t step, int64_t count, float factor, float *to) {
+  if (step == 1) {
+    SIM_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
+  } else {
+    SIM_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) to[i] += factor * from[i * step];
+  }
+}
+
+}  // namespace
+
+void slide(const float *image, const SlidingWindow &w, const float *weight, float *positions) {
+  for (int64_t element = 0; element < w.kernelSize(); ++element) {
+    forEachRow(w, element, [&](int64_t position, int64_t pixel, int64_t count) {
+      addProducts(image + pixel, w.stride[2], count, weight[element], positions + position);
+    });
   }
 }
 

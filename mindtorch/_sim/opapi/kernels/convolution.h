@@ -31,6 +31,13 @@ void im2col(const float *image, int64_t channels, const SlidingWindow &window, f
 /* The adjoint: image[channel][...] += columns[channel][kernel element][position]. */
 void col2im(const float *columns, int64_t channels, const SlidingWindow &window, float *image, int64_t row);
 
+/* positions[position] += the product of the window's elements with the image there, of one channel. */
+void slide(const float *image, const SlidingWindow &window, const float *weight, float *positions);
+
+/* The elements in order: those of the operand itself where they are float and contiguous, else read to `buffer`. */
+const float *floatsOf(const Operand &operand, float *buffer);
+bool isPlainFloat(const Operand &operand);
+
 constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112;
 
 enum ConvolutionAttribute { kGroups, kTransposed, kStride, kPadding = kStride + 3, kDilation = kPadding + 3 };

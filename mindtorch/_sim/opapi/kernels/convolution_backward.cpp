@@ -49,6 +49,8 @@ BufferSizes bufferSizes(const aclOpExecutor &executor, const SlidingWindow &wind
 /* The positions are (channels, samples, positions), image and gradient (samples, channels, ...). */
 struct Buffers {
   float *weight, *grad_weight, *image, *positions, *grad_input, *columns;
+  /* The elements, there or in the operands themselves. */
+  const float *weight_elements, *image_elements, *position_elements;
 };
 
 Buffers buffersOf(const aclOpExecutor &executor, const BufferSizes &sizes) {
@@ -75,10 +77,12 @@ void oneGroup(const aclOpExecutor &executor, const SlidingWindow &window, const 
   const int64_t first = group * image_channels * window.imageSize();
   const bool transposed = executor.attributes[kTransposed] != 0;
   const int64_t weights = int64_t{rows} * inner;
-  const float *weight = b.weight + group * weights, *at_positions = b.positions + group * rows * int64_t{positions};
+  const float *weight = b.weight_elements + group * weights,
+              *at_positions = b.position_elements + group * rows * int64_t{positions};
   if (wanted(executor, kGradWeight) || (transposed && wanted(executor, kGradInput))) {
     for (int64_t s = 0; s < samples; ++s) {
-      im2col(b.image + s * sample + first, image_channels, window, b.columns + s * window.positionCount(), positions);
+      im2col(b.image_elements + s * sample + first, image_channels, window, b.columns + s * window.positionCount(),
+             positions);
     }
   }
   if (wanted(executor, kGradWeight)) {
@@ -125,13 +129,13 @@ aclError runBackward(const aclOpExecutor &executor) {
   const Sides sides = sidesOf(executor);
   const SlidingWindow window = windowOf(executor);
   const BufferSizes sizes = bufferSizes(executor, window);
-  const Buffers b = buffersOf(executor, sizes);
-  readElements(weight, b.weight);
+  Buffers b = buffersOf(executor, sizes);
+  b.weight_elements = floatsOf(weight, b.weight);
   std::fill_n(b.grad_weight, sizes.weight, 0.0f);
   for (int64_t n = 0; n < input.dims[0]; n += sizes.samples) {
     const int64_t count = std::min(sizes.samples, input.dims[0] - n);
-    readElements(samplesOf(executor.operands[sides.image], n, count), b.image);
-    readElements(channelsFirst(executor.operands[sides.positions], n, count), b.positions);
+    b.image_elements = floatsOf(samplesOf(executor.operands[sides.image], n, count), b.image);
+    b.position_elements = floatsOf(channelsFirst(executor.operands[sides.positions], n, count), b.positions);
     std::fill_n(b.grad_input, sizes.input, 0.0f);
     for (int64_t g = 0; g < executor.attributes[kGroups]; ++g) oneGroup(executor, window, b, count, g);
     if (wanted(executor, kGradInput)) writeElements(samplesOf(executor.operands[kGradInput], n, count), b.grad_input);
