@@ -106,8 +106,8 @@ cdef extern from *:
 def register():
     """Register the backend of device type "cpu". mindtorch._backend calls this once."""
     cdef Backend *backend = &BACKENDS[<int>CPU]
-    # The C library returns freed memory to the system above limits that grow with what is freed. The pages of a training
-    # step would then be new in each step, which costs a tenth of its time.
+    # The C library returns freed memory to the system above limits that grow with what is freed. The pages of a
+    # training step would then be new in each step, which costs a tenth of its time.
     if "MALLOC_TRIM_THRESHOLD_" not in os.environ and "MALLOC_MMAP_THRESHOLD_" not in os.environ:
         keep_freed_memory()
     backend.allocate = allocate

@@ -80,8 +80,8 @@ def set_blas_threads(int count):
 
 
 # --- calls -----------------------------------------------------------------------------------------------------------
-# The calls of rows are data, in mindtorch/_cpu/_gen/calls.py. `read_calls` reads an entry when its operator runs for the
-# first time, and `run_call` converts the arguments and calls the kernel.
+# The calls of rows are data, in mindtorch/_cpu/_gen/calls.py. `read_calls` reads an entry when its operator runs for
+# the first time, and `run_call` converts the arguments and calls the kernel.
 
 
 cdef enum:
