@@ -83,6 +83,7 @@ bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples          
 	$(RUN) -m bench.training
 	$(RUN) -m bench.host
 	$(RUN) -m bench.gpt
+	$(RUN) -m bench.cpu
 	$(RUN) -m bench.loading
 	$(RUN) -m bench.allocator
 	$(RUN) -m bench.replay

@@ -63,17 +63,18 @@ LIBRARIES = [
     SharedLibrary("acl_op_compiler", "op_compiler", needs=["ascendcl"]),
     SharedLibrary("hccl", "hccl", needs=["ascendcl"]),
     SharedLibrary("nnopbase", "nnopbase", needs=["ascendcl"]),
-    # Kernels: no errno and no floating point traps, which keep loops from being vectorised and change no result; no
-    # fused multiply-add, so that every processor computes the same bits.
-    SharedLibrary("opapi", "opapi", needs=["nnopbase", "ascendcl"], libraries=["dl"],
+    # Kernels, of the simulator and of the CPU device: no errno and no floating point traps, which keep loops from being
+    # vectorised and change no result; no fused multiply-add, so that every processor computes the same bits.
+    SharedLibrary("mindtorch_kernels", "opapi", libraries=["dl"],
                   extra_compile_args=[optimize(3), "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]),
+    SharedLibrary("opapi", "phases", needs=["mindtorch_kernels", "nnopbase", "ascendcl"]),
 ]
 
 
 DIRECTIVES = {"boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True,
               "auto_pickle": False, "emit_code_comments": False}    # a fifth less C; no class is pickled
 # What no program waits for, and what is the same at -O1: it takes a third less to compile.
-COLD = {"mindtorch/_sim/opapi/exports.cpp"}
+COLD = {"mindtorch/_sim/phases/exports.cpp"}
 
 
 def cython_modules():
@@ -232,7 +233,7 @@ class Build(build_ext):
 
     def _stale_units(self, library):
         """(library, source, object) of what has to be compiled."""
-        if library.library == "opapi":
+        if library.library in ("mindtorch_kernels", "opapi"):
             exports = os.path.join(self.build_temp, "sim_exports")
             sim_exports.main([exports])
             library.include_dirs.append(exports)

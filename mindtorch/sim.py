@@ -13,12 +13,15 @@ if __name__ == "__main__" and __package__ is None:
 import contextlib
 import ctypes
 import functools
+import importlib.util
+import os
 from pathlib import Path
 
 __all__ = ["calls", "clear_faults", "cost", "counting", "fault", "inject_device_fault", "inject_fault",
            "inject_memory_error", "live_objects", "record_reads", "repeat_reads", "run_kernels", "set_latency",
            "toolkit"]
 
+BLAS = "MINDTORCH_SIM_BLAS"          # names the library that the kernels multiply matrices with
 ACL_ERROR_FAILURE = 500001
 ACL_ERROR_RT_AICORE_EXCEPTION = 507015
 
@@ -43,6 +46,13 @@ _PROTOTYPES = {
 def toolkit() -> Path:
     """The root of the simulated toolkit, laid out like an installed CANN."""
     return Path(__file__).resolve().parent / "_sim" / "toolkit"
+
+
+def name_blas():
+    """Tell the kernels, which load their BLAS with the first product, where this Python has it. Loads nothing."""
+    package = importlib.util.find_spec("scipy_openblas32")
+    if package is not None:
+        os.environ.setdefault(BLAS, str(Path(package.origin).with_name("lib") / "libscipy_openblas.so"))
 
 
 @functools.cache

@@ -5,7 +5,6 @@ toolkit that cannot be loaded is an error that names the file, symbol and versio
 never replaces such a toolkit.
 """
 import ctypes
-import importlib.util
 import os
 import re
 import sys
@@ -13,11 +12,11 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+from mindtorch import sim
 from mindtorch._npu import toolkit as toolkits
 from mindtorch._npu.elf import DamagedLibraryError, read_needed
 
 SIMULATOR_SYMBOL = "simLive"         # only the simulator exports it
-BLAS = "MINDTORCH_SIM_BLAS"          # names the library that the simulator multiplies matrices with
 OLDEST = "8.0"                       # the oldest CANN release that has all required functions
 SPLIT_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so")
 # The head of dlopen's message when a dependency is absent: the message itself may be translated.
@@ -68,7 +67,7 @@ def _import_acl():
     runtime, operators = open_libraries(found)
     if hasattr(runtime[0], SIMULATOR_SYMBOL):        # also if a variable names its folder
         found = replace(found, simulated=True)
-        _name_blas()
+        sim.name_blas()
     from mindtorch._npu import acl
     missing = acl.load_functions([lib._handle for lib in runtime], [lib._handle for lib in operators])
     if missing:
@@ -78,13 +77,6 @@ def _import_acl():
     if found.simulated:
         _announce_simulator(found)
     return acl
-
-
-def _name_blas():
-    """Tells the simulator, which loads its BLAS with the first product, where this Python has it. Loads nothing."""
-    package = importlib.util.find_spec("scipy_openblas32")
-    if package is not None:
-        os.environ.setdefault(BLAS, str(Path(package.origin).with_name("lib") / "libscipy_openblas.so"))
 
 
 def _announce_simulator(found):
