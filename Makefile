@@ -20,7 +20,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 
 .PHONY: help demo train-digits train-gpt
 .PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel test-clients test-packages
-.PHONY: test-pytorch clean distclean
+.PHONY: test-pytorch fuzz clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -110,6 +110,12 @@ test-packages: $(VENV)/.package $(VENV)/.test $(PACKAGES)/.ready            ## p
 
 test-pytorch: $(VENV)/.package $(VENV)/.test            ## PyTorch's own tests, with torch and with mindtorch on both devices
 	$(RUN) tests/pytorch/run.py
+
+SECONDS ?= 120
+SEED ?=
+
+fuzz: $(VENV)/.package $(VENV)/.test            ## random programs beside torch, and senseless calls, for SECONDS, from SEED
+	$(RUN) tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 clean:            ## take away all that a build makes
 	rm -rf build dist bench/build *.egg-info $(VENV)/.package $(VENV)/.installed mindtorch/_sim/toolkit include/aclnnop mindtorch/_ops.pyi

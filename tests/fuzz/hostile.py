@@ -7,7 +7,7 @@ from functools import cache
 
 import mindtorch
 import torch
-from programs import Difference, Statement, execute, samples_of, database, Writer
+from programs import Difference, Statement, Writer, database, error_type, execute, samples_of
 
 SMALL = (
     "None", "'x'", "b'x'", "-1", "0", "1", "2", "3", "-5", "1.5", "-0.5", "float('nan')", "True", "False", "1j", "[]", "()",
@@ -115,7 +115,7 @@ def check(program, small, device, allowed):
     ours = outcome(program, mindtorch, device)
     if small:
         theirs = outcome(program, torch, "cpu")
-        if type(ours).__name__ == type(theirs).__name__:
+        if error_type(ours) == error_type(theirs):
             return None, None
         kind, words = "error", f"torch: {theirs!r:.200}, here: {ours!r:.300}"
     elif ours is None or isinstance(ours, ERRORS):

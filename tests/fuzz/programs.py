@@ -8,6 +8,7 @@ import math
 import random
 import sys
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -61,7 +62,8 @@ class Difference:
 def rows():
     """Rows with samples whose results are defined."""
     return [row for row in Table().rows if row.samples and not row.schema.argument("generator")
-            and {"own", "npu", "aten"}.isdisjoint(row.variants) and row.schema.name.strip("_") not in LEFT_OUT]
+            and {"own", "npu", "aten"}.isdisjoint(row.variants) and not row.schema.name.startswith("_")
+            and row.schema.name.strip("_") not in LEFT_OUT]
 
 
 @cache
@@ -69,7 +71,7 @@ def database():
     """Names of PyTorch's op database that are functions of torch or methods, without random ones."""
     found = []
     for name, info in infos().items():
-        if not any(word in name for word in RANDOM) and not info.name.startswith(("_", "jiterator", "ops.", "sparse")) \
+        if not any(word in name for word in RANDOM) and not info.name.startswith(("_", "jiterator", "ops.", "sparse", "native_")) \
                 and info.name.rpartition(".")[2] not in LEFT_OUT and not info.variant_test_name.startswith("partial"):
             owner = torch
             for part in info.name.split("."):
@@ -261,13 +263,17 @@ class Writer:
             called = f"{target}.{name}({', '.join((*texts, *given))})"
         else:
             if form == "out":
-                given.append(f"out={self.output()}")
+                given.append(f"out={self.output([t for t in (*texts, *keywords.values()) if t in self.names])}")
             called = f"torch.{name}({', '.join((*texts, *given))})"
         self.assigned(called, name + (".out" if form == "out" else ""))
 
-    def output(self):
-        known = self.tensors()
-        return self.random.choice(known) if self.chance(0.7) else self.literal(self.shape(), grad=False)
+    def output(self, operands):
+        """A variable for out=, which shares no memory with others: where it is resized, they lose it here alone."""
+        owners = Counter(value.untyped_storage().data_ptr() for value in self.names.values()
+                         if isinstance(value, torch.Tensor))
+        known = self.tensors(lambda t: owners[t.untyped_storage().data_ptr()] == 1)
+        known = [name for name in known if name not in operands]
+        return self.random.choice(known) if known and self.chance(0.7) else self.literal(self.shape(), grad=False)
 
     def assigned(self, called, operator):
         """Keeps the result, each tensor of several in a variable of its own."""
@@ -340,9 +346,9 @@ class Writer:
                    f"chunk(2, {axis})[0]", f"split(1, {axis})[-1]", f"unbind({axis})[0]", "contiguous()", "clone()",
                    f"view_as({name})", f"swapaxes({axis}, {other})", f"tensor_split(2, {axis})[0]",
                    f"as_strided({tuple(tensor.shape)}, {tensor.stride()})", f"reshape({(1, -1)})", "real", "imag",
-                   "conj()", "view(torch.uint8)", "view(torch.int32)", "H", "mH", f"hsplit({max(1, size)})[0]",
+                   "conj().resolve_conj()", "view(torch.uint8)", "view(torch.int32)", "H.resolve_conj()", "mH.resolve_conj()", f"hsplit({max(1, size)})[0]",
                    f"unflatten({axis}, ({size}, 1))", "contiguous(memory_format=torch.channels_last)",
-                   "clone(memory_format=torch.contiguous_format)", "adjoint()", "ravel()", "swapdims(0, -1)"]
+                   "clone(memory_format=torch.contiguous_format)", "adjoint().resolve_conj()", "ravel()", "swapdims(0, -1)"]
         chosen = self.random.choice(choices)
         self.assigned(f"{name}.{chosen}", chosen.partition("(")[0])
 
@@ -499,7 +505,8 @@ class Comparison:
                     return Difference(self.program[:number + 1], self.device, kind, words)
                 self.reasons.append(reason)
                 return None         # what follows starts from other tensors
-            self.synchronise()
+            if not self.synchronise(refused=ours is not None):
+                return None
         return None
 
     def forget(self, statement):
@@ -510,10 +517,12 @@ class Comparison:
                     names.pop(node.id, None)
 
     def differences(self, ours, theirs, number):
-        if type(ours).__name__ != type(theirs).__name__:
-            yield "error", f"torch: {theirs!r:.200}, here: {ours!r:.300}"
+        if error_type(ours) != error_type(theirs):
+            result = self.theirs.get(self.program[number].text.partition(" = ")[0])
+            empty = isinstance(result, torch.Tensor) and result.numel() == 0
+            yield "error", f"torch: {theirs!r:.200}, here: {ours!r:.300}" + " (no elements)" * empty
         if ours is not None or theirs is not None:
-            return
+            return                      # what a refused call leaves behind is not compared
         mine = variables(self.ours)
         for name, expected in variables(self.theirs).items():
             if name not in mine:
@@ -584,18 +593,33 @@ class Comparison:
         value = grad_of(names[name]) if grad and name in names else names.get(name)
         return array_of(value) if isinstance(value, torch.Tensor) else None
 
-    def synchronise(self):
-        """Gives mindtorch's tensors the exact values of torch's, so that errors do not add up."""
+    def synchronise(self, refused):
+        """Gives mindtorch's tensors the exact values of torch's, so that errors do not add up.
+
+        False where a refused call has left tensors of different shapes.
+        """
         mine = variables(self.ours)
         for name, expected in variables(self.theirs).items():
             for one, other in ((expected, mine[name]), (grad_of(expected), grad_of(mine[name]))):
-                if one is None or not (one.dtype.is_floating_point or one.dtype.is_complex):
+                if refused and (one is None) != (other is None):
+                    return False
+                if one is None or other is None:
+                    continue
+                if tuple(one.shape) != tuple(other.shape):
+                    return False
+                if not (refused or one.dtype.is_floating_point or one.dtype.is_complex):
                     continue
                 if any(s == 0 and n > 1 for s, n in zip(one.stride(), one.shape, strict=True)):
                     continue
                 array, found = array_of(one), array_of(other)
                 if not numpy.array_equal(array, found, equal_nan=True):
                     other.data.copy_(mindtorch.tensor(array).to(other.dtype))
+        return True
+
+
+def error_type(error):
+    """NotImplementedError, which is a RuntimeError, and that one say the same: what is refused stands in the words."""
+    return "RuntimeError" if isinstance(error, NotImplementedError) else type(error).__name__
 
 
 def grad_of(tensor):

@@ -2,20 +2,16 @@
 import argparse
 import gc
 import json
-import os
 import re
 import resource
 import time
 import tomllib
 from pathlib import Path
 
-os.environ["MINDTORCH_NPU"] = "sim"
-os.environ.setdefault("MINDTORCH_SIM_MEMORY", "512MiB")
+import hostile
+import programs
 
-import hostile  # noqa: E402
-import programs  # noqa: E402
-
-from mindtorch import npu, sim  # noqa: E402
+from mindtorch import npu, sim
 
 HERE = Path(__file__).resolve().parent
 ALLOWED = tomllib.loads((HERE / "differences.toml").read_text())["allowed"]

@@ -70,6 +70,7 @@ cdef struct Output:
     Rule *dtype
     int operands[3]             # the arguments that decide the strides of the result; -1: none
     bint elementwise
+    bint keeps_strides          # the result keeps the operands' order of dimensions
     bint keeps_memory_format           # the result is channels_last where one of the operands is
     int mask                    # the argument that says whether the caller needs the result, or -1
     int mask_index              # the element of that list of bools; -1: the argument is one bool
@@ -103,7 +104,7 @@ cdef class Operator:
     # run_operator.run_uniform is for elementwise operators. Where the operands have one dtype, that dtype is the one of
     # the result (keeps_dtype), and the one to compute in (computes_in_dtype).
     cdef bint is_pointwise, keeps_dtype, computes_in_dtype
-    cdef Rules checks, inplace_checks, out_checks, cpu_checks
+    cdef Rules checks, inplace_checks, out_checks, kernel_checks, cpu_checks
     cdef Rules fused_if                                 # when the kernel for lists may run
     cdef int inout                                       # the argument that is copied to the result first, or -1
     cdef bint autocasts                                     # autocast's lists have the operator

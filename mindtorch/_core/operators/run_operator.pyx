@@ -22,8 +22,8 @@ from mindtorch._core.operators.operator cimport (
 )
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.rules.infer cimport (
-    channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, output_or_temporary,
-    result_or_temporary, shrink_to_fit, wrap_dim,
+    channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, is_channels_last,
+    output_or_temporary, result_or_temporary, shrink_to_fit, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, scalar_from_python
 from mindtorch._core.tensor.generator cimport Generator, generator_for
@@ -96,8 +96,11 @@ cdef int read_rules(Rules *rules, object encoded) except -1:
 cdef int read_output(Output *out, dict column) except -1:
     cdef int i
     out.shape, out.dtype = read_rule(column["shape"]), read_rule(column["dtype"])
-    operands = column.get("memory_format") or column.get("elementwise", ())
+    elementwise = column.get("elementwise", ())
+    strides = column.get("strides", elementwise)
+    operands = column.get("memory_format") or strides or elementwise
     out.elementwise, out.keeps_memory_format = "elementwise" in column, "memory_format" in column
+    out.keeps_strides = len(strides) > 0 and not out.keeps_memory_format
     for i in range(3):
         out.operands[i] = operands[i] if i < len(operands) else -1
     out.mask, out.mask_index = column.get("mask", (-1, -1))
@@ -140,6 +143,7 @@ cdef int load_operator(Operator op) except -1:
     read_rules(&op.checks, row.get("check", ()))
     read_rules(&op.inplace_checks, row.get("inplace_check", ()))
     read_rules(&op.out_checks, row.get("out_check", ()))
+    read_rules(&op.kernel_checks, row.get("kernel_check", ()))
     read_rules(&op.cpu_checks, row.get("cpu_check", ()))
     op.autocasts = "autocast" in row
     op.cpu_policy, op.npu_policy = row.get("autocast", (0, 0))
@@ -247,6 +251,7 @@ cdef ScalarType result_dtype(Operator op, Argument *arguments) except? Undefined
         load_operator(op)
     dtypes[0] = <ScalarType>evaluate_rule(op.outputs[0].dtype, arguments, dtypes, NULL)
     run_checks(&op.checks, arguments, dtypes)
+    run_checks(&op.kernel_checks, arguments, dtypes)
     return dtypes[0]
 
 
@@ -287,13 +292,20 @@ cdef int prepare_call(Operator op, CommonDevice *place, Argument *arguments, Sca
             dtypes[i] = <ScalarType>evaluate_rule(op.outputs[i].dtype, arguments, dtypes, NULL)
     if op.generator_argument >= 0:
         set_generator(op, place, arguments)
-    if op.cpu_checks.count and place.type == CPU:
-        run_checks(&op.cpu_checks, arguments, dtypes)
     if op.checks.count:
         run_checks(&op.checks, arguments, dtypes)
     if op.dim_argument >= 0:
         arguments[op.dim_argument].integer = wrap_dim(arguments[op.dim_argument].integer,
                                                       tensor_argument(arguments, op.tensor_arguments[0]).ndim)
+    return 0
+
+
+cdef inline int run_kernel_checks(Operator op, int device_type, Argument *arguments, const ScalarType *dtypes) except -1:
+    """What the kernel refuses: after all that is checked of shapes, of autograd and of the result."""
+    if op.kernel_checks.count:
+        run_checks(&op.kernel_checks, arguments, dtypes)
+    if op.cpu_checks.count and device_type == CPU:
+        run_checks(&op.cpu_checks, arguments, dtypes)
     return 0
 
 
@@ -375,8 +387,17 @@ cdef bint is_output_needed(const Output *out, Argument *arguments) noexcept:
     return arguments[out.mask].ints.sizes[out.mask_index] != 0
 
 
-cdef inline TensorBase output_operand(const Output *out, Argument *arguments, int index):
-    return None if out.operands[index] < 0 else tensor_argument(arguments, out.operands[index])
+cdef inline TensorBase output_operand(Operator op, const Output *out, Argument *arguments, int index):
+    """An operand that decides the strides of the result; of a list that is channels_last throughout, the first."""
+    cdef int place = out.operands[index]
+    if place < 0:
+        return None
+    if op.argument_types[place] != TENSOR_LIST:
+        return tensor_argument(arguments, place)
+    for tensor in <list>arguments[place].object:
+        if not is_channels_last(<TensorBase>tensor):
+            return None
+    return <TensorBase>(<list>arguments[place].object)[0]
 
 
 cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, const Shape *shape, ScalarType dtype,
@@ -384,12 +405,12 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
     cdef Output *out = &op.outputs[index]
     cdef TensorBase given = tensor_argument(arguments, op.argument_count + index)
     cdef TensorBase result
-    if out.elementwise and not out.keeps_memory_format:
-        return elementwise_output(given, shape, dtype, place.type, place.index, output_operand(out, arguments, 0),
-                                  output_operand(out, arguments, 1), output_operand(out, arguments, 2))
+    if out.keeps_strides if given is None else out.elementwise and not out.keeps_memory_format:
+        return elementwise_output(given, shape, dtype, place.type, place.index, output_operand(op, out, arguments, 0),
+                                  output_operand(op, out, arguments, 1), output_operand(op, out, arguments, 2))
     if out.keeps_memory_format:
-        result = channels_last_output(given, shape, dtype, place.type, place.index, output_operand(out, arguments, 0),
-                                      output_operand(out, arguments, 1))
+        result = channels_last_output(given, shape, dtype, place.type, place.index,
+                                      output_operand(op, out, arguments, 0), output_operand(op, out, arguments, 1))
     else:
         result = output_or_temporary(given, shape, dtype, place.type, place.index)
     return result if given is None or out.elementwise else temporary_if_overlapping(op, arguments, result, -1)
@@ -437,10 +458,9 @@ cdef object run_fast_setup(Operator op, Argument *arguments):
     require_kernel(op, first.device_type, first.dtype)
     dtypes[0] = first.dtype if op.keeps_dtype else <ScalarType>evaluate_rule(op.outputs[0].dtype, arguments, dtypes,
                                                                              NULL)
-    if op.cpu_checks.count and first.device_type == CPU:
-        run_checks(&op.cpu_checks, arguments, dtypes)
     if op.checks.count:
         run_checks(&op.checks, arguments, dtypes)
+    run_kernel_checks(op, first.device_type, arguments, dtypes)
     result = make_tensor(allocate(first.numel, dtypes[0], first.device_type, first.device_index), dtypes[0], first.ndim,
                          first.sizes, NULL, 0)
     arguments[op.argument_count].object = <PyObject *>result
@@ -462,10 +482,10 @@ cdef object run_single_result(Operator op, Argument *arguments, TensorBase given
     cdef bint record = False
     cdef CommonDevice place
     cdef Shape shape
-    prepare_call(op, &place, arguments, dtypes, False)
     if op.differentiable_count and not op.records_inplace_only and (
             operands_may_require_grad(op, arguments) or may_require_grad_optional(given)):
         record = (compute_requires_grad(op, arguments) or requires_grad(given)) and should_record(given, op.name)
+    prepare_call(op, &place, arguments, dtypes, False)
     if given is not None and op.out_checks.count:
         run_checks(&op.out_checks, arguments, dtypes)
     evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
@@ -473,6 +493,7 @@ cdef object run_single_result(Operator op, Argument *arguments, TensorBase given
     arguments[op.argument_count].object = <PyObject *>result
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
+    run_kernel_checks(op, place.type, arguments, dtypes)
     if result.numel:
         if op.inout >= 0:
             initialize_inout(result, tensor_argument(arguments, op.inout))
@@ -495,9 +516,9 @@ cdef object run_multiple_results(Operator op, Argument *arguments):
     cdef CommonDevice place
     cdef Shape shape
     cdef int i
-    prepare_call(op, &place, arguments, dtypes, False)
     if op.differentiable_count and (operands_may_require_grad(op, arguments) or may_require_grad_optional(first)):
         record = (compute_requires_grad(op, arguments) or requires_grad(first)) and should_record(first, op.name)
+    prepare_call(op, &place, arguments, dtypes, False)
     if first is not None and op.out_checks.count:
         run_checks(&op.out_checks, arguments, dtypes)
     for i in range(op.result_count):
@@ -510,6 +531,7 @@ cdef object run_multiple_results(Operator op, Argument *arguments):
     set_results(op, arguments, results)
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
+    run_kernel_checks(op, place.type, arguments, dtypes)
     if anything:
         if op.inout >= 0:
             initialize_inout(results[0], tensor_argument(arguments, op.inout))
@@ -532,6 +554,16 @@ cdef int set_results(Operator op, Argument *arguments, list results) except -1:
 
 # --- in-place forms --------------------------------------------------------------------------------------------------
 
+cdef bint should_record_write(Operator op, TensorBase self, Argument *arguments) except -1:
+    """Whether to record an in-place form. Raises where `self` must not be written to, though nothing is recorded."""
+    if op.differentiable_count == 0:
+        if may_require_grad(self):
+            should_record_inplace(self, requires_grad(self))
+        return False
+    return operands_may_require_grad(op, arguments) and should_record_inplace(self,
+                                                                              compute_requires_grad(op, arguments))
+
+
 cdef object run_inplace(Operator op, Argument *arguments):
     cdef TensorBase self = tensor_argument(arguments, 0)
     cdef TensorBase kept_self = self, result
@@ -547,10 +579,9 @@ cdef object run_inplace(Operator op, Argument *arguments):
     if op.inplace_only:
         return run_inplace_only(op, arguments)
     arguments[op.argument_count].object = <PyObject *>None
+    record = should_record_write(op, self, arguments)
     prepare_call(op, &place, arguments, dtypes, True)
     run_checks(&op.inplace_checks, arguments, dtypes)
-    if op.differentiable_count and operands_may_require_grad(op, arguments):
-        record = should_record_inplace(self, compute_requires_grad(op, arguments))
     evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
     result = inplace_output(self, &shape, dtypes[0])
     if op.outputs[0].elementwise:
@@ -562,6 +593,7 @@ cdef object run_inplace(Operator op, Argument *arguments):
         result = temporary_if_overlapping(op, arguments, result, 0)
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
+    run_kernel_checks(op, place.type, arguments, dtypes)
     if result.numel:
         if record and op.saves_self:
             kept_self = clone_before_write(self)
@@ -584,9 +616,9 @@ cdef object run_inplace_only(Operator op, Argument *arguments):
     cdef bint record = False
     cdef CommonDevice place
     dtypes[0] = self.dtype
+    record = should_record_write(op, self, arguments)
     prepare_call(op, &place, arguments, dtypes, True)
-    if op.differentiable_count and operands_may_require_grad(op, arguments):
-        record = should_record_inplace(self, compute_requires_grad(op, arguments))
+    run_kernel_checks(op, place.type, arguments, dtypes)
     if self.numel:
         if record and op.saves_self:
             kept_self = clone_before_write(self)

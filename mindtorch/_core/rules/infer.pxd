@@ -45,6 +45,8 @@ cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: 
 # outputs
 # `out` checked and resized as torch does with out=, or a new tensor when it is None. When `out` has another dtype, a
 # temporary comes back; write_back copies it over afterwards.
+cdef bint is_same_memory(TensorBase a, TensorBase b)
+cdef bint is_channels_last(TensorBase tensor) noexcept
 cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                     int device_index)
 # The caller counts the new version of `out`.

@@ -385,6 +385,11 @@ cdef bint has_same_strides(TensorBase a, TensorBase b):
     return True
 
 
+cdef bint is_same_memory(TensorBase a, TensorBase b):
+    """Whether two tensors show the same elements in the same order."""
+    return a.storage is b.storage and a.offset == b.offset and a.dtype == b.dtype and has_same_strides(a, b)
+
+
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1:
     if operand is None or operand.storage is not written.storage or operand is written:
         return 0
@@ -516,6 +521,7 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
     if out is not None:
         if (out is a or out is b or out is c) and not has_shape(out, shape):
             raise_shape_mismatch(out, shape)
+        check_no_internal_overlap(out)
         out_or_temporary = output_or_temporary(out, shape, dtype, device_type, device_index)
         check_no_partial_overlap(out, a)
         check_no_partial_overlap(out, b)

@@ -10,7 +10,9 @@ from mindtorch._core.python.conversion cimport (
     parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_device, require_dtype, require_tensor,
     scalar_tensor,
 )
-from mindtorch._core.rules.infer cimport broadcast, check_no_internal_overlap, check_no_partial_overlap, resize
+from mindtorch._core.rules.infer cimport (
+    broadcast, check_no_internal_overlap, check_no_partial_overlap, is_same_memory, resize,
+)
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half,
     Int, Long, Scalar, Short, dtype, dtype_name, is_scalar, to_scalar_type,
@@ -74,7 +76,10 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
     cdef Shape shape
     cdef int i
     cdef bint record = False
-    check_no_internal_overlap(self)
+    if may_require_grad(self) or may_require_grad(source):
+        record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
+    if not is_same_memory(self, source):
+        check_no_internal_overlap(self)
     broadcast(&shape, self, source)
     for i in range(shape.ndim):
         if shape.ndim != self.ndim or shape.sizes[i] != self.sizes[i]:
@@ -82,8 +87,6 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
                                f"shape {shape_text(shape.ndim, shape.sizes)}")
     check_no_partial_overlap(self, source)
     warn_discards_imaginary(source.dtype, self.dtype)
-    if may_require_grad(self) or may_require_grad(source):
-        record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
     copy_data(self, source, non_blocking)
     bump_version(self)
     if record:

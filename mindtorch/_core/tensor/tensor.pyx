@@ -380,8 +380,8 @@ cdef class Storage:
         Py_XDECREF(self.owner)
 
     def resizable(self):
-        """Whether the bytes may be exchanged for more of them: they are not lent by somebody else."""
-        return True
+        """Whether the bytes may be exchanged for more of them: they are neither lent nor somebody else's."""
+        return not self.lent
 
 
 @cython.no_gc_clear

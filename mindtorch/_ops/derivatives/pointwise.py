@@ -7,9 +7,7 @@ from mindtorch._ops.operators import ops
 
 def abs_backward(grad, self):
     """The gradient with the sign of self."""
-    if self.is_complex():
-        return grad * self.sgn()
-    return ops.where(self < 0, -grad, ops.where(self > 0, grad, ops.zeros_like(grad)))
+    return grad * self.sgn()
 
 
 def pow_backward_self(grad, self, exponent):
