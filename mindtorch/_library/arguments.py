@@ -25,7 +25,7 @@ def _binders(name):
 
 
 def wrong_arguments(function, args, kwargs):
-    """The TypeError of a call whose arguments fit no overload; None if they fit one, or if there is no such operator."""
+    """The TypeError of a call whose arguments fit no overload; None if they fit one, or if there are none."""
     name = function.__name__
     binders = _binders(_PREFIXES.get(function.__module__, "") + name)
     named = {_NAMES.get(key, key): value for key, value in kwargs.items()}
@@ -37,6 +37,7 @@ def wrong_arguments(function, args, kwargs):
         return None
     if not binders:
         return None
-    given = [type(value).__name__ for value in args] + [f"{key}={type(value).__name__}" for key, value in kwargs.items()]
+    given = [type(value).__name__ for value in args]
+    given += [f"{key}={type(value).__name__}" for key, value in kwargs.items()]
     return TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected "
                      "one of:\n" + "\n".join(f" * {binder.schema}" for binder in binders))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+DEVICE_FAULT = 75       # the status of a worker whose NPU has to be reset
 SILENCE = 90            # seconds after which a worker that says nothing hangs
 
 
@@ -48,6 +49,7 @@ class Worker:
         if status == 0 or (status is None and time.time() - self.heard < SILENCE):
             return None
         self.process.kill()
+        fault = status == DEVICE_FAULT
         words = self.process.stderr.read().decode(errors="replace")[-2000:]
         self.process.wait()
         how = f"hangs for {SILENCE} s" if status is None else f"ends with status {status}\n{words}"
@@ -55,7 +57,7 @@ class Worker:
             self.seed = self.current["seed"] + self.step
             if time.time() < self.until:
                 self.start()
-        return how
+        return None if fault else how
 
 
 class Report:

@@ -4,6 +4,7 @@ import gc
 import json
 import re
 import resource
+import sys
 import time
 import tomllib
 from pathlib import Path
@@ -17,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 ALLOWED = tomllib.loads((HERE / "differences.toml").read_text())["allowed"]
 DEVICES = ("cpu", "npu")
 LEAKS_EVERY = 100       # programs
+DEVICE_FAULT = 75       # the status of a worker that run.py shall start anew
 LENGTH = 14             # statements of a program
 
 
@@ -55,6 +57,15 @@ def live_objects():
     return dict(sim.live_objects(), bytes=npu.memory_allocated())
 
 
+def usable():
+    """Whether the NPU has had no fault, after which its process has to end."""
+    try:
+        npu.synchronize()
+    except RuntimeError:
+        return False
+    return True
+
+
 def emit(**event):
     print(json.dumps(event), flush=True)
 
@@ -85,8 +96,10 @@ def main():
             emit(steps=steps, reasons=reasons)
             if found:
                 emit(signature=list(found.signature), source=programs.source(found), seed=seed)
+                if "unusable until it is reset" in found.words or not usable():
+                    return DEVICE_FAULT
         seed += options.step
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -25,7 +25,7 @@ from mindtorch._core.rules.infer cimport (
     channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, is_channels_last,
     output_or_temporary, result_or_temporary, shrink_to_fit, wrap_dim,
 )
-from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, scalar_from_python
+from mindtorch._core.tensor.dtype cimport Bool, Scalar, ScalarType, scalar_from_python
 from mindtorch._core.tensor.generator cimport Generator, generator_for
 from mindtorch._core.tensor.tensor cimport CPU, META, Shape, TensorBase, allocate, bump_version, make_tensor
 
@@ -556,8 +556,11 @@ cdef int set_results(Operator op, Argument *arguments, list results) except -1:
 
 cdef bint should_record_write(Operator op, TensorBase self, Argument *arguments) except -1:
     """Whether to record an in-place form. Raises where `self` must not be written to, though nothing is recorded."""
+    cdef ScalarType dtypes[MAX_RESULTS]
     if op.differentiable_count == 0:
-        if may_require_grad(self):
+        # torch's autograd knows nothing of the logical operators, which give bools.
+        if may_require_grad(self) and (op.inplace_only or
+                                       evaluate_rule(op.outputs[0].dtype, arguments, dtypes, NULL) != Bool):
             should_record_inplace(self, requires_grad(self))
         return False
     return operands_may_require_grad(op, arguments) and should_record_inplace(self,

@@ -66,6 +66,7 @@ cdef int check_cast(ScalarType result, ScalarType target) except -1     # Runtim
 cdef int check_no_internal_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
 # RuntimeError where an elementwise op would read from `operand` what it has written to `written` already.
+cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1
 # For ops that are not elementwise and read an operand while they write: `result`, or a temporary like it where the two
 # may share memory.

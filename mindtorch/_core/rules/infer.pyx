@@ -402,11 +402,21 @@ cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except
     cdef char *other_end = other + operand.numel * ITEMSIZE[<int>operand.dtype]
     if start == other and end == other_end and has_same_strides(written, operand):
         return 0
-    if start < other_end and other < end:
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-            "memory location. Please clone() the tensor before performing the operation.")
-    return 0
+    return raise_overlap() if start < other_end and other < end else 0
+
+
+cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1:
+    """The same where not even the written tensor itself may be read."""
+    if operand is not None and written.numel and is_same_memory(written, operand) and is_non_overlapping_and_dense(
+            written):
+        raise_overlap()
+    return check_no_partial_overlap(written, operand)
+
+
+cdef int raise_overlap() except -1:
+    raise RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+        "memory location. Please clone() the tensor before performing the operation.")
 
 
 cdef inline int64_t end_byte(TensorBase tensor) noexcept nogil:

@@ -78,7 +78,8 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
     cdef bint record = False
     if may_require_grad(self) or may_require_grad(source):
         record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
-    if not is_same_memory(self, source):
+    cdef bint onto_itself = is_same_memory(self, source)
+    if not onto_itself:
         check_no_internal_overlap(self)
     broadcast(&shape, self, source)
     for i in range(shape.ndim):
@@ -87,7 +88,8 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
                                f"shape {shape_text(shape.ndim, shape.sizes)}")
     check_no_partial_overlap(self, source)
     warn_discards_imaginary(source.dtype, self.dtype)
-    copy_data(self, source, non_blocking)
+    if not onto_itself:
+        copy_data(self, source, non_blocking)
     bump_version(self)
     if record:
         record_copy_(self, source, non_blocking)

@@ -505,6 +505,7 @@ cdef TensorBase recorded_basic_view(TensorBase self, object index):
 
 
 cdef object getitem_impl(object self, object index):
+    index = None if index is True else index            # `a[True]` alone is no mask, but a view
     cdef TensorBase view = recorded_basic_view(<TensorBase>self, index)
     return getitem_advanced(<TensorBase>self, index) if view is None else view
 
@@ -573,6 +574,7 @@ cdef int setitem_impl(object self, object index, object value) except -1:
     cdef TensorBase tensor = <TensorBase>self
     cdef TensorBase target
     cdef Scalar number
+    index = None if index is True else index
     if may_require_grad(tensor) or (isinstance(value, TensorBase) and may_require_grad(<TensorBase>value)):
         return setitem_recorded(tensor, index, value)
     target = basic_view(tensor, index)

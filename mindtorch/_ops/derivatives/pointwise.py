@@ -27,7 +27,9 @@ def pow_backward_exponent(grad, self, exponent, result):
             return ops.where(exponent >= 0, ops.zeros_like(grad), grad * (result * float("-inf")))
         from cmath import log
         slope = log(self)
-        return grad * (result * (slope if isinstance(self, complex) or slope.imag else slope.real)).conj()
+        if not isinstance(self, complex) and not exponent.is_complex():
+            slope = slope.real if self > 0 else math.nan
+        return grad * (result * slope).conj()
     slope = result * self.log()
     if exponent.is_complex():
         return ops.where((self == 0) & (exponent.real >= 0), ops.zeros_like(slope), grad * slope.conj())
