@@ -5,29 +5,39 @@ Where the arguments are small, torch is called too; where they are huge, which t
 import random
 from functools import cache
 
-import mindtorch
 import torch
 from programs import Difference, Statement, Writer, database, error_type, execute, samples_of
 
+import mindtorch
+
 SMALL = (
-    "None", "'x'", "b'x'", "-1", "0", "1", "2", "3", "-5", "1.5", "-0.5", "float('nan')", "True", "False", "1j", "[]", "()",
-    "[1, 2]", "(0,)", "[-1]", "[0, 0]", "[1.5]", "['x']", "[None]", "{}", "{'a': 1}", "object()", "...", "slice(None)",
-    "torch.float32", "torch.int64", "torch.device('cpu')", "'sum'", "'mean'", "torch.strided", "range(3)", "int", "[[[[]]]]",
-    "torch.ones((), device=device)", "torch.ones(0, device=device)", "torch.ones(2, 3, device=device)",
-    "torch.ones(2, 0, device=device)", "torch.ones(3, 3, device=device)", "torch.zeros(3, dtype=torch.int64, device=device)",
-    "torch.ones(2, 3, dtype=torch.bool, device=device)", "torch.ones(2, dtype=torch.complex64, device=device)",
-    "torch.ones(1, 1, 1, 1, 1, 1, device=device)", "torch.ones(2, 3, device=device, requires_grad=True)",
-    "torch.full((2,), float('nan'), device=device)", "[torch.ones(2, device=device)]", "[torch.ones(2, device=device), None]",
-    "torch.ones(2, device='meta')", "torch.zeros(2, dtype=torch.uint8, device=device)",
+    "None", "'x'", "b'x'", "-1", "0", "1", "2", "3", "-5", "1.5", "-0.5", "float('nan')", "True", "False", "1j", "[]",
+    "()", "[1, 2]", "(0,)", "[-1]", "[0, 0]", "[1.5]", "['x']", "[None]", "{}", "{'a': 1}", "object()", "...",
+    "slice(None)", "torch.float32", "torch.int64", "torch.device('cpu')", "'sum'", "'mean'", "torch.strided",
+    "range(3)", "int", "[[[[]]]]", "torch.ones((), device=device)", "torch.ones(0, device=device)",
+    "torch.ones(2, 3, device=device)", "torch.ones(2, 0, device=device)", "torch.ones(3, 3, device=device)",
+    "torch.zeros(3, dtype=torch.int64, device=device)", "torch.ones(2, 3, dtype=torch.bool, device=device)",
+    "torch.ones(2, dtype=torch.complex64, device=device)", "torch.ones(1, 1, 1, 1, 1, 1, device=device)",
+    "torch.ones(2, 3, device=device, requires_grad=True)", "torch.full((2,), float('nan'), device=device)",
+    "[torch.ones(2, device=device)]", "[torch.ones(2, device=device), None]", "torch.ones(2, device='meta')",
+    "torch.zeros(2, dtype=torch.uint8, device=device)",
 )
-HUGE = ("2**31", "2**31 - 1", "2**62", "-2**63", "2**63", "2**100", "-2**100", "1e300", "float('inf')", "[2**40, 2**40]",
-        "(2**62, 2**62)", "[-2**63]", "[2**63]", "(2**31,) * 70", "[0, 2**62]", "deep(2000)", "'x' * 10**6", "[1] * 10**5")
-KEYWORDS = ("dim", "out", "dtype", "device", "keepdim", "size", "n", "weight", "mode", "reduction", "requires_grad", "p",
-            "generator", "nonsense", "padding", "stride", "kernel_size")
+HUGE = (
+    "2**31", "2**31 - 1", "2**62", "-2**63", "2**63", "2**100", "-2**100", "1e300", "float('inf')", "[2**40, 2**40]",
+    "(2**62, 2**62)", "[-2**63]", "[2**63]", "(2**31,) * 70", "[0, 2**62]", "deep(2000)", "'x' * 10**6",
+    "[1] * 10**5",
+)
+KEYWORDS = (
+    "dim", "out", "dtype", "device", "keepdim", "size", "n", "weight", "mode", "reduction", "requires_grad", "p",
+    "generator", "nonsense", "padding", "stride", "kernel_size",
+)
 # They change the process, wait, write files or go on for ever; or are decorators and classes.
-LEFT_OUT = ("set_", "save", "load", "compile", "hub", "fork", "wait", "manual_seed", "seed", "_", "init", "use_", "from_file",
-            "enable_", "disable_", "export", "vmap", "cond", "while_loop", "overrides", "profiler", "share_memory", "pin_memory",
-            "register_", "is_", "get_", "module_load", "backward", "import_", "broadcast_coalesced", "typename", "apply")
+LEFT_OUT = (
+    "set_", "save", "load", "compile", "hub", "fork", "wait", "manual_seed", "seed", "_", "init", "use_", "from_file",
+    "enable_", "disable_", "export", "vmap", "cond", "while_loop", "overrides", "profiler", "share_memory",
+    "pin_memory", "register_", "is_", "get_", "module_load", "backward", "import_", "broadcast_coalesced", "typename",
+    "apply",
+)
 
 
 def deep(levels):
@@ -99,8 +109,10 @@ class Caller:
 
 
 # What a wrong call may raise.
-ERRORS = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, NotImplementedError, AttributeError, AssertionError,
-          KeyError, MemoryError)
+ERRORS = (
+    TypeError, ValueError, RuntimeError, IndexError, OverflowError, NotImplementedError, AttributeError,
+    AssertionError, KeyError, MemoryError,
+)
 
 
 def outcome(program, library, device):
@@ -117,12 +129,13 @@ def check(program, small, device, allowed):
         theirs = outcome(program, torch, "cpu")
         if error_type(ours) == error_type(theirs):
             return None, None
-        kind, words = "error", f"torch: {theirs!r:.200}, here: {ours!r:.300}"
+        kind = "accepted" if ours is None else "refused though right" if theirs is None else "other error"
+        words = f"torch: {theirs!r:.200}, here: {ours!r:.300}"
     elif ours is None or isinstance(ours, ERRORS):
         return None, None
     else:
         kind, words = "error", f"here: {ours!r:.300}"
     statement = program[-1]
     reason = allowed(device, statement, "refused", f"{type(ours).__name__}: {ours}") or \
-        allowed(device, statement, "hostile", words)
+        allowed(device, statement, kind, words)
     return (None, reason) if reason else (Difference(program, device, kind, words), None)

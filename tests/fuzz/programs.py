@@ -34,7 +34,7 @@ DTYPES = ("float32",) * 8 + FLOATING + COMPLEX + INTEGRAL + ("int64", "bool", "b
 LARGEST = 64        # elements of a literal
 # What has no defined elements, draws random numbers or writes to files; settings of the process.
 LEFT_OUT = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize",
-            "resize_as", "set", "random", "from_file", "lobpcg", "item", "tolist", "equal", "einsum"}
+            "resize_as", "set", "random", "from_file", "lobpcg", "item", "tolist", "equal", "einsum", "to_sparse"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def database():
     """Names of PyTorch's op database that are functions of torch or methods, without random ones."""
     found = []
     for name, info in infos().items():
-        if not any(word in name for word in RANDOM) and not info.name.startswith(("_", "jiterator", "ops.", "sparse", "native_")) \
+        hidden = info.name.startswith(("_", "jiterator", "ops.", "sparse", "native_"))
+        if not any(word in name for word in RANDOM) and not hidden \
                 and info.name.rpartition(".")[2] not in LEFT_OUT and not info.variant_test_name.startswith("partial"):
             owner = torch
             for part in info.name.split("."):
@@ -143,7 +144,8 @@ class Writer:
         return f"v{self.count}"
 
     def tensors(self, condition=lambda t: True):
-        return [name for name, value in self.names.items() if isinstance(value, torch.Tensor) and condition(value)]
+        return [name for name, value in self.names.items()
+                if isinstance(value, torch.Tensor) and value.layout is torch.strided and condition(value)]
 
     def shape(self):
         dims = self.random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4))
@@ -275,8 +277,7 @@ class Writer:
 
     def output(self, operands):
         """A variable for out=, which shares no memory with others: where it is resized, they lose it here alone."""
-        owners = Counter(value.untyped_storage().data_ptr() for value in self.names.values()
-                         if isinstance(value, torch.Tensor))
+        owners = Counter(self.names[name].untyped_storage().data_ptr() for name in self.tensors())
         known = self.tensors(lambda t: owners[t.untyped_storage().data_ptr()] == 1)
         known = [name for name in known if name not in re.findall(r"\w+", operands)]
         return self.random.choice(known) if known and self.chance(0.7) else self.literal(self.shape(), grad=False)
@@ -347,7 +348,8 @@ class Writer:
         start = self.random.randint(0, max(0, size - 1))
         choices = [f"transpose({axis}, {other})", f"permute({tuple(order)})", f"unsqueeze({axis})", "squeeze()",
                    f"squeeze({axis})", f"select({axis}, {start})", f"narrow({axis}, {start}, {max(0, size - start)})",
-                   "flatten()", "reshape(-1)", "view(-1)", "t()", "mT", "T", "detach()", f"diagonal(0, {axis}, {other})",
+                   "flatten()", "reshape(-1)", "view(-1)", "t()", "mT", "T", "detach()",
+                   f"diagonal(0, {axis}, {other})",
                    f"expand({(2, *tensor.shape)})", f"movedim({axis}, {other})", f"unfold({axis}, {min(2, size)}, 1)",
                    f"chunk(2, {axis})[0]", f"split(1, {axis})[-1]", f"unbind({axis})[0]", "contiguous()", "clone()",
                    f"view_as({name})", f"swapaxes({axis}, {other})", f"tensor_split(2, {axis})[0]",
@@ -371,7 +373,8 @@ class Writer:
                    "t_()", "unsqueeze_(0)", "squeeze_()", "transpose_(0, -1)", f"lerp_({other}, 0.5)", "relu_()",
                    "tanh_()", f"addcmul_({other}, {other}, value=0.5)", "exp_()", "detach_()", f"pow_({other})",
                    "cumsum_(0)", "tril_()", f"div_({other}, rounding_mode='floor')",
-                   f"remainder_({other})", f"eq_({other})", f"fmod_({other})", "square_()", "sgn_()", "fill_diagonal_(1)",
+                   f"remainder_({other})", f"eq_({other})", f"fmod_({other})", "square_()", "sgn_()",
+                   "fill_diagonal_(1)",
                    f"masked_fill_({other} > 0, {other})", f"maximum({other})", f"where({other} > 0, 1.0)"]
         chosen = self.random.choice(choices)
         self.assigned(f"{name}.{chosen}", chosen.partition("(")[0])
@@ -427,7 +430,8 @@ class Writer:
             self.assigned(f"torch.autograd.grad({of}.sum(), {self.random.choice(leaves)}, allow_unused=True, "
                           f"create_graph={create})[0]", "grad")
             return
-        if not self.add(f"({of} * {of}).sum().backward()" if self.chance(0.4) else f"{of}.sum().backward()", "backward"):
+        loss = f"({of} * {of}).sum()" if self.chance(0.4) else f"{of}.sum()"
+        if not self.add(f"{loss}.backward()", "backward"):
             return
         for leaf in leaves:
             if self.names[leaf].grad is not None and self.chance(0.6):
@@ -580,7 +584,8 @@ class Comparison:
                     if disturbed is not None and disturbed.shape == one.shape:
                         spread = numpy.abs(disturbed - one)
                         bound = bound + 64 * spread.max(initial=0, where=numpy.isfinite(spread))
-                        leaps = (one != disturbed) & ~numpy.isfinite(spread) & ~(numpy.isnan(one) & numpy.isnan(disturbed))
+                        leaps = (one != disturbed) & ~numpy.isfinite(spread)
+                        leaps &= ~(numpy.isnan(one) & numpy.isnan(disturbed))
                         bad &= ~(leaps | (numpy.abs(one - other) <= bound))
             else:
                 bad = one != other
@@ -672,4 +677,5 @@ def source(difference):
     return (f"# {difference.kind} on {difference.device}. {difference.words}\n"
             f"import torch\n\nimport mindtorch\n\n\ndef program(torch, device):\n{lines}\n    return {shown}\n\n\n"
             f"for lib, device in ((torch, 'cpu'), (mindtorch, '{difference.device}')):\n"
-            "    try:\n        print(program(lib, device))\n    except Exception as error:\n        print(repr(error))\n")
+            "    try:\n        print(program(lib, device))\n"
+            "    except Exception as error:\n        print(repr(error))\n")

@@ -86,8 +86,8 @@ def main():
             left = {kind: f"{before[kind]} -> {count}" for kind, count in after.items() if count > before[kind]} \
                 if before else {}
             if left:
-                emit(signature=["npu", "live objects", ", ".join(left)], source=f"# {left}, seeds {since} to {seed - 1}",
-                     seed=since)
+                emit(signature=["npu", "live objects", ", ".join(left)], seed=since,
+                     source=f"# {left}, seeds {since} to {seed - 1}")
             since, before = seed, after
         results = fuzz(seed)
         for program, device in results:
@@ -99,6 +99,7 @@ def main():
                 if "unusable until it is reset" in found.words or not usable():
                     return DEVICE_FAULT
         seed += options.step
+    return 0
 
 
 if __name__ == "__main__":

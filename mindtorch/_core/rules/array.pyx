@@ -810,11 +810,11 @@ cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1:
 cdef int check_index_put(TensorBase self, list indices, TensorBase values) except -1:
     cdef Shape target
     cdef int i, shift
+    index_shape(&target, self, indices)
     if values.dtype != self.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{dtype_name(self.dtype)} for the destination and {dtype_name(values.dtype)} for the "
                            "source.")
-    index_shape(&target, self, indices)
     shift = target.ndim - values.ndim
     fits = shift >= 0
     for i in range(values.ndim if fits else 0):

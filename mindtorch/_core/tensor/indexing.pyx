@@ -505,7 +505,6 @@ cdef TensorBase recorded_basic_view(TensorBase self, object index):
 
 
 cdef object getitem_impl(object self, object index):
-    index = None if index is True else index            # `a[True]` alone is no mask, but a view
     cdef TensorBase view = recorded_basic_view(<TensorBase>self, index)
     return getitem_advanced(<TensorBase>self, index) if view is None else view
 
@@ -574,7 +573,7 @@ cdef int setitem_impl(object self, object index, object value) except -1:
     cdef TensorBase tensor = <TensorBase>self
     cdef TensorBase target
     cdef Scalar number
-    index = None if index is True else index
+    index = None if index is True else index            # torch copies to all of `a`, without a mask
     if may_require_grad(tensor) or (isinstance(value, TensorBase) and may_require_grad(<TensorBase>value)):
         return setitem_recorded(tensor, index, value)
     target = basic_view(tensor, index)

@@ -24,7 +24,8 @@ def pow_backward_exponent(grad, self, exponent, result):
     """result * log(self), and 0 where self is 0 and the exponent is not negative."""
     if isinstance(self, (int, float, complex)):
         if self == 0:
-            return ops.where(exponent >= 0, ops.zeros_like(grad), grad * (result * float("-inf")))
+            least = exponent.real if exponent.is_complex() else exponent
+            return ops.where(least >= 0, ops.zeros_like(grad), grad * (result * float("-inf")))
         from cmath import log
         slope = log(self)
         if not isinstance(self, complex) and not exponent.is_complex():
