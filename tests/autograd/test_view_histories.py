@@ -471,6 +471,28 @@ def magnitude_at_nan(t, make):
     return a.grad
 
 
+def complex_factors(t, make):
+    """Gradients of sums of products with complex alpha and beta."""
+    def numbers(*shape, seed=0):
+        values = make(*shape, seed=seed, grad=False, dtype="float64").cpu()
+        return t.complex(values, values * 2 - 1).requires_grad_()
+
+    a, v = numbers(2, 2), numbers(2)
+    b, c = numbers(2, 2, 2), numbers(2, 2, 2, seed=1)
+    factors = {"alpha": 2 + 3j, "beta": 1 - 2j}
+    results = [a.addmm(b[0], c[0], **factors), b.baddbmm(b, c, **factors), a.addbmm(b, c, **factors),
+               v.addmv(a, v, **factors), a.addr(v, v, **factors),
+               t.sub(a, b[0], alpha=1j)]
+    sum((r * r.conj()).real.sum() for r in results).backward()
+    return [t.view_as_real(x.grad) for x in (a, v, b, c)]
+
+
+@pytest.mark.quick
+def test_complex_factors():
+    """ACLNN has no complex matrix products."""
+    compare(complex_factors, "cpu")
+
+
 @case
 def powers_of_a_negative_number(t, make):
     a = t.tensor([-1., 2., 0.], device=make.device, requires_grad=True)

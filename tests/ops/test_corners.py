@@ -111,7 +111,7 @@ WRITES = {
         lambda lib, d: 0.5),
     "places before dtypes": lambda lib, d: written(
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
-        lambda lib, d: flags(lib, d))}
+        flags)}
 # The last thing that is refused is a dtype without a kernel.
 REFUSED_FIRST = {
     "sizes": lambda lib, d: lib.bitwise_and(lib.ones(2, device=d), lib.ones(3, device=d)),
