@@ -494,6 +494,14 @@ def test_complex_factors():
 
 
 @case
+def complex_powers_of_negative_numbers(t, make):
+    a = t.tensor([0.5, -1.5, 2.])
+    b = t.tensor([0.5 + 1j, 1 - 1j, 2], requires_grad=True)
+    a.pow(b).abs().sum().backward()
+    return t.view_as_real(b.grad)
+
+
+@case
 def powers_of_a_negative_number(t, make):
     a = t.tensor([-1., 2., 0.], device=make.device, requires_grad=True)
     t.pow(-2., a).sum().backward()

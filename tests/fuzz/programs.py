@@ -470,6 +470,16 @@ def execute(statement, names):
     return None
 
 
+def fault(device):
+    """The fault of the NPU that a statement has caused, or None."""
+    if device == "npu":
+        try:
+            mindtorch.npu.synchronize()
+        except RuntimeError as error:
+            return error
+    return None
+
+
 def array_of(tensor):
     tensor = tensor.detach().cpu().resolve_conj().resolve_neg().clone()     # numpy() forbids to resize the storage
     return (tensor.double() if tensor.dtype.is_floating_point else tensor).numpy()
@@ -502,7 +512,10 @@ class Comparison:
         """The first Difference without a reason, or None."""
         for number, statement in enumerate(self.program):
             reason = self.allowed(self.device, statement, "fault", statement.refused)
-            ours = None if reason else execute(statement, self.ours)
+            ours = None if reason else execute(statement, self.ours) or fault(self.device)
+            if "(ACL_ERROR_RT_AICORE_EXCEPTION" in str(ours):       # nothing more runs in this process
+                return None if statement.refused else Difference(self.program[:number + 1], self.device, "fault",
+                                                                 f"here: {ours!r:.300}")
             if ours is not None:
                 reason = self.allowed(self.device, statement, "refused", f"{type(ours).__name__}: {ours}")
             if isinstance(ours, NameError) or reason:

@@ -23,7 +23,7 @@ class Worker:
 
     def __init__(self, kind, first, step, until):
         self.kind, self.seed, self.step, self.until = kind, first, step, until
-        self.current = None
+        self.current, self.ended = None, False
         self.start()
 
     def start(self):
@@ -46,17 +46,17 @@ class Worker:
     def went_down(self):
         """How the process died or hung; None where it is alive or done. It goes on after the program at fault."""
         status = self.process.poll()
-        if status == 0 or (status is None and time.time() - self.heard < SILENCE):
+        if self.ended or status == 0 or (status is None and time.time() - self.heard < SILENCE):
             return None
         self.process.kill()
         fault = status == DEVICE_FAULT
         words = self.process.stderr.read().decode(errors="replace")[-2000:]
         self.process.wait()
         how = f"hangs for {SILENCE} s" if status is None else f"ends with status {status}\n{words}"
-        if self.current is not None:
+        self.ended = self.current is None or time.time() > self.until
+        if not self.ended:
             self.seed = self.current["seed"] + self.step
-            if time.time() < self.until:
-                self.start()
+            self.start()
         return None if fault else how
 
 

@@ -39,7 +39,8 @@ def fuzz_programs(seed):
         comparison = programs.Comparison(program, device, allowed)
         yield program, device
         found = comparison.run()
-        yield programs.shrink(found, allowed) if found else None, comparison.steps, comparison.reasons
+        shrinks = found and found.kind != "fault"
+        yield programs.shrink(found, allowed) if shrinks else found, comparison.steps, comparison.reasons
 
 
 def fuzz_hostile(seed):
@@ -55,15 +56,6 @@ def live_objects():
     npu.synchronize()
     npu.empty_cache()
     return dict(sim.live_objects(), bytes=npu.memory_allocated())
-
-
-def usable():
-    """Whether the NPU has had no fault, after which its process has to end."""
-    try:
-        npu.synchronize()
-    except RuntimeError:
-        return False
-    return True
 
 
 def emit(**event):
@@ -96,8 +88,8 @@ def main():
             emit(steps=steps, reasons=reasons)
             if found:
                 emit(signature=list(found.signature), source=programs.source(found), seed=seed)
-                if "unusable until it is reset" in found.words or not usable():
-                    return DEVICE_FAULT
+            if device == "npu" and programs.fault(device):
+                return DEVICE_FAULT
         seed += options.step
     return 0
 

@@ -479,8 +479,10 @@ cdef int64_t sum_of_repeats(TensorBase repeats, const Shape *output_size) except
     cdef int64_t found
     if output_size.ndim:
         return output_size.sizes[0]
-    found = read_sum(repeats) if repeats.numel else 0
-    if found < 0:
+    if repeats.numel == 0:
+        return 0
+    found = read_sum(repeats)
+    if found < 0 or (found == 0 and repeats.min().item() < 0):
         raise RuntimeError("repeats can not be negative")
     return found
 

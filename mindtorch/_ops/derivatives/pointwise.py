@@ -31,7 +31,7 @@ def pow_backward_exponent(grad, self, exponent, result):
         if not isinstance(self, complex) and not exponent.is_complex():
             slope = slope.real if self > 0 else math.nan
         return grad * (result * slope).conj()
-    slope = result * self.log()
+    slope = result * (self.to(result.dtype) if result.is_complex() else self).log()
     if exponent.is_complex():
         return ops.where((self == 0) & (exponent.real >= 0), ops.zeros_like(slope), grad * slope.conj())
     return ops.where((self == 0) & (exponent >= 0), ops.zeros_like(slope), grad * slope.conj())
