@@ -111,7 +111,7 @@ class Caller:
 # What a wrong call may raise.
 ERRORS = (
     TypeError, ValueError, RuntimeError, IndexError, OverflowError, NotImplementedError, AttributeError,
-    AssertionError, KeyError, MemoryError,
+    AssertionError, KeyError, MemoryError, BufferError,
 )
 
 
