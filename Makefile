@@ -20,7 +20,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 
 .PHONY: help demo train-digits train-gpt
 .PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel test-clients test-packages
-.PHONY: test-pytorch scan-packages clean distclean
+.PHONY: test-pytorch scan-packages fuzz clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -115,6 +115,12 @@ test-pytorch: $(VENV)/.package $(VENV)/.test            ## PyTorch's own tests, 
 
 scan-packages: $(VENV)/.package $(VENV)/.test            ## which of 110 published packages find the names of torch that their import needs
 	$(RUN) tests/names/scan_packages.py
+
+SECONDS ?= 120
+SEED ?=
+
+fuzz: $(VENV)/.package $(VENV)/.test            ## random programs beside torch, and senseless calls, for SECONDS, from SEED
+	$(RUN) tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 clean:            ## take away all that a build makes
 	rm -rf build dist bench/build *.egg-info $(VENV)/.package $(VENV)/.installed mindtorch/_sim/toolkit include/aclnnop mindtorch/_ops.pyi

@@ -50,6 +50,7 @@ EXCEPTIONS = {
     ("_core.autograd.node", "_core.tensor.factories"): "zeros stand for the gradient that an operator did not get",
     ("_core.autograd.node", "_core.tensor.copy_cast"): "a message names the type of a tensor",
     ("_core.autograd.recording", "_core.tensor.copy_cast"): "a clone keeps what an in-place operator writes over",
+    ("_core.python.torch_function", "_library.arguments"): "a call that has failed is held against torch's schema",
     ("_core.tensor.tensor", "_core.python.conversion"): "`tensor == array` makes a tensor of the array",
     ("_core.tensor.views", "_core.operators.composites"): "mH conjugates",
     ("_core.autograd", "_ops.derivatives.view"): "the derivatives of the rows, found when a graph is recorded first",

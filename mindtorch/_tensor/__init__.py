@@ -60,7 +60,11 @@ class Tensor(TensorBase):
             made = tensor_from_data(args[0], dtype_module.get_default_dtype(), device, False, "new")
         else:
             from mindtorch import empty
-            made = empty(*(args or (0,)), device=device)
+            from mindtorch._compat.legacy_types import TypedStorage
+            if len(args) == 1 and isinstance(args[0], (TypedStorage, UntypedStorage)):
+                made = methods.new(empty(0), args[0])
+            else:
+                made = empty(*(args or (0,)), device=device)
         if copyreg._slotnames(cls):
             return torch_dispatch.alias_of_class(cls, made)
         if cls is not Tensor:

@@ -65,7 +65,7 @@ cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
         if self.dtype != self.base.dtype:
             raise RuntimeError(VIEW_DTYPE_ERROR)
         of_base = <AutogradMeta>self.base.autograd
-        if of_base is not None and of_base.requires_grad and of_base.grad_fn is None:
+        if requires_grad(self) and (of_base is None or of_base.grad_fn is None):
             raise RuntimeError(f"a view of {LEAF_ERROR}")
     if meta is not None and meta.requires_grad and meta.grad_fn is None:
         raise RuntimeError(LEAF_ERROR)

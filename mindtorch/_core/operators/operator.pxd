@@ -76,6 +76,7 @@ cdef struct Output:
     Rule *dtype
     int operands[3]             # the arguments that decide the strides of the result; -1: none
     bint elementwise
+    bint keeps_strides          # the result keeps the operands' order of dimensions
     bint keeps_memory_format           # the result is channels_last where one of the operands is
     int mask                    # the argument that says whether the caller needs the result, or -1
     int mask_index              # the element of that list of bools; -1: the argument is one bool
@@ -106,7 +107,7 @@ cdef class Operator:
     cdef Output outputs[MAX_RESULTS]
     cdef Rule *inplace_dtype                            # NULL: that of the first output
     cdef Rule *compute_dtype                                  # the dtype to compute in; NULL: that of the first result
-    cdef Rules checks, inplace_checks, out_checks, cpu_checks
+    cdef Rules checks, inplace_checks, out_checks, kernel_checks, cpu_checks
     cdef Rules fused_if                                 # when the kernel for lists may run
     cdef int inout                                       # the argument that is copied to the result first, or -1
     cdef bint autocasts                                     # autocast's lists have the operator

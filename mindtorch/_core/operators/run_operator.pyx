@@ -22,10 +22,12 @@ from mindtorch._core.operators.operator cimport (
 )
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.rules.infer cimport (
-    channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, output_or_temporary,
-    result_or_temporary, shrink_to_fit, wrap_dim,
+    channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, is_channels_last,
+    output_or_temporary, result_or_temporary, shrink_to_fit, wrap_dim,
 )
-from mindtorch._core.tensor.dtype cimport FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Scalar, ScalarType, scalar_from_python
+from mindtorch._core.tensor.dtype cimport (
+    FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Bool, Scalar, ScalarType, scalar_from_python,
+)
 from mindtorch._core.tensor.generator cimport Generator, generator_for
 from mindtorch._core.tensor.tensor cimport CPU, META, Shape, TensorBase, allocate, bump_version, make_tensor
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
@@ -125,8 +127,11 @@ cdef int read_output(Output *out, dict column, set tensors) except -1:
     cdef int i
     out.shape, out.dtype = read_rule(column["shape"]), read_dtype_rule(column["dtype"], tensors)
     out.shape.keeps_shape = column["shape"][0] in SHAPES_OF_TENSORS and set(column["shape"][1:]) <= tensors
-    operands = column.get("memory_format") or column.get("elementwise", ())
+    elementwise = column.get("elementwise", ())
+    strides = column.get("strides", elementwise)
+    operands = column.get("memory_format") or strides or elementwise
     out.elementwise, out.keeps_memory_format = "elementwise" in column, "memory_format" in column
+    out.keeps_strides = len(strides) > 0 and not out.keeps_memory_format
     for i in range(3):
         out.operands[i] = operands[i] if i < len(operands) else -1
     out.mask, out.mask_index = column.get("mask", (-1, -1))
@@ -170,6 +175,7 @@ cdef int load_operator(Operator op) except -1:
     read_rules(&op.checks, row.get("check", ()))
     read_rules(&op.inplace_checks, row.get("inplace_check", ()))
     read_rules(&op.out_checks, row.get("out_check", ()))
+    read_rules(&op.kernel_checks, row.get("kernel_check", ()))
     read_rules(&op.cpu_checks, row.get("cpu_check", ()))
     op.autocasts = "autocast" in row
     op.cpu_policy, op.npu_policy = row.get("autocast", (0, 0))
@@ -262,6 +268,7 @@ cdef ScalarType result_dtype(Operator op, Argument *arguments) except? Undefined
         load_operator(op)
     dtypes[0] = <ScalarType>evaluate_rule(op.outputs[0].dtype, arguments, dtypes, NULL)
     run_checks(&op.checks, arguments, dtypes)
+    run_checks(&op.kernel_checks, arguments, dtypes)
     return dtypes[0]
 
 
@@ -330,9 +337,8 @@ cdef inline ScalarType compute_dtype(Operator op, const Operands *operands, Argu
 
 cdef int prepare_call(Operator op, Operands *operands, Argument *arguments, ScalarType *dtypes,
                       bint inplace) except -1:
-    """Find the device, the dtypes of the results and the generator; run the checks."""
+    """Find the dtypes of the results and the generator; run the checks. `operands` is filled already."""
     cdef int i
-    compare_operands(op, operands, arguments)
     require_kernel(op, operands.place.type, operands.dtype)
     if not op.inplace_only:
         for i in range(op.result_count):
@@ -341,13 +347,20 @@ cdef int prepare_call(Operator op, Operands *operands, Argument *arguments, Scal
                 dtypes)
     if op.generator_argument >= 0:
         set_generator(op, &operands.place, arguments)
-    if op.cpu_checks.count and operands.place.type == CPU:
-        run_checks(&op.cpu_checks, arguments, dtypes)
     if op.checks.count:
         run_checks(&op.checks, arguments, dtypes)
     if op.dim_argument >= 0:
         arguments[op.dim_argument].integer = wrap_dim(arguments[op.dim_argument].integer,
                                                       tensor_argument(arguments, op.tensor_arguments[0]).ndim)
+    return 0
+
+
+cdef inline int run_kernel_checks(Operator op, int device_type, Argument *arguments, const ScalarType *dtypes) except -1:
+    """What the kernel refuses: after all that is checked of shapes, of autograd and of the result."""
+    if op.kernel_checks.count:
+        run_checks(&op.kernel_checks, arguments, dtypes)
+    if op.cpu_checks.count and device_type == CPU:
+        run_checks(&op.cpu_checks, arguments, dtypes)
     return 0
 
 
@@ -424,8 +437,17 @@ cdef bint is_output_needed(const Output *out, Argument *arguments) noexcept:
     return arguments[out.mask].ints.sizes[out.mask_index] != 0
 
 
-cdef inline TensorBase output_operand(const Output *out, Argument *arguments, int index):
-    return None if out.operands[index] < 0 else tensor_argument(arguments, out.operands[index])
+cdef inline TensorBase output_operand(Operator op, const Output *out, Argument *arguments, int index):
+    """An operand that decides the strides of the result; of a list that is channels_last throughout, the first."""
+    cdef int place = out.operands[index]
+    if place < 0:
+        return None
+    if op.argument_types[place] != TENSOR_LIST:
+        return tensor_argument(arguments, place)
+    for tensor in <list>arguments[place].object:
+        if not is_channels_last(<TensorBase>tensor):
+            return None
+    return <TensorBase>(<list>arguments[place].object)[0]
 
 
 cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, const Operands *operands,
@@ -442,12 +464,13 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
         return make_tensor(allocate(first.numel, dtype, device_type, device_index), dtype, first.ndim, first.sizes,
                            NULL, 0)
     evaluate_rule(out.shape, arguments, dtypes, &shape)
-    if out.elementwise and not out.keeps_memory_format:
-        return elementwise_output(given, &shape, dtype, device_type, device_index, output_operand(out, arguments, 0),
-                                  output_operand(out, arguments, 1), output_operand(out, arguments, 2))
+    if out.keeps_strides if given is None else out.elementwise and not out.keeps_memory_format:
+        return elementwise_output(
+            given, &shape, dtype, device_type, device_index, output_operand(op, out, arguments, 0),
+            output_operand(op, out, arguments, 1), output_operand(op, out, arguments, 2))
     if out.keeps_memory_format:
         result = channels_last_output(given, &shape, dtype, device_type, device_index,
-                                      output_operand(out, arguments, 0), output_operand(out, arguments, 1))
+                                      output_operand(op, out, arguments, 0), output_operand(op, out, arguments, 1))
     else:
         result = output_or_temporary(given, &shape, dtype, device_type, device_index)
     return result if given is None or out.elementwise else temporary_if_overlapping(op, arguments, result, -1)
@@ -505,15 +528,17 @@ cdef object run_single_result(Operator op, Argument *arguments):
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
     cdef Operands operands
+    compare_operands(op, &operands, arguments)
+    if (operands.may_require_grad or given is not None) and op.differentiable_count and not op.records_inplace_only:
+        record = should_record_call(op, arguments, given)
     prepare_call(op, &operands, arguments, dtypes, False)
-    if operands.may_require_grad or given is not None:
-        record = op.differentiable_count and not op.records_inplace_only and should_record_call(op, arguments, given)
     if given is not None and op.out_checks.count:
         run_checks(&op.out_checks, arguments, dtypes)
     result = allocate_result(op, 0, arguments, &operands, dtypes)
     arguments[op.argument_count].object = <PyObject *>result
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
+    run_kernel_checks(op, operands.place.type, arguments, dtypes)
     if result.numel:
         if op.inout >= 0:
             initialize_inout(result, tensor_argument(arguments, op.inout))
@@ -536,9 +561,10 @@ cdef object run_multiple_results(Operator op, Argument *arguments):
     cdef bint record = False, anything = False
     cdef Operands operands
     cdef int i
+    compare_operands(op, &operands, arguments)
+    if (operands.may_require_grad or first is not None) and op.differentiable_count:
+        record = should_record_call(op, arguments, first)
     prepare_call(op, &operands, arguments, dtypes, False)
-    if operands.may_require_grad or first is not None:
-        record = op.differentiable_count and should_record_call(op, arguments, first)
     if first is not None and op.out_checks.count:
         run_checks(&op.out_checks, arguments, dtypes)
     for i in range(op.result_count):
@@ -551,6 +577,7 @@ cdef object run_multiple_results(Operator op, Argument *arguments):
     set_results(op, arguments, results)
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
+    run_kernel_checks(op, operands.place.type, arguments, dtypes)
     if anything:
         if op.inout >= 0:
             initialize_inout(results[0], tensor_argument(arguments, op.inout))
@@ -576,11 +603,17 @@ cdef int set_results(Operator op, Argument *arguments, list results) except -1:
 
 # --- in-place forms --------------------------------------------------------------------------------------------------
 
-cdef bint should_record_inplace_call(Operator op, Argument *arguments) except -1:
-    """Whether to record an in-place call that may have to be recorded."""
-    if not op.differentiable_count or not operands_may_require_grad(op, arguments):
+cdef bint should_record_write(Operator op, TensorBase self, Argument *arguments) except -1:
+    """Whether to record an in-place form. Raises where `self` must not be written to, though nothing is recorded."""
+    cdef ScalarType dtypes[MAX_RESULTS]
+    if op.differentiable_count == 0:
+        # torch's autograd knows nothing of the logical operators, which give bools.
+        if may_require_grad(self) and (op.inplace_only or
+                                       evaluate_rule(op.outputs[0].dtype, arguments, dtypes, NULL) != Bool):
+            should_record_inplace(self, requires_grad(self))
         return False
-    return should_record_inplace(tensor_argument(arguments, 0), compute_requires_grad(op, arguments))
+    return operands_may_require_grad(op, arguments) and should_record_inplace(self,
+                                                                              compute_requires_grad(op, arguments))
 
 
 cdef TensorBase allocate_inplace_result(Operator op, Argument *arguments, const Operands *operands,
@@ -610,11 +643,12 @@ cdef object run_inplace(Operator op, Argument *arguments):
     if op.inplace_only:
         return run_inplace_only(op, arguments)
     arguments[op.argument_count].object = <PyObject *>None
+    compare_operands(op, &operands, arguments)
+    if operands.may_require_grad:
+        record = should_record_write(op, self, arguments)
     prepare_call(op, &operands, arguments, dtypes, True)
     if op.inplace_checks.count:
         run_checks(&op.inplace_checks, arguments, dtypes)
-    if operands.may_require_grad:
-        record = should_record_inplace_call(op, arguments)
     result = allocate_inplace_result(op, arguments, &operands, dtypes)
     if op.outputs[0].elementwise:
         for i in range(3):
@@ -625,6 +659,7 @@ cdef object run_inplace(Operator op, Argument *arguments):
         result = temporary_if_overlapping(op, arguments, result, 0)
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
+    run_kernel_checks(op, operands.place.type, arguments, dtypes)
     if result.numel:
         if record and op.saves_self:
             kept_self = clone_before_write(self)
@@ -647,9 +682,11 @@ cdef object run_inplace_only(Operator op, Argument *arguments):
     cdef bint record = False
     cdef Operands operands
     dtypes[0] = self.dtype
-    prepare_call(op, &operands, arguments, dtypes, True)
+    compare_operands(op, &operands, arguments)
     if operands.may_require_grad:
-        record = should_record_inplace_call(op, arguments)
+        record = should_record_write(op, self, arguments)
+    prepare_call(op, &operands, arguments, dtypes, True)
+    run_kernel_checks(op, operands.place.type, arguments, dtypes)
     if self.numel:
         if record and op.saves_self:
             kept_self = clone_before_write(self)

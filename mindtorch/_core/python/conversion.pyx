@@ -356,7 +356,9 @@ def numpy(TensorBase self, *, bint force=False):
                         "tensor to host memory first.")
     if requires_grad(self) and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return as_array(to_host(self))
+    cdef TensorBase host = to_host(self)
+    host.storage.lent = True
+    return as_array(host)
 
 
 cdef int check_array_layout(cnp.ndarray array, int itemsize) except -1:

@@ -10,7 +10,9 @@ from mindtorch._core.python.conversion cimport (
     parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_device, require_dtype, require_tensor,
     scalar_tensor,
 )
-from mindtorch._core.rules.infer cimport broadcast, check_no_internal_overlap, check_no_partial_overlap, resize
+from mindtorch._core.rules.infer cimport (
+    broadcast, check_no_internal_overlap, check_no_partial_overlap, is_same_memory, resize,
+)
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
     Float, Half,
@@ -102,7 +104,11 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
     cdef Shape shape
     cdef int i
     cdef bint record = False
-    check_no_internal_overlap(self)
+    if may_require_grad(self) or may_require_grad(source):
+        record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
+    cdef bint onto_itself = is_same_memory(self, source)
+    if not onto_itself:
+        check_no_internal_overlap(self)
     broadcast(&shape, self, source)
     for i in range(shape.ndim):
         if shape.ndim != self.ndim or shape.sizes[i] != self.sizes[i]:
@@ -110,14 +116,13 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
                                f"shape {shape_text(shape.ndim, shape.sizes)}")
     check_no_partial_overlap(self, source)
     warn_discards_imaginary(source.dtype, self.dtype)
-    if may_require_grad(self) or may_require_grad(source):
-        record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
     if torch_dispatch.active and (torch_dispatch.dispatches(self) or torch_dispatch.dispatches(source)):
         version = version_of(self)
         torch_dispatch.call("copy_", (self, source, True) if non_blocking else (self, source), None)
         torch_dispatch.bump_version_unless(self, version)
     else:
-        copy_data(self, source, non_blocking)
+        if not onto_itself:
+            copy_data(self, source, non_blocking)
         bump_version(self)
     if record:
         record_copy_(self, source, non_blocking)

@@ -27,6 +27,7 @@ from mindtorch._core.python.conversion cimport (
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
 from mindtorch._core.python.torch_function cimport handle_index, operands_have_torch_function
+from mindtorch._core.rules.array cimport check_index_put
 from mindtorch._core.rules.infer cimport (
     check_no_internal_overlap, check_no_partial_overlap, output_or_temporary, same_shape,
 )
@@ -235,8 +236,10 @@ cdef int index_put_view(TensorBase view, list indices, object value) except -1:
 
 cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
     indices = expand_masks(self, indices, True)
-    return with_zero_gradient(self, values) if has_empty_index(indices) else op_index_put_(self, indices, values,
-                                                                                           accumulate)
+    if not has_empty_index(indices):
+        return op_index_put_(self, indices, values, accumulate)
+    check_index_put(self, indices, values)
+    return with_zero_gradient(self, values)
 
 
 cdef TensorBase with_zero_gradient(TensorBase result, TensorBase values):
@@ -265,8 +268,10 @@ def index_put(input, indices, values, accumulate=False):
     cdef TensorBase source = require_tensor(values, b"index_put", b"values", 2)
     cdef list found = expand_masks(self, require_indices(indices), True)
     cdef bint adding = require_bool(accumulate, b"index_put", b"accumulate", 3)
-    return with_zero_gradient(self.clone(), source) if has_empty_index(found) else op_index_put(self, found, source,
-                                                                                                adding, None)
+    if not has_empty_index(found):
+        return op_index_put(self, found, source, adding, None)
+    check_index_put(self, found, source)
+    return with_zero_gradient(self.clone(), source)
 
 
 def index_put_(TensorBase self, indices, values, accumulate=False):
@@ -599,6 +604,7 @@ cdef int setitem_impl(object self, object index, object value) except -1:
     cdef TensorBase tensor = <TensorBase>self
     cdef TensorBase target
     cdef Scalar number
+    index = None if index is True else index            # torch copies to all of `a`, without a mask
     if may_require_grad(tensor) or (isinstance(value, TensorBase) and may_require_grad(<TensorBase>value)):
         return setitem_recorded(tensor, index, value)
     if torch_dispatch.active and (torch_dispatch.dispatches(tensor) or (

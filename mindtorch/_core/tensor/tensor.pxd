@@ -75,6 +75,7 @@ cdef class Storage:
     cdef size_t nbytes
     cdef int device_type
     cdef int device_index
+    cdef bint lent                     # an array of NumPy shows its bytes: they must not be exchanged
     cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.version_counter
     cdef Storage owner                 # the storage whose memory `data` is since share_memory_, or None
     cdef char *first_data                  # the own memory, then: kept, for others may know its address

@@ -402,8 +402,8 @@ cdef class Storage:
         raise TypeError("storages are made by the functions that make tensors")
 
     def resizable(self):
-        """Whether the bytes may be exchanged for more of them: they are not lent by somebody else."""
-        return True
+        """Whether the bytes may be exchanged for more of them: they are neither lent nor somebody else's."""
+        return not self.lent
 
 
 @cython.no_gc

@@ -69,6 +69,7 @@ OUTPUT_COLUMNS = {
     "dtype": "the dtype rule, or a dtype",
     "mask": "`output_mask[1]`: the result is None where that element is false",
     "memory_format": "the arguments to look at: the result is channels_last where one of them is",
+    "strides": "the arguments whose order of dimensions in memory the result keeps; \"contiguous\": it keeps none",
     "dynamic_shape": "true: the kernel tells the shape; `shape` is the largest possible",
 }
 
@@ -84,6 +85,7 @@ class Output:
     dtype: str = ""
     mask: str = ""
     memory_format: tuple = ()
+    strides: tuple = ()
     dynamic_shape: bool = False
 
 
@@ -344,8 +346,8 @@ def _refuse_unknown(entry, columns):
 
 def _read_output(rules) -> Output:
     _refuse_unknown(rules, OUTPUT_COLUMNS)
-    kept = rules.get("memory_format")
-    return Output(**rules | {"memory_format": tuple(kept.split(", ")) if kept else ()})
+    names = {column: tuple(rules[column].split(", ")) for column in ("memory_format", "strides") if column in rules}
+    return Output(**rules | names)
 
 
 def _of_lists(schema, other) -> bool:
