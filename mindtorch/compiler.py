@@ -4,6 +4,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from mindtorch._refusals.modules import refused_names
+
+__path__ = []       # modules below it come from the table of refusals
+
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
            "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
 
@@ -92,3 +96,11 @@ def reset() -> None:
 
 def cudagraph_mark_step_begin() -> Any:
     """Marks a step for graphs of which there are none."""
+
+
+def _disable_dynamo(fn=None, recursive=True):
+    """`fn` unchanged, or a decorator that changes nothing."""
+    return (lambda function: function) if fn is None else fn
+
+
+__getattr__ = refused_names(__name__)

@@ -5,6 +5,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from types import FunctionType
 from typing import Any, Self
 
 from mindtorch._core.python import torch_function
@@ -12,8 +13,8 @@ from mindtorch._core.python.torch_function import OPERATOR_METHODS, OverridableF
 from mindtorch._tensor import Tensor
 
 __all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
-           "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
-           "wrap_torch_function"]
+           "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "redispatch_function",
+           "resolve_name", "wrap_torch_function"]
 
 torch_function.activate()           # who imports this is about to use it
 
@@ -48,6 +49,15 @@ def _get_current_function_mode():
 
 def _get_current_function_mode_stack():
     return torch_function.current_modes()
+
+
+def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
+    """func(*args, **kwargs) without the handlers of classes; those of what a function in Python calls are asked."""
+    plain = getattr(func, "__wrapped__", None)
+    if isinstance(plain, FunctionType):
+        return plain(*args, **(kwargs or {}))
+    with torch_function.DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
 
 
 def is_tensor_like(inp: Any) -> Any:

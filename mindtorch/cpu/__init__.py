@@ -64,9 +64,13 @@ def current_stream(device: Device = None) -> Stream:
     return _STREAM
 
 
+class StreamContext(nullcontext):
+    """A context in which nothing is different."""
+
+
 def stream(stream: Stream) -> Any:
     """A context in which nothing is different."""
-    return nullcontext()
+    return StreamContext(stream)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from mindtorch._refusals.modules import refused_names
+
+__path__ = []       # modules below it come from the table of refusals
 
 __all__ = ["is_available"]
 
 
-def is_available() -> Any:
+def is_available() -> bool:
     """False: processes do not call each other."""
     return False
+
+
+__getattr__ = refused_names(__name__)

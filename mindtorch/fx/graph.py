@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mindtorch.fx._codegen import CodeGen, PythonCode
-from mindtorch.fx.node import Node, map_arg
+from mindtorch.fx.node import Argument, Node, map_arg  # noqa: F401 - torch has Argument here too
 
 if TYPE_CHECKING:
     from mindtorch.fx.graph_module import GraphModule

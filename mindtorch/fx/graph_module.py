@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import linecache
 from types import ModuleType
@@ -26,6 +27,11 @@ class _CodeOnlyModule(Module):
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__()
         self.__dict__ = body
+
+
+def _get_attr(model, attr_name):
+    """The attribute at the end of a path with dots."""
+    return functools.reduce(getattr, attr_name.split("."), model)
 
 
 def _copy_attr(from_module, to_module, target):

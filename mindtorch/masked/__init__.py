@@ -108,13 +108,13 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
 @without_autocast
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Sums so far along `dim`."""
-    return _filled(input, mask, 0, dtype).cumsum(dim)
+    return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
 
 
 @without_autocast
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Products so far along `dim`."""
-    return _filled(input, mask, 1, dtype).cumprod(dim)
+    return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
 
 
 def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mindtorch._refusals.modules import refused_names
 from mindtorch.nn import Module
 
 if TYPE_CHECKING:
@@ -25,3 +26,6 @@ class QuantStub(Module):
 
 class DeQuantStub(QuantStub):
     """Where a converted model would make floating point numbers of its output. Hands it on."""
+
+
+__getattr__ = refused_names(__name__)

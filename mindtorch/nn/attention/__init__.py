@@ -4,6 +4,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any
 
+from mindtorch._refusals.modules import refused_names
 from mindtorch.nn._sdp_backends import CHOICE, SDPBackend
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
@@ -33,3 +34,6 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
         yield {}
     finally:
         CHOICE.set(*before)
+
+
+__getattr__ = refused_names(__name__)

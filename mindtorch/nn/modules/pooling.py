@@ -25,7 +25,7 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
            "MaxUnpool3d"]
 
 
-class _MaxPool(FunctionLayer):
+class _MaxPoolNd(FunctionLayer):
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
@@ -34,19 +34,19 @@ class _MaxPool(FunctionLayer):
         self._keep(locals())
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of (N, C, L)."""
 
     _function = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of (N, C, H, W)."""
 
     _function = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of (N, C, D, H, W)."""
 
     _function = staticmethod(F.max_pool3d)
@@ -107,7 +107,7 @@ class AvgPool1d(FunctionLayer):
         self._keep(locals())
 
 
-class _AvgPool(FunctionLayer):
+class _AvgPoolNd(FunctionLayer):
     _shown = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
@@ -116,13 +116,13 @@ class _AvgPool(FunctionLayer):
         self._keep(locals())
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPoolNd):
     """The mean of each window of (N, C, H, W)."""
 
     _function = staticmethod(F.avg_pool2d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPoolNd):
     """The mean of each window of (N, C, D, H, W)."""
 
     _function = staticmethod(F.avg_pool3d)
@@ -186,12 +186,12 @@ class LPPool3d(_LPPool):
     _function = staticmethod(F.lp_pool3d)
 
 
-class _AdaptiveAvgPool(FunctionLayer):
+class _AdaptiveAvgPoolNd(FunctionLayer):
     def __init__(self, output_size: _size_any_opt_t) -> None:
         self._keep(locals())
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, L)."""
 
     output_size: _size_1_t
@@ -199,7 +199,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     _function = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, H, W); None keeps a size."""
 
     output_size: _size_2_opt_t
@@ -207,7 +207,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     _function = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
 
     output_size: _size_3_opt_t
@@ -215,14 +215,14 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     _function = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPool(FunctionLayer):
+class _AdaptiveMaxPoolNd(FunctionLayer):
     _shown = ("output_size",)
 
     def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
         self._keep(locals())
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, L)."""
 
     output_size: _size_1_t
@@ -230,7 +230,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     _function = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, H, W); None keeps a size."""
 
     output_size: _size_2_opt_t
@@ -238,7 +238,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
 
     output_size: _size_3_opt_t
