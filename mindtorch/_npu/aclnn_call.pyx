@@ -422,7 +422,7 @@ cdef class AclnnKernel:
     """The `data` of an NPU kernel: the calls of a row."""
     cdef str key
     cdef dict entry                     # of the table
-    cdef bint ready                     # `read_kernel` has read the entry
+    cdef bint ready                     # `load_kernel` has read the entry
     cdef AclnnCall call
     cdef AclnnCall inplace              # the call if the result is `self`
     cdef bint has_choices                   # the row has any of the following
@@ -437,6 +437,13 @@ cdef class AclnnKernel:
     cdef unsigned int documented        # dtypes of the call, as bits; the fallback runs for others
     cdef int lists                      # number of arguments that are lists of tensors
     cdef tuple chunked_lists                    # indices of the lists that are split
+
+
+cdef int load_kernel(AclnnKernel kernel) except -1:
+    with operators.FIRST_USE_LOCK:
+        if not kernel.ready:
+            read_kernel(kernel)
+    return 0
 
 
 cdef int read_kernel(AclnnKernel kernel) except -1:
@@ -476,7 +483,7 @@ cdef int read_kernel(AclnnKernel kernel) except -1:
 cdef int run_aclnn(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
     cdef AclnnKernel kernel = <AclnnKernel>entry.data
     if not kernel.ready:
-        read_kernel(kernel)
+        load_kernel(kernel)
     if kernel.inplace is not None and arguments[0].object == arguments[kernel.count].object:
         return run_call(kernel.inplace, arguments, dtype)
     if kernel.has_choices:
