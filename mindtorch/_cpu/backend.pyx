@@ -164,7 +164,7 @@ def register_kernels(kernels):
         kernel.function, kernel.count, kernel.results = function, len(words), results
         for i in range(kernel.count):
             kernel.conversions[i] = <int>CONVERSIONS[words[i]]
-        kernel.rare_dtypes, kernel.kernel_name, kernel.float8_as_float = rare, refusal, wider
+        kernel.rare_dtypes, kernel.kernel_name, kernel.float8_as_float = <int64_t>rare, refusal, wider
         REGISTERED.append(kernel)
         op.kernels[<int>CPU].data = <PyObject *>kernel
         op.kernels[<int>CPU].call = call_function

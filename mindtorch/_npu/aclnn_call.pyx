@@ -206,7 +206,7 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
     words = steps.split()
     parameter.dynamic_shape = "dynamic_shape" in words
     call.dynamic_shapes = call.dynamic_shapes or parameter.dynamic_shape
-    preparation.place, preparation.mask, preparation.name = parameter.place, mask, keep_bytes(name)
+    preparation.place, preparation.mask, preparation.name = parameter.place, <int64_t>mask, keep_bytes(name)
     preparation.written, preparation.promoted = "written" in words, "promoted" in words
     preparation.view_as_int, preparation.contiguous = "view_as_int" in words, "contiguous" in words
     call.prepared += 1
@@ -471,7 +471,7 @@ cdef int read_kernel(AclnnKernel kernel) except -1:
     kernel.conditional, kernel.conditions = conditional, len(conditional)
     if "fallback" in entry:
         kernel.fallback = Decomposition(*decompositions.FALLBACKS[kernel.key])
-        kernel.documented = entry["fallback"]
+        kernel.documented = <int64_t>entry["fallback"]
     kernel.chunked_lists = entry.get("parts")
     kernel.lists = len([i for i in range(op.argument_count) if op.argument_types[i] == operators.TENSOR_LIST])
     kernel.has_choices = (kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None
@@ -525,7 +525,7 @@ def register_calls():
         KEEP_ALIVE.append(kernel)
         op.kernels[<int>NPU].data = <void *>kernel
         op.kernels[<int>NPU].call = run_aclnn
-        op.foreach_dtypes[<int>NPU] = entry.get("list_dtypes", 0)
+        op.foreach_dtypes[<int>NPU] = <int64_t>entry.get("list_dtypes", 0)
 
 
 # --- the backend -----------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ cdef Rule *read_rule(tuple encoded) except NULL:
 
 cdef int read_operand(Operand *operand, object encoded) except -1:
     if isinstance(encoded, str):
-        operand.kind = {"a": ARGUMENT, "d": DTYPE_OF, "r": RESULT_DTYPE, "g": HAS_VALUE}[encoded[0]]
+        operand.kind = <OperandKind><int>{"a": ARGUMENT, "d": DTYPE_OF, "r": RESULT_DTYPE, "g": HAS_VALUE}[encoded[0]]
         operand.index = int(encoded[1:])
     elif encoded[0] == "=":
         operand.kind = CONSTANT
@@ -133,7 +133,7 @@ cdef int read_row(Operator op) except -1:
             op.dim_argument = i
     for wanted in (TENSOR, OPTIONAL_TENSOR):
         for i in range(op.argument_count):
-            if op.argument_types[i] == wanted:
+            if op.argument_types[i] == <int>wanted:
                 op.tensor_arguments[op.tensor_count] = i
                 op.tensor_count += 1
     if op.tensor_count == 0:
@@ -635,7 +635,8 @@ cdef int load_foreach(Operator op, dict row) except -1:
 
 
 cdef int read_foreach_argument(ForeachArgument *source, Operator op, int index, str encoded) except -1:
-    source.kind = {"a": SAME_ARGUMENT, "l": TENSOR_OF_LIST, "n": SCALAR_OF_LIST, "d": DEFAULT_VALUE}[encoded[0]]
+    kinds = {"a": SAME_ARGUMENT, "l": TENSOR_OF_LIST, "n": SCALAR_OF_LIST, "d": DEFAULT_VALUE}
+    source.kind = <ForeachArgumentKind><int>kinds[encoded[0]]
     if source.kind != DEFAULT_VALUE:
         source.index = int(encoded[1:])
     elif op.single_is_method:
