@@ -79,7 +79,8 @@ LIBRARIES = [
 
 
 DIRECTIVES = {"boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True,
-              "auto_pickle": False, "emit_code_comments": False}    # a fifth less C; no class is pickled
+              "auto_pickle": False, "emit_code_comments": False,    # a fifth less C; no class is pickled
+              "optimize.unpack_method_calls": False}                # few of our calls are of bound methods
 
 
 def cython_modules():

@@ -6,6 +6,7 @@ from libc.float cimport FLT_EPSILON, FLT_MAX
 from libc.stdint cimport INT64_MAX, intptr_t, uint32_t
 from libc.string cimport memcpy
 
+from mindtorch._core import once
 from mindtorch._npu.acl_loader import ensure_acl
 
 from mindtorch._core._gen.calls cimport op__foreach_add_List, op__foreach_sub_Scalar, op_fill__Scalar, op_sub_Scalar
@@ -440,7 +441,7 @@ cdef class AclnnKernel:
 
 
 cdef int load_kernel(AclnnKernel kernel) except -1:
-    with operators.FIRST_USE_LOCK:
+    with once.first_use_lock:
         if not kernel.ready:
             read_kernel(kernel)
     return 0

@@ -83,9 +83,6 @@ cdef struct ForeachArgument:  # where an operator on lists takes an argument of 
     int index
     Argument value              # of DEFAULT_VALUE
 
-# Held while a thread reads what the tables say of an operator, at its first use.
-cdef object FIRST_USE_LOCK
-
 cdef class Operator:
     cdef readonly str key                               # "add.Tensor": torch's name and overload
     cdef readonly str name                              # "add"

@@ -1,7 +1,4 @@
 """Operators and their rules by name; what operators do with operands and results; rules that rows name."""
-import os
-import threading
-
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdlib cimport calloc
 
@@ -21,16 +18,6 @@ from mindtorch._core.tensor.tensor cimport (
     CPU, META, bump_version, copy_data, device_of, empty_tensor, has_internal_overlap, make_device, make_view,
     require_backend, shape_text,
 )
-
-
-def _make_first_use_lock():
-    """Also in a forked child, whose parent may hold its lock in another thread."""
-    global FIRST_USE_LOCK
-    FIRST_USE_LOCK = threading.RLock()
-
-
-_make_first_use_lock()
-os.register_at_fork(after_in_child=_make_first_use_lock)
 
 
 # --- operators -------------------------------------------------------------------------------------------------------

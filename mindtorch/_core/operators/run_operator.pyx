@@ -5,6 +5,8 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc
 from libc.string cimport memcmp
 
+from mindtorch._core import once
+
 from mindtorch._core.autograd.node cimport (
     any_may_require_grad, any_requires_grad, may_require_grad, may_require_grad_optional, requires_grad,
 )
@@ -13,13 +15,12 @@ from mindtorch._core.autograd.recording cimport (
 )
 cimport mindtorch._core.operators.autocast as autocast
 from mindtorch._core.operators.operator cimport (
-    ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DEFAULT_VALUE, DTYPE, DTYPE_OF, FIRST_USE_LOCK, FLOAT, GENERATOR, HAS_VALUE,
-    INT, INT_LIST, MAX_ARGUMENTS, MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR,
-    OPTIONAL_TENSOR, OPTIONAL_TENSOR_LIST, RESULT_DTYPE, RULE, SAME_ARGUMENT, SCALAR, SCALAR_LIST, SCALAR_OF_LIST,
-    STRING, TENSOR, TENSOR_LIST, TENSOR_OF_LIST, ArgumentType, CommonDevice, ForeachArgument, ForeachArgumentKind,
-    Operand, OperandKind, Output, Rule, Rules, common_device_of_list, find_operator, find_rule, init_common_device,
-    initialize_inout, require_kernel, run_kernel, set_default_argument, unexpanded_view, update_common_device,
-    write_back_out,
+    ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DEFAULT_VALUE, DTYPE, DTYPE_OF, FLOAT, GENERATOR, HAS_VALUE, INT, INT_LIST,
+    MAX_ARGUMENTS, MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
+    OPTIONAL_TENSOR_LIST, RESULT_DTYPE, RULE, SAME_ARGUMENT, SCALAR, SCALAR_LIST, SCALAR_OF_LIST, STRING, TENSOR,
+    TENSOR_LIST, TENSOR_OF_LIST, ArgumentType, CommonDevice, ForeachArgument, ForeachArgumentKind, Operand, OperandKind,
+    Output, Rule, Rules, common_device_of_list, find_operator, find_rule, init_common_device, initialize_inout,
+    require_kernel, run_kernel, set_default_argument, unexpanded_view, update_common_device, write_back_out,
 )
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.rules.infer cimport (
@@ -107,7 +108,7 @@ cdef int read_output(Output *out, dict column) except -1:
 
 
 cdef int load_operator(Operator op) except -1:
-    with FIRST_USE_LOCK:
+    with once.first_use_lock:
         if not op.loaded:
             read_row(op)
     return 0

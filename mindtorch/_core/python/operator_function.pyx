@@ -10,12 +10,13 @@ import inspect
 from cpython.ref cimport PyObject, Py_INCREF
 
 from mindtorch import return_types
+from mindtorch._core import once
 from mindtorch._core.once import warn_once
 
 from mindtorch._core.operators.operator cimport (
-    BOOL, BOOL_LIST, DTYPE, FIRST_USE_LOCK, FLOAT, GENERATOR, INT, INT_LIST, MAX_ARGUMENTS, OPTIONAL_FLOAT,
-    OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Argument, Operator,
-    find_operator, inferred_scalar_tensor, make_return_type as as_named, optional_scalar, promoted_scalar_tensor,
+    BOOL, BOOL_LIST, DTYPE, FLOAT, GENERATOR, INT, INT_LIST, MAX_ARGUMENTS, OPTIONAL_FLOAT, OPTIONAL_INT,
+    OPTIONAL_SCALAR, OPTIONAL_TENSOR, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Argument, Operator, find_operator,
+    inferred_scalar_tensor, make_return_type as as_named, optional_scalar, promoted_scalar_tensor,
     promoted_scalar_tensor_on_host, require_outs, set_default_argument, wrap_number, wrapped_scalar_tensor,
 )
 from mindtorch._core.operators.run_operator cimport ARGUMENT_TYPES, load_operator, run, run_inplace
@@ -100,7 +101,7 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
 
 
 cdef int load_function(OperatorFunction function) except -1:
-    with FIRST_USE_LOCK:
+    with once.first_use_lock:
         if function.specification is not None:
             read_specification(function)
     return 0

@@ -11,7 +11,7 @@ from mindtorch._core.rules.infer cimport (
     bmm, broadcast, broadcast_shapes, check_cast, like, promote, same_shape, sum_dtype, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Double, Float, Half, Long, Undefined, dtype_name,
+    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Float, Half, Long, Undefined, dtype_name,
     is_float8,
 )
 from mindtorch._core.tensor.tensor cimport CPU, shape_text
