@@ -7,6 +7,7 @@ import numpy
 
 from mindtorch import _backend, autograd
 from mindtorch._core import hooks
+from mindtorch._core.formats import sparse_coo, sparse_csr
 from mindtorch._core.python import conversion, torch_function
 from mindtorch._core.tensor import attributes, copy_cast, tensor, views
 from mindtorch._core.tensor import dtype as dtype_module
@@ -29,8 +30,11 @@ class Tensor(TensorBase):
     __array_priority__ = 1000       # NumPy leaves `array + tensor` to the tensor
 
     # Programs written for torch read these.
-    is_cuda = is_sparse = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
-    is_sparse_csr = is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
+    is_cuda = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
+    is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
+
+    is_sparse = property(lambda self: self.layout is sparse_coo)
+    is_sparse_csr = property(lambda self: self.layout is sparse_csr)
 
     T = property(views.transposed)
     mT = property(views.matrix_transposed)

@@ -32,8 +32,8 @@ from mindtorch._core.python.profiling cimport (
 )
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, NPU, TensorBase, bump_version, copy_data, empty_like_tensor, is_non_overlapping_and_dense, make_device,
-    make_view, shape_text,
+    BACKENDS, NPU, SPARSE, TensorBase, bump_version, copy_data, empty_like_tensor, is_non_overlapping_and_dense,
+    is_sparse, make_device, make_view, shape_text,
 )
 
 
@@ -136,6 +136,8 @@ cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node gi
             f"Function {giver.name()} returned an invalid gradient at index {index} - got "
             f"{shape_text(grad.ndim, grad.sizes)} but expected shape compatible with "
             f"{shape_text(wanted.ndim, wanted.sizes)}")
+    if is_sparse(grad) or wanted.device_type >= SPARSE:         # either may be sparse where the other is dense
+        return grad if grad.dtype == wanted.dtype else <TensorBase>value.to(DTYPES[<int>wanted.dtype])
     value = sum_to(grad, wanted.ndim, wanted.sizes)
     if KIND[<int>grad.dtype] == COMPLEX_KIND and KIND[<int>wanted.dtype] != COMPLEX_KIND:
         value = value.real
@@ -253,6 +255,9 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
     cdef AutogradMeta meta = <AutogradMeta>leaf.autograd
     cdef TensorBase kept
     with ACCUMULATE_LOCK:
+        if is_sparse(grad) or (meta.grad is not None and is_sparse(meta.grad)):
+            accumulate_sparse_grad(meta, grad)
+            return run_post_accumulate_hooks(meta, leaf)
         if meta.grad is not None and not obeys_layout_contract(meta.grad, leaf):
             warn_layout_contract(meta.grad, leaf)
         if meta.grad is not None and not grad_enabled():
@@ -269,6 +274,21 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
             kept = empty_like_tensor(like, grad.dtype, grad.device_type, grad.device_index)
             copy_data(kept, grad, False)
             meta.grad = kept
+    return run_post_accumulate_hooks(meta, leaf)
+
+
+cdef int accumulate_sparse_grad(AutogradMeta meta, TensorBase grad) except -1:
+    """`accumulate_leaf_grad` where the gradient or the .grad is sparse: two sparse ones stay sparse."""
+    if meta.grad is None:
+        meta.grad = <TensorBase>(grad.clone() if grad_enabled() else (<object>grad).detach())
+    elif grad_enabled() or (is_sparse(meta.grad) and not is_sparse(grad)):
+        meta.grad = <TensorBase>(grad + meta.grad)
+    else:
+        meta.grad = <TensorBase>meta.grad.__iadd__(grad)
+    return 0
+
+
+cdef int run_post_accumulate_hooks(AutogradMeta meta, TensorBase leaf) except -1:
     if meta.post_accumulate_hooks is not None:
         for hook in list(meta.post_accumulate_hooks.values()):
             hook(leaf)

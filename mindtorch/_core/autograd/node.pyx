@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from mindtorch._core.tensor.dtype cimport DTYPES, FLOAT_KIND, KIND
 cimport mindtorch._core.tensor.tensor as tensor_module
-from mindtorch._core.tensor.tensor cimport BACKENDS, make_alias, shape_text, version_of
+from mindtorch._core.tensor.tensor cimport BACKENDS, make_alias, make_device, shape_text, version_of
 
 
 cdef extern from "Python.h":
@@ -560,7 +560,7 @@ cdef object grad_or_zeros(Node node, list grads, int output_nr):
 cdef object zeros_like_metadata(InputMetadata *metadata):
     from mindtorch._core.tensor.factories import zeros
     return zeros(tuple([metadata.sizes[i] for i in range(metadata.ndim)]), dtype=DTYPES[<int>metadata.dtype],
-                 device=("cpu", f"npu:{metadata.device_index}")[metadata.device_type])
+                 device=make_device(metadata.device_type, metadata.device_index))
 
 
 cdef object DERIVATIVE_FUNCTIONS = None

@@ -14,7 +14,8 @@ from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, dtype_name, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, META, NPU, Storage, TensorBase, bump_version, device_of, make_size, make_tensor, shape_text, version_of,
+    CPU, META, NPU, SPARSE, SparseStorage, Storage, TensorBase, bump_version, device_of, is_sparse, make_size, make_tensor,
+    shape_text, version_of,
 )
 
 
@@ -228,18 +229,18 @@ def device(TensorBase self):
 
 
 def layout(TensorBase self):
-    """Always torch.strided."""
-    return strided
+    """torch.strided, or how a sparse tensor holds its elements."""
+    return (<SparseStorage>self.storage).layout if is_sparse(self) else strided
 
 
 def is_cpu(TensorBase self):
     """Whether the elements are in host memory."""
-    return self.device_type == CPU
+    return self.device_type == CPU or self.device_type == SPARSE + CPU
 
 
 def is_npu(TensorBase self):
     """Whether the elements are on an NPU."""
-    return self.device_type == NPU
+    return self.device_type == NPU or self.device_type == SPARSE + NPU
 
 
 def is_meta(TensorBase self):
@@ -250,7 +251,7 @@ def is_meta(TensorBase self):
 def get_device(input):
     """The index of the NPU; -1 for other devices."""
     cdef TensorBase self = require_tensor(input, b"get_device", b"input", 1)
-    return self.device_index if self.device_type == NPU else -1
+    return self.device_index if is_npu(self) else -1
 
 
 PROPERTIES = {
@@ -372,7 +373,7 @@ def set_grad(TensorBase self, value):
             "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
             "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match.")
-    if grad.device_type != self.device_type or grad.device_index != self.device_index:
+    if device_of(grad).type_code != device_of(self).type_code or grad.device_index != self.device_index:
         raise RuntimeError(
             f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
             f"'{device_of(self).type}'. Please ensure that the gradient and the tensor are on the same "

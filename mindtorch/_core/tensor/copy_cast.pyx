@@ -17,7 +17,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, NPU, TENSOR_SLOTS, Shape, bump_version, copy_data, device, device_of, empty_like_tensor, empty_pinned_like,
-    empty_tensor, make_alias, make_variable_data, resolve_device, set_geometry, set_storage, shape_text,
+    empty_tensor, is_sparse, make_alias, make_variable_data, resolve_device, set_geometry, set_storage, shape_text,
 )
 
 
@@ -106,7 +106,8 @@ def get_legacy_type_name(TensorBase self):
 
 
 cdef str legacy_type_name(TensorBase self):
-    return f"torch.{'' if self.device_type == CPU else device_of(self).type + '.'}{dtype_name(self.dtype)}Tensor"
+    place = device_of(self).type
+    return f"torch.{'' if place == 'cpu' else place + '.'}{'sparse.' * is_sparse(self)}{dtype_name(self.dtype)}Tensor"
 
 
 # --- memory formats --------------------------------------------------------------------------------------------------

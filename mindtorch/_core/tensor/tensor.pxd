@@ -16,6 +16,10 @@ cdef enum DeviceType:
     META = 2
     DEVICE_TYPES = 3
 
+cdef enum:
+    SPARSE = 3             # SPARSE + CPU, SPARSE + NPU: the device_type of sparse tensors, for which no row has a kernel
+    BACKEND_TYPES = 5
+
 
 cdef class device:
     cdef readonly int type_code               # DeviceType
@@ -36,7 +40,7 @@ ctypedef struct Backend:
     bint streams                                             # some thread has left a device's default stream
     intptr_t (*capturing)(int index) noexcept                # which capture stores its stream's work there; CPU: NULL
 
-cdef Backend BACKENDS[DEVICE_TYPES]
+cdef Backend BACKENDS[BACKEND_TYPES]
 
 # None: the default device. Loads the backend.
 cdef int resolve_device(object device_or_none, int *type_code, int *index) except -1
@@ -74,6 +78,13 @@ cdef class Storage:
     cdef char *first_data                  # the own memory, then: kept, for others may know its address
 
 
+cdef class SparseStorage(Storage):       # of a sparse tensor: no bytes, but the tensors that hold its elements
+    cdef readonly object layout
+    cdef public tuple indices          # COO: (indices,); compressed: (compressed indices, plain indices)
+    cdef public TensorBase values
+    cdef public bint coalesced         # COO: the indices are sorted, and none is there twice
+
+
 cdef class TensorBase:
     cdef Storage storage
     cdef int64_t *sizes                # inline_dims, or a heap block when ndim > INLINE_DIMS
@@ -83,7 +94,7 @@ cdef class TensorBase:
     cdef int64_t numel
     cdef int ndim
     cdef ScalarType dtype
-    cdef int device_type               # copies of the storage's, one load nearer
+    cdef int device_type               # copies of the storage's, one load nearer; SPARSE + that of a sparse tensor
     cdef int device_index
     cdef bint contiguous
     cdef object autograd               # AutogradMeta, or None for a tensor that never took part in differentiation
@@ -94,6 +105,11 @@ cdef class TensorBase:
     cdef inline char *data_ptr(self) noexcept:
         return self.storage.data + self.offset * ITEMSIZE[<int>self.dtype]
 
+
+cdef bint sparse_seen                  # whether the process has made a sparse tensor
+
+cdef inline bint is_sparse(TensorBase tensor) noexcept:
+    return tensor.device_type >= SPARSE
 
 cdef inline uint32_t version_of(TensorBase tensor) noexcept:
     return tensor.storage.version if tensor.version_counter is None else tensor.version_counter.version
@@ -119,6 +135,8 @@ cdef str shape_text(int ndim, const int64_t *sizes)                # "[2, 3]", a
 # the memory of another tensor, `base`, is an inference tensor where that is one, whatever the mode.
 cdef int inference_threads
 cdef object (*mark_inference)(TensorBase tensor, TensorBase base)
+
+cdef int raise_no_sparse_kernel(str operator, int device_type) except -1          # always raises NotImplementedError
 
 # The class of every tensor handed to Python (mindtorch.Tensor), registered once by mindtorch._tensor.
 cdef type TENSOR_CLASS
