@@ -22,6 +22,7 @@ from importlib import import_module
 import numpy
 
 import mindtorch
+from mindtorch._core.formats import _get_layout      # noqa: F401: files name it as of this module
 from mindtorch._serialization import legacy_format, locations, zip_archive
 from mindtorch._serialization import weights_only_unpickler as restricted
 from mindtorch._serialization.locations import default_restore_location, location_tag, register_package
@@ -33,9 +34,11 @@ from mindtorch._utils import (
     _rebuild_meta_tensor_no_storage,
     _rebuild_parameter,
     _rebuild_parameter_with_state,
+    _rebuild_sparse_tensor,
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
     meta_arguments,
+    sparse_arguments,
     whole_storage,
 )
 from mindtorch.nn.parameter import Parameter
@@ -230,6 +233,8 @@ class _TorchNames:
             return (_rebuild_parameter_with_state, (*args, state)) if state else (_rebuild_parameter, args)
         if tensor.is_meta:
             rebuild, args = _rebuild_meta_tensor_no_storage, meta_arguments(tensor)
+        elif tensor.layout is not mindtorch.strided:
+            rebuild, args = _rebuild_sparse_tensor, sparse_arguments(tensor)
         else:
             rebuild = _rebuild_tensor_v2
             args = (self.reference(tensor), tensor.storage_offset(), tuple(tensor.size()), tensor.stride(),

@@ -259,7 +259,7 @@ for _name in ("mul", "multiply", "div", "divide", "true_divide", "floor_divide",
 @_kernel
 def zero_(self):
     """Without elements."""
-    return _write(self, constructors.empty(self.shape, self.layout, self.dtype, self.device))
+    return _write(self, _empty_like(self))
 
 
 def _empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None,

@@ -102,6 +102,11 @@ def values_at(grad, layout, indices, size):
     return gather(grad, positions(layout, indices)).reshape(*indices[1].shape, *grad.shape[indices[0].dim() + 1:])
 
 
+def make_rows(numbers, rows, size):
+    """A COO tensor of `size` rows, of which those with these numbers have elements."""
+    return make(sparse_coo, (numbers.unsqueeze(0),), rows, (size, *rows.shape[1:]))
+
+
 def _same(first, second):
     return all(a is b or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
                for a, b in zip(first, second, strict=True))

@@ -7,7 +7,7 @@ import numpy
 
 from mindtorch import _backend, autograd
 from mindtorch._core import hooks
-from mindtorch._core.formats import sparse_coo, sparse_csr
+from mindtorch._core.formats import sparse_coo, sparse_csr, strided
 from mindtorch._core.python import conversion, torch_function
 from mindtorch._core.tensor import attributes, copy_cast, tensor, views
 from mindtorch._core.tensor import dtype as dtype_module
@@ -194,6 +194,8 @@ class Tensor(TensorBase):
         from mindtorch import _utils
         if self.is_meta:
             return _utils._rebuild_meta_tensor_no_storage, _utils.meta_arguments(self), self.__dict__ or None
+        if self.layout is not strided:
+            return _utils._rebuild_sparse_tensor, _utils.sparse_arguments(self), self.__dict__ or None
         return _utils._rebuild_tensor_v3, (
             _utils.PickledStorage.of(self), self.storage_offset(), tuple(self.size()), self.stride(),
             self.requires_grad, OrderedDict(), self.dtype), self.__dict__ or None

@@ -31,7 +31,7 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
         raise NotImplementedError("gradcheck without forward-mode differentiation and vmap checks backward alone")
     if not check_backward_ad:
         raise ValueError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    inputs = _tuple(inputs)
+    func, inputs = _of_values(func, _tuple(inputs))
     try:
         _check_inputs(inputs)
         outputs = _differentiable(func(*inputs))
@@ -79,6 +79,21 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
                      nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
                      check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad, fast_mode=fast_mode,
                      masked=masked)
+
+
+def _of_values(func, inputs):
+    """The function and its inputs with the values of sparse tensors in the place of these, and with dense results."""
+    from mindtorch import strided
+    from mindtorch._sparse.tensors import values_of, with_values
+    sparse = {i: x for i, x in enumerate(inputs) if _is_tensor(x) and x.layout is not strided}
+
+    def wrapped(*arguments):
+        found = func(*[with_values(sparse[i].detach(), x) if i in sparse else x for i, x in enumerate(arguments)])
+        dense = tuple(out.to_dense() if _is_tensor(out) and out.layout is not strided else out for out in _tuple(found))
+        return dense if isinstance(found, (tuple, list)) else dense[0]
+
+    return wrapped, tuple(values_of(x.detach()).clone().requires_grad_(x.requires_grad) if i in sparse else x
+                          for i, x in enumerate(inputs))
 
 
 # --- inputs and outputs ----------------------------------------------------------------------------------------------

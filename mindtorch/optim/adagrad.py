@@ -1,5 +1,7 @@
 """torch.optim.adagrad: Adagrad."""
 import mindtorch
+from mindtorch._core.tensor.tensor import any_sparse
+from mindtorch._sparse.tensors import with_values
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
 from mindtorch.optim._foreach import scaled_addcdiv_
 from mindtorch.optim._step_counters import column, uncount
@@ -26,6 +28,12 @@ class Adagrad(Algorithm):
         for group in self.param_groups:
             self._states(group, group["params"])
 
+    def _check_sparse(self, group):
+        if group["fused"]:
+            raise RuntimeError("`fused` does not support sparse gradients")
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+
     def _start(self, state, param, group):
         value = self.defaults["initial_accumulator_value"]
         super()._start(state, param, group)
@@ -36,6 +44,8 @@ class Adagrad(Algorithm):
         decay = group["lr_decay"]
         rates = [-lr / (1 + (count - 1) * decay) for count in counts]
         sums = column(states, "sum")
+        if any_sparse(grads):
+            return _update_rows(params[0], grads[0].coalesce(), sums[0], rates[0], group["eps"])
         ops.addcmul_(sums, grads, grads, 1)
         roots = ops.sqrt(sums)
         ops.add_(roots, group["eps"])
@@ -49,6 +59,14 @@ class Adagrad(Algorithm):
             grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
         if found_inf is not None:
             uncount(steps, found_inf)
+
+
+def _update_rows(param, grad, squares, rate, eps):
+    """The update of the elements that a sparse gradient has."""
+    values = grad.values()
+    squares.add_(with_values(grad, values * values))
+    roots = squares.sparse_mask(grad).values().sqrt().add_(eps)
+    param.add_(with_values(grad, values / roots), alpha=rate)
 
 
 def adagrad(params, grads, state_sums, state_steps, fused=None, grad_scale=None, found_inf=None, has_sparse_grad=False,

@@ -11,6 +11,7 @@ __all__ = ["Adam", "adam"]
 class Adam(Algorithm):
     """Gradients averaged, and scaled by the average of their squares."""
 
+    _instead = ", please consider SparseAdam instead"
     _tensors = ("exp_avg", "exp_avg_sq")
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,

@@ -902,6 +902,15 @@ def make_sparse(layout, tuple indices, TensorBase values, size, bint coalesced):
     return make_tensor(storage, values.dtype, shape.ndim, shape.sizes, NULL, 0)
 
 
+def any_sparse(list tensors):
+    """Whether one of the tensors is sparse."""
+    if sparse_seen:
+        for tensor in tensors:
+            if is_sparse(<TensorBase?>tensor):
+                return True
+    return False
+
+
 def sparse_storage(TensorBase tensor):
     """The SparseStorage of a tensor; None of a dense one."""
     return <SparseStorage>tensor.storage if is_sparse(tensor) else None
