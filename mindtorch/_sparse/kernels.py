@@ -2,7 +2,7 @@
 import operator
 
 from mindtorch import (
-    is_grad_enabled, preserve_format, result_type, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided,
+    can_cast, is_grad_enabled, preserve_format, result_type, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided,
 )
 from mindtorch._core.tensor.attributes import increment_version
 from mindtorch._core.tensor.tensor import sparse_storage
@@ -49,6 +49,7 @@ def _write(self, result):
     if tuple(result.shape) != tuple(self.shape):
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
                            f"{list(result.shape)}")
+    _check_cast(result.dtype, self.dtype)
     target, source = sparse_storage(self), sparse_storage(to_layout(result.detach(), self.layout))
     target.values = source.values.to(target.values.dtype)
     target.indices, target.coalesced = source.indices, source.coalesced
@@ -56,11 +57,21 @@ def _write(self, result):
     return self
 
 
+def _check_cast(source, target):
+    if not can_cast(source, target):
+        raise RuntimeError(f"result type {_type_name(source)} can't be cast to the desired output type "
+                           f"{_type_name(target)}")
+
+
+def _type_name(dtype):
+    return {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int"}.get(dtype.name, dtype.name)
+
+
 def _inplace(function):
     def run(self, *args, **kwargs):
-        if is_sparse(self):
-            return _write(self, function(self, *args, **kwargs))
-        return self.copy_(to_dense(function(self, *args, **kwargs)))
+        result = function(self, *args, **kwargs)
+        _check_cast(result.dtype, self.dtype)
+        return _write(self, result) if is_sparse(self) else self.copy_(to_dense(result))
     return run
 
 
@@ -133,7 +144,9 @@ def _add(a, b, alpha):
         return with_values(a, left.to(kind) + right)
     both = make(sparse_coo, (ops.cat([indices_of(a)[0], indices_of(b)[0]], 1),), ops.cat([left.to(kind), right]),
                 a.shape)
-    return coalesce(both) if a.is_coalesced() and b.is_coalesced() else both
+    both = coalesce(both)
+    sparse_storage(both).coalesced = bool(a.is_coalesced() and b.is_coalesced())        # what torch says of it
+    return both
 
 
 def _dense_plus_sparse(dense, sparse, alpha):
@@ -144,7 +157,8 @@ def _dense_plus_sparse(dense, sparse, alpha):
 def _add_to_dense(dense, sparse, alpha):
     """dense += alpha * sparse, in place."""
     indices, values = coordinates(sparse)
-    values = (values if alpha == 1 else values * alpha).to(dense.dtype)
+    _check_cast(result_type(dense, values), dense.dtype)
+    values = values.to(dense.dtype) if alpha == 1 else values.to(dense.dtype) * alpha
     if tuple(dense.shape) != tuple(sparse.shape):
         raise RuntimeError(f"add: expected 'self' and 'other' to have same size, but self has size "
                            f"{list(dense.shape)} while other has size {list(sparse.shape)} (FYI: dense-sparse addition "
@@ -335,6 +349,9 @@ def _type(self, dtype=None, non_blocking=False):
 @_kernel
 def t(input):
     """The transpose of a matrix."""
+    if sparse_dims(input) > 2 or input.layout is sparse_coo and input.dim() > sparse_dims(input):
+        raise RuntimeError("t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
+                           f"{sparse_dims(input)} sparse and {input.dim() - sparse_dims(input)} dense dimensions")
     return transpose(input, 0, 1) if input.dim() == 2 else input
 
 
@@ -675,7 +692,7 @@ def sparse_mask(self, mask):
     if tuple(self.shape) != tuple(mask.shape):
         raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask "
                            f"has size {list(mask.shape)}")
-    found = tensors.values_at(self, mask.layout, indices_of(mask), mask.shape)
+    found = tensors.values_at(self, mask.layout, indices_of(mask), sparse_storage(mask).values.shape)
     return with_values(mask.detach(), found)
 
 
@@ -686,6 +703,7 @@ def to_sparse(self, *args, layout=None, blocksize=None, dense_dim=None, sparse_d
     elif args:
         layout = args[0]
     layout = layout or sparse_coo
+    blocksize = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
     if is_sparse(self):
         return to_layout(self, layout, blocksize)
     if layout in BLOCKED and blocksize is None:
@@ -717,7 +735,7 @@ def _batched(self, layout, blocksize, dense_dim, batch):
 
 
 def _to(layout):
-    if layout in BLOCKED:
+    if layout in BLOCKED:       # the size of the blocks is a pair, or one number for both
         return lambda self, blocksize, dense_dim=None: to_sparse(self, layout=layout, blocksize=blocksize,
                                                                  dense_dim=dense_dim)
     return lambda self, dense_dim=None: to_sparse(self, layout=layout, dense_dim=dense_dim)

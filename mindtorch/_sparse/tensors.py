@@ -68,12 +68,12 @@ def with_values(sparse, values, size=None):
 class _Make(Function):
     @staticmethod
     def forward(ctx, values, layout, indices, size, coalesced):
-        ctx.layout, ctx.indices, ctx.size = layout, indices, tuple(size)
+        ctx.layout, ctx.indices, ctx.shape = layout, indices, values.shape
         return _make(layout, indices, values.detach(), size, coalesced)
 
     @staticmethod
     def backward(ctx, grad):
-        return values_at(grad, ctx.layout, ctx.indices, ctx.size), None, None, None, None
+        return values_at(grad, ctx.layout, ctx.indices, ctx.shape), None, None, None, None
 
 
 class _Values(Function):
@@ -88,18 +88,14 @@ class _Values(Function):
         return make(ctx.layout, ctx.indices, grad, ctx.size, ctx.coalesced)
 
 
-def values_at(grad, layout, indices, size):
-    """The elements of a gradient, dense or sparse, at the indices of a sparse tensor."""
+def values_at(grad, layout, indices, shape):
+    """The elements of a gradient, dense or sparse, at the indices of a sparse tensor with values of that shape."""
     if is_sparse(grad):
         parts = sparse_storage(grad)
         if parts.layout is layout and _same(parts.indices, indices):
             return values_of(grad)
         grad = to_dense(grad)
-    if layout is sparse_coo:
-        return gather(grad, indices[0])
-    if layout in BLOCKED:
-        raise NotImplementedError(f"a dense gradient of a tensor of layout {layout}: call to_sparse() on the gradient")
-    return gather(grad, positions(layout, indices)).reshape(*indices[1].shape, *grad.shape[indices[0].dim() + 1:])
+    return gather(grad, indices[0] if layout is sparse_coo else positions(layout, indices, shape)).reshape(shape)
 
 
 def make_rows(numbers, rows, size):
@@ -194,15 +190,22 @@ def to_dense(sparse):
     return sum_at(values, flatten(indices, sizes), count(sizes)).reshape(sparse.shape)
 
 
-def positions(layout, indices):
-    """The coordinates that compressed indices stand for: of batches, rows and columns."""
+def positions(layout, indices, shape):
+    """The coordinates that compressed indices stand for, of values of that shape: those of batches, rows, columns."""
     compressed, plain = (index.long() for index in indices)
     batch, number = compressed.shape[:-1], compressed.shape[-1] - 1
     counts = (compressed[..., 1:] - compressed[..., :-1]).reshape(-1)
-    rows = ops.arange(number, device=plain.device).repeat(count(batch)).repeat_interleave(counts)
-    pair = [rows, plain.reshape(-1)] if layout in BY_ROWS else [plain.reshape(-1), rows]
+    rows, columns = ops.arange(number, device=plain.device).repeat(count(batch)).repeat_interleave(counts), plain.reshape(-1)
+    rows, columns = (rows, columns) if layout in BY_ROWS else (columns, rows)
     leading = ops.arange(count(batch), device=plain.device).repeat_interleave(plain.shape[-1])
-    return ops.cat([unflatten(leading, batch), ops.stack(pair)])
+    found = [*unflatten(leading, batch).unbind(0), rows, columns]
+    if layout not in BLOCKED:
+        return ops.stack(found)
+    height, width = shape[len(batch) + 1:len(batch) + 3]
+    *leading, rows, columns = (each.reshape(-1, 1, 1) for each in found)
+    rows = rows * height + ops.arange(height, device=rows.device).reshape(1, -1, 1)
+    columns = columns * width + ops.arange(width, device=rows.device)
+    return ops.stack([each.expand(-1, height, width).reshape(-1) for each in (*leading, rows, columns)])
 
 
 def coordinates(sparse):
@@ -210,16 +213,9 @@ def coordinates(sparse):
     parts, values = sparse_storage(sparse), values_of(sparse)
     if parts.layout is sparse_coo:
         return parts.indices[0], values
-    indices, batch = positions(parts.layout, parts.indices), parts.indices[0].dim() - 1
-    values = values.reshape(indices.shape[1], *values.shape[batch + 1:])
-    if parts.layout not in BLOCKED:
-        return indices, values
-    shape = values.shape[:3]
-    *leading, rows, columns = (row.reshape(-1, 1, 1) for row in indices.unbind(0))
-    rows = rows * shape[1] + ops.arange(shape[1], device=rows.device).reshape(1, -1, 1)
-    columns = columns * shape[2] + ops.arange(shape[2], device=rows.device)
-    spread = [row.expand(shape).reshape(-1) for row in (*leading, rows, columns)]
-    return ops.stack(spread), values.reshape(count(shape), *values.shape[3:])
+    indices = positions(parts.layout, parts.indices, values.shape)
+    inner = parts.indices[0].dim() + (2 if parts.layout in BLOCKED else 0)
+    return indices, values.reshape(indices.shape[1], *values.shape[inner:])
 
 
 def to_coo(sparse):

@@ -1,7 +1,10 @@
 """torch.masked: reductions that leave out the elements whose mask is False. Without a mask, all take part."""
+import functools
 from math import inf, nan
 
+from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
+from mindtorch._sparse.tensors import coordinates, make
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
@@ -18,6 +21,27 @@ def _filled(input, mask, value, dtype=None):
     if mask.dim() > input.dim():
         raise ValueError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     return input.masked_fill(mask.logical_not(), value)
+
+
+def _of_layouts(function):
+    """The function, for sparse inputs and masks too: of a sparse input the elements that it holds take part."""
+    @functools.wraps(function)
+    def run(input, *args, mask=None, **kwargs):
+        if mask is not None and mask.layout is not strided:
+            mask = mask.to_dense()
+        if input.layout is strided:
+            return function(input, *args, mask=mask, **kwargs)
+        held = _held(input)
+        mask = held if mask is None else held & mask
+        result = function(input.to_dense(), *args, mask=mask, **kwargs)
+        return result if result.dim() != 2 and input.layout is not sparse_coo else result.to_sparse(layout=input.layout)
+    return run
+
+
+def _held(sparse):
+    """Which elements a sparse tensor holds."""
+    indices, values = coordinates(sparse.detach())
+    return make(sparse_coo, (indices,), values.new_ones(values.shape).bool(), sparse.shape).to_dense()
 
 
 def _dims(input, dim):
@@ -82,12 +106,14 @@ def _limits(input):
     return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
+@_of_layouts
 @without_autocast
 def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The sum; 0 where nothing takes part."""
     return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim=bool(keepdim), dtype=dtype)
 
 
+@_of_layouts
 @without_autocast
 def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The product; 1 where nothing takes part."""
@@ -109,11 +135,13 @@ def cumprod(input, dim, *, dtype=None, mask=None):
     return _filled(input, mask, 1, dtype).cumprod(dim)
 
 
+@_of_layouts
 def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The largest element; the lowest number of the dtype where nothing takes part."""
     return _filled(input, mask, _lowest(input), dtype).amax(_dims(input, dim), bool(keepdim))
 
 
+@_of_layouts
 def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The smallest element; the highest number of the dtype where nothing takes part."""
     return _filled(input, mask, _highest(input), dtype).amin(_dims(input, dim), bool(keepdim))
@@ -135,6 +163,7 @@ def _count(input, dim, keepdim, mask):
     return present.sum(_dims(input, dim), keepdim=keepdim)
 
 
+@_of_layouts
 @without_autocast
 def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The mean; NaN where nothing takes part."""

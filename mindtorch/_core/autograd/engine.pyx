@@ -32,7 +32,7 @@ from mindtorch._core.python.profiling cimport (
 )
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, NPU, SPARSE, TensorBase, bump_version, copy_data, empty_like_tensor, is_non_overlapping_and_dense,
+    BACKENDS, NPU, SPARSE, SparseStorage, TensorBase, bump_version, copy_data, empty_like_tensor, is_non_overlapping_and_dense,
     is_sparse, make_device, make_view, shape_text,
 )
 
@@ -280,7 +280,9 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
 cdef int accumulate_sparse_grad(AutogradMeta meta, TensorBase grad) except -1:
     """`accumulate_leaf_grad` where the gradient or the .grad is sparse: two sparse ones stay sparse."""
     if meta.grad is None:
-        meta.grad = <TensorBase>(grad.clone() if grad_enabled() else (<object>grad).detach())
+        shared = Py_REFCNT(<PyObject *>grad) > 2 or Py_REFCNT(<PyObject *>grad.storage) > 1 or (
+            not (<SparseStorage>grad.storage).values.contiguous)
+        meta.grad = <TensorBase>(grad.clone() if shared or grad_enabled() else grad)
     elif grad_enabled() or (is_sparse(meta.grad) and not is_sparse(grad)):
         meta.grad = <TensorBase>(grad + meta.grad)
     else:
@@ -364,6 +366,10 @@ cdef list call_function_anomaly(Node node, list grads, set needed):
     return results
 
 
+cdef object sum_gradients(TensorBase a, TensorBase b):
+    return b + a if is_sparse(a) and not is_sparse(b) else a + b
+
+
 cdef int queue_gradients(GraphTask task, Node node, list results) except -1:
     cdef Py_ssize_t i, count = len(node.edges)
     cdef Node target
@@ -400,7 +406,7 @@ cdef int accumulate_input_buffer(GraphTask task, Node target, int output_nr, obj
         return 0
     if task.streams is not None:
         task.streams.enter(stream_of(target))
-    buffer[output_nr] = buffer[output_nr] + shaped
+    buffer[output_nr] = sum_gradients(<TensorBase>buffer[output_nr], shaped)
     if task.streams is not None:
         task.streams.enter(stream_of(giver))
     return 0
@@ -503,7 +509,7 @@ cdef int add_root(GraphTask task, TensorBase tensor, object grad, list roots) ex
         roots.append(node)
     if task.streams is not None:
         task.streams.synchronize_gradient(grad, None, stream_of(node))
-    buffer[output_nr] = grad if buffer[output_nr] is None else buffer[output_nr] + grad
+    buffer[output_nr] = grad if buffer[output_nr] is None else sum_gradients(buffer[output_nr], grad)
     return 0
 
 

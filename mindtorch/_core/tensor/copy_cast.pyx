@@ -365,6 +365,9 @@ def data(TensorBase self):
 def set_data(TensorBase self, new_data):
     """`self.data = new_data`: self takes over storage and geometry, and keeps its identity."""
     cdef TensorBase source = require_tensor(new_data, b"data", b"new_data")
+    if is_sparse(self) != is_sparse(source):
+        raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+                           "incompatible tensor type.")
     set_storage(self, source.storage, source.dtype)
     set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
     if self.autograd is not None:

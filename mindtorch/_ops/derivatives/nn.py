@@ -104,7 +104,7 @@ def embedding_derivative(grad, indices, num_weights, padding_idx, scale_grad_by_
     if scale_grad_by_freq:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     from mindtorch._sparse.tensors import make_rows
-    indices, rows = indices.reshape(-1).long(), grad.reshape(-1, grad.shape[-1])
+    indices, rows = indices.reshape(-1).long(), grad.reshape(indices.numel(), grad.shape[-1])
     if padding_idx >= 0:
         kept = (indices != padding_idx).nonzero().reshape(-1)
         indices, rows = indices.index_select(0, kept), rows.index_select(0, kept)
