@@ -39,7 +39,8 @@ _METHODS = {
         to_padded_tensor _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides""",
     _VIEW: "_lazy_clone _neg_view",
     _PRIVATE: """
-        slice_inverse _addmm_activation _sparse_mask_projection _autocast_to_full_precision _autocast_to_reduced_precision _philox_normal_
+        slice_inverse _addmm_activation _sparse_mask_projection
+        _autocast_to_full_precision _autocast_to_reduced_precision _philox_normal_
         _philox_uniform_""",
     _COMPLEX32: "chalf",
     _HASH: "hash_tensor"}

@@ -158,7 +158,7 @@ def sparse_arguments(tensor):
     """What _rebuild_sparse_tensor takes to make the tensor again."""
     parts = sparse_storage(tensor)
     data = (*parts.indices, parts.values, tensor.size())
-    return parts.layout, data + (bool(parts.coalesced),) if tensor.is_sparse else data
+    return parts.layout, (*data, bool(parts.coalesced)) if tensor.is_sparse else data
 
 
 def _rebuild_sparse_tensor(layout, data):

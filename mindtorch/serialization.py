@@ -22,7 +22,7 @@ from importlib import import_module
 import numpy
 
 import mindtorch
-from mindtorch._core.formats import _get_layout      # noqa: F401: files name it as of this module
+from mindtorch._core import formats
 from mindtorch._serialization import legacy_format, locations, zip_archive
 from mindtorch._serialization import weights_only_unpickler as restricted
 from mindtorch._serialization.locations import default_restore_location, location_tag, register_package
@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 MAP_LOCATION = Callable[[UntypedStorage, str], UntypedStorage] | mindtorch.device | str | dict[str, str] | None
+_get_layout = formats._get_layout         # files name it as of this module
 DEFAULT_PROTOCOL = 2
 HELP = "Check the documentation of torch.load to learn more about types accepted by default with weights_only."
 UNSAFE = ("Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "

@@ -55,7 +55,8 @@ def default_globals():
     names.update({f"torch._utils.{function.__name__}": function for function in _TAKE_TENSORS})
     names.update({
         "torch._tensor._rebuild_from_type_v2": _utils._rebuild_from_type_v2, "torch.Tensor": mindtorch.Tensor,
-        "torch.serialization._get_layout": formats._get_layout, "torch.storage.UntypedStorage": _utils.UNTYPED_STORAGE, "torch.Size": mindtorch.Size,
+        "torch.serialization._get_layout": formats._get_layout,
+        "torch.storage.UntypedStorage": _utils.UNTYPED_STORAGE, "torch.Size": mindtorch.Size,
         "torch.device": mindtorch.device, "collections.OrderedDict": OrderedDict, "collections.Counter": Counter,
         "builtins.set": set, "builtins.complex": complex, "builtins.bytearray": _bytearray, "_codecs.encode": _encode})
     return names

@@ -8,7 +8,7 @@ from mindtorch._core import hooks
 
 
 def _find_sparse_kernel(function):
-    from mindtorch._sparse import entry             # imported when the first function meets a sparse tensor
+    from mindtorch._sparse import entry  # imported when the first function meets a sparse tensor
     hooks.find_sparse_kernel = entry.find_sparse_kernel
     return entry.find_sparse_kernel(function)
 

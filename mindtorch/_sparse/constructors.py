@@ -157,7 +157,7 @@ def check_compressed(layout, indices, values, size, check):
     _require(first.dim() >= 1, f"{name} must have dimensionality >= 1 but got {first.dim()}")
     _require(plain.dim() == first.dim(), f"{name} and {plain_name} dimensionalities must be equal but got "
              f"{first.dim()} and {plain.dim()}, respectively")
-    _require(values.dim() > batch + blocks, f"values must have dimensionality > sum of batch and block dimensionalities "
+    _require(values.dim() > batch + blocks, "values must have dimensionality > sum of batch and block dimensionalities "
              f"(={batch} + {blocks}) but got {values.dim()}")
     _require(len(size) == batch + 2 + values.dim() - batch - 1 - blocks,
              f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={batch} + 2 + "
@@ -173,8 +173,8 @@ def check_compressed(layout, indices, values, size, check):
     _require(first.shape[-1] == along + 1, f"{name}.shape[-1] must be equal to the number of "
              f"{'rows' if layout in BY_ROWS else 'columns'} + 1 (={along + 1}), but got {first.shape[-1]}")
     if first.dtype is not plain.dtype:
-        raise RuntimeError(f"{name} and {plain_name} must have the same dtype, bot got {first.dtype} and {plain.dtype}, "
-                           "respectively")
+        raise RuntimeError(f"{name} and {plain_name} must have the same dtype, bot got {first.dtype} and "
+                           f"{plain.dtype}, respectively")
     if not check:
         return
     lines, width_name = ("nrows", "ncols") if layout in BY_ROWS else ("ncols", "nrows")

@@ -32,7 +32,7 @@ def _kernels():
 
 def _refusing(name):
     def run(*args, **kwargs):
-        refuse(name, next((value for value in _flat((*args, *kwargs.values())) if is_sparse(value))))
+        refuse(name, next(value for value in _flat((*args, *kwargs.values())) if is_sparse(value)))
     return run
 
 

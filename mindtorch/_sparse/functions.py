@@ -1,6 +1,6 @@
 """Functions of the torch namespace that are for sparse tensors alone."""
-from mindtorch._sparse.products import addmm, hspmm, mm, smm, sspaddmm
 from mindtorch._sparse.kernels import KERNELS
+from mindtorch._sparse.products import addmm, hspmm, mm, smm, sspaddmm
 
 __all__ = ["dsmm", "hsmm", "hspmm", "resize_as_sparse_", "saddmm", "smm", "spmm", "sspaddmm"]
 dsmm = hsmm = spmm = mm

@@ -2,15 +2,44 @@
 import operator
 
 from mindtorch import (
-    can_cast, is_grad_enabled, preserve_format, result_type, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided,
+    can_cast,
+    is_grad_enabled,
+    preserve_format,
+    result_type,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+    strided,
 )
 from mindtorch._core.tensor.attributes import increment_version
 from mindtorch._core.tensor.tensor import sparse_storage
 from mindtorch._ops.operators import ops
 from mindtorch._sparse import constructors, products, reductions, tensors
 from mindtorch._sparse.tensors import (
-    BLOCKED, BY_ROWS, LAYOUT_NAMES, coalesce, coordinates, count, flatten, from_dense, gather, indices_of, is_sparse,
-    make, refuse, require_coo, rows_of, sparse_dims, stacked, to_blocks, to_coo, to_dense, to_layout, values_of,
+    BLOCKED,
+    BY_ROWS,
+    LAYOUT_NAMES,
+    coalesce,
+    coordinates,
+    count,
+    flatten,
+    from_dense,
+    gather,
+    indices_of,
+    is_sparse,
+    make,
+    refuse,
+    require_coo,
+    rows_of,
+    sparse_dims,
+    stacked,
+    to_blocks,
+    to_coo,
+    to_dense,
+    to_layout,
+    values_of,
     with_values,
 )
 
@@ -77,19 +106,19 @@ def _inplace(function):
 
 # --- elementwise, by values -------------------------------------------------------------------------------------------
 
-_UNARY = """abs absolute angle arcsin arcsinh arctan arctanh asin asinh atan atanh ceil conj_physical deg2rad erf erfinv
-    expm1 floor frac isinf isnan isneginf isposinf log1p nan_to_num neg negative positive rad2deg relu round sgn sign
-    signbit sin sinh sqrt square tan tanh trunc fix conj pow float_power""".split()
+_UNARY = (
+    "abs", "absolute", "angle", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh", "atan", "atanh", "ceil",
+    "conj", "conj_physical", "deg2rad", "erf", "erfinv", "expm1", "fix", "float_power", "floor", "frac", "isinf",
+    "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "neg", "negative", "positive", "rad2deg", "relu", "round",
+    "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc")
 _LINEAR = {"neg", "negative", "positive", "conj", "conj_physical"}      # need no coalesced values
 
 
 def _by_values(name):
-    method = getattr(ops, name, None)
-
     def run(input, *args, out=None, **kwargs):
         sparse = coalesce(input) if input.layout is sparse_coo and name not in _LINEAR else input
         return with_values(sparse, getattr(values_of(sparse), name)(*args, **kwargs))
-    run.__name__, run.function = name, method
+    run.__name__ = name
     return run
 
 
@@ -282,7 +311,10 @@ def _empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fa
     if layout is strided:
         return ops.zeros(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad)
     if layout is input.layout and layout is not sparse_coo:
-        made = with_values(input, ops.zeros_like(values_of(input.detach()), dtype=dtype, device=device))
+        first, plain = indices_of(input)
+        none, values = plain.narrow(-1, 0, 0), values_of(input.detach()).narrow(plain.dim() - 1, 0, 0)
+        made = make(layout, (ops.zeros_like(first, device=device), none.to(device)), values.to(device, dtype),
+                    input.shape)
     elif layout is sparse_coo and input.layout is sparse_coo:
         first = sparse_dims(input)
         made = make(layout, (ops.zeros((first, 0), dtype=indices_of(input)[0].dtype, device=device),),
@@ -349,7 +381,7 @@ def _type(self, dtype=None, non_blocking=False):
 @_kernel
 def t(input):
     """The transpose of a matrix."""
-    if sparse_dims(input) > 2 or input.layout is sparse_coo and input.dim() > sparse_dims(input):
+    if sparse_dims(input) > 2 or (input.layout is sparse_coo and input.dim() > sparse_dims(input)):
         raise RuntimeError("t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
                            f"{sparse_dims(input)} sparse and {input.dim() - sparse_dims(input)} dense dimensions")
     return transpose(input, 0, 1) if input.dim() == 2 else input
@@ -384,6 +416,10 @@ def transpose(input, dim0, dim1):
     order = list(range(input.dim()))
     order[dim0], order[dim1] = order[dim1], order[dim0]
     if input.layout is sparse_coo:
+        first = sparse_dims(input)
+        if dim0 != dim1 and max(dim0, dim1) >= first > min(dim0, dim1):
+            raise RuntimeError(f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {first}, d0: "
+                               f"{dim0}, d1: {dim1}")
         return permute(input, order)
     batch = indices_of(input)[0].dim() - 1
     if {dim0, dim1} != {batch, batch + 1}:
@@ -402,7 +438,8 @@ def permute(input, *dims):
     order, first = [_wrapped(each, input.dim()) for each in dims], sparse_dims(input)
     if sorted(order) != list(range(input.dim())):
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
-                           "the desired ordering of dimensions")
+                           f"the desired ordering of dimensions i.e. input.dim() = {input.dim()} is not equal to "
+                           f"len(dims) = {len(order)}")
     if input.layout is not sparse_coo or any_mixed(order, first):
         refuse("permute", input)
     values, indices = values_of(input), indices_of(input)[0]
@@ -426,10 +463,10 @@ def unsqueeze(input, dim):
     indices, values, size = indices_of(input)[0], values_of(input), list(input.shape)
     size.insert(dim, 1)
     if dim > first:
-        return make(sparse_coo, (indices,), values.unsqueeze(dim - first + 1), size, bool(input.is_coalesced()))
+        return make(sparse_coo, (indices,), values.unsqueeze(dim - first + 1), size)
     rows = list(indices.unbind(0))
     rows.insert(dim, ops.zeros((indices.shape[1],), dtype=indices.dtype, device=indices.device))
-    return make(sparse_coo, (stacked(rows, indices),), values, size, bool(input.is_coalesced()))
+    return make(sparse_coo, (stacked(rows, indices),), values, size)
 
 
 def _kept(input, keep, rows, size, coalesced):
@@ -441,6 +478,7 @@ def _kept(input, keep, rows, size, coalesced):
 @_kernel
 def select(input, dim, index):
     """The part at one place of a dimension, which goes; dense where no sparse dimension is left."""
+    compressed = input.layout is not sparse_coo
     input, dim = to_coo(input), _wrapped(dim, input.dim())
     if not -input.shape[dim] <= index < input.shape[dim]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension "
@@ -449,12 +487,12 @@ def select(input, dim, index):
     del size[dim]
     if dim >= first:
         values = values_of(input).select(dim - first + 1, index)
-        return make(sparse_coo, indices_of(input), values, size, bool(input.is_coalesced()))
+        return make(sparse_coo, indices_of(input), values, size)
     rows = list(indices_of(input)[0].unbind(0))
     keep = rows.pop(dim) == index
     if not rows:
         return values_of(input).index_select(0, keep.nonzero().reshape(-1)).sum(0).to(input.dtype)
-    return _kept(input, keep, rows, size, bool(input.is_coalesced()))
+    return _kept(input, keep, rows, size, compressed)
 
 
 @_kernel
@@ -474,7 +512,7 @@ def narrow_copy(input, dim, start, length):
     size[dim], first = length, sparse_dims(input)
     if dim >= first:
         values = values_of(input).narrow(dim - first + 1, start, length)
-        return make(sparse_coo, indices_of(input), values, size, bool(input.is_coalesced()))
+        return make(sparse_coo, indices_of(input), values, size)
     rows = list(indices_of(input)[0].unbind(0))
     keep = (rows[dim] >= start) & (rows[dim] < start + length)
     rows[dim] = rows[dim] - start
@@ -484,7 +522,7 @@ def narrow_copy(input, dim, start, length):
 @_kernel
 def index_select(input, dim, index, *, out=None):
     """The parts at the places that `index` names."""
-    input, dim = coalesce(to_coo(input)), _wrapped(dim, input.dim())
+    input, dim = to_coo(input), _wrapped(dim, input.dim())
     if index.dim() > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     index, first, size = index.reshape(-1).long(), sparse_dims(input), list(input.shape)
@@ -493,11 +531,12 @@ def index_select(input, dim, index, *, out=None):
     index, length = index % max(size[dim], 1), size[dim]
     size[dim] = index.shape[0]
     if dim >= first:
-        return make(sparse_coo, indices_of(input), values_of(input).index_select(dim - first + 1, index), size, True)
+        return make(sparse_coo, indices_of(input), values_of(input).index_select(dim - first + 1, index), size)
+    input = coalesce(input)
     rows = list(indices_of(input)[0].unbind(0))
     places, new = products.pairs(rows[dim], index, length)
     rows = [new if each == dim else row.index_select(0, places) for each, row in enumerate(rows)]
-    return make(sparse_coo, (stacked(rows, places),), values_of(input).index_select(0, places), size, dim == 0)
+    return make(sparse_coo, (stacked(rows, places),), values_of(input).index_select(0, places), size)
 
 
 @_named("concat")
@@ -510,11 +549,11 @@ def cat(tensors, dim=0, *, out=None):
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {place}.")
     dim, first = _wrapped(dim, tensors[0].dim()), sparse_dims(tensors[0])
     size, start, indices = list(tensors[0].shape), 0, []
-    for tensor in tensors:
+    for place, tensor in enumerate(tensors):
         others = [list(each.shape[:dim]) + list(each.shape[dim + 1:]) for each in (tensors[0], tensor)]
         if others[0] != others[1]:
             raise RuntimeError(f"All tensors must have the same shape: {list(tensors[0].shape)} (except in the "
-                               f"concatenating dimension), but found shape: {list(tensor.shape)}")
+                               f"concatenating dimension), but found shape: {list(tensor.shape)} at position {place}")
     if dim >= first:
         return _cat_dense(tensors, dim, first)
     for tensor in tensors:
@@ -549,6 +588,12 @@ def stack(tensors, dim=0, *, out=None):
     return cat([unsqueeze(tensor, dim) for tensor in tensors], dim)
 
 
+def _element(self, dim, index):
+    if not -self.shape[dim] <= index < self.shape[dim]:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {self.shape[dim]}")
+    return select(self, dim, index) if is_sparse(self) else self.select(dim, index)
+
+
 @_kernel
 def __getitem__(self, index):
     """Numbers, ..., None and whole dimensions; torch has no more for sparse tensors."""
@@ -565,11 +610,9 @@ def __getitem__(self, index):
                 refuse("as_strided", self)
             dim += 1
         elif hasattr(each, "layout") and each.dim():
-            if is_sparse(each) or str(each.dtype) == "torch.bool" or len(index) > 1:
-                refuse("index.Tensor", self)
-            self, dim = index_select(self, dim, each), dim + 1
+            refuse("index.Tensor", self)
         else:
-            self = select(self, dim, operator.index(each))
+            self = _element(self, dim, operator.index(each))
         given -= each is not None and each is not Ellipsis
     return self
 
@@ -690,8 +733,8 @@ def sparse_mask(self, mask):
     if not is_sparse(mask):
         raise RuntimeError("sparse_mask expects a sparse mask")
     if tuple(self.shape) != tuple(mask.shape):
-        raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask "
-                           f"has size {list(mask.shape)}")
+        raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but "
+                           f"mask has size {list(mask.shape)}")
     found = tensors.values_at(self, mask.layout, indices_of(mask), sparse_storage(mask).values.shape)
     return with_values(mask.detach(), found)
 

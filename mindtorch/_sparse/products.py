@@ -1,19 +1,32 @@
 """Products of matrices of which one or both are sparse."""
-from mindtorch import sparse_coo, sparse_csr
+from mindtorch import sparse_coo, sparse_csr, strided
 from mindtorch._ops.operators import ops
 from mindtorch._sparse.tensors import (
-    coalesce, compress, coordinates, indices_of, is_sparse, make, refuse, sum_at, to_coo, to_layout, values_of,
+    coalesce,
+    compress,
+    coordinates,
+    indices_of,
+    is_sparse,
+    make,
+    refuse,
+    sum_at,
+    to_coo,
+    to_layout,
+    values_of,
 )
 
 
 def _check_matrices(a, b, name="mm"):
     if a.dim() != 2 or b.dim() != 2:
         raise RuntimeError(f"{name}: Expected two matrices, but got {a.dim()}D and {b.dim()}D tensors")
+    if a.shape[1] != b.shape[0] and is_sparse(a) and not is_sparse(b):
+        raise RuntimeError(f"addmm: Argument #3 (dense): Expected dim 0 size {a.shape[1]}, got {b.shape[0]}")
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
                            f"{b.shape[0]}x{b.shape[1]})")
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
+        names = [str(each.new_zeros(0, layout=strided).type()).split(".")[-1].removesuffix("Tensor") for each in (a, b)]
+        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
 
 
 def swapped(matrix):
@@ -103,7 +116,9 @@ def bmm(input, mat2, *, out=None):
         raise RuntimeError(f"bmm_sparse: Tensor 'self' must have 3 sparse dims, but has "
                            f"{indices_of(input)[0].shape[0]}")
     batch, height, width = input.shape
-    if mat2.dim() != 3 or mat2.shape[0] != batch or mat2.shape[1] != width:
+    if mat2.dim() != 3:
+        raise RuntimeError(f"bmm_sparse: Tensor 'mat2' must have 3 dims, but has {mat2.dim()}")
+    if mat2.shape[0] != batch or mat2.shape[1] != width:
         raise RuntimeError("bmm_sparse: Tensor 'self' and 'mat2' have sizes that cannot be multiplied")
     indices, values = coordinates(input)
     which, rows, columns = indices.unbind(0)
@@ -121,8 +136,8 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     if is_sparse(input) and not (is_sparse(mat1) and is_sparse(mat2)):
         raise RuntimeError("addmm_sparse_dense: expected strided result tensor, got tensor with layout Sparse")
     if mat1.layout is not sparse_csr and not is_sparse(mat1) and mat2.layout is sparse_coo:
-        raise RuntimeError("addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided "
-                           "layout, got 'mat1' with layout Strided and 'mat2' with layout Sparse")
+        raise RuntimeError("addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have "
+                           "strided layout, got 'mat1' with layout Strided and 'mat2' with layout Sparse")
     product = _scaled(mm(mat1, mat2), alpha)
     return product if beta == 0 else _scaled(input, beta) + product
 
@@ -136,7 +151,7 @@ def hspmm(mat1, mat2, *, out=None):
     """The product of a sparse matrix and a dense one, as a tensor with sparse rows."""
     rows, product = coalesce(to_coo(mat1)), mm(mat1, mat2)
     present = indices_of(rows)[0][0].unique()
-    return make(sparse_coo, (present.unsqueeze(0),), product.index_select(0, present), product.shape, True)
+    return make(sparse_coo, (present.unsqueeze(0),), product.index_select(0, present), product.shape)
 
 
 def smm(input, mat2):
@@ -146,7 +161,7 @@ def smm(input, mat2):
     width = values.shape[1]
     columns = ops.arange(width, device=values.device).repeat(numbers.shape[0])
     indices = ops.stack([numbers.repeat_interleave(width), columns])
-    return make(sparse_coo, (indices,), values.reshape(-1), rows.shape, True)
+    return make(sparse_coo, (indices,), values.reshape(-1), rows.shape)
 
 
 def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):

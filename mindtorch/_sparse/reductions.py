@@ -2,16 +2,28 @@
 from mindtorch import sparse_coo
 from mindtorch._ops.operators import ops
 from mindtorch._sparse.tensors import (
-    coalesce, flatten, indices_of, make, refuse, rows_of, sparse_dims, sum_at, to_coo, to_layout, values_of, with_values,
+    coalesce,
+    flatten,
+    indices_of,
+    make,
+    refuse,
+    rows_of,
+    sparse_dims,
+    sum_at,
+    to_coo,
+    to_layout,
+    values_of,
+    with_values,
 )
 
 
 def wrapped_dims(dim, ndim):
     """The dimensions counted from 0; all of them for None and ()."""
-    dims = tuple(range(ndim)) if dim is None or dim == () or dim == [] else (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = (dim,) if isinstance(dim, int) else tuple(dim or range(ndim))
     for each in dims:
         if not -ndim <= each < ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {each})")
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
+                             f"{each})")
     return tuple(each % ndim for each in dims)
 
 
@@ -26,7 +38,8 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
         if not keepdim:
             raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
         return to_layout(sum(to_coo(input), dims, True, dtype=dtype), input.layout)
-    indices, first = indices_of(input)[0], sparse_dims(input)
+    input = coalesce(input)
+    values, indices, first = values_of(input), indices_of(input)[0], sparse_dims(input)
     inner = tuple(each - first + 1 for each in dims if each >= first)
     values = values.sum(inner, keepdim=keepdim, dtype=dtype) if inner else values.to(dtype)
     kept = [each for each in range(first) if each not in dims]
@@ -48,7 +61,8 @@ def _groups(sparse, dim):
     others = [each for each in range(indices.shape[0]) if each != dim]
     if not others:
         return ops.zeros((indices.shape[1],), dtype=indices.dtype, device=indices.device), 1
-    rows, places = ops.unique(flatten(rows_of(indices, others), [sparse.shape[each] for each in others]), return_inverse=True)
+    sizes = [sparse.shape[each] for each in others]
+    rows, places = ops.unique(flatten(rows_of(indices, others), sizes), return_inverse=True)
     return places, rows.shape[0]
 
 

@@ -39,6 +39,7 @@ def refuse(name, tensor):
 
 def make(layout, indices, values, size, coalesced=False):
     """A sparse tensor of these tensors; the history of the values is its history."""
+    coalesced = coalesced or (layout is sparse_coo and indices[0].shape[1] < 2)
     if values.requires_grad:
         return _Make.apply(values, layout, indices, size, coalesced)
     return _make(layout, indices, values.detach(), size, coalesced)
@@ -104,7 +105,7 @@ def make_rows(numbers, rows, size):
 
 
 def _same(first, second):
-    return all(a is b or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
+    return all(a is b or (a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride())
                for a, b in zip(first, second, strict=True))
 
 
@@ -130,9 +131,8 @@ def unflatten(flat, sizes):
     """The reverse of `flatten`."""
     rows = []
     for size in reversed(sizes):
-        size = max(size, 1)
-        rows.append(flat.remainder(size))
-        flat = flat.div(size, rounding_mode="floor")
+        rows.append(flat.remainder(max(size, 1)))
+        flat = flat.div(max(size, 1), rounding_mode="floor")
     return stacked(rows[::-1], flat)
 
 
@@ -195,7 +195,8 @@ def positions(layout, indices, shape):
     compressed, plain = (index.long() for index in indices)
     batch, number = compressed.shape[:-1], compressed.shape[-1] - 1
     counts = (compressed[..., 1:] - compressed[..., :-1]).reshape(-1)
-    rows, columns = ops.arange(number, device=plain.device).repeat(count(batch)).repeat_interleave(counts), plain.reshape(-1)
+    rows = ops.arange(number, device=plain.device).repeat(count(batch)).repeat_interleave(counts)
+    columns = plain.reshape(-1)
     rows, columns = (rows, columns) if layout in BY_ROWS else (columns, rows)
     leading = ops.arange(count(batch), device=plain.device).repeat_interleave(plain.shape[-1])
     found = [*unflatten(leading, batch).unbind(0), rows, columns]
@@ -229,6 +230,8 @@ def to_coo(sparse):
 
 def from_dense(dense, dims):
     """The coordinates of elements that are not 0, or of rows with such elements where only `dims` are sparse."""
+    if dims == 0 and dense.dim():
+        raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
     present = dense.detach() != 0
     if dims < dense.dim():
         present = present.reshape(*dense.shape[:dims], count(dense.shape[dims:])).any(-1)
@@ -251,7 +254,8 @@ def to_compressed(coo, layout):
     rows, columns = indices.unbind(0)
     if layout is sparse_csc:
         order = (columns * max(coo.shape[0], 1) + rows).argsort()
-        rows, columns, values = columns.index_select(0, order), rows.index_select(0, order), values.index_select(0, order)
+        rows, columns = columns.index_select(0, order), rows.index_select(0, order)
+        values = values.index_select(0, order)
     return make(layout, (compress(rows, coo.shape[0 if layout is sparse_csr else 1]), columns.contiguous()), values,
                 coo.shape)
 
@@ -261,8 +265,8 @@ def to_blocks(dense, blocksize, layout):
     height, width = blocksize
     rows, columns = dense.shape[0] // height, dense.shape[1] // width
     if rows * height != dense.shape[0] or columns * width != dense.shape[1]:
-        raise RuntimeError(f"Tensor size({dense.shape[0]}, {dense.shape[1]}) needs to be divisible by blocksize "
-                           f"({height}, {width})")
+        raise RuntimeError(f"dense_to_{str(layout).removeprefix('torch.')}: tensor sparse size ({dense.shape[0]},"
+                           f"{dense.shape[1]}) must be divisible by given blocksize ({height},{width})")
     blocks = dense.reshape(rows, height, columns, width, *dense.shape[2:]).transpose(1, 2)
     grid = to_compressed(from_dense(blocks, 2), sparse_csr if layout is sparse_bsr else sparse_csc)
     return make(layout, indices_of(grid), values_of(grid), dense.shape)

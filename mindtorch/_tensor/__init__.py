@@ -231,6 +231,8 @@ class Tensor(TensorBase):
             size = (options.pop("size"),)
         if len(size) == 1 and isinstance(size[0], (tuple, list)):
             size = size[0]
+        if name in ("empty", "zeros") and self.layout is not strided:
+            options.setdefault("layout", self.layout)
         factory = getattr(mindtorch, name)
         return factory(tuple(size), *more, dtype=dtype or self.dtype, device=device or self.device, **options)
 

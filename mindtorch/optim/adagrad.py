@@ -45,7 +45,8 @@ class Adagrad(Algorithm):
         rates = [-lr / (1 + (count - 1) * decay) for count in counts]
         sums = column(states, "sum")
         if any_sparse(grads):
-            return _update_rows(params[0], grads[0].coalesce(), sums[0], rates[0], group["eps"])
+            _update_rows(params[0], grads[0].coalesce(), sums[0], rates[0], group["eps"])
+            return
         ops.addcmul_(sums, grads, grads, 1)
         roots = ops.sqrt(sums)
         ops.add_(roots, group["eps"])

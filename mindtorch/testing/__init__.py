@@ -87,7 +87,7 @@ def _compare_tensors(actual, expected, rtol, atol, equal_nan, checks):
         actual, expected = actual.to_dense(), expected.to_dense()
     close = mindtorch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if bool(close.all().item()):
-        return
+        return None
     if actual.dim() == 0:
         raise _Mismatch(_difference(actual.item(), expected.item(), rtol, atol))
     raise _Mismatch(_statistics(actual, expected, close, rtol, atol))
