@@ -1,6 +1,7 @@
 """torch.sparse_coo_tensor and its like: conversion of the arguments, and the checks of what they say."""
 from mindtorch import Tensor, as_tensor, int32, int64, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from mindtorch import device as _device
+from mindtorch._core.formats import require_strided
 from mindtorch._ops.operators import ops
 from mindtorch._sparse.tensors import BLOCKED, BY_ROWS, COMPRESSED, LAYOUT_NAMES, make, to_layout
 
@@ -237,7 +238,9 @@ sparse_bsc_tensor = _of_layout(sparse_bsc, _COLUMNS)
 
 
 def empty(size, layout, dtype=None, device=None):
-    """A sparse tensor without elements."""
+    """A sparse tensor without elements. NotImplementedError for other layouts."""
+    if layout is not sparse_coo and layout not in COMPRESSED:
+        require_strided(layout, "empty")
     size = tuple(size)
     if layout is sparse_coo:
         return make(layout, (ops.zeros((len(size), 0), dtype=int64, device=device),),

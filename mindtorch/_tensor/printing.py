@@ -3,6 +3,7 @@ import math
 
 import numpy
 
+from mindtorch._core import hooks
 from mindtorch._core.formats import sparse_bsr, sparse_coo, sparse_csr, strided
 from mindtorch._core.tensor.tensor import sparse_storage
 
@@ -186,8 +187,11 @@ def tensor_str(tensor, default_dtype):
         if dtype.name not in implied:
             suffixes.append(f"dtype={dtype}")
         body = _tensor_str(tensor, len(prefix))
+    tangent = hooks.tangent_of(tensor)
     if tensor.grad_fn is not None:
         suffixes.append(f"grad_fn=<{tensor.grad_fn.name().split('::')[-1]}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     return _with_suffixes(prefix + body, suffixes, len(prefix), tensor.is_sparse)

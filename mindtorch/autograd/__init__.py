@@ -4,7 +4,7 @@ from importlib import import_module as _import_module
 
 from mindtorch._core.autograd import engine as _engine
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
-from mindtorch.autograd import functional, graph
+from mindtorch.autograd import forward_ad, functional, graph
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from mindtorch.autograd.function import Function
 from mindtorch.autograd.grad_mode import (
@@ -24,7 +24,7 @@ __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", 
            "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled",
            "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled"]
 
-_LAZY = ("forward_ad", "profiler", "profiler_util")
+_LAZY = ("profiler", "profiler_util")
 
 
 def __getattr__(name):

@@ -2,7 +2,7 @@
 
 Jacobians are tables of Python numbers: what is checked is small, and the check must not lean on what it checks. A
 complex number counts as two real ones, its parts: the gradient dL/d(re) + i dL/d(im) of a real L holds what both get.
-Checks that need forward-mode differentiation or vmap are refused.
+Checks that need vmap are refused.
 """
 import itertools
 import warnings
@@ -27,13 +27,17 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     Inputs that require a gradient should be float64 or complex128. GradcheckError where they disagree; False instead,
     with `raise_exception` False. `fast_mode` compares sums with random weights, and elements where those disagree.
     """
-    if check_forward_ad or check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck without forward-mode differentiation and vmap checks backward alone")
-    if not check_backward_ad:
+    if check_batched_grad or check_batched_forward_grad:
+        raise NotImplementedError("gradcheck without vmap checks no batched gradients")
+    if not check_backward_ad and not check_forward_ad:
         raise ValueError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     func, inputs = _of_values(func, _tuple(inputs))
     try:
         _check_inputs(inputs)
+        if check_forward_ad:
+            _check_forward(func, inputs, eps, atol, rtol)
+        if not check_backward_ad:
+            return True
         outputs = _differentiable(func(*inputs))
         if not outputs:
             return _check_nothing_differentiable(func, inputs, eps)
@@ -57,9 +61,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
 
     grad_outputs: gradients of the outputs; random numbers where None.
     """
-    if check_fwd_over_rev:
-        raise NotImplementedError("gradgradcheck without forward-mode differentiation checks backward alone")
-    if not check_rev_over_rev:
+    if not check_rev_over_rev and not check_fwd_over_rev:
         raise ValueError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     inputs = _tuple(inputs)
     if grad_outputs is None:
@@ -77,6 +79,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
 
     return gradcheck(gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
                      nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
+                     check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
                      check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad, fast_mode=fast_mode,
                      masked=masked)
 
@@ -268,6 +271,36 @@ def _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_d
                     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
                     "gives different values, although analytical gradient matches numerical gradient.The tolerance for "
                     f"nondeterminism was {nondet_tol}.")
+
+
+def _check_forward(func, inputs, eps, atol, rtol):
+    """Forward mode: the tangents of the results, for tangents that are 1 in one element of an input."""
+    from mindtorch import zeros_like
+    from mindtorch.autograd import forward_ad
+    places = [i for i, out in enumerate(_tuple(func(*inputs))) if _is_tensor(out) and (
+        out.is_floating_point() or out.is_complex())]
+
+    def select(results):
+        results = _tuple(results)
+        return [results[place] for place in places]
+
+    for index, tensor in _wanted(inputs):
+        numerical, rows, unit = _numerical(func, inputs, tensor, eps, select), [], zeros_like(tensor).detach()
+        for element in itertools.product(*(range(size) for size in tensor.shape)):
+            for part in _parts(tensor):
+                unit[element] = part
+                with forward_ad.dual_level():
+                    dual = forward_ad.make_dual(tensor.detach(), unit.clone())
+                    results = select(func(*[dual if x is tensor else x for x in inputs]))
+                    tangents = [forward_ad.unpack_dual(result).tangent for result in results]
+                rows.append([_numbers(zeros_like(result) if tangent is None else tangent)
+                             for result, tangent in zip(results, tangents, strict=True)])
+                unit[element] = 0.0
+        for number in range(len(places)):
+            moved, found = (numpy.array([row[number] for row in table]) for table in (numerical, rows))
+            if not numpy.allclose(found, moved, rtol, atol):
+                raise GradcheckError(f"Jacobian computed with forward mode mismatch for output {number} with respect to "
+                                     f"input {index},\nnumerical:{moved}\nanalytical:{found}\n")
 
 
 def _wrong_part(output, analytical, moved, rtol, atol):

@@ -1,11 +1,11 @@
 """torch.func: derivatives of functions, and modules as functions of their parameters and buffers."""
 from mindtorch import stack
-from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
+from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from mindtorch.func._vmap import vmap
 from mindtorch.nn.utils.stateless import _functional_call
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state",
-           "vjp", "vmap"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+           "stack_module_state", "vjp", "vmap"]
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):

@@ -678,7 +678,9 @@ cdef class FunctionNode(Node):
 
     @property
     def saved_tensors(self):
-        """The tensors of save_for_backward."""
+        """The tensors of save_for_backward, or of save_for_forward where there are some."""
+        if self.saved_for_forward is not None:
+            return tuple(self.saved_for_forward)
         return tuple([unpack_value(self, value) for value in self.saved or ()])
 
 

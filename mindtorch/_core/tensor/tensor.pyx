@@ -902,7 +902,7 @@ def make_sparse(layout, tuple indices, TensorBase values, size, bint coalesced):
     return make_tensor(storage, values.dtype, shape.ndim, shape.sizes, NULL, 0)
 
 
-def any_sparse(list tensors):
+def any_sparse(tensors):
     """Whether one of the tensors is sparse."""
     if sparse_seen:
         for tensor in tensors:
