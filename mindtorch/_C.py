@@ -19,10 +19,26 @@ from mindtorch._core.python.torch_function import push_mode as _push_on_torch_fu
 from mindtorch._core.tensor.tensor import Size, TensorBase
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
 from mindtorch._core.tensor.tensor import get_default_device as _default_device
+from mindtorch.autograd.forward_ad import _is_fwd_grad_enabled
+from mindtorch.autograd.forward_ad import _switch_fwd_grad as _set_fwd_grad_enabled
 
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_TensorBase", "_TensorMeta",
-           "_VariableFunctions", "_disabled_torch_function_impl", "_is_torch_function_all_disabled",
-           "_is_torch_function_enabled", "_nn", "_pop_torch_function_stack", "_push_on_torch_function_stack"]
+__all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "Size",
+    "TensorBase",
+    "_TensorBase",
+    "_TensorMeta",
+    "_VariableFunctions",
+    "_disabled_torch_function_impl",
+    "_is_fwd_grad_enabled",
+    "_is_torch_function_all_disabled",
+    "_is_torch_function_enabled",
+    "_nn",
+    "_pop_torch_function_stack",
+    "_push_on_torch_function_stack",
+    "_set_fwd_grad_enabled",
+]
 
 _TensorMeta = type(TensorBase)          # the class that torch gives its Tensor
 

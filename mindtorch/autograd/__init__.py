@@ -79,6 +79,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     outputs, inputs = _tuple(outputs), _tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if forward_ad._current_level >= 0 and forward_ad.has_dual(outputs):
+        return forward_ad.grad_of_duals(lambda: grad(outputs, inputs, grad_outputs, True, True, True, allow_unused,
+                                                     is_grads_batched, materialize_grads), create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     given = None if grad_outputs is None else _tuple(grad_outputs)
 

@@ -16,7 +16,7 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 _state = threading.local()              # .levels: the open levels, one at most; .disabled: whether tangents are ignored
 
-open_levels = 0                         # of all threads
+_current_level = -1                     # of all threads; -1: none is open
 
 _VIEWS = frozenset((
     "adjoint", "chunk", "diagonal", "expand", "expand_as", "flatten", "imag", "movedim", "moveaxis", "narrow",
@@ -26,8 +26,8 @@ _VIEWS = frozenset((
 _VIEWING_PROPERTIES = frozenset(("T", "mT", "H", "mH", "real", "imag"))
 # These change what a tensor is, or tell it: they are not differentiated.
 _UNCHANGED = frozenset((
-    "backward", "detach", "requires_grad_", "register_hook", "retain_grad", "detach_", "register_post_accumulate_grad_hook",
-    "grad", "gradcheck", "gradgradcheck", "as_subclass", "zeros_like", "ones_like", "empty_like", "rand_like",
+    "backward", "detach", "requires_grad_", "register_hook", "retain_grad", "register_post_accumulate_grad_hook",
+    "gradcheck", "gradgradcheck", "as_subclass", "zeros_like", "ones_like", "empty_like", "rand_like",
     "randn_like", "full_like", "data_ptr", "set_", "_is_view", "new_zeros", "new_ones", "new_empty", "new_full"))
 
 
@@ -43,6 +43,7 @@ class _Level:
 
     def __init__(self):
         self.tangents = {}              # identity of a tensor -> (a weak reference to it, its tangent)
+        self.made = weakref.WeakValueDictionary()           # the tensors of make_dual, by identity
         self.mode = _ForwardMode()
         torch_function.push_mode(self.mode)
 
@@ -78,21 +79,25 @@ def _is_tensor(value):
     return isinstance(value, Tensor)
 
 
+def _is_differentiable(value):
+    return _is_tensor(value) and (value.is_floating_point() or value.is_complex())
+
+
 # --- levels ----------------------------------------------------------------------------------------------------------
 
 def enter_dual_level():
     """Open a level, in which tensors may have tangents. It is left by exit_dual_level."""
-    global open_levels
+    global _current_level
     if _levels():
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     _levels().append(_Level())
-    open_levels += 1
+    _current_level += 1
     return 0
 
 
 def exit_dual_level(*, level=None):
     """Close the level: all tangents go."""
-    global open_levels
+    global _current_level
     levels = _levels()
     wanted = len(levels) - 1 if level is None else level
     if wanted < 0:
@@ -101,7 +106,7 @@ def exit_dual_level(*, level=None):
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not "
                            "supported.")
     levels.pop()
-    open_levels -= 1
+    _current_level -= 1
     torch_function.pop_mode()
 
 
@@ -119,18 +124,24 @@ class _set_fwd_grad_enabled:
     """A context in which tangents are handed on, or ignored."""
 
     def __init__(self, mode):
-        _levels()
-        self.prev = not _state.disabled
-        _state.disabled = not mode
+        self.prev = _is_fwd_grad_enabled()
+        _switch_fwd_grad(mode)
 
     def __enter__(self):
         pass
 
     def __exit__(self, *exception):
-        _state.disabled = not self.prev
+        _switch_fwd_grad(self.prev)
+
+
+def _switch_fwd_grad(enabled):
+    """Have functions of this thread hand tangents on, or not."""
+    _levels()
+    _state.disabled = not enabled
 
 
 def _is_fwd_grad_enabled():
+    """Whether functions of this thread hand tangents on."""
     _levels()
     return not _state.disabled
 
@@ -153,10 +164,10 @@ def make_dual(tensor, tangent, *, level=None):
         raise RuntimeError(f"Expected the tangent to have the dtype of the primal, {tensor.dtype}, but got "
                            f"{tangent.dtype}")
     if _tangent(tangent) is not None:
-        raise RuntimeError("Trying to set a forward gradient that has its own forward gradient at the same level, this "
-                           "is not supported.")
+        raise RuntimeError("Trying to set a tangent that has a forward gradient at the same level, this is not supported.")
     dual = _without_modes(lambda: tensor.view_as(tensor))
     _current().set(dual, tangent)
+    _current().made[id(dual)] = dual
     return dual
 
 
@@ -192,6 +203,9 @@ class _ForwardMode:
             name = _property_name(function)
             if name not in _VIEWING_PROPERTIES:
                 return function(*args, **kwargs)
+        elif name == "detach_":
+            _current().tangents.pop(id(args[0]), None)
+            return function(*args, **kwargs)
         elif name in ("__set__", "__repr__", "__format__", "__deepcopy__") or name in _UNCHANGED:
             return function(*args, **kwargs)
         if name in _VIEWS or name in _VIEWING_PROPERTIES:
@@ -273,7 +287,7 @@ def _differentiated(function, args, kwargs):
             along = [tangent for _, tangent, _ in stand_ins.values()]
             for place, each in enumerate(found):
                 if each.requires_grad:
-                    tangents[place] = _along(grad, each, inputs, along)
+                    tangents[place] = _along(grad, each, inputs, along, function)
     finally:
         _set_grad_enabled(before)
     leaves = any(value.requires_grad and before for _, _, value in stand_ins.values())
@@ -286,11 +300,15 @@ def _differentiated(function, args, kwargs):
     return result, tangents
 
 
-def _along(grad, output, inputs, along):
+def _along(grad, output, inputs, along, function):
     """How the output changes where the inputs change along the tangents; None where it does not depend on them."""
     from mindtorch import zeros_like
     cotangent = zeros_like(output).requires_grad_()
-    found = grad(output, inputs, cotangent, create_graph=True, allow_unused=True)
+    try:
+        found = grad(output, inputs, cotangent, create_graph=True, allow_unused=True)
+    except NotImplementedError as error:
+        raise NotImplementedError(f"Trying to use forward AD with {function.__name__} that does not support it: "
+                                  f"{error}") from error
     pairs = [(gradient, tangent) for gradient, tangent in zip(found, along, strict=True)
              if gradient is not None and gradient.requires_grad]
     if not pairs:
@@ -301,6 +319,24 @@ def _along(grad, output, inputs, along):
         return zeros_like(output).detach()
     shared = any(change.untyped_storage()._cdata == tangent.untyped_storage()._cdata for tangent in tangents)
     return change.clone() if shared else change         # in-place functions write to the tangent of the result
+
+
+def grad_of_duals(run, create_graph):
+    """The gradients that run() gives, with a graph, and their tangents: forward mode of backward."""
+    from mindtorch.autograd import grad
+    found = _without_modes(run)
+    duals = [dual for dual in _current().made.values() if dual.requires_grad and _tangent(dual) is not None]
+    if not duals:
+        return found
+    along, results = [_tangent(dual) for dual in duals], []
+    for gradient in found:
+        tangent = None
+        if gradient is not None and gradient.requires_grad:
+            tangent = _without_modes(lambda each=gradient: _along(grad, each, duals, along, run))
+        results.append(gradient if gradient is None or create_graph else gradient.detach())
+        if tangent is not None:
+            _current().set(results[-1], tangent if create_graph else tangent.detach())
+    return tuple(results)
 
 
 def _inplace(function, args, kwargs):
@@ -335,17 +371,18 @@ def has_dual(args):
 
 def apply_function(function, node, run, args):
     """run() of an autograd.Function, and the tangents of its results by its `jvp`."""
+    from mindtorch import zeros_like
     tangents = [_tangent(value) for value in args]
+    if node.materialize_grads:
+        tangents = [zeros_like(value).detach() if tangent is None and _is_differentiable(value) else tangent
+                    for value, tangent in zip(args, tangents, strict=True)]
     result = _without_modes(run)
-    try:
-        found = function.jvp(node, *tangents)
-    except NotImplementedError as error:
-        raise RuntimeError(f"jvp is not implemented for {function.__name__}") from error
+    found = _without_modes(lambda: function.jvp(node, *tangents))
     found = found if isinstance(found, tuple) else (found,)
     outputs = result if isinstance(result, tuple) else (result,)
     if len(found) != len(outputs):
         raise RuntimeError(f"{function.__name__}.jvp returned {len(found)} tangents for {len(outputs)} results")
     for output, tangent in zip(outputs, found, strict=True):
-        if tangent is not None and _is_tensor(output):
+        if tangent is not None and _is_differentiable(output):
             _current().set(output, tangent)
     return result

@@ -85,7 +85,7 @@ class Function(metaclass=_FunctionMeta):
         """Run forward, and record it."""
         takes_ctx = cls.setup_context is Function.setup_context
         node = cls._backward_cls()
-        if forward_ad.open_levels and forward_ad.has_dual(args):
+        if forward_ad._current_level >= 0 and forward_ad.has_dual(args):
             return forward_ad.apply_function(
                 cls, node, lambda: apply_custom_function(cls, node, args, kwargs, takes_ctx), args)
         return apply_custom_function(cls, node, args, kwargs, takes_ctx)

@@ -30,13 +30,12 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     if check_batched_grad or check_batched_forward_grad:
         raise NotImplementedError("gradcheck without vmap checks no batched gradients")
     if not check_backward_ad and not check_forward_ad:
-        raise ValueError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     func, inputs = _of_values(func, _tuple(inputs))
     try:
         _check_inputs(inputs)
-        if check_forward_ad:
-            _check_forward(func, inputs, eps, atol, rtol)
         if not check_backward_ad:
+            _check_forward(func, inputs, eps, atol, rtol)
             return True
         outputs = _differentiable(func(*inputs))
         if not outputs:
@@ -46,6 +45,8 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
         _check_zero_gradients(outputs, inputs)
         if check_undefined_grad:
             _check_undefined_gradients(func, inputs)
+        if check_forward_ad:
+            _check_forward(func, inputs, eps, atol, rtol)
     except GradcheckError:
         if raise_exception:
             raise
@@ -61,8 +62,10 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
 
     grad_outputs: gradients of the outputs; random numbers where None.
     """
-    if not check_rev_over_rev and not check_fwd_over_rev:
-        raise ValueError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    if check_fwd_over_rev:
+        raise NotImplementedError("gradgradcheck without the forward mode of backward checks backward alone")
+    if not check_rev_over_rev:
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     inputs = _tuple(inputs)
     if grad_outputs is None:
         random = numpy.random.default_rng(0)
@@ -79,7 +82,6 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
 
     return gradcheck(gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
                      nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
-                     check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
                      check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad, fast_mode=fast_mode,
                      masked=masked)
 
@@ -285,17 +287,19 @@ def _check_forward(func, inputs, eps, atol, rtol):
         return [results[place] for place in places]
 
     for index, tensor in _wanted(inputs):
-        numerical, rows, unit = _numerical(func, inputs, tensor, eps, select), [], zeros_like(tensor).detach()
+        rows, unit = [], zeros_like(tensor).detach()
         for element in itertools.product(*(range(size) for size in tensor.shape)):
             for part in _parts(tensor):
                 unit[element] = part
                 with forward_ad.dual_level():
-                    dual = forward_ad.make_dual(tensor.detach(), unit.clone())
-                    results = select(func(*[dual if x is tensor else x for x in inputs]))
+                    duals = {place: forward_ad.make_dual(x.detach(), unit.clone() if x is tensor else zeros_like(x).detach())
+                             for place, x in _wanted(inputs)}
+                    results = select(func(*[duals.get(place, x) for place, x in enumerate(inputs)]))
                     tangents = [forward_ad.unpack_dual(result).tangent for result in results]
                 rows.append([_numbers(zeros_like(result) if tangent is None else tangent)
                              for result, tangent in zip(results, tangents, strict=True)])
                 unit[element] = 0.0
+        numerical = _numerical(func, inputs, tensor, eps, select)
         for number in range(len(places)):
             moved, found = (numpy.array([row[number] for row in table]) for table in (numerical, rows))
             if not numpy.allclose(found, moved, rtol, atol):
