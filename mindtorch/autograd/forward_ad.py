@@ -164,7 +164,8 @@ def make_dual(tensor, tangent, *, level=None):
         raise RuntimeError(f"Expected the tangent to have the dtype of the primal, {tensor.dtype}, but got "
                            f"{tangent.dtype}")
     if _tangent(tangent) is not None:
-        raise RuntimeError("Trying to set a tangent that has a forward gradient at the same level, this is not supported.")
+        raise RuntimeError("Trying to set a tangent that has a forward gradient at the same level, this is not "
+                           "supported.")
     dual = _without_modes(lambda: tensor.view_as(tensor))
     _current().set(dual, tangent)
     _current().made[id(dual)] = dual
@@ -211,8 +212,8 @@ class _ForwardMode:
         if name in _VIEWS or name in _VIEWING_PROPERTIES:
             return _view(function, args, kwargs)
         if kwargs.get("out") is not None:
-            raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an "
-                                      "out= function")
+            raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it "
+                                      "is an out= function")
         if (name.endswith("_") and not name.endswith("__")) or name == "__setitem__" or (
                 name.startswith("__i") and name not in ("__index__", "__int__", "__invert__", "__iter__")):
             return _inplace(function, args, kwargs)

@@ -292,7 +292,7 @@ def _check_forward(func, inputs, eps, atol, rtol):
             for part in _parts(tensor):
                 unit[element] = part
                 with forward_ad.dual_level():
-                    duals = {place: forward_ad.make_dual(x.detach(), unit.clone() if x is tensor else zeros_like(x).detach())
+                    duals = {place: forward_ad.make_dual(x.detach(), (unit if x is tensor else x * 0).detach().clone())
                              for place, x in _wanted(inputs)}
                     results = select(func(*[duals.get(place, x) for place, x in enumerate(inputs)]))
                     tangents = [forward_ad.unpack_dual(result).tangent for result in results]
@@ -303,8 +303,8 @@ def _check_forward(func, inputs, eps, atol, rtol):
         for number in range(len(places)):
             moved, found = (numpy.array([row[number] for row in table]) for table in (numerical, rows))
             if not numpy.allclose(found, moved, rtol, atol):
-                raise GradcheckError(f"Jacobian computed with forward mode mismatch for output {number} with respect to "
-                                     f"input {index},\nnumerical:{moved}\nanalytical:{found}\n")
+                raise GradcheckError(f"Jacobian computed with forward mode mismatch for output {number} with respect "
+                                     f"to input {index},\nnumerical:{moved}\nanalytical:{found}\n")
 
 
 def _wrong_part(output, analytical, moved, rtol, atol):

@@ -5,7 +5,8 @@ import torch
 
 import mindtorch
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning", "ignore:Attempted to insert:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning",
+                                        "ignore:Attempted to insert:UserWarning")
 
 
 class Tensors:
@@ -32,15 +33,18 @@ FUNCTIONS = {
     "layer_norm": lambda lib, d, m: lib.nn.functional.layer_norm(d, (3,)),
     "view": lambda lib, d, m: d.view(3, 1), "T": lambda lib, d, m: d.reshape(1, 3).T, "index": lambda lib, d, m: d[1:],
     "expand": lambda lib, d, m: d.expand(2, 3), "unbind": lambda lib, d, m: d.unbind(0)[1],
-    "in place": lambda lib, d, m: d.clone().mul_(3), "in place of a view": lambda lib, d, m: written(d.clone(), lambda c: c[1:].mul_(2)),
+    "in place": lambda lib, d, m: d.clone().mul_(3),
+    "in place of a view": lambda lib, d, m: written(d.clone(), lambda c: c[1:].mul_(2)),
     "copied": lambda lib, d, m: lib.zeros_like(m[0]).copy_(d), "added": lambda lib, d, m: m[0].clone().add_(d),
     "an element written": lambda lib, d, m: written(m.clone(), lambda c: c.__setitem__((0, slice(0, 2)), d[1:])),
-    "comparison": lambda lib, d, m: d > 1, "detach": lambda lib, d, m: d.detach(), "item": lambda lib, d, m: m * d[0].item(),
+    "comparison": lambda lib, d, m: d > 1, "detach": lambda lib, d, m: d.detach(),
+    "item": lambda lib, d, m: m * d[0].item(),
     "no_grad": lambda lib, d, m: no_grad(lib, lambda: d * 2), "zeros_like": lambda lib, d, m: lib.zeros_like(d),
     "constant": lambda lib, d, m: m * 2, "integer": lambda lib, d, m: d.long(),
     "out": lambda lib, d, m: lib.mul(d, d, out=lib.zeros_like(m[0])),
     "second derivative": lambda lib, d, m: lib.func.grad(lambda a: (a ** 3).sum())(m[1]) * d,
-    "Function": lambda lib, d, m: product(lib).apply(d, m[1]), "Function without jvp": lambda lib, d, m: plain(lib).apply(d),
+    "Function": lambda lib, d, m: product(lib).apply(d, m[1]),
+    "Function without jvp": lambda lib, d, m: plain(lib).apply(d),
 }
 
 

@@ -325,7 +325,8 @@ def _add_names(device):
 
 def weaken_gradcheck():
     """PyTorch's helpers ask each gradcheck for batched gradients, which mindtorch refuses, and gradgradcheck for the
-    forward mode of backward. They are left out, and `weakened` is set: what the check says of the others is worth knowing."""
+    forward mode of backward. They are left out, and `weakened` is set; the rest of the check is worth having.
+    """
     import torch
 
     def weaker(function, names):
