@@ -109,7 +109,7 @@ a.new_zeros(2, layout=torch.jagged) | torch.empty(2, layout=torch._mkldnn)
 torch.arange(2, layout=torch.sparse_coo) | torch.rand(2, layout=torch.sparse_coo)
 torch.rand_like(a, layout=torch.sparse_coo)
 torch.randint(3, (2,), layout=torch.sparse_coo) | torch.randperm(3, layout=torch.sparse_coo)
-torch.empty_strided((2,), (1,), layout=torch.sparse_coo) | torch.tril_indices(2, 2, layout=torch.sparse_coo)
+torch.tril_indices(2, 2, layout=torch.sparse_coo)
 torch.linspace(0, 1, 3, layout=torch.sparse_coo) | torch.logspace(0, 1, 3, layout=torch.sparse_coo)
 """
 

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 import torch
-from compared import agree, plain, same
+from sparse_cases import agree, plain, same
 
 import mindtorch
 

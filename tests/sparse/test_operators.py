@@ -1,6 +1,6 @@
 """Sparse tensors beside torch's: what functions give, and what they refuse."""
 import pytest
-from compared import agree
+from sparse_cases import agree
 
 pytestmark = [pytest.mark.filterwarnings("ignore:Sparse (CSR|CSC|BSR|BSC|invariant)"), pytest.mark.filterwarnings(
     "ignore:.*sparse")]
