@@ -20,7 +20,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 
 .PHONY: help demo train-digits train-gpt
 .PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel test-clients test-packages
-.PHONY: test-pytorch clean distclean
+.PHONY: test-pytorch scan-packages fuzz clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -81,7 +81,9 @@ bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples          
 	$(RUN) -m bench.report
 	$(RUN) -m bench.rows
 	$(RUN) -m bench.training
+	$(RUN) -m bench.host
 	$(RUN) -m bench.gpt
+	$(RUN) -m bench.cpu
 	$(RUN) -m bench.loading
 	$(RUN) -m bench.allocator
 	$(RUN) -m bench.replay
@@ -98,7 +100,7 @@ test-clients: $(VENV)/.package            ## the published torch_npu wheel on th
 		echo "test-clients: left out, torch_npu is published for x86_64 and Python 3.11 only"; \
 	else \
 		$(MAKE) --no-print-directory $(CLIENTS)/.ready && \
-		for script in basic models graphs; do \
+		for script in basic models graphs op_cache; do \
 			$(CLIENTS)/bin/python tests/clients/run.py --toolkit "$$($(RUN) -m mindtorch.sim)" \
 				tests/clients/$$script.py || exit 1; \
 		done; \
@@ -110,6 +112,15 @@ test-packages: $(VENV)/.package $(VENV)/.test $(PACKAGES)/.ready            ## p
 
 test-pytorch: $(VENV)/.package $(VENV)/.test            ## PyTorch's own tests, with torch and with mindtorch on both devices
 	$(RUN) tests/pytorch/run.py
+
+scan-packages: $(VENV)/.package $(VENV)/.test            ## which of 110 published packages find the names of torch that their import needs
+	$(RUN) tests/names/scan_packages.py
+
+SECONDS ?= 120
+SEED ?=
+
+fuzz: $(VENV)/.package $(VENV)/.test            ## random programs beside torch, and senseless calls, for SECONDS, from SEED
+	$(RUN) tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 clean:            ## take away all that a build makes
 	rm -rf build dist bench/build *.egg-info $(VENV)/.package $(VENV)/.installed mindtorch/_sim/toolkit include/aclnnop mindtorch/_ops.pyi

@@ -36,7 +36,9 @@ WARNINGS = ["-Wall", "-Wextra"] + (["-Werror"] if os.environ.get("MINDTORCH_WERR
 # What Cython writes by design: parameters of unused slots, tables filled in part, comparisons of its own ints.
 CYTHON_WARNINGS = ["-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-unused-function",
                    "-Wno-sign-compare", "-Wno-cast-function-type"]
-MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_CLINE_IN_TRACEBACK", "0")]
+# Tensors are made by tp_new with a tuple: Cython's vectorcall form of it would unpack the tuple each time.
+MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_CLINE_IN_TRACEBACK", "0"),
+          ("CYTHON_VECTORCALL_TPNEW", "0")]
 
 
 def optimize(level):
@@ -61,17 +63,18 @@ LIBRARIES = [
     SharedLibrary("acl_op_compiler", "op_compiler", needs=["ascendcl"]),
     SharedLibrary("hccl", "hccl", needs=["ascendcl"]),
     SharedLibrary("nnopbase", "nnopbase", needs=["ascendcl"]),
-    # Kernels: no errno and no floating point traps, which keep loops from being vectorised and change no result; no
-    # fused multiply-add, so that every processor computes the same bits.
-    SharedLibrary("opapi", "opapi", needs=["nnopbase", "ascendcl"], libraries=["dl"],
+    # Kernels, of the simulator and of the CPU device: no errno and no floating point traps, which keep loops from being
+    # vectorised and change no result; no fused multiply-add, so that every processor computes the same bits.
+    SharedLibrary("mindtorch_kernels", "opapi", libraries=["dl"],
                   extra_compile_args=[optimize(3), "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]),
+    SharedLibrary("opapi", "phases", needs=["mindtorch_kernels", "nnopbase", "ascendcl"]),
 ]
 
 
 DIRECTIVES = {"boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True,
               "auto_pickle": False, "emit_code_comments": False}    # a fifth less C; no class is pickled
 # What no program waits for, and what is the same at -O1: it takes a third less to compile.
-COLD = {"mindtorch/_sim/opapi/exports.cpp"}
+COLD = {"mindtorch/_sim/phases/exports.cpp"}
 
 
 def cython_modules():
@@ -230,7 +233,7 @@ class Build(build_ext):
 
     def _stale_units(self, library):
         """(library, source, object) of what has to be compiled."""
-        if library.library == "opapi":
+        if library.library in ("mindtorch_kernels", "opapi"):
             exports = os.path.join(self.build_temp, "sim_exports")
             sim_exports.main([exports])
             library.include_dirs.append(exports)

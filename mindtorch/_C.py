@@ -5,7 +5,10 @@ from types import ModuleType
 
 from mindtorch import _VF as _VariableFunctions
 from mindtorch import _backend
+from mindtorch._compat.absent_dtypes import Tag  # noqa: F401 - torch._C has it too
 from mindtorch._core._gen.namespace import ATEN
+from mindtorch._core.autograd.node import is_grad_enabled  # noqa: F401 - torch._C has these too
+from mindtorch._core.errors import LinAlgError as _LinAlgError  # noqa: F401
 from mindtorch._core.python.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -16,29 +19,28 @@ from mindtorch._core.python.torch_function import is_all_disabled as _is_torch_f
 from mindtorch._core.python.torch_function import is_enabled as _is_torch_function_enabled
 from mindtorch._core.python.torch_function import pop_mode as _pop_torch_function_stack
 from mindtorch._core.python.torch_function import push_mode as _push_on_torch_function_stack
+from mindtorch._core.tensor.dtype import dtype  # noqa: F401
+from mindtorch._core.tensor.generator import Generator  # noqa: F401
 from mindtorch._core.tensor.tensor import Size, TensorBase
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
+from mindtorch._core.tensor.tensor import device as _device
 from mindtorch._core.tensor.tensor import get_default_device as _default_device
+from mindtorch._core.tensor.torch_dispatch import DisableTorchDispatch as _DisableTorchDispatch
+from mindtorch._core.tensor.torch_dispatch import _disabled_torch_dispatch_impl
+from mindtorch._core.tensor.torch_dispatch import current_modes as _dispatch_modes
+from mindtorch._core.tensor.torch_dispatch import pop_mode as _pop_torch_dispatch_stack
+from mindtorch._core.tensor.torch_dispatch import push_mode as _push_on_torch_dispatch_stack
+from mindtorch._refusals.modules import refused_names
 from mindtorch.autograd.forward_ad import _is_fwd_grad_enabled
 from mindtorch.autograd.forward_ad import _switch_fwd_grad as _set_fwd_grad_enabled
 
-__all__ = [
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "Size",
-    "TensorBase",
-    "_TensorBase",
-    "_TensorMeta",
-    "_VariableFunctions",
-    "_disabled_torch_function_impl",
-    "_is_fwd_grad_enabled",
-    "_is_torch_function_all_disabled",
-    "_is_torch_function_enabled",
-    "_nn",
-    "_pop_torch_function_stack",
-    "_push_on_torch_function_stack",
-    "_set_fwd_grad_enabled",
-]
+__path__ = []       # modules below it come from the table of refusals
+
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_DisableTorchDispatch",
+           "_TensorBase", "_TensorMeta", "_VariableFunctions", "_disabled_torch_dispatch_impl",
+           "_disabled_torch_function_impl", "_is_fwd_grad_enabled", "_is_torch_function_all_disabled",
+           "_is_torch_function_enabled", "_nn", "_pop_torch_dispatch_stack", "_pop_torch_function_stack",
+           "_push_on_torch_dispatch_stack", "_push_on_torch_function_stack", "_set_fwd_grad_enabled"]
 
 _TensorMeta = type(TensorBase)          # the class that torch gives its Tensor
 
@@ -51,6 +53,28 @@ def _len_torch_function_stack():
 def _is_torch_function_mode_enabled():
     """Whether a mode is active."""
     return bool(_function_modes())
+
+
+def _len_torch_dispatch_stack():
+    """The number of active modes of __torch_dispatch__."""
+    return len(_dispatch_modes())
+
+
+def _get_dispatch_stack_at(place):
+    """The mode of __torch_dispatch__ at a place of the stack, 0 being the outermost."""
+    return _dispatch_modes()[place]
+
+
+def _set_conj(tensor, on):
+    """Nothing for False, what every tensor is. NotImplementedError for True: conj computes its result here."""
+    if on:
+        raise NotImplementedError("torch._C._set_conj: tensors have no conjugate bit, torch.conj computes its result")
+
+
+def _set_neg(tensor, on):
+    """Nothing for False, what every tensor is. NotImplementedError for True: neg computes its result here."""
+    if on:
+        raise NotImplementedError("torch._C._set_neg: tensors have no negative bit, torch.neg computes its result")
 
 
 def _npu_aclnn_available():
@@ -70,6 +94,33 @@ def _storage_address(tensor):
 
 def _get_default_device():
     return _default_device().type
+
+
+def _get_accelerator(check=None):
+    """The device type of the accelerator: "npu"."""
+    return _device("npu")
+
+
+def _is_alias_of(first, second):
+    """Whether two tensors share a storage."""
+    return _storage_address(first) == _storage_address(second)
+
+
+def _storage_Use_Count(cdata):
+    """Refused: storages do not count their users."""
+    raise NotImplementedError("torch._C._storage_Use_Count: mindtorch does not count the users of a storage.")
+
+
+def _jit_set_profiling_executor(on=False):
+    """False: there is no TorchScript to set anything for."""
+    return False
+
+
+_jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _jit_set_profiling_executor
+_jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _jit_set_profiling_executor
+_jit_set_nvfuser_guard_mode = _jit_set_profiling_executor
+_jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _is_tracing = _get_cudnn_enabled = lambda: False
+_has_xpu, _GLIBCXX_USE_CXX11_ABI = False, True
 
 
 def _log_api_usage_once(event):
@@ -133,10 +184,11 @@ def __getattr__(name):
         return made
     module = _OF_LIBRARY.get(name)
     if module is None:
-        raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
+        return _refused(name)
     return getattr(import_module(f"mindtorch._library.{module}"), name.removeprefix("_"))
 
 
+_refused = refused_names(__name__)
 _OF_LIBRARY = {"DispatchKey": "keys", "DispatchKeySet": "keys", "_ExcludeDispatchKeyGuard": "keys",
                "_AutoDispatchBelowAutograd": "keys", "FunctionSchema": "schema", "Argument": "schema",
                "parse_schema": "schema"}

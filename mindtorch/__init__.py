@@ -91,6 +91,8 @@ from mindtorch._core.tensor.factories import (
 from mindtorch._core.tensor.generator import Generator, default_generator
 from mindtorch._core.tensor.tensor import Size, device, get_default_device, set_default_device
 from mindtorch._ops.composite import namespace as _composites
+from mindtorch._refusals.modules import install as _install_refusals
+from mindtorch._refusals.modules import refused_names as _refused_names
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor import methods as _methods
@@ -167,6 +169,14 @@ _LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum"), "_compat.symbolic")
 _LAZY_NAMES |= dict.fromkeys((
+    "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
+    "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"), "_compat.checks")
+_LAZY_NAMES |= dict.fromkeys((
+    "Tag", "chalf", "complex32", "float4_e2m1fn_x2", "qint8", "qint32", "quint2x4", "quint4x2", "quint8",
+    "int1", "int2", "int3", "int4", "int5", "int6", "int7", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6",
+    "uint7"), "_compat.absent_dtypes")
+_LAZY_NAMES |= {"_disable_dynamo": "compiler", "_shape_as_tensor": "_utils"}
+_LAZY_NAMES |= dict.fromkeys((
     "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module",
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
     "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "set_deterministic_debug_mode",
@@ -179,6 +189,10 @@ def is_tensor(obj):
     return isinstance(obj, Tensor)
 
 
+_install_refusals()
+_refused = _refused_names(__name__)
+
+
 def __getattr__(name):
     if name in _LAZY or name in _PRIVATE_MODULES:
         return _import_module(f"mindtorch.{_PRIVATE_MODULES.get(name, name)}")
@@ -186,6 +200,10 @@ def __getattr__(name):
         return getattr(_import_module(f"mindtorch.{_LAZY_NAMES[name]}"), name)
     if name in _refusals.FUNCTIONS:
         return _torch_function.overridable(_refusals.FUNCTIONS[name])
+    try:
+        return _refused(name)
+    except AttributeError:
+        pass
     if _modules.get("torch") is _modules[__name__]:
         raise AttributeError(f"module 'torch' has no attribute '{name}': mindtorch does not have it")
     raise AttributeError(f"module 'mindtorch' has no attribute '{name}'")

@@ -11,11 +11,13 @@ USAGE = """usage: python -m mindtorch script.py [args]
        python -m mindtorch -m module [args]
        python -m mindtorch -c code [args]
        python -m mindtorch - [args]
+       python -m mindtorch doctor [--json]
 
 Runs a program as Python would, except that `import torch`, and that of its submodules, means mindtorch: in that
 process and in those that multiprocessing starts from it. "-" reads the program from the standard input, and a folder
-or zip file is run by its __main__.py.
+or zip file is run by its __main__.py. "doctor" examines how this machine and CANN fit mindtorch.
 
+  --cuda-is-npu  before the script: "cuda", torch.cuda and .cuda() mean the NPU
   -h, --help     this text
   --version      the versions of mindtorch and of the torch that it stands for
 """
@@ -112,6 +114,9 @@ def _program(arguments):
             from mindtorch import __version__, version
             print(f"mindtorch {version.mindtorch} (torch {__version__})")
             sys.exit(0)
+        case ["doctor", *rest]:
+            from mindtorch.npu import doctor
+            sys.exit(doctor.main(rest))
         case ["-m", name, *rest]:
             return _module(name, rest)
         case ["-c", source, *rest]:
@@ -128,6 +133,10 @@ def run(arguments):
     """Runs the program that the command line `arguments` names. An error of the program is shown without our frames."""
     from mindtorch import alias_torch
     alias_torch()
+    if arguments[:1] == ["--cuda-is-npu"]:
+        from mindtorch.cuda._transfer import transfer_to_npu
+        transfer_to_npu()
+        arguments = arguments[1:]
     main, compiled = _program(arguments)
     try:
         exec(compiled(), vars(main))

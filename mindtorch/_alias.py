@@ -15,6 +15,7 @@ from pathlib import Path
 
 import mindtorch
 from mindtorch._compat import MODULES
+from mindtorch._core.tensor.tensor import is_cuda_read_as_npu
 
 __all__ = ["alias_torch"]
 
@@ -135,9 +136,11 @@ def is_active():
 
 def _reduce_key(key):
     key.__reduce__()                    # raises where no process is being started
-    return _key_of_parent, (bytes(key),)
+    return _key_of_parent, (bytes(key), is_cuda_read_as_npu())
 
 
-def _key_of_parent(key):
+def _key_of_parent(key, cuda_is_npu):
     alias_torch()
+    if cuda_is_npu:
+        import_module("mindtorch.cuda._transfer").transfer_to_npu()
     return AuthenticationString(key)

@@ -1,4 +1,5 @@
 """torch._utils: functions that rebuild tensors from a file, by the names that files hold; ExceptionWrapper."""
+import copyreg
 import sys
 import traceback
 import weakref
@@ -141,8 +142,18 @@ def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, bac
     return made.requires_grad_(bool(requires_grad))
 
 
+def tensor_state(tensor):
+    """The attributes of a tensor as files hold them: a dict, or where its class has slots (dict, those in slots)."""
+    slots = {name: getattr(tensor, name) for name in copyreg._slotnames(type(tensor)) if hasattr(tensor, name)}
+    return (vars(tensor), slots) if slots else vars(tensor)
+
+
 def set_attributes(made, state):
     """Gives a tensor the attributes that a file holds for it; UnpicklingError where they are no dict of names."""
+    if type(state) is tuple and len(state) == 2 and type(state[1]) is dict:
+        state, slots = state
+        for name in slots.keys() & set(copyreg._slotnames(type(made))):
+            setattr(made, name, slots[name])
     if type(state) is not dict or not all(type(name) is str for name in state):
         raise UnpicklingError(f"the attributes of {type(made)} are no dict of names")
     made.__dict__.update(state)
@@ -182,6 +193,20 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
     return mindtorch.empty_strided(size, stride, dtype=dtype, device="meta").requires_grad_(bool(requires_grad))
 
 
+def wrapper_arguments(tensor):
+    """What _rebuild_wrapper_subclass takes to make a wrapper like this one."""
+    return (type(tensor), tensor.dtype, tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.layout,
+            tensor.device, tensor.requires_grad)
+
+
+def _rebuild_wrapper_subclass(cls, dtype, size, stride, storage_offset, layout, device, requires_grad):
+    """A wrapper without its attributes, which files hold beside it."""
+    _check_geometry(1 << 62, storage_offset, size, stride)
+    return mindtorch.Tensor._make_wrapper_subclass(
+        cls, size, strides=stride, storage_offset=storage_offset, layout=layout, device=device, dtype=dtype,
+        requires_grad=requires_grad)
+
+
 def _rebuild_parameter(data, requires_grad, backward_hooks):
     """A Parameter around `data`; hooks are not in files, their place is torch's."""
     from mindtorch.nn.parameter import Parameter
@@ -199,11 +224,14 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
 
 def _rebuild_from_type_v2(func, new_type, args, state):
     """A tensor with attributes of its own."""
-    known = any(func is function for function in (_rebuild_tensor_v2, _rebuild_tensor_v3,
+    known = any(func is function for function in (_rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_wrapper_subclass,
                                                   _rebuild_meta_tensor_no_storage, _rebuild_sparse_tensor))
-    if not known or new_type is not mindtorch.Tensor or type(args) is not tuple:
+    derived = isinstance(new_type, type) and issubclass(new_type, mindtorch.Tensor)
+    if not known or not derived or type(args) is not tuple:
         raise RuntimeError("A tensor with attributes is not put together by a function of torch, from a tuple")
     made = func(*args)
+    if type(made) is not new_type:
+        made = mindtorch.Tensor._make_subclass(new_type, made, made.requires_grad)
     set_attributes(made, state)
     return made
 
@@ -245,3 +273,81 @@ def _made(kind, message):
         return kind(KeyErrorMessage(message) if kind is KeyError else message)
     except Exception:  # noqa: BLE001 - a constructor may raise anything
         return RuntimeError(message)
+
+
+def _shape_as_tensor(tensor):
+    """The sizes of a tensor as an int64 tensor on the CPU."""
+    return mindtorch.tensor(list(tensor.shape), dtype=mindtorch.int64)
+
+
+def _flatten_dense_tensors(tensors):
+    """The elements of tensors of one dtype, one after another in a new tensor with one dimension."""
+    return mindtorch.cat([tensor.reshape(-1) for tensor in tensors]) if len(tensors) else mindtorch.tensor([])
+
+
+def _unflatten_dense_tensors(flat, tensors):
+    """Views of `flat` with the shapes of `tensors`: the way back from _flatten_dense_tensors."""
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True))
+
+
+def _take_tensors(tensors, size_limit):
+    """Yields lists of tensors of one type whose bytes reach `size_limit` with the last, then what is left."""
+    waiting = {}
+    for tensor in tensors:
+        kept, size = waiting.get(tensor.type(), ([], 0))
+        if size + tensor.nbytes > size_limit and kept:
+            yield kept
+            kept, size = [], 0
+        waiting[tensor.type()] = [*kept, tensor], size + tensor.nbytes
+    for kept, _ in waiting.values():
+        if kept:
+            yield kept
+
+
+def _get_available_device_type():
+    """"npu" where there is an NPU, else None."""
+    return "npu" if mindtorch.npu.is_available() else None
+
+
+def _get_device_module(device_type):
+    """The module of a type of device, such as torch.npu. RuntimeError where there is none."""
+    module = getattr(mindtorch, device_type, None)
+    if module is None:
+        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as "
+                           f"'torch.{device_type}'.")
+    return module
+
+
+def _get_device_index(device, optional=False, allow_cpu=False):
+    """The index of a device, given as int, text or torch.device; -1 for the CPU, where it is allowed.
+
+    Without an index it is the current device's, where that is `optional`, else ValueError.
+    """
+    if isinstance(device, int):
+        return device
+    if isinstance(device, str):
+        device = mindtorch.device(device)
+    if isinstance(device, mindtorch.device):
+        if device.type == "cpu":
+            if not allow_cpu:
+                raise ValueError(f"Expected a non cpu device, but got: {device}")
+            return -1
+        if device.index is not None:
+            return device.index
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return mindtorch.npu.current_device()
+
+
+def _set_obj_state(obj, state):
+    """Gives an object the state that __reduce_ex__ has saved: a dict, or (dict, slots)."""
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    for name, value in {**(attributes or {}), **(slots or {})}.items():
+        setattr(obj, name, value)
+    return obj
+
+
+def is_compiling():
+    """False: nothing is ever compiled."""
+    return False

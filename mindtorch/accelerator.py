@@ -4,6 +4,8 @@ import warnings
 import mindtorch
 from mindtorch import npu
 
+__path__ = []       # modules below it come from the table of refusals
+
 __all__ = ["Graph", "current_accelerator", "current_device_idx", "current_device_index", "current_stream",
            "device_count", "device_index", "empty_cache", "empty_host_cache", "get_device_capability",
            "get_memory_info", "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated",

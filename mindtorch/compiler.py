@@ -1,6 +1,10 @@
 """torch.compiler: there is no compiler. What is handed to one comes back as it is, and runs as it did."""
 import warnings
 
+from mindtorch._refusals.modules import refused_names
+
+__path__ = []       # modules below it come from the table of refusals
+
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
            "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
 
@@ -87,3 +91,11 @@ def reset():
 
 def cudagraph_mark_step_begin():
     """Marks a step for graphs of which there are none."""
+
+
+def _disable_dynamo(fn=None, recursive=True):
+    """`fn` unchanged, or a decorator that changes nothing."""
+    return (lambda function: function) if fn is None else fn
+
+
+__getattr__ = refused_names(__name__)

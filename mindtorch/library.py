@@ -11,9 +11,11 @@ from mindtorch._library.libraries import Library
 from mindtorch._library.opcheck import opcheck
 from mindtorch._library.overloads import OpOverload
 from mindtorch._library.registry import fallthrough as fallthrough_kernel
+from mindtorch._refusals.modules import refused_names
 
 __all__ = ["Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "impl_abstract", "infer_schema",
-           "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_vmap"]
+           "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel",
+           "register_torch_dispatch", "register_vmap"]
 
 _kept = []              # libraries of functions that were given none: they stay
 
@@ -184,6 +186,20 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
                                                 f"Autocast{key_of_device(device_type)}")
 
 
+def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None):
+    """Give what an operator does for tensors of a class, or in a mode: func(class or mode, op, types, args, kwargs).
+
+    It is called in place of their __torch_dispatch__. Usable as a decorator.
+    """
+    qualname = _qualname_of(op, "register_torch_dispatch")
+    namespace = _namespace_of(qualname)
+
+    def register(function):
+        _library(namespace, lib)._register_torch_dispatch_rule(qualname, torch_dispatch_class, function)
+        return function
+    return register if func is None else register(func)
+
+
 def register_vmap(op, func=None, /, *, lib=None):
     """Give a rule for batches. It is kept and not called: torch.vmap calls the operator for each sample."""
     found = _definition(op)
@@ -191,3 +207,6 @@ def register_vmap(op, func=None, /, *, lib=None):
         return found.register_vmap(func)
     _qualname_of(op, "register_vmap")
     return (lambda rule: rule) if func is None else func
+
+
+__getattr__ = refused_names(__name__)

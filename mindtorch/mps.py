@@ -1,6 +1,8 @@
 """torch.mps as in a torch that was built without MPS: there is no such device."""
 from mindtorch._compat.absent_device import raising, returning
 
+__path__ = []       # modules below it come from the table of refusals
+
 __all__ = ["compile_shader", "current_allocated_memory", "device_count", "driver_allocated_memory", "empty_cache",
            "get_rng_state", "is_available", "manual_seed", "recommended_max_memory", "seed",
            "set_per_process_memory_fraction", "set_rng_state", "synchronize"]

@@ -2,14 +2,15 @@
 import functools
 import inspect
 from importlib import import_module
+from types import FunctionType
 
 from mindtorch._core.python import torch_function
 from mindtorch._core.python.torch_function import OPERATOR_METHODS, OverridableFunction
 from mindtorch._tensor import Tensor
 
 __all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
-           "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
-           "wrap_torch_function"]
+           "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "redispatch_function",
+           "resolve_name", "wrap_torch_function"]
 
 torch_function.activate()           # who imports this is about to use it
 
@@ -44,6 +45,15 @@ def _get_current_function_mode():
 
 def _get_current_function_mode_stack():
     return torch_function.current_modes()
+
+
+def redispatch_function(func, types, args, kwargs=None):
+    """func(*args, **kwargs) without the handlers of classes; those of what a function in Python calls are asked."""
+    plain = getattr(func, "__wrapped__", None)
+    if isinstance(plain, FunctionType):
+        return plain(*args, **(kwargs or {}))
+    with torch_function.DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
 
 
 def is_tensor_like(inp):

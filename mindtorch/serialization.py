@@ -23,6 +23,7 @@ import numpy
 
 import mindtorch
 from mindtorch._core import formats
+from mindtorch._core.tensor.torch_dispatch import is_wrapper
 from mindtorch._serialization import legacy_format, locations, zip_archive
 from mindtorch._serialization import weights_only_unpickler as restricted
 from mindtorch._serialization.locations import default_restore_location, location_tag, register_package
@@ -39,6 +40,7 @@ from mindtorch._utils import (
     _rebuild_tensor_v3,
     meta_arguments,
     sparse_arguments,
+    tensor_state,
     whole_storage,
 )
 from mindtorch.nn.parameter import Parameter
@@ -232,6 +234,9 @@ class _TorchNames:
             args = (tensor.data, tensor.requires_grad, OrderedDict())
             state = vars(tensor)
             return (_rebuild_parameter_with_state, (*args, state)) if state else (_rebuild_parameter, args)
+        if is_wrapper(tensor):
+            rebuild, args, state = tensor.__reduce_ex__(2)
+            return _rebuild_from_type_v2, (rebuild, type(tensor), args, state or {})
         if tensor.is_meta:
             rebuild, args = _rebuild_meta_tensor_no_storage, meta_arguments(tensor)
         elif tensor.layout is not mindtorch.strided:
@@ -242,8 +247,8 @@ class _TorchNames:
                     tensor.requires_grad, OrderedDict())
             if tensor.dtype not in _STORAGE_TYPE_OF:
                 rebuild, args = _rebuild_tensor_v3, (*args, tensor.dtype)
-        if vars(tensor):
-            return _rebuild_from_type_v2, (rebuild, mindtorch.Tensor, args, vars(tensor))
+        if vars(tensor) or type(tensor) is not mindtorch.Tensor:
+            return _rebuild_from_type_v2, (rebuild, type(tensor), args, tensor_state(tensor))
         return rebuild, args
 
     def reference(self, tensor):

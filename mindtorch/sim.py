@@ -13,11 +13,15 @@ if __name__ == "__main__" and __package__ is None:
 import contextlib
 import ctypes
 import functools
+import importlib.util
+import os
 from pathlib import Path
 
-__all__ = ["calls", "clear_faults", "counting", "fault", "inject_device_fault", "inject_fault", "inject_memory_error",
-           "live_objects", "record_reads", "repeat_reads", "run_kernels", "set_latency", "toolkit"]
+__all__ = ["calls", "clear_faults", "cost", "counting", "fault", "inject_device_fault", "inject_fault",
+           "inject_memory_error", "live_objects", "record_reads", "repeat_reads", "run_kernels", "set_latency",
+           "toolkit"]
 
+BLAS = "MINDTORCH_SIM_BLAS"          # names the library that the kernels multiply matrices with
 ACL_ERROR_FAILURE = 500001
 ACL_ERROR_RT_AICORE_EXCEPTION = 507015
 
@@ -35,12 +39,20 @@ _PROTOTYPES = {
     "simCountCalls": (None, [ctypes.c_int32]),
     "simCalls": (ctypes.c_int64, [ctypes.c_char_p]),
     "simFunctions": (ctypes.c_char_p, []),
+    "simCost": (ctypes.c_int64, [ctypes.c_char_p]),
 }
 
 
 def toolkit() -> Path:
     """The root of the simulated toolkit, laid out like an installed CANN."""
     return Path(__file__).resolve().parent / "_sim" / "toolkit"
+
+
+def name_blas():
+    """Tell the kernels, which load their BLAS with the first product, where this Python has it. Loads nothing."""
+    package = importlib.util.find_spec("scipy_openblas32")
+    if package is not None:
+        os.environ.setdefault(BLAS, str(Path(package.origin).with_name("lib") / "libscipy_openblas.so"))
 
 
 @functools.cache
@@ -105,8 +117,16 @@ def fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int
 
 
 def set_latency(function: str, ns: int) -> None:
-    """Let every call of `function` take `ns` nanoseconds longer (0: no longer). Models the costs of a real host."""
+    """Let every call of `function` take `ns` nanoseconds longer (0: no longer)."""
     _library().simSetLatency(function.encode(), ns)
+
+
+def cost(function: str) -> int:
+    """Nanoseconds that a call of `function` keeps its thread in the model of ``MINDTORCH_SIM_COST``; 0 without one.
+
+    ``"phase1"``, ``"phase1.hit"`` and ``"phase2"`` are what operators cost; `counting` counts them as calls.
+    """
+    return _library().simCost(function.encode())
 
 
 @contextlib.contextmanager

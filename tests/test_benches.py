@@ -43,6 +43,12 @@ def test_gpt():
     assert all(line.endswith("x torch") for line in figures)
 
 
+def test_cpu():
+    figures = [line for line in output("bench.cpu", "1").splitlines() if "x torch" in line]
+    titles = ("GPT step", "ResNet-18 step", "EfficientNet-b0 forward", "a + b", "relu", "sum", "zeros", "softmax")
+    assert [title for title in titles if any(line.startswith(title) for line in figures)] == list(titles)
+
+
 def test_loading():
     figures = output("bench.loading", "1").splitlines()[-3:]
     assert [line.split()[:2] for line in figures] == [["4", "KB"], ["256", "KB"], ["16", "MB"]]

@@ -27,6 +27,7 @@ from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CPU, MAX_DIMS, META, NPU, Backend, Storage, TensorBase, contiguous_strides, make_tensor, require_backend,
     set_geometry, set_storage,
 )
+from mindtorch._cpu.compiled cimport CompiledKernel, run_compiled
 
 
 # --- the backend -----------------------------------------------------------------------------------------------------
@@ -41,7 +42,7 @@ cdef enum:
 
 cdef class CpuStorage(Storage):
     def __dealloc__(self):
-        free(self.data if self.owner == NULL else self.first_data)
+        free(self.data if self.owner is None else self.first_data)
 
 
 cdef Storage allocate(size_t nbytes, int index):
@@ -89,14 +90,32 @@ cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     return 0
 
 
+cdef extern from *:
+    """
+    #include <malloc.h>
+    static void keep_freed_memory(void) {
+    #ifdef __GLIBC__
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);
+        mallopt(M_TRIM_THRESHOLD, 128 << 20);
+    #endif
+    }
+    """
+    void keep_freed_memory()
+
+
 def register():
     """Register the backend of device type "cpu". mindtorch._backend calls this once."""
     cdef Backend *backend = &BACKENDS[<int>CPU]
+    # The C library returns freed memory to the system above limits that grow with what is freed. The pages of a
+    # training step would then be new in each step, which costs a tenth of its time.
+    if "MALLOC_TRIM_THRESHOLD_" not in os.environ and "MALLOC_MMAP_THRESHOLD_" not in os.environ:
+        keep_freed_memory()
     backend.allocate = allocate
     backend.current_index = current_index
     backend.copy = copy
     from mindtorch._cpu import _gen     # its modules import this one
-    register_kernels(_gen.KERNELS)
+    from mindtorch._cpu._gen.calls import CALLS
+    register_kernels(_gen.KERNELS, CALLS)
     backend.ready = True
 
 
@@ -134,6 +153,7 @@ cdef dict CONVERSIONS = {
 
 cdef class NumpyKernel:
     """The `data` of a CPU kernel."""
+    cdef CompiledKernel compiled        # what runs where it can; None if the row has none
     cdef object function
     cdef unsigned char conversions[MAX_ARGUMENTS]
     cdef int count                  # number of arguments and results
@@ -152,8 +172,8 @@ def store_some(targets, values):
             target[...] = value
 
 
-def register_kernels(kernels):
-    """Register the kernels of operators: `kernels` is KERNELS of mindtorch/_cpu/_gen."""
+def register_kernels(kernels, calls):
+    """Register the kernels of operators: KERNELS of mindtorch/_cpu/_gen, and CALLS for those that are compiled."""
     cdef NumpyKernel kernel
     cdef Operator op
     cdef int i
@@ -165,6 +185,9 @@ def register_kernels(kernels):
         for i in range(kernel.count):
             kernel.conversions[i] = <int>CONVERSIONS[words[i]]
         kernel.rare_dtypes, kernel.kernel_name, kernel.float8_as_float = rare, refusal, wider
+        if key in calls:
+            kernel.compiled = CompiledKernel.__new__(CompiledKernel)
+            kernel.compiled.entry = calls[key]
         REGISTERED.append(kernel)
         op.kernels[<int>CPU].data = <PyObject *>kernel
         op.kernels[<int>CPU].call = call_function
@@ -172,9 +195,12 @@ def register_kernels(kernels):
 
 cdef int call_function(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
     cdef NumpyKernel kernel = <NumpyKernel>entry.data
-    cdef ScalarType compute = compute_dtype(dtype, kernel.rare_dtypes, kernel.kernel_name)
+    cdef ScalarType compute
     cdef TensorBase out, wide
     cdef int place
+    if kernel.compiled is not None and run_compiled(kernel.compiled, arguments, dtype):
+        return 0
+    compute = compute_dtype(dtype, kernel.rare_dtypes, kernel.kernel_name)
     if kernel.float8_as_float:
         place = kernel.count - 1 if kernel.results else 0
         out = <TensorBase>arguments[place].object
@@ -490,7 +516,7 @@ cdef SharedStorage shared_storage_of(storage):
     """The SharedStorage that a storage is or has moved to, or None."""
     if isinstance(storage, SharedStorage):
         return storage
-    if isinstance(storage, Storage) and (<Storage>storage).owner != NULL:
+    if isinstance(storage, Storage) and (<Storage>storage).owner is not None:
         return <SharedStorage>(<Storage>storage).owner
     return None
 
@@ -517,8 +543,7 @@ def share_memory_(TensorBase self not None):
         set_storage(self, shared, self.dtype)
         return self
     storage.first_data, storage.data = storage.data, shared.data
-    storage.owner = <PyObject *>shared
-    Py_INCREF(shared)
+    storage.owner = shared
     return self
 
 

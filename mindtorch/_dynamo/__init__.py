@@ -2,6 +2,7 @@
 from mindtorch import Tensor
 from mindtorch._dynamo import eval_frame
 from mindtorch._dynamo.eval_frame import OptimizedModule
+from mindtorch._refusals.modules import refused_names
 from mindtorch.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -13,7 +14,8 @@ from mindtorch.compiler import (
 )
 
 __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "eval_frame", "forbid_in_graph",
-           "graph_break", "is_compiling", "list_backends", "mark_static_address", "reset", "set_stance"]
+           "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address",
+           "maybe_mark_dynamic", "optimize", "reset", "reset_code_caches", "set_stance"]
 
 
 def forbid_in_graph(fn):
@@ -29,3 +31,26 @@ def mark_static_address(t, guard=False):
     """Says that a tensor will stay where it is. TypeError for what is no tensor."""
     if not isinstance(t, Tensor):
         raise TypeError(f"mark_static_address expects a tensor but received {type(t)}")
+
+
+def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
+    """Does nothing: no graph is specialised for a size."""
+
+
+def mark_static(t, index=None):
+    """Does nothing: every size is what it is."""
+
+
+maybe_mark_dynamic = mark_unbacked = mark_dynamic
+
+
+def optimize(*args, **kwargs):
+    """A decorator that changes nothing, as torch.compile."""
+    return lambda function: function
+
+
+def reset_code_caches():
+    """Does nothing: nothing is compiled."""
+
+
+__getattr__ = refused_names(__name__)

@@ -9,3 +9,8 @@ class OptimizedModule(Module):
 
     def __init__(self, mod, dynamo_ctx=None):
         raise RuntimeError("mindtorch has no compiler: torch.compile returns modules unchanged")
+
+
+def is_dynamo_supported():
+    """False: there is no compiler."""
+    return False

@@ -144,6 +144,12 @@ class Library:
         self._check_alive()
         self._op_impls.append(fake.register(self._resolved(op_name), fn))
 
+    def _register_torch_dispatch_rule(self, op_name, torch_dispatch_class, fn):
+        """Call `fn` for an operator in place of the __torch_dispatch__ of a class."""
+        from mindtorch._library import torch_dispatch
+        self._check_alive()
+        self._op_impls.append(torch_dispatch.register_rule(self._resolved(op_name), torch_dispatch_class, fn))
+
     def _destroy(self):
         """Remove the definitions and kernels of this library."""
         self._alive = False

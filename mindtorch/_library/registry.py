@@ -1,8 +1,10 @@
 """The registry of operators and kernels, and the dispatch of calls."""
 import weakref
 
+from mindtorch._core import hooks
 from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._core.tensor.torch_dispatch import is_dispatched
 from mindtorch._library.binding import Binder
 from mindtorch._library.fake import fake_of
 from mindtorch._library.keys import backend_of, casting, excluded
@@ -73,6 +75,9 @@ class Operator:
 
     def run(self, backend, args, kwargs):
         """The device's own kernel. NotImplementedError where there is none."""
+        if not is_provided(self.schema.name.partition("::")[0]) and (
+                is_dispatched() or any(is_dispatched(tensor) for tensor in tensors_in([*args, *kwargs.values()]))):
+            return self.checked(hooks.call_torch_dispatch(self.qualname, args, kwargs))
         found = self.backend_kernel(backend)
         if found is None:
             raise NotImplementedError(self._no_kernel(backend))

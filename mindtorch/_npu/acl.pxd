@@ -27,5 +27,8 @@ cdef inline int check(int status, const char *function) except -1 nogil:
         return 0
     return raise_status(status, function)
 
+# Whether a call failed with the status that its caller handles, whose message is dropped. Raises for other failures.
+cdef bint failed_with(int status, int expected, const char *function) except -1
+
 # Always raises. The thread whose call failed calls this before its next call, because CANN keeps one message a thread.
 cdef int raise_status(int status, const char *function) except -1 with gil

@@ -137,6 +137,14 @@ def status_message(str function, int status):
     return text
 
 
+cdef bint failed_with(int status, int expected, const char *function) except -1:
+    if status != expected:
+        check(status, function)
+        return False
+    api.aclGetRecentErrMsg()           # it would show up in the next exception
+    return True
+
+
 def check_status(int status, str function):
     """Raise the exception for `status`, unless it is success."""
     if status != 0:

@@ -5,19 +5,18 @@ toolkit that cannot be loaded is an error that names the file, symbol and versio
 never replaces such a toolkit.
 """
 import ctypes
-import importlib.util
 import os
-import platform
 import re
 import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
 
+from mindtorch import sim
 from mindtorch._npu import toolkit as toolkits
+from mindtorch._npu.elf import DamagedLibraryError, read_needed
 
 SIMULATOR_SYMBOL = "simLive"         # only the simulator exports it
-BLAS = "MINDTORCH_SIM_BLAS"          # names the library that the simulator multiplies matrices with
 OLDEST = "8.0"                       # the oldest CANN release that has all required functions
 SPLIT_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so")
 # The head of dlopen's message when a dependency is absent: the message itself may be translated.
@@ -62,10 +61,13 @@ def missing_operators():
 def _import_acl():
     global _TOOLKIT
     found = toolkits.find()
-    runtime, operators = _open_libraries(found)
+    if [] < toolkits.version_key(found.version) < toolkits.version_key(OLDEST):
+        raise RuntimeError(f"{found} is too old for mindtorch. Install CANN {OLDEST} or newer, or name another toolkit "
+                           "in MINDTORCH_CANN_HOME")
+    runtime, operators = open_libraries(found)
     if hasattr(runtime[0], SIMULATOR_SYMBOL):        # also if a variable names its folder
         found = replace(found, simulated=True)
-        _name_blas()
+        sim.name_blas()
     from mindtorch._npu import acl
     missing = acl.load_functions([lib._handle for lib in runtime], [lib._handle for lib in operators])
     if missing:
@@ -77,13 +79,6 @@ def _import_acl():
     return acl
 
 
-def _name_blas():
-    """Tells the simulator, which loads its BLAS with the first product, where this Python has it. Loads nothing."""
-    package = importlib.util.find_spec("scipy_openblas32")
-    if package is not None:
-        os.environ.setdefault(BLAS, str(Path(package.origin).with_name("lib") / "libscipy_openblas.so"))
-
-
 def _announce_simulator(found):
     global _announced
     if not _announced:
@@ -91,7 +86,7 @@ def _announce_simulator(found):
         print(f"mindtorch: device 'npu' is simulated on the CPU: {found}", file=sys.stderr)
 
 
-def _open_libraries(found):
+def open_libraries(found):
     """(runtime libraries, operator libraries) of the toolkit, opened."""
     loaded = {}
     names = [name for name in toolkits.RUNTIME_LIBRARIES if toolkits.find_library(found.root, name)]
@@ -103,31 +98,41 @@ def _open_libraries(found):
     return runtime, [_open(found, name, loaded, ctypes.RTLD_LOCAL) for name in names]
 
 
+def _find(found, name):
+    """Where the toolkit or the driver has a library; None where neither has."""
+    inside_driver = (folder / name for folder in toolkits.driver_folders() if (folder / name).is_file())
+    return toolkits.find_library(found.root, name) or next(inside_driver, None)
+
+
 def _open(found, name, loaded, scope):
-    """Opens a library by full path, after those of its dependencies that dlopen does not find."""
+    """Opens a library by full path, after those that it needs from the toolkit or the driver."""
     if name in loaded:
         return loaded[name]
-    path = toolkits.find_library(found.root, name)
+    path = _find(found, name)
     if path is None:
-        path = next((folder / name for folder in toolkits.driver_folders() if (folder / name).is_file()), None)
-    if path is None:
-        raise RuntimeError(f"{found} is incomplete: {name} is neither in "
-                           f"{_join_paths(toolkits.library_folders(found.root))} nor in the driver's folders "
-                           f"({_join_paths(toolkits.driver_folders())}). {_remedy(name)}")
+        raise RuntimeError(_incomplete(found, name))
     loaded[name] = None                              # ends a cycle of dependencies
-    while True:
-        try:
-            loaded[name] = ctypes.CDLL(str(path), mode=scope | os.RTLD_NOW)
-            return loaded[name]
-        except OSError as error:
-            needed = MISSING_DEPENDENCY.match(str(error))
-            if needed is None or needed[1] in loaded:
-                raise RuntimeError(_diagnosis(found, path, str(error))) from None
-            _open(found, needed[1], loaded, ctypes.RTLD_GLOBAL)
+    try:
+        needed = read_needed(path)
+    except DamagedLibraryError as error:
+        raise RuntimeError(f"{path} of {found} {error}. {_remedy(name)}") from None
+    for other in needed:
+        if _find(found, other) is not None:          # else it is the system's
+            _open(found, other, loaded, scope)
+    try:
+        loaded[name] = ctypes.CDLL(str(path), mode=scope | os.RTLD_NOW)
+    except OSError as error:
+        raise RuntimeError(_diagnosis(found, path, str(error))) from None
+    return loaded[name]
 
 
 def _join_paths(folders):
     return ", ".join(str(folder) for folder in folders) or "none"
+
+
+def _incomplete(found, name):
+    return (f"{found} is incomplete: {name} is neither in {_join_paths(toolkits.library_folders(found.root))} nor in "
+            f"the driver's folders ({_join_paths(toolkits.driver_folders())}). {_remedy(name)}")
 
 
 def _remedy(name):
@@ -138,10 +143,9 @@ def _remedy(name):
 
 def _diagnosis(found, path, error):
     """What dlopen's message means and what to do."""
-    machine = toolkits.machine_of(path)
-    if machine != platform.machine():
-        return (f"{path} of {found} is for {machine}, and this machine is {platform.machine()}. Install the "
-                f"{platform.machine()} package, or name another toolkit in MINDTORCH_CANN_HOME")
+    dependency = MISSING_DEPENDENCY.match(error)
+    if dependency and dependency[1] != path.name:
+        return _incomplete(found, dependency[1])
     symbol = UNDEFINED_SYMBOL.search(error)
     if symbol:
         return (f"{path} of {found} needs the symbol {symbol[1]}, which no library of the toolkit or the driver has. "

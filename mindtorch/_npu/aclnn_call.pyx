@@ -215,8 +215,28 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
 
 # Running a call
 
+cdef inline bint needs_preparation(const Preparation *preparation, PyObject *tensor, ScalarType dtype) noexcept:
+    if tensor == <PyObject *>None:
+        return False
+    return (not (preparation.mask >> <int>(<TensorBase>tensor).dtype) & 1
+            or (preparation.promoted and (<TensorBase>tensor).ndim == 0 and (<TensorBase>tensor).dtype != dtype)
+            or (preparation.contiguous and not (<TensorBase>tensor).contiguous))
+
+
 cdef int run_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     """Prepare the arguments and launch. `given` does not change."""
+    cdef Preparation *preparation
+    cdef int i
+    if call.adapted or call.of_lists or call.function.phase1 == NULL:
+        return prepare_and_run(call, given, dtype)
+    for i in range(call.prepared):
+        preparation = &call.preparations[i]
+        if needs_preparation(preparation, given[preparation.place].object, dtype):
+            return prepare_and_run(call, given, dtype)
+    return marshal(call, given, NULL, given, dtype, <TensorBase>given[call.device_argument].object)
+
+
+cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     cdef Argument changed[MAX_ARGUMENTS]
     cdef Argument adapted[MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
@@ -232,11 +252,7 @@ cdef int run_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     for i in range(call.prepared):
         preparation = &call.preparations[i]
         found = arguments[preparation.place].object
-        if found == <PyObject *>None:
-            continue
-        if ((preparation.mask >> <int>(<TensorBase>found).dtype) & 1
-                and not (preparation.promoted and (<TensorBase>found).ndim == 0 and (<TensorBase>found).dtype != dtype)
-                and not (preparation.contiguous and not (<TensorBase>found).contiguous)):
+        if not needs_preparation(preparation, found, dtype):
             continue
         if temporaries is None:
             temporaries = []
@@ -414,7 +430,8 @@ cdef int call_per_tensor(AclnnCall call, Argument *given, ScalarType dtype) exce
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
-# `run_aclnn` is the kernel of all rows with an ACLNN call. A row may have several calls: `select_call` selects one.
+# `run_aclnn` is the kernel of all rows with an ACLNN call. At the first call it reads the row's entry, and leaves its
+# place to the function of those below it that suits the row.
 
 
 @cython.final
@@ -422,10 +439,8 @@ cdef class AclnnKernel:
     """The `data` of an NPU kernel: the calls of a row."""
     cdef str key
     cdef dict entry                     # of the table
-    cdef bint ready                     # `read_kernel` has read the entry
     cdef AclnnCall call
     cdef AclnnCall inplace              # the call if the result is `self`
-    cdef bint has_choices                   # the row has any of the following
     cdef int count                      # number of the operator's arguments; the results follow
     cdef int generator                  # index of the generator, or -1
     cdef AclnnCall graph_capture             # the call while a graph is captured
@@ -467,25 +482,37 @@ cdef int read_kernel(AclnnKernel kernel) except -1:
         kernel.documented = entry["fallback"]
     kernel.chunked_lists = entry.get("parts")
     kernel.lists = len([i for i in range(op.argument_count) if op.argument_types[i] == operators.TENSOR_LIST])
-    kernel.has_choices = (kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None
-                          or kernel.call.of_lists)
-    kernel.ready = True
+    if kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None or kernel.call.of_lists:
+        op.kernels[<int>NPU].call = run_selected_call
+    elif kernel.inplace is not None:
+        op.kernels[<int>NPU].call = run_call_or_inplace
+    else:
+        op.kernels[<int>NPU].data, op.kernels[<int>NPU].call = <void *>kernel.call, run_only_call
     return 0
 
 
 cdef int run_aclnn(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    """The first call of a row's kernel, which reads the calls of the row."""
+    read_kernel(<AclnnKernel>entry.data)
+    return entry.call(entry, arguments, dtype, inplace)
+
+
+cdef int run_only_call(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    return run_call(<AclnnCall>entry.data, arguments, dtype)
+
+
+cdef int run_call_or_inplace(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
     cdef AclnnKernel kernel = <AclnnKernel>entry.data
-    if not kernel.ready:
-        read_kernel(kernel)
-    if kernel.inplace is not None and arguments[0].object == arguments[kernel.count].object:
+    if arguments[0].object == arguments[kernel.count].object:
         return run_call(kernel.inplace, arguments, dtype)
-    if kernel.has_choices:
-        return select_call(kernel, arguments, dtype)
     return run_call(kernel.call, arguments, dtype)
 
 
-cdef int select_call(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
+cdef int run_selected_call(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    cdef AclnnKernel kernel = <AclnnKernel>entry.data
     cdef int i
+    if kernel.inplace is not None and arguments[0].object == arguments[kernel.count].object:
+        return run_call(kernel.inplace, arguments, dtype)
     if kernel.generator >= 0 and (<Generator>arguments[kernel.generator].object).seed_tensor is not None:
         if kernel.graph_capture is not None:
             return run_call(kernel.graph_capture, arguments, dtype)

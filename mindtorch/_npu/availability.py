@@ -1,5 +1,8 @@
 """Whether there are NPUs, and whether this process uses them: questions that start no device."""
 import sys
+import warnings
+
+_warned = False          # is_available() has said why there is no NPU
 
 
 def device_count():
@@ -9,15 +12,30 @@ def device_count():
 
 
 def is_available():
-    """Whether there is an NPU to use. Never raises.
+    """Whether there is an NPU to use. RuntimeError for an unknown MINDTORCH_NPU; nothing else makes it raise.
 
     Without Ascend the answer is no, as torch_npu gives it, until the simulator is wanted: MINDTORCH_NPU=sim says so, or
-    a tensor was made on device "npu".
+    a tensor was made on device "npu". Where there is a toolkit or a device that cannot be used, the answer is no with a
+    warning, once, that says why.
     """
+    global _warned
+    from mindtorch._npu import toolkit
+    if toolkit.mode() == "off":
+        return False
     try:
         return device_count() > 0
-    except Exception:       # noqa: BLE001 - a toolkit may fail in any way; what is wrong is said at the first use
+    except Exception as error:       # noqa: BLE001 - a toolkit may fail in any way, and a program may go on without it
+        if not _warned and not _has_ended():
+            _warned = True
+            warnings.warn(f"torch.npu.is_available() is False: {error}. `python -m mindtorch doctor` says more",
+                          RuntimeWarning, stacklevel=2)
         return False
+
+
+def _has_ended():
+    """Whether the runtime was closed, or belongs to the parent of this process: nothing is broken then."""
+    runtime = sys.modules.get("mindtorch._npu.runtime")
+    return runtime is not None and not runtime.is_usable()
 
 
 def is_initialized():

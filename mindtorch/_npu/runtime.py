@@ -209,6 +209,11 @@ def is_started():
     return bool(_runtimes)
 
 
+def is_usable():
+    """Whether this process may use devices: not while it ends, nor in the child of one that had started ACL."""
+    return _state == "open"
+
+
 def in_bad_fork():
     """Whether this process is the child of one that had started ACL."""
     return _state == "forked"

@@ -3,6 +3,7 @@ from collections import OrderedDict
 import threading
 
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
+cimport cython
 from libc.stdint cimport intptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
@@ -10,7 +11,7 @@ from libc.string cimport memset
 from mindtorch._npu.alloc_config import AllocConfig, from_environment
 from mindtorch._npu.toolkit import version_key
 
-from mindtorch._npu.acl cimport api, check
+from mindtorch._npu.acl cimport api, check, failed_with
 from mindtorch._npu.cann cimport (
     ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED,
     ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST,
@@ -237,6 +238,7 @@ cdef class BlockCache:
     cdef void deallocate_slow(self, Block *block) noexcept:
         pass
 
+    @cython.final
     cdef Block *new_block(self) noexcept nogil:
         """A zeroed Block; NULL if the host is out of memory."""
         cdef Block *block = self.spare
@@ -246,10 +248,12 @@ cdef class BlockCache:
         memset(block, 0, sizeof(Block))
         return block
 
+    @cython.final
     cdef void drop_block(self, Block *block) noexcept nogil:
         block.left = self.spare
         self.spare = block
 
+    @cython.final
     cdef Block *get_free_block(self, BlockPool *pool, size_t size) noexcept nogil:
         cdef Block *block = self.find_best_fit(pool, size)
         if block != NULL:
@@ -257,6 +261,7 @@ cdef class BlockCache:
             self.detach(block)
         return block
 
+    @cython.final
     cdef Block *align_start(self, Block *block, size_t size) noexcept nogil:
         """Split a detached block at its first aligned address if that leaves `size`; the part before becomes free."""
         cdef size_t alignment = settings.base_alignment
@@ -270,6 +275,7 @@ cdef class BlockCache:
         self.insert(block)
         return rest
 
+    @cython.final
     cdef Block *find_best_fit(self, BlockPool *pool, size_t size) noexcept nogil:
         """The free block that fits a request best; NULL if there is none."""
         cdef Block *block = best_fit(&pool.free, size)
@@ -291,6 +297,7 @@ cdef class BlockCache:
             return block if block.size < settings.max_split_size else NULL
         return block if block.size < size + settings.max_non_split_rounding else NULL
 
+    @cython.final
     cdef Block *mark_allocated(self, Block *block, size_t nbytes, size_t size) noexcept nogil:
         """Mark a detached block as used, after splitting off what exceeds `size` if that is enough for a block."""
         cdef bint small = block.pool.small
@@ -330,6 +337,7 @@ cdef class BlockCache:
             stat_increase(&self._stats.oversize_allocations, 1)
         return block
 
+    @cython.final
     cdef void retire(self, Block *block) noexcept nogil:
         """Count the block as freed. If other streams use it, it is retired."""
         cdef bint small = block.pool.small
@@ -342,6 +350,7 @@ cdef class BlockCache:
             block.left = self.retired
             self.retired = block
 
+    @cython.final
     cdef void return_to_pool(self, Block *block) noexcept nogil:
         """Insert a freed block into its pool, merged with free neighbours."""
         cdef bint small = block.pool.small
@@ -360,6 +369,7 @@ cdef class BlockCache:
                 change(self._stats.table[<int>INACTIVE_SPLIT], small, -count)
                 change(self._stats.table[<int>INACTIVE_SPLIT_BYTES], small, -<long long>merged)
 
+    @cython.final
     cdef Block *join(self, Block *block, size_t *merged, int *count) noexcept nogil:
         """Mark a detached block as free and merge it with free neighbours; returns the result, still detached.
 
@@ -382,6 +392,7 @@ cdef class BlockCache:
             block = other
         return block
 
+    @cython.final
     cdef Block *split(self, Block *block, size_t size) noexcept nogil:
         """Split a detached block at `size`; returns the rest, also detached. NULL: no host memory, nothing is split."""
         cdef Block *rest = self.new_block()
@@ -402,6 +413,7 @@ cdef class BlockCache:
         block.size = size
         return rest
 
+    @cython.final
     cdef size_t merge_next(self, Block *block) noexcept nogil:
         """Merge the detached block after `block` into it; returns its size."""
         cdef Block *gone = block.next
@@ -413,6 +425,7 @@ cdef class BlockCache:
         self.drop_block(gone)
         return size
 
+    @cython.final
     cdef void insert(self, Block *block) noexcept nogil:
         block.freed_at = self.searches
         if block.mapped:
@@ -420,6 +433,7 @@ cdef class BlockCache:
         else:
             tree_insert(&block.pool.unmapped, block)
 
+    @cython.final
     cdef void detach(self, Block *block) noexcept nogil:
         if block.mapped:
             remove_free(&block.pool.free, block)
@@ -484,9 +498,7 @@ cdef class SegmentCache(BlockCache):
             policy = ACL_MEM_MALLOC_HUGE1G_ONLY
         with nogil:
             status = api.aclrtMalloc(&address, size, policy)
-        if status != 0 and status != ACL_ERROR_RT_MEMORY_ALLOCATION:
-            check(status, b"aclrtMalloc")
-        return address if status == 0 else NULL
+        return NULL if failed_with(status, ACL_ERROR_RT_MEMORY_ALLOCATION, b"aclrtMalloc") else address
 
     cdef int driver_free(self, Segment *segment) except -1:
         cdef int status
@@ -715,9 +727,7 @@ cdef class SegmentCache(BlockCache):
                 if handle[0] != NULL:
                     free_physical(handle)
                 unmap_pages(segment, block.address, address, False, &ignored)
-                if status != ACL_ERROR_RT_MEMORY_ALLOCATION:
-                    check(status, function)
-                return 0
+                return not failed_with(status, ACL_ERROR_RT_MEMORY_ALLOCATION, function)
             address += granule
         return 1
 
@@ -735,9 +745,7 @@ cdef class SegmentCache(BlockCache):
             status = api.aclrtReserveMemAddress(&address, size, 0, NULL, HUGE_PAGES)
         if status != 0:
             free(handles)
-            if status != ACL_ERROR_RT_MEMORY_ALLOCATION:
-                check(status, b"aclrtReserveMemAddress")
-            return 0
+            return not failed_with(status, ACL_ERROR_RT_MEMORY_ALLOCATION, b"aclrtReserveMemAddress")
         try:
             segment = self.new_segment(pool, address, size)
         except BaseException:

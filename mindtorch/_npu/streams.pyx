@@ -14,7 +14,7 @@ from mindtorch._core.tensor.tensor import device as torch_device
 from mindtorch._npu.index import get_device_index
 
 from mindtorch._core.tensor.tensor cimport BACKENDS, NPU
-from mindtorch._npu.acl cimport api, check, require_function
+from mindtorch._npu.acl cimport api, check, failed_with, require_function
 from mindtorch._npu.cann cimport (
     ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE,
     ACL_MODEL_RI_CAPTURE_STATUS_NONE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE,
@@ -214,8 +214,8 @@ cdef int ensure_stream_handle(StreamSlot *slot) except -1:
     cdef int status
     if slot.handle != NULL:
         status = api.aclrtStreamQuery(slot.handle, &state)
-        if status != ACL_ERROR_RT_INVALID_HANDLE:
-            return check(status, b"aclrtStreamQuery")
+        if not failed_with(status, ACL_ERROR_RT_INVALID_HANDLE, b"aclrtStreamQuery"):
+            return 0
         slot.handle = NULL           # other code has destroyed the driver's stream
     check(api.aclrtCreateStreamWithConfig(&handle, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
           b"aclrtCreateStreamWithConfig")
@@ -419,8 +419,7 @@ def destroy_idle(int device):
         while DEVICES[device].idle_events[kind] != NULL:
             event = DEVICES[device].idle_events[kind]
             status = api.aclrtDestroyEvent(event.handle)
-            if status != ACL_ERROR_RT_INVALID_HANDLE:        # other code has destroyed it
-                check(status, b"aclrtDestroyEvent")
+            failed_with(status, ACL_ERROR_RT_INVALID_HANDLE, b"aclrtDestroyEvent")       # other code has destroyed it
             DEVICES[device].idle_events[kind] = event.next
             free_event_slot(event)
     while slot != NULL:
@@ -438,10 +437,9 @@ cdef int destroy_stream(StreamSlot *slot) except -1:
     with nogil:
         status = api.aclrtDestroyStream(handle)
     slot.holders -= 1
-    if status != 0 and status != ACL_ERROR_RT_INVALID_HANDLE:
-        if slot.handle == NULL:      # no other thread has taken the stream meanwhile
-            slot.handle = handle
-        check(status, b"aclrtDestroyStream")
+    if status != 0 and status != ACL_ERROR_RT_INVALID_HANDLE and slot.handle == NULL:
+        slot.handle = handle         # no other thread has taken the stream meanwhile
+    failed_with(status, ACL_ERROR_RT_INVALID_HANDLE, b"aclrtDestroyStream")
     return 0
 
 

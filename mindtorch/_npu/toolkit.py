@@ -3,7 +3,6 @@ import glob
 import os
 import platform
 import re
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +14,8 @@ PREFIXES = ("/usr/local/Ascend", "~/Ascend")
 # Below a prefix: the layout from 8.5 on, then the one until 8.3.
 INSTALLED = ("cann", "ascend-toolkit/latest", "nnae/latest", "nnrt/latest")
 DEVICE_NODES = "/dev/davinci[0-9]*"
-DRIVER_INFO = "/etc/ascend_install.info"
+DRIVER, DRIVER_INFO = "/usr/local/Ascend", "/etc/ascend_install.info"
 RUNTIME_LIBRARIES = ("libascendcl.so", "libacl_rt.so")
-ELF_MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,9 @@ def checked(root, because):
     where = f"{root} is used as the CANN toolkit because {because}"
     if not root.is_dir():
         raise RuntimeError(f"{where}, but there is no such folder. Correct the variable, or unset it")
-    if all(find_library(root, name) is None for name in RUNTIME_LIBRARIES):
+    if not has_runtime(root) and (near := roots_near(root)):
+        raise RuntimeError(f"{where}, but the toolkit is at {near[0]}. Correct the variable")
+    if not has_runtime(root):
         machine = platform.machine()
         foreign = [p.name for p in root.glob("*-linux") if p.name != f"{machine}-linux"]
         if foreign:
@@ -103,6 +103,18 @@ def checked(root, because):
     return Toolkit(root, read_version(root))
 
 
+def has_runtime(root):
+    """Whether the folder holds the runtime library for this processor."""
+    return any(find_library(root, name) for name in RUNTIME_LIBRARIES)
+
+
+def roots_near(folder):
+    """Toolkit roots one or two levels above or below a folder, for a message to somebody who named the wrong level."""
+    below = (folder / name for name in (*INSTALLED, "latest", "toolkit"))
+    candidates = [*folder.resolve().parents[:2], *below, *sorted(folder.glob("cann-*"))]
+    return [root for root in candidates if has_runtime(root)]
+
+
 def library_folders(root):
     """The folders of a toolkit with libraries for this processor, the largest first."""
     names = ("lib64", f"{platform.machine()}-linux/lib64", "runtime/lib64", "compiler/lib64", "opp/lib64",
@@ -110,18 +122,20 @@ def library_folders(root):
     return [root / name for name in names if (root / name).is_dir()]
 
 
-def driver_folders():
-    """The folders of the driver's libraries, which the toolkit's libraries need."""
-    base = Path("/usr/local/Ascend")
+def driver_root():
+    """The folder with the driver and the firmware, which the toolkit's libraries need."""
     try:
         text = Path(DRIVER_INFO).read_text(encoding="utf-8")
     except OSError:
         text = ""
     found = re.search(r"^Driver_Install_Path_Param=(.+)$", text, re.MULTILINE)
-    if found:
-        base = Path(found[1].strip())
-    return [folder for folder in (base / "driver/lib64", base / "driver/lib64/common", base / "driver/lib64/driver")
-            if folder.is_dir()]
+    return Path(found[1].strip() if found else DRIVER)
+
+
+def driver_folders():
+    """The folders of the driver's libraries."""
+    names = ("driver/lib64", "driver/lib64/common", "driver/lib64/driver")
+    return [driver_root() / name for name in names if (driver_root() / name).is_dir()]
 
 
 def find_library(root, name):
@@ -137,27 +151,22 @@ def read_version(root):
              root / "runtime" / "version.info", root / "compiler" / "version.info", root / "version.info",
              root / machine / "ascend_nnrt_install.info", root / machine / "ascend_nnae_install.info"]
     for file in files:
-        try:
-            found = re.search(r"^version\s*=\s*\[?([^\s\]]+)", file.read_text(encoding="utf-8"),
-                              re.MULTILINE | re.IGNORECASE)
-        except OSError:
-            continue
-        if found:
-            return found[1]
+        if version := version_in(file):
+            return version
     named = re.search(r"(\d+\.\d+[\w.]*)$", root.resolve().name)
     return named[1] if named else "unknown"
+
+
+def version_in(file):
+    """The version that a file such as version.info states; None without one."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    found = re.search(r"^version\s*=\s*\[?([^\s\]]+)", text, re.MULTILINE | re.IGNORECASE)
+    return found and found[1]
 
 
 def version_key(text):
     """Sorts versions by their numbers."""
     return [int(number) for number in re.findall(r"\d+", text)]
-
-
-def machine_of(path):
-    """The processor that a shared library is for, or why the file is not one."""
-    with open(path, "rb") as file:
-        header = file.read(20)
-    if len(header) < 20 or header[:4] != b"\x7fELF":
-        return "no processor: it is no shared library"
-    number = struct.unpack("<H" if header[5] == 1 else ">H", header[18:20])[0]
-    return ELF_MACHINES.get(number, f"processor type {number}")

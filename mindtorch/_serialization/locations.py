@@ -53,7 +53,7 @@ def restorer(map_location):
 
 def _to_npu(storage, location):
     kind, _, index = location.partition(":")
-    if kind != "npu" or not (index.isdecimal() or not index):
+    if kind not in ("npu", "cuda") or not (index.isdecimal() or not index) or mindtorch.device(kind).type != "npu":
         return None
     from mindtorch.npu.device import _existing_devices
     count = _existing_devices()
@@ -61,7 +61,7 @@ def _to_npu(storage, location):
         raise RuntimeError(f"Attempting to deserialize object on NPU device {index or 0} but "
                            f"torch.npu.device_count() is {count}. Please use torch.load with map_location to map "
                            "your storages to an existing device.")
-    return storage.to(location)
+    return storage.to(device=location)
 
 
 def _tag_of(kind):
@@ -70,4 +70,5 @@ def _tag_of(kind):
 
 register_package(10, _tag_of("cpu"), lambda storage, location: storage if location.partition(":")[0] == "cpu" else None)
 register_package(20, _tag_of("npu"), _to_npu)
-register_package(22, _tag_of("meta"), lambda storage, location: storage.to("meta") if location == "meta" else None)
+register_package(22, _tag_of("meta"),
+                 lambda storage, location: storage.to(device="meta") if location == "meta" else None)

@@ -54,7 +54,9 @@ def default_globals():
     names.update({str(dtype): dtype for dtype in vars(mindtorch).values() if isinstance(dtype, mindtorch.dtype)})
     names.update({f"torch._utils.{function.__name__}": function for function in _TAKE_TENSORS})
     names.update({
-        "torch._tensor._rebuild_from_type_v2": _utils._rebuild_from_type_v2, "torch.Tensor": mindtorch.Tensor,
+        "torch._utils._rebuild_wrapper_subclass": _utils._rebuild_wrapper_subclass,
+        "torch.strided": mindtorch.strided, "torch.Tensor": mindtorch.Tensor,
+        "torch._tensor._rebuild_from_type_v2": _utils._rebuild_from_type_v2,
         "torch.serialization._get_layout": formats._get_layout,
         "torch.storage.UntypedStorage": _utils.UNTYPED_STORAGE, "torch.Size": mindtorch.Size,
         "torch.device": mindtorch.device, "collections.OrderedDict": OrderedDict, "collections.Counter": Counter,

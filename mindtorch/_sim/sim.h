@@ -55,8 +55,19 @@ SIM_API const char *simFunctions(void);
 SIM_API void simInjectDeviceFault(int32_t device, aclError code);
 /* From now on aclrtGetMemUceInfo names these addresses of the device, until simClearFaults. */
 SIM_API void simInjectMemoryError(int32_t device, void *address, uint64_t size);
-/* Busy-wait of `nanoseconds` in every call of `function` (0 takes it away): models a real host's costs. */
+/* Every call of `function` takes `nanoseconds` longer (0 takes it away), as simClearFaults does. */
 SIM_API void simSetLatency(const char *function, int64_t nanoseconds);
+/* The calling thread spends the time of a line of MINDTORCH_SIM_COST that names no function, which is counted as a
+ * call: "phase1", "phase1.hit", "phase2". */
+#define SIM_SPEND(what)                                                                     \
+  do {                                                                                      \
+    if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED) & SIM_MODELLED, 0)) { \
+      static void *simSite = 0;                                                             \
+      simEnterArmed(what, &simSite);                                                        \
+    }                                                                                       \
+  } while (0)
+/* Nanoseconds that the modelled device takes for a kernel; 0 where nothing is modelled. */
+SIM_API int64_t simKernelTime(int64_t bytes, double flops);
 
 /* Switches null kernels on (1) or off (0): kernels are launched, but compute nothing. MINDTORCH_SIM_KERNELS sets the
  * initial state. */
@@ -68,13 +79,16 @@ SIM_API int32_t simNullKernels(void);
 typedef enum { SIM_READS_PLAIN, SIM_READS_RECORD, SIM_READS_REPEAT } SimReads;
 SIM_API void simSetReads(int32_t reads);
 
-/* Non-zero while any fault, latency or call count is set, so that SIM_ENTER costs one relaxed load. */
+/* Bits: SIM_WATCHED while any fault, latency or call count is set, SIM_MODELLED with MINDTORCH_SIM_COST. While both are
+ * off, SIM_ENTER costs one relaxed load. `site` is where a caller with one name keeps what is known of it, or NULL. */
+enum { SIM_WATCHED = 1, SIM_MODELLED = 2 };
 extern SIM_API int32_t simArmed;
-SIM_API aclError simEnterArmed(const char *function);
+SIM_API aclError simEnterArmed(const char *function, void **site);
 #define SIM_ENTER_OR(function, entered, result)                              \
   do {                                                                       \
     if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED), 0)) { \
-      aclError entered = simEnterArmed(#function);                           \
+      static void *simSite = 0;                                              \
+      aclError entered = simEnterArmed(#function, &simSite);                 \
       if (entered != ACL_SUCCESS) return result;                             \
     }                                                                        \
   } while (0)
@@ -104,8 +118,9 @@ typedef struct SimTask {
   aclError (*run)(void *argument);
   void (*drop)(void *argument);
   void *argument;
-  const char *name; /* static text, for messages */
-  int32_t kind;     /* SimTaskKind; set by the runtime */
+  const char *name;  /* static text, for messages */
+  int32_t kind;      /* SimTaskKind; set by the runtime */
+  int64_t device_ns; /* of the modelled device; 0: no time */
 } SimTask;
 
 /* Appends to `stream` (NULL: the current context's default stream); blocks while the queue is full. On failure the

@@ -1,1 +1,9 @@
-"""torch._subclasses: what programs ask about tensors without data, of which mindtorch has none."""
+"""torch._subclasses: tensors that have shapes and no elements, and their mode."""
+from mindtorch._subclasses.fake_tensor import (
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+    UnsupportedFakeTensorException,
+)
+
+__all__ = ["DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException"]

@@ -1,7 +1,9 @@
 """torch._tensor: class Tensor, which is TensorBase with its methods. What needs speed is in Cython (_core)."""
 import copy
+import copyreg
 import warnings
 from collections import OrderedDict
+from importlib import import_module
 
 import numpy
 
@@ -9,10 +11,10 @@ from mindtorch import _backend, autograd
 from mindtorch._core import hooks
 from mindtorch._core.formats import sparse_coo, sparse_csr, strided
 from mindtorch._core.python import conversion, torch_function
-from mindtorch._core.tensor import attributes, copy_cast, tensor, views
+from mindtorch._core.tensor import attributes, copy_cast, tensor, torch_dispatch, views
 from mindtorch._core.tensor import dtype as dtype_module
 from mindtorch._core.tensor.factories import tensor_from_data
-from mindtorch._core.tensor.tensor import Size, TensorBase
+from mindtorch._core.tensor.tensor import Size, TensorBase, is_cuda_read_as_npu
 from mindtorch._core.tensor.tensor import device as _device
 from mindtorch._cpu import backend
 from mindtorch._tensor import methods
@@ -62,21 +64,56 @@ class Tensor(TensorBase):
             made = tensor_from_data(args[0], dtype_module.get_default_dtype(), device, False, "new")
         else:
             from mindtorch import empty
-            made = empty(*(args or (0,)), device=device)
+            from mindtorch._compat.legacy_types import TypedStorage
+            if len(args) == 1 and isinstance(args[0], (TypedStorage, UntypedStorage)):
+                made = methods.new(empty(0), args[0])
+            else:
+                made = empty(*(args or (0,)), device=device)
+        if copyreg._slotnames(cls):
+            return torch_dispatch.alias_of_class(cls, made)
         if cls is not Tensor:
             made.__class__ = cls
         return made
 
     @staticmethod
-    def _make_subclass(kind, data, require_grad=False):
-        """A leaf of `kind`, a class derived from Tensor, over the elements of `data`."""
-        with torch_function.DisableTorchFunctionSubclass():
-            made = copy_cast.detach(data)
-            made.__class__ = kind
+    def _make_subclass(kind, data, require_grad=False, *, dispatch_sizes_strides_policy=None, dispatch_device=False,
+                       dispatch_layout=False, device_for_backend_keys=None):
+        """A leaf of `kind`, a class derived from Tensor, over the elements of `data`.
+
+        Its attributes are those of `data`, whatever the other arguments say.
+        """
+        with torch_function.DisableTorchFunctionSubclass(), torch_dispatch.DisableModes():
+            made = torch_dispatch.alias_of_class(kind, copy_cast.detach(data))
             return made.requires_grad_(require_grad)
 
-    def __init_subclass__(cls, **options):
+    @staticmethod
+    def _make_wrapper_subclass(kind, size, strides=None, storage_offset=None, memory_format=None, dtype=None,
+                               layout=None, device=None, pin_memory=False, requires_grad=False,
+                               dispatch_sizes_strides_policy=None, dispatch_device=False, dispatch_layout=False,
+                               _extra_dispatch_keys=None, storage_size=None):
+        """A tensor of the class `kind` without elements, whose __torch_dispatch__ computes operators on it.
+
+        It shows the attributes given; by default those of torch.empty(size). The dispatch_ arguments, by which torch
+        asks __torch_dispatch__ for attributes, change nothing.
+        """
+        if not torch_dispatch.class_has_handler(kind):
+            raise TypeError(f"{kind.__name__} must define __torch_dispatch__")
+        if strides is None and memory_format is not None:
+            from mindtorch import empty
+            strides = empty(tuple(size), memory_format=memory_format, device="meta").stride()
+        made = torch_dispatch.make_wrapper(kind, tuple(size), strides, storage_offset or 0,
+                                           dtype or dtype_module.get_default_dtype(), device)
+        attributes.set_requires_grad(made, bool(requires_grad))
+        return made
+
+    def __init_subclass__(cls, _activates=True, **options):
+        """_activates: False for classes of the package, whose first tensor has operators look for handlers."""
         super().__init_subclass__(**options)
+        if torch_dispatch.class_has_handler(cls):
+            if _activates:
+                torch_dispatch.activate()
+            if all("__torch_function__" not in vars(kind) for kind in cls.__mro__[:cls.__mro__.index(Tensor)]):
+                cls.__torch_function__ = torch_function._disabled_torch_function_impl
         if torch_function.class_has_handler(cls):
             torch_function.activate()
 
@@ -95,7 +132,9 @@ class Tensor(TensorBase):
     # --- Python's conversions -----------------------------------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents=None):
-        return tensor_str(self, dtype_module.get_default_dtype())
+        with torch_dispatch.DisableModes():
+            return tensor_str(self, dtype_module.get_default_dtype(), tensor_contents,
+                              torch_dispatch.is_wrapper(self))
 
     def __format__(self, spec):
         printed = self.dim() or self.is_meta
@@ -182,16 +221,40 @@ class Tensor(TensorBase):
                                "protocol at the moment.")
         if id(self) in memo:
             return memo[id(self)]
+        if torch_dispatch.is_wrapper(self):
+            return self._deepcopy_of_wrapper(memo)
         from mindtorch import _utils
-        copied = memo[id(self)] = _utils.deep_copied(self, memo)
-        copied.__class__ = type(self)
+        copied = _utils.deep_copied(self, memo)
+        if type(self) is not Tensor:
+            copied = torch_dispatch.alias_of_class(type(self), copied)
+            attributes.set_requires_grad(copied, self.requires_grad)
+        return self._copy_attributes(copied, memo)
+
+    def _copy_attributes(self, copied, memo):
+        memo[id(self)] = copied
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        for name in copyreg._slotnames(type(self)):
+            if hasattr(self, name):
+                setattr(copied, name, copy.deepcopy(getattr(self, name), memo))
         if self.grad is not None:
             copied.grad = self.grad.__deepcopy__(memo)
         return copied
 
+    def _deepcopy_of_wrapper(self, memo):
+        """A clone, as the class computes it, with copies of the attributes."""
+        from mindtorch import no_grad
+        with no_grad():
+            copied = self.clone()
+        if type(copied) is not type(self):
+            raise RuntimeError(f"The default implementation of __deepcopy__() for wrapper subclasses only works for "
+                               f"subclass types that properly implement clone(), which for {type(self).__name__} "
+                               f"gives {type(copied).__name__}. To implement the copy, overwrite __deepcopy__().")
+        return self._copy_attributes(copied.requires_grad_(self.requires_grad), memo)
+
     def __reduce_ex__(self, protocol):
         from mindtorch import _utils
+        if torch_dispatch.is_wrapper(self):
+            return _utils._rebuild_wrapper_subclass, _utils.wrapper_arguments(self), _utils.tensor_state(self) or None
         if self.is_meta:
             return _utils._rebuild_meta_tensor_no_storage, _utils.meta_arguments(self), self.__dict__ or None
         if self.layout is not strided:
@@ -201,7 +264,8 @@ class Tensor(TensorBase):
             self.requires_grad, OrderedDict(), self.dtype), self.__dict__ or None
 
     def __setstate__(self, state):
-        self.__dict__.update(state)         # attributes of the user's: all else is in the arguments of the rebuilding
+        from mindtorch import _utils
+        _utils.set_attributes(self, state)      # the user's: all else is in the arguments of the rebuilding
 
     # --- new tensors like this one ------------------------------------------------------------------------------------
 
@@ -233,6 +297,8 @@ class Tensor(TensorBase):
             size = size[0]
         if name in ("empty", "zeros") and self.layout is not strided:
             options.setdefault("layout", self.layout)
+        if torch_dispatch.is_dispatched(self):
+            return torch_dispatch.new_like(f"new_{name}", self, [*size], more, dtype=dtype, device=device, **options)
         factory = getattr(mindtorch, name)
         return factory(tuple(size), *more, dtype=dtype or self.dtype, device=device or self.device, **options)
 
@@ -245,7 +311,9 @@ class Tensor(TensorBase):
         return _backend.pin_memory(self)
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
-        """AssertionError, as from a torch that was built without CUDA."""
+        """AssertionError, as from a torch that was built without CUDA; `npu` where CUDA means the NPU."""
+        if is_cuda_read_as_npu():
+            return self.npu("cuda" if device is None else device, non_blocking=non_blocking)
         return self.to("cuda")
 
     def untyped_storage(self):
@@ -297,7 +365,8 @@ def _real(number, wanted):
 
 # Not overridable: they take no tensors, or call methods that are overridable.
 _NOT_OVERRIDABLE = {"__new__", "__init_subclass__", "__torch_function__", "__iter__", "__copy__", "_make_subclass",
-                    "_only_element", "_new", "as_subclass", "new"}
+                    "_make_wrapper_subclass", "_copy_attributes",
+                    "_deepcopy_of_wrapper", "_only_element", "_new", "as_subclass", "new"}
 
 
 def _attach(name, value):
@@ -351,5 +420,10 @@ def _resolve_name(function):
     return resolve_name(function)
 
 
-hooks.resolve_name = _resolve_name
+def _load_torch_dispatch():
+    import_module("mindtorch._library.torch_dispatch")
+
+
+Tensor.__torch_dispatch__ = torch_dispatch._disabled_torch_dispatch_impl
+hooks.resolve_name, hooks.load_torch_dispatch = _resolve_name, _load_torch_dispatch
 

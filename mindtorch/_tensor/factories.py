@@ -4,6 +4,7 @@ import warnings
 import numpy
 
 from mindtorch._core.python.conversion import from_numpy
+from mindtorch._core.tensor import torch_dispatch
 from mindtorch._core.tensor.attributes import StorageBase
 from mindtorch._core.tensor.dtype import dtype as dtype_class
 from mindtorch._core.tensor.dtype import get_default_dtype, int64
@@ -34,6 +35,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     made = tensor_from_data(data, dtype, device, pin_memory, "tensor")
     if requires_grad and not (made.is_floating_point() or made.is_complex()):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    if torch_dispatch.is_dispatched():
+        made = torch_dispatch.lift_fresh(made)
     return made.requires_grad_() if requires_grad else made
 
 

@@ -207,8 +207,14 @@ METHODS |= {
 
 @_method
 def new(self, *args, device=None):
-    """torch's legacy constructor, of this dtype and device: new(2, 3) is uninitialised, new([2, 3]) has two numbers."""
+    """torch's legacy constructor, of this dtype and device: new(2, 3) is uninitialised, new([2, 3]) has two numbers.
+
+    new(storage) shows the storage's elements.
+    """
     from mindtorch import empty
+    from mindtorch._compat.legacy_types import TypedStorage, UntypedStorage
+    if len(args) == 1 and isinstance(args[0], (TypedStorage, UntypedStorage)):
+        return empty(0, dtype=self.dtype, device=device or args[0].device).set_(args[0])
     if len(args) == 1 and isinstance(args[0], TensorBase):
         if args[0].dtype is not self.dtype:
             raise TypeError(f"expected a tensor of {self.dtype} (got one of {args[0].dtype})")

@@ -158,28 +158,34 @@ def _sparse_str(tensor, indent):
 
 def _name(kind):
     """What is printed for an instance: classes derived from Tensor are named."""
-    if kind.__module__.startswith("mindtorch"):         # Tensor, and parameters, which say themselves what they are
+    if kind.__module__ in ("mindtorch", "mindtorch.nn.parameter"):      # Parameters say themselves what they are
         return "tensor"
     return kind.__name__
 
 
-def tensor_str(tensor, default_dtype):
-    """The repr of a tensor; dtypes other than `default_dtype`, int64 and bool are named, and so are other devices."""
+def tensor_str(tensor, default_dtype, contents=None, hides_elements=False):
+    """The repr of a tensor; dtypes other than `default_dtype`, int64 and bool are named, and so are other devices.
+
+    `contents` takes the place of the elements. They are not looked at where hides_elements says so.
+    """
     prefix = f"{_name(type(tensor))}("
     suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
     dtype = tensor.dtype
+    hides_elements = hides_elements or tensor.is_meta
     implied = {"int64", "bool", default_dtype.name}
     if default_dtype.name in ("float32", "float64"):
         implied.add(default_dtype.to_complex().name)
-    if tensor.layout is not strided:
+    if contents is not None:
+        body = contents
+    elif tensor.layout is not strided:
         body = _sparse_str(tensor, len(prefix))
         suffixes += [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
         if dtype.name not in implied:
             suffixes.append(f"dtype={dtype}")
         suffixes.append(f"layout={tensor.layout}")
-    elif tensor.numel() == 0 or tensor.is_meta:
-        body = "..." if tensor.is_meta else "[]"
-        if tensor.dim() != 1 or tensor.is_meta:
+    elif tensor.numel() == 0 or hides_elements:
+        body = "..." if hides_elements else "[]"
+        if tensor.dim() != 1 or hides_elements:
             suffixes.append(f"size={tuple(tensor.shape)}")
         if dtype is not default_dtype:
             suffixes.append(f"dtype={dtype}")
@@ -194,4 +200,5 @@ def tensor_str(tensor, default_dtype):
         suffixes.append("requires_grad=True")
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    return _with_suffixes(prefix + body, suffixes, len(prefix), tensor.is_sparse)
+    text = _with_suffixes(prefix + body, suffixes, len(prefix), tensor.is_sparse)
+    return f"Parameter({text})" if getattr(tensor, "_is_param", False) else text

@@ -46,7 +46,7 @@ class autocast:
 
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         _check_type(device_type)
-        self.device = device_type
+        self.device = device(device_type).type if device_type == "cuda" else device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._possible()

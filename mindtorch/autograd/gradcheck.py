@@ -9,6 +9,7 @@ import warnings
 
 import numpy
 
+from mindtorch._core.tensor.torch_dispatch import is_wrapper
 from mindtorch.autograd.function import Function
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -153,7 +154,11 @@ def _check_inputs(inputs):
 def _numbers(tensor):
     """The elements as a flat array of float64, on the host; of complex ones the parts, one behind the other."""
     kind = numpy.complex128 if tensor.is_complex() else numpy.float64
-    return numpy.array(tensor.detach().resolve_conj().cpu().tolist(), dtype=kind).reshape(-1).view(numpy.float64)
+    if is_wrapper(tensor):
+        values = [element.item() for element in tensor.detach().reshape(-1).unbind()]
+    else:
+        values = tensor.detach().resolve_conj().cpu().tolist()
+    return numpy.array(values, dtype=kind).reshape(-1).view(numpy.float64)
 
 
 def _parts(tensor):

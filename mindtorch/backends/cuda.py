@@ -78,3 +78,23 @@ def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, e
         yield {}
     finally:
         CHOICE.set(*before)
+
+
+class SDPAParams:
+    """The operands of scaled_dot_product_attention, for the questions below."""
+
+    def __init__(self, query, key, value, attn_mask, dropout, is_causal, enable_gqa):
+        self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
+        self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
+
+
+def can_use_flash_attention(params, debug=False):
+    """False: these are kernels for CUDA."""
+    return False
+
+
+can_use_cudnn_attention = can_use_efficient_attention = can_use_flash_attention
+
+
+def preferred_linalg_library(backend=None):
+    """None: there is no library to choose."""

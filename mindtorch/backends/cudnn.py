@@ -1,6 +1,8 @@
 """torch.backends.cudnn: the switches of a library that is not there."""
 from mindtorch.backends import _switches
 
+__path__ = []       # modules below it come from the table of refusals
+
 _set, _flags = _switches.install(__name__, enabled=True, benchmark=False, benchmark_limit=None, deterministic=False,
                                  allow_tf32=True, fp32_precision="none")
 

@@ -58,9 +58,13 @@ def current_stream(device=None):
     return _STREAM
 
 
+class StreamContext(nullcontext):
+    """A context in which nothing is different."""
+
+
 def stream(stream):
     """A context in which nothing is different."""
-    return nullcontext()
+    return StreamContext(stream)
 
 
 def __getattr__(name):

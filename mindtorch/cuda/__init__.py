@@ -1,12 +1,14 @@
 """torch.cuda as in a torch that was built without CUDA: there is no such device."""
+import warnings
 from collections import OrderedDict
 from importlib import import_module
 
+from mindtorch import _backend
 from mindtorch._compat.absent_device import StreamContext, abstract_class, common_functions, raising, returning
 from mindtorch._core.errors import OutOfMemoryError  # noqa: F401 - torch has it here too
 
 _REFUSED = AssertionError("Torch not compiled with CUDA enabled")
-_SUBMODULES = ("amp", "graphs", "memory", "nvtx", "random", "streams")
+_SUBMODULES = ("amp", "comm", "graphs", "memory", "nccl", "nvtx", "profiler", "random", "sparse", "streams")
 _TYPES = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 
 has_half = has_magma = False
@@ -15,18 +17,39 @@ default_generators = ()
 globals().update(common_functions(_REFUSED))
 host_memory_stats = returning("host_memory_stats", OrderedDict)
 host_memory_stats_as_nested_dict = returning("host_memory_stats_as_nested_dict", dict)
+globals().update({name: returning(name, int) for name in ("max_memory_cached", "memory_cached")})
+globals().update({name: returning(name) for name in ("reset_max_memory_allocated", "reset_max_memory_cached")})
+memory_summary = returning("memory_summary", str)
+_is_in_bad_fork = returning("_is_in_bad_fork", bool)
+_lazy_call = returning("_lazy_call")             # it would run when CUDA starts, which it never does
 globals().update({name: raising(name, _REFUSED) for name in (
-    "cudart", "current_blas_handle", "current_solver_handle", "default_stream", "get_sync_debug_mode", "ipc_collect",
-    "reset_peak_memory_stats", "set_sync_debug_mode")})
+    "_record_memory_history", "_sleep", "_snapshot", "check_error", "cudart", "list_gpu_processes",
+    "set_stream", "current_blas_handle", "current_solver_handle", "default_stream", "get_sync_debug_mode",
+    "ipc_collect", "reset_peak_memory_stats", "set_sync_debug_mode")})
 
 CUDAGraph = abstract_class("torch.cuda", "CUDAGraph")
 Event = abstract_class("torch.cuda", "Event")
+ExternalStream = abstract_class("torch.cuda", "ExternalStream", "torch.cuda.Stream requires CUDA support")
 MemPool = abstract_class("torch.cuda", "MemPool")
 Stream = abstract_class("torch.cuda", "Stream", "torch.cuda.Stream requires CUDA support")
 globals().update({name: raising(name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
                   for name, dummy in (("graph_pool_handle", "_graph_pool_handle"),
                                       ("is_current_stream_capturing", "_cuda_isCurrentStreamCapturing"),
                                       ("make_graphed_callables", "CUDAGraph"))})
+
+
+_hinted = False
+
+
+def is_available():
+    """False. Where there is an NPU, a warning, once, says how a CUDA program runs on it."""
+    global _hinted
+    if not _hinted and _backend.npu_available():
+        _hinted = True
+        warnings.warn("torch.cuda.is_available() is False, as mindtorch has no CUDA: the accelerator is 'npu'. With "
+                      "`python -m mindtorch --cuda-is-npu`, or after `import torch_npu.contrib.transfer_to_npu`, "
+                      "'cuda' and torch.cuda mean the NPU", stacklevel=2)
+    return False
 
 
 def stream(stream):

@@ -30,7 +30,7 @@ from mindtorch.distributions.utils import EULER, sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_KNOWN = {}
+_KL_REGISTRY = {}
 
 
 def register_kl(type_p, type_q):
@@ -39,14 +39,14 @@ def register_kl(type_p, type_q):
         issubclass(kind, Distribution)          # a TypeError for what is no class; any class will do
 
     def decorator(function):
-        _KNOWN[type_p, type_q] = function
+        _KL_REGISTRY[type_p, type_q] = function
         return function
     return decorator
 
 
 def _function_for(type_p, type_q):
     """The function of the classes that are nearest: first by the distance of the one, then of the other."""
-    found = [(type_p.__mro__.index(p), type_q.__mro__.index(q), function) for (p, q), function in _KNOWN.items()
+    found = [(type_p.__mro__.index(p), type_q.__mro__.index(q), function) for (p, q), function in _KL_REGISTRY.items()
              if issubclass(type_p, p) and issubclass(type_q, q)]
     return min(found, key=lambda each: each[:2])[2] if found else None
 

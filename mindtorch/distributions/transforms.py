@@ -9,6 +9,7 @@ from mindtorch.distributions._transform import (
     IndependentTransform,
     ReshapeTransform,
     Transform,
+    _InverseTransform,  # noqa: F401 - torch has it here
     identity_transform,
 )
 from mindtorch.distributions.utils import sum_rightmost
@@ -53,14 +54,19 @@ class ExpTransform(_Rising):
         return x
 
 
+def _clipped_sigmoid(x):
+    """sigmoid(x), kept from the ends 0 and 1 where the logarithm of its derivative is infinite."""
+    info = mindtorch.finfo(x.dtype)
+    return mindtorch.sigmoid(x).clamp(min=info.tiny, max=1.0 - info.eps)
+
+
 class SigmoidTransform(_Rising):
     """1 / (1 + exp(-x))."""
 
     codomain = constraints.unit_interval
 
     def _call(self, x):
-        info = mindtorch.finfo(x.dtype)
-        return mindtorch.sigmoid(x).clamp(min=info.tiny, max=1.0 - info.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y):
         info = mindtorch.finfo(y.dtype)

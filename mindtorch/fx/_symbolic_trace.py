@@ -1,5 +1,6 @@
 """Tracing: runs a function or module once on proxies and records the operations as a graph."""
 import builtins
+import contextlib
 import functools
 import inspect
 import math
@@ -15,6 +16,7 @@ from mindtorch.nn import Module, Parameter, Sequential
 
 __all__ = ["Tracer", "symbolic_trace", "wrap"]
 
+_tracing = 0            # calls of Tracer.trace under way
 _wrapped = {}           # (id of globals, name) -> globals: functions that are recorded as calls, not traced through
 
 
@@ -56,6 +58,21 @@ def _recorded(function):
         return made
     call._recorded = True
     return call
+
+
+@contextlib.contextmanager
+def _count_tracing():
+    global _tracing
+    _tracing += 1
+    try:
+        yield
+    finally:
+        _tracing -= 1
+
+
+def is_fx_tracing():
+    """Whether a function or module is being traced."""
+    return _tracing > 0
 
 
 class _Patches:
@@ -240,7 +257,7 @@ class Tracer(TracerBase):
         names = inspect.unwrap(function).__globals__
         returned = inspect.unwrap(function).__annotations__.get("return")
         function, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
-        with _Patches() as patches:
+        with _Patches() as patches, _count_tracing():
             self._patch_modules(patches)
             patches.functions_in(names, self._autowrap_function_ids)
             for module in self._autowrap_search:

@@ -5,7 +5,7 @@ import re
 from contextlib import contextmanager
 
 from mindtorch.fx._codegen import CodeGen, PythonCode
-from mindtorch.fx.node import Node, map_arg
+from mindtorch.fx.node import Argument, Node, map_arg  # noqa: F401 - torch has Argument here too
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 

@@ -1,5 +1,6 @@
 """GraphModule: a module whose forward is made from a Graph."""
 import copy
+import functools
 import itertools
 import linecache
 from types import ModuleType
@@ -20,6 +21,11 @@ class _CodeOnlyModule(Module):
     def __init__(self, body):
         super().__init__()
         self.__dict__ = body
+
+
+def _get_attr(model, attr_name):
+    """The attribute at the end of a path with dots."""
+    return functools.reduce(getattr, attr_name.split("."), model)
 
 
 def _copy_attr(from_module, to_module, target):

@@ -11,12 +11,12 @@ __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 Target = object
 Argument = object
 _LEGAL_OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
-_side_effects = {operator.setitem}
+_side_effectful_functions = {operator.setitem}
 
 
 def has_side_effect(fn):
     """Keeps unused calls of `fn` in graphs. Usable as a decorator."""
-    _side_effects.add(fn)
+    _side_effectful_functions.add(fn)
     return fn
 
 
@@ -187,7 +187,7 @@ class Node:
 
     def is_impure(self, impure_random=True):
         """Whether the node does more than compute: it writes, draws random numbers, or is an input or the output."""
-        if self.op in ("placeholder", "output") or self.target in _side_effects:
+        if self.op in ("placeholder", "output") or self.target in _side_effectful_functions:
             return True
         if self.op == "call_method" and self.target.endswith("_") and not self.target.endswith("__"):
             return True

@@ -8,7 +8,7 @@ import operator
 import mindtorch
 from mindtorch import overrides
 from mindtorch.fx._codegen import MAGIC, REFLECTED
-from mindtorch.fx.node import Node, map_aggregate
+from mindtorch.fx.node import Argument, Node, map_aggregate  # noqa: F401 - torch has Argument here too
 
 __all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
 
@@ -182,3 +182,33 @@ for _name in MAGIC:
     setattr(Proxy, f"__{_name.strip('_')}__", _operator(getattr(operator, _name)))
 for _name in REFLECTED:
     setattr(Proxy, f"__r{_name.strip('_')}__", _reflected(getattr(operator, _name)))
+
+
+class ParameterProxy(Proxy):
+    """A proxy of a parameter, whose shape is known: conditions on it can be traced."""
+
+    def __init__(self, tracer, node, name, param):
+        super().__init__(node, tracer)
+        self.param, self.name = param, name
+
+    def __repr__(self):
+        return f"ParameterProxy({self.name})"
+
+    shape = property(lambda self: self.param.shape)
+    ndim = property(lambda self: self.param.ndim)
+
+    def size(self):
+        """The sizes of the parameter."""
+        return self.param.size()
+
+    def dim(self):
+        """The number of its dimensions."""
+        return self.param.dim()
+
+    def numel(self):
+        """The number of its elements."""
+        return self.param.numel()
+
+    def nelement(self):
+        """The number of its elements."""
+        return self.param.nelement()

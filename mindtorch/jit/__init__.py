@@ -4,6 +4,7 @@ from typing import Final
 
 from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
+from mindtorch._refusals.modules import refused_names
 from mindtorch.nn import Module
 
 __all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",
@@ -119,3 +120,6 @@ def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, 
                             f"{type(value).__name__}")
     if not input:
         raise RuntimeError(assert_msg)
+
+
+__getattr__ = refused_names(__name__)

@@ -126,13 +126,13 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 @without_autocast
 def cumsum(input, dim, *, dtype=None, mask=None):
     """Sums so far along `dim`."""
-    return _filled(input, mask, 0, dtype).cumsum(dim)
+    return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
 
 
 @without_autocast
 def cumprod(input, dim, *, dtype=None, mask=None):
     """Products so far along `dim`."""
-    return _filled(input, mask, 1, dtype).cumprod(dim)
+    return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
 
 
 @_of_layouts

@@ -62,8 +62,8 @@ def _circular(input, pad):
         if size + before + after < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
         kept = input.narrow(dim, max(-before, 0), size - max(-before, 0) - max(-after, 0))
-        parts = [input.narrow(dim, size - before, before)] if before > 0 else []
-        parts += [kept] + ([input.narrow(dim, 0, after)] if after > 0 else [])
+        parts = [kept.narrow(dim, kept.shape[dim] - before, before)] if before > 0 else []
+        parts += [kept] + ([kept.narrow(dim, 0, after)] if after > 0 else [])
         input = _cat(parts, dim)
     return input
 

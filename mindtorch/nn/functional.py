@@ -2,6 +2,7 @@
 from mindtorch._core.operators.composites import linear  # noqa: F401
 from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._ops.composite.matmul import bilinear, pdist  # noqa: F401
+from mindtorch._refusals.modules import refused_names
 from mindtorch.nn._functional_activation import *  # noqa: F403
 from mindtorch.nn._functional_attention import *  # noqa: F403
 from mindtorch.nn._functional_conv import *  # noqa: F403
@@ -18,3 +19,6 @@ from mindtorch.nn._functional_vision import *  # noqa: F403
 
 # The exceptions take no tensors, or call `interpolate`, which is overridable.
 _publish(globals(), but=("assert_int_or_pair", "upsample", "upsample_bilinear", "upsample_nearest"))
+
+
+__getattr__ = refused_names(__name__)

@@ -1,7 +1,7 @@
 """torch.nn.parameter: tensors that a module registers when they are assigned to it."""
 from collections import OrderedDict
 
-from mindtorch._core.python.torch_function import _disabled_torch_function_impl, class_has_handler
+from mindtorch._core.python.torch_function import _disabled_torch_function_impl
 from mindtorch._core.tensor.factories import empty
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._tensor import Tensor
@@ -47,7 +47,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data=None, requires_grad=True):
         """A leaf over the elements of `data` (empty without), whatever history `data` has."""
-        if data is not None and class_has_handler(type(data)):
+        if data is not None and type(data) is not Tensor and not isinstance(data, Parameter):
             return _of_other_class(data, requires_grad)
         made = _as_class(cls, data)
         if requires_grad and not (made.is_floating_point() or made.is_complex()):
@@ -159,7 +159,7 @@ class UninitializedTensorMixin:
 def _prepare(mixin):
     """Define every other method of tensors: as a conversion, or as one that refuses."""
     compared = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
-    kept = set(dir(object)).difference(compared).union(_QUESTIONS, vars(mixin), ("__setstate__",))
+    kept = set(dir(object)).difference(compared).union(_QUESTIONS, vars(mixin), ("__setstate__", "__torch_dispatch__"))
     for name in _CONVERSIONS:
         setattr(mixin, name, _conversion(name))
     for name in set(dir(Tensor)).difference(kept, _CONVERSIONS):

@@ -1,12 +1,20 @@
 """torch.onnx: there is no exporter. What packages tell one is checked and kept."""
+import enum
 import re
 
+from mindtorch._refusals.modules import refused_names
 from mindtorch.onnx import symbolic_helper, symbolic_opset11  # noqa: F401 - modules that torch.onnx has
 
-__all__ = ["OnnxExporterError", "is_in_onnx_export", "register_custom_op_symbolic", "unregister_custom_op_symbolic"]
+__all__ = ["OnnxExporterError", "OperatorExportTypes", "TrainingMode", "is_in_onnx_export",
+           "register_custom_op_symbolic", "unregister_custom_op_symbolic"]
 
 _NAME = re.compile(r"[\w-]+::[a-zA-Z_-][\w-]*", re.ASCII)
 _symbolics = {}             # (operator, opset) -> function
+
+
+OperatorExportTypes = enum.IntEnum("OperatorExportTypes", ["ONNX", "ONNX_ATEN", "ONNX_ATEN_FALLBACK",
+                                                           "ONNX_FALLTHROUGH"], start=0, module=__name__)
+TrainingMode = enum.IntEnum("TrainingMode", ["EVAL", "PRESERVE", "TRAINING"], start=0, module=__name__)
 
 
 class OnnxExporterError(RuntimeError):
@@ -30,3 +38,6 @@ def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
 def unregister_custom_op_symbolic(symbolic_name, opset_version):
     """Forgets what register_custom_op_symbolic has kept."""
     _symbolics.pop((symbolic_name, opset_version), None)
+
+
+__getattr__ = refused_names(__name__)

@@ -309,3 +309,60 @@ class Optimizer:
             if len(names) != len(params):
                 raise ValueError("all optimizer params should be with/without names. Some param names are missing")
             param_group["param_names"] = names
+
+
+# Names that optimizers of other packages import. `differentiable` and compiled steps need nothing of them here.
+
+StateDict: TypeAlias = dict[str, Any]
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+DeviceDict = dict
+
+
+def _use_grad_for_differentiable(func):
+    """A decorator of `step`: gradients are recorded within it only where the optimizer is `differentiable`."""
+    @functools.wraps(func)
+    def step(*args, **kwargs):
+        before = mindtorch.is_grad_enabled()
+        try:
+            mindtorch.set_grad_enabled(args[0].defaults["differentiable"])
+            return func(*args, **kwargs)
+        finally:
+            mindtorch.set_grad_enabled(before)
+    return step
+
+
+def _disable_dynamo_if_unsupported(single_tensor_fn=None):
+    """A decorator that changes nothing."""
+    return lambda function: function
+
+
+def _get_value(x):
+    """The number in a tensor with one element; numbers as they are."""
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _stack_if_compiling(x):
+    """`x`: nothing is compiled."""
+    return x
+
+
+def _view_as_real(params, *state_and_grads):
+    """Complex parameters, and the lists of tensors that go with them, become views as real numbers, in place."""
+    for i, param in enumerate(params):
+        if mindtorch.is_complex(param):
+            params[i] = mindtorch.view_as_real(param)
+            for tensors in state_and_grads:
+                tensors[i] = mindtorch.view_as_real(tensors[i])
+
+
+def _get_capturable_supported_devices(supports_xla=True):
+    """The types of devices whose steps a graph can capture."""
+    return ["npu"]
+
+
+def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
+    """(fused, foreach) that suit the parameters: lists on the NPU, single tensors elsewhere."""
+    on_npu = not differentiable and all(type(param) in (Tensor, mindtorch.nn.Parameter) and param.is_npu
+                                        for param in params)
+    fused = use_fused and on_npu and all(param.is_floating_point() for param in params)
+    return fused, on_npu and not fused

@@ -78,7 +78,7 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
     return handle
 
 
-def _default_schedule(step):
+def _default_schedule_fn(step):
     return ProfilerAction.RECORD
 
 
@@ -105,7 +105,7 @@ class profile:
         self.activities = {one for one in given if isinstance(one, ProfilerActivity)}
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
-        self.schedule = schedule or _default_schedule
+        self.schedule = schedule or _default_schedule_fn
         self.record_steps = schedule is not None
         self.on_trace_ready = on_trace_ready
         self.record_shapes = record_shapes

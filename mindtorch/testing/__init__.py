@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 
 import mindtorch
 
-__all__ = ["assert_close"]
+__all__ = ["assert_allclose", "assert_close"]
 
 # (rtol, atol) by dtype; all others must be equal.
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
@@ -170,3 +170,15 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
         where = "".join(f"[{key!r}]" for key in mismatch.path)
         text = f"{mismatch}\n\nThe failure occurred for item {where}" if where else str(mismatch)
         raise AssertionError(msg(text) if callable(msg) else msg or text) from None
+
+
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+    """assert_close that compares no dtypes, as older programs call it."""
+    if not isinstance(actual, mindtorch.Tensor):
+        actual = mindtorch.tensor(actual)
+    if not isinstance(expected, mindtorch.Tensor):
+        expected = mindtorch.tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        rtol, atol = _tolerances(_name(actual), _name(expected))
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, check_stride=False,
+                 msg=msg or None)

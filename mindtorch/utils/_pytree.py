@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from mindtorch import Size, return_types
 
-__all__ = [
-    "GetAttrKey", "KeyEntry", "KeyPath", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec",
-    "arg_tree_leaves", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "key_get", "keystr",
-    "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
-    "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path",
-    "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
-    "tree_unflatten", "treespec_dumps", "treespec_loads"]
+__all__ = ["GetAttrKey", "KeyEntry", "KeyPath", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec",
+           "arg_tree_leaves", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance",
+           "is_structseq_instance", "key_get", "keystr", "register_dataclass", "register_pytree_node", "tree_all",
+           "tree_all_only", "tree_any", "tree_any_only", "tree_flatten", "tree_flatten_with_path", "tree_is_leaf",
+           "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_", "tree_map_only",
+           "tree_map_only_", "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_dumps",
+           "treespec_loads"]
 
 PyTree = Any
 Context = Any
@@ -198,6 +198,11 @@ def is_namedtuple(obj):
 def is_namedtuple_instance(obj):
     """Whether `obj` is a named tuple."""
     return is_namedtuple_class(type(obj))
+
+
+def is_structseq_instance(obj):
+    """Whether an object is a struct sequence of C, such as torch.return_types.max."""
+    return isinstance(obj, tuple) and all(hasattr(type(obj), name) for name in ("n_fields", "n_sequence_fields"))
 
 
 def is_namedtuple_class(cls):

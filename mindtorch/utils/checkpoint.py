@@ -8,8 +8,18 @@ from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd import Function, backward
 from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.autograd.graph import saved_tensors_hooks
+from mindtorch.utils._selective_checkpoint import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    _CachedTorchDispatchMode,
+    _CachingTorchDispatchMode,
+    create_selective_checkpoint_contexts,
+)
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "get_device_states", "noop_context_fn",
+__all__ = ["SAC_IGNORED_OPS", "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext",
+           "_CachedTorchDispatchMode", "_CachingTorchDispatchMode", "checkpoint", "checkpoint_sequential",
+           "create_selective_checkpoint_contexts", "get_device_states", "noop_context_fn",
            "set_checkpoint_early_stop", "set_device_states"]
 
 _early_stop = None                      # what set_checkpoint_early_stop says, for all calls
@@ -50,7 +60,7 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
         raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
     if not any(isinstance(a, TensorBase) and a.requires_grad for a in args):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
-    return _Reentrant.apply(function, preserve, *args)
+    return CheckpointFunction.apply(function, preserve, *args)
 
 
 @contextlib.contextmanager
@@ -147,7 +157,7 @@ def _as_it_was(state, arguments):
 
 # --- a backward of its own -------------------------------------------------------------------------------------------
 
-class _Reentrant(Function):
+class CheckpointFunction(Function):
     """Runs the function unrecorded; backward runs it again, recorded, and then that graph's backward."""
 
     @staticmethod
@@ -261,3 +271,17 @@ def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve,
         result = function(*args, **kwargs)
     frame.complete = True
     return result
+
+
+def detach_variable(inputs):
+    """The inputs with their tensors detached, which require a gradient where they did before."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type:  {type(inputs).__name__}")
+    return tuple(value.detach().requires_grad_(value.requires_grad) if isinstance(value, TensorBase) else value
+                 for value in inputs)
+
+
+def check_backward_validity(inputs):
+    """Warns where no input requires a gradient: then no gradient reaches the parameters either."""
+    if not any(value.requires_grad for value in inputs if isinstance(value, TensorBase)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)

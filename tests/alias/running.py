@@ -11,7 +11,7 @@ def python(*arguments, cwd=None, text="", **environment):
     """The finished process of `python *arguments`, which finds mindtorch wherever it runs."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     return subprocess.run([sys.executable, *map(str, arguments)], cwd=cwd, input=text, capture_output=True, text=True,
-                          env=dict(os.environ, MINDTORCH_NPU="sim", PYTHONPATH=path, **environment), timeout=120,
+                          env=dict(os.environ, PYTHONPATH=path) | {"MINDTORCH_NPU": "sim"} | environment, timeout=120,
                           check=False)
 
 

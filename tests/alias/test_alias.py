@@ -56,7 +56,7 @@ assert torch_npu.npu.device_count() == 1 and torch_npu.__version__ == torch.__ve
 assert importlib.util.find_spec("torch_npu") and importlib.util.find_spec("torch_npu.nothing") is None
 assert importlib.metadata.version("torch_npu") == importlib.metadata.version("torch-npu") == torch.__version__
 assert {"torch", "torch_npu"} <= set(importlib.metadata.packages_distributions())
-for code in ("torch_npu.nothing", "import torch_npu.contrib"):
+for code in ("torch_npu.nothing", "import torch_npu.dynamo"):
     try:
         exec(code)
     except Exception as error:
@@ -126,7 +126,7 @@ def test_the_modules_are_mindtorchs_own(tmp_path):
 def test_torch_npu():
     assert passes("-c", TORCH_NPU).splitlines() == [
         "AttributeError module 'torch_npu' has no attribute 'nothing': mindtorch does not have it",
-        "ModuleNotFoundError No module named 'torch_npu.contrib': mindtorch does not have it"]
+        "ModuleNotFoundError No module named 'torch_npu.dynamo': mindtorch does not have it"]
 
 
 def test_what_is_missing_is_named():

@@ -409,6 +409,105 @@ def in_place_then_second_order(t, make):
     return first, t.autograd.grad((first[0] * first[1]).sum(), (a, b))
 
 
+@case
+def write_to_a_leaf_that_is_a_view(t, make):
+    make.zeros(2, 3).reshape(3, 2).requires_grad_()[0].mul_(2)
+
+
+@case
+def assign_into_a_leaf_that_is_a_view(t, make):
+    make.zeros(6).view(3, 2).requires_grad_()[:, True] = 2.
+
+
+@case
+def a_leaf_before_a_dtype(t, make):
+    make(2).bitwise_and_(2)
+
+
+@case
+def a_leaf_before_a_shape(t, make):
+    make(2)[:1].add_(make(3))
+
+
+@case
+def a_view_of_several_before_a_dtype(t, make):
+    (make(2) * 1).split(1)[0].bitwise_or_(2)
+
+
+@case
+def logical_operators_write_to_leaves(t, make):
+    return make(2).logical_or_(make(2)).detach()
+
+
+@case
+def floor_divide_has_no_derivative(t, make):
+    a = make(3) // 2
+    return a.requires_grad, a.grad_fn.name(), a.sum().backward()
+
+
+@case
+def floor_divide_of_a_number_has_no_derivative(t, make):
+    (5 // make(3)).sum().backward()
+
+
+@case
+def scatter_with_a_product_has_no_derivative(t, make):
+    a = make(3).scatter(0, t.tensor([1], device=make.device), 2., reduce="multiply")
+    return a.requires_grad, a.sum().backward()
+
+
+@case
+def rounded_division_has_one(t, make):
+    a = make(3)
+    b = a.div(2, rounding_mode="floor")
+    b.sum().backward()
+    return a.grad, b.grad_fn.name()
+
+
+@case
+def magnitude_at_nan(t, make):
+    a = t.tensor([float("nan"), 0., -1.], device=make.device, requires_grad=True)
+    a.abs().square().sum().backward()
+    return a.grad
+
+
+def complex_factors(t, make):
+    """Gradients of sums of products with complex alpha and beta."""
+    def numbers(*shape, seed=0):
+        values = make(*shape, seed=seed, grad=False, dtype="float64").cpu()
+        return t.complex(values, values * 2 - 1).requires_grad_()
+
+    a, v = numbers(2, 2), numbers(2)
+    b, c = numbers(2, 2, 2), numbers(2, 2, 2, seed=1)
+    factors = {"alpha": 2 + 3j, "beta": 1 - 2j}
+    results = [a.addmm(b[0], c[0], **factors), b.baddbmm(b, c, **factors), a.addbmm(b, c, **factors),
+               v.addmv(a, v, **factors), a.addr(v, v, **factors),
+               t.sub(a, b[0], alpha=1j)]
+    sum((r * r.conj()).real.sum() for r in results).backward()
+    return [t.view_as_real(x.grad) for x in (a, v, b, c)]
+
+
+@pytest.mark.quick
+def test_complex_factors():
+    """ACLNN has no complex matrix products."""
+    compare(complex_factors, "cpu")
+
+
+@case
+def complex_powers_of_negative_numbers(t, make):
+    a = t.tensor([0.5, -1.5, 2.])
+    b = t.tensor([0.5 + 1j, 1 - 1j, 2], requires_grad=True)
+    a.pow(b).abs().sum().backward()
+    return t.view_as_real(b.grad)
+
+
+@case
+def powers_of_a_negative_number(t, make):
+    a = t.tensor([-1., 2., 0.], device=make.device, requires_grad=True)
+    t.pow(-2., a).sum().backward()
+    return a.grad
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("name", CASES)
 def test_as_torch(name, device):

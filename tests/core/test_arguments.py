@@ -23,7 +23,16 @@ torch.isclose(a, "x") | a.isclose("x") | torch.allclose("x", a) | a.allclose("x"
 a.equal("x")
 """
 
+# The default of a parameter, given or not.
+DEFAULTS = """
+a.sum() | a.sum(None) | a.sum(None, False) | a.sum(dim=None, dtype=None) | a.sum(0, False, dtype=None) | a.sum(0, 0)
+a.sum((), keepdim=True) | a.add(a, alpha=1) | a.add(a, alpha=1.0) | i.add(i, alpha=True) | i.add(i, alpha=1.0)
+a.softmax(None) | a.softmax(0, None) | a.softmax(0, False) | a.argmax(None, False) | a.argmax(-1) | a.clamp(None, 2)
+a.clamp(None, None) | torch.addmm(z, a, a.t(), beta=1, alpha=1) | a.cumsum(0, dtype=None) | a.std(None, correction=1)
+a.norm(None) | a.roll(1, None) | a.repeat_interleave(2, None)
+"""
 
-@pytest.mark.parametrize("expression", expressions(WRONG))
+
+@pytest.mark.parametrize("expression", expressions(WRONG + DEFAULTS))
 def test_as_torch(expression, device):
     check(expression, device)

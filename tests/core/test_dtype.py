@@ -108,3 +108,21 @@ def test_default_device():
         assert torch.tensor([1.0]).is_npu
     finally:
         torch.set_default_device(None)
+
+
+ACCEPTED = {"floor": ("float32", "int64"), "floor_": ("float32", "int64"), "bitwise_not": ("int64", "bool"),
+            "erfinv": ("float32", "int64")}
+REFUSED = {"floor": "complex64", "floor_": "complex64", "bitwise_not": "float32", "erfinv": "complex64"}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_checks_of_a_dtype_in_each_call(device, name):
+    """An operator notes which dtypes its checks have accepted. It refuses the others each time."""
+    def call(dtype):
+        return getattr(torch.zeros(2, dtype=getattr(torch, dtype)).to(device), name)()
+
+    for _ in range(2):
+        for dtype in ACCEPTED[name]:
+            call(dtype)
+        with pytest.raises(NotImplementedError, match=r"not (implemented|supported)"):
+            call(REFUSED[name])

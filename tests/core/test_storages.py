@@ -20,7 +20,8 @@ torch.asarray(a.untyped_storage()) | torch.asarray(a.untyped_storage(), dtype=to
 torch.asarray(a.untyped_storage(), dtype=torch.uint8).data_ptr() == a.data_ptr()
 torch.tensor(w.untyped_storage(), dtype=torch.int32) | torch.tensor(w.untyped_storage(), dtype=torch.uint8)
 torch.tensor(w.untyped_storage()) | torch.tensor(w.untyped_storage(), dtype=torch.float32)
-torch.tensor(a.untyped_storage())
+torch.tensor(a.untyped_storage()) | torch.Tensor(a.untyped_storage())
+torch.Tensor(a.storage()).data_ptr() == a.data_ptr()
 torch.tensor(w[1:].untyped_storage(), dtype=torch.int16) | w.new_tensor(w.untyped_storage())
 torch.tensor(w.untyped_storage(), dtype=torch.bool) | torch.as_tensor(w.untyped_storage(), dtype=torch.int16)
 (lambda c: [c[0].data_ptr() == c[1].data_ptr(), c[0].nbytes()])(copy.deepcopy([a.untyped_storage(), a]))
@@ -108,3 +109,15 @@ def test_files(lib, tmp_path):
         lib.UntypedStorage.from_file(str(path), nbytes=11)
     with pytest.raises(RuntimeError, match=r"unable to open file <.*none> in read-only mode: No such file"):
         lib.UntypedStorage.from_file(str(tmp_path / "none"), nbytes=11)
+
+
+@pytest.mark.parametrize("lib", [torch, oracle])
+def test_what_an_array_shows_is_not_exchanged(lib):
+    tensor = lib.ones(3)
+    array = tensor.numpy()
+    with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+        tensor.resize_(4)
+    assert not tensor.untyped_storage().resizable()
+    assert tensor.resize_(2).shape == (2,)
+    tensor[0] = 7
+    assert array.tolist() == [7, 1, 1]

@@ -28,6 +28,8 @@ a.split(5) | torch.arange(10).chunk(4) | e.chunk(3) | torch.chunk(input=a, chunk
 a.split_with_sizes([1, 1]) | a.diagonal() | a.diagonal(1) | a.diagonal(-1, 1, 0) | a.diagonal(5) | c.diagonal(1, 0, 2)
 c.diagonal(-1, -1, -2) | a.as_strided((2, 2), (1, 1)) | a.as_strided((2, 2), (1, 2), 1) | a.detach()
 a.squeeze_(0).unsqueeze_(0).transpose_(0, 1) | a.t_() | a.data | a.resize_(3, 1)
+a.view((1,) * 8 + (2, 3)) | a.view((1,) * 8 + (2, 3)).resize_(3, 1) | a.resize_((1,) * 10 + (6,))
+a.resize_((1,) * 9 + (2, 3)).resize_((1,) * 11 + (5,)) | a.view((1,) * 8 + (6,)).squeeze_()
 """
 
 ERRORS = """

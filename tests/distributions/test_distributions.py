@@ -300,7 +300,7 @@ def test_classes_that_divergences_are_registered_for():
 
 def test_all_pairs_of_divergences_are_known():
     named = [{(p.__name__, q.__name__) for p, q in table}
-             for table in (mindtorch.distributions.kl._KNOWN, torch.distributions.kl._KL_REGISTRY)]
+             for table in (mindtorch.distributions.kl._KL_REGISTRY, torch.distributions.kl._KL_REGISTRY)]
     assert named[1] <= named[0]
 
 
@@ -435,7 +435,7 @@ def test_exponential_families(name, device):
             continue
         listed = [key for key in made.arg_constraints if key != "logits"]
         other = type(made)(*(getattr(made, key) * 0.7 for key in listed))
-        table = lib.distributions.kl._KNOWN if lib is mindtorch else lib.distributions.kl._KL_REGISTRY
+        table = lib.distributions.kl._KL_REGISTRY if lib is mindtorch else lib.distributions.kl._KL_REGISTRY
         results.append([outcome(lambda made=made, family=family: family.entropy(made)),
                         outcome(lambda made=made, other=other, f=table[family, family]: f(made, other))])
     for ours, theirs in zip(*results, strict=True):

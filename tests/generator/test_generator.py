@@ -6,6 +6,7 @@ import pytest
 from mindtorch._ops.codegen import __main__ as generator
 from mindtorch._ops.codegen import (
     derivatives,
+    emit_compiled,
     emit_cpu,
     emit_decomposition,
     emit_functions,
@@ -109,6 +110,20 @@ def test_call_that_does_not_fit_its_prototype(call, message):
     wrong = row(npu=call)
     with pytest.raises(RowError, match=rf"pointwise.toml: add.Tensor: .*{message}"):
         read_call(wrong, call)
+
+
+@pytest.mark.parametrize(("columns", "message"), [
+    ({"compiled": "double"}, "'double' is none of float, all"),
+    ({"compiled": "float", "npu": "view"}, "the npu column is no call that the CPU can make"),
+    ({"compiled": "float", "npu": "aclnnAdd(expand_as(self, out), other, alpha, out)"},
+     "the CPU has no conversion for the adapter expand_as"),
+    ({"compiled": "float", "npu": "aclnnAdd(self, other, alpha, out) if alpha is None else aclnnMul(self, other, out)"},
+     "the condition 'alpha is None' does not compare an argument with a constant by =="),
+])
+def test_compiled_kernel_that_cannot_be_called(columns, message):
+    table = one_row_table(row(**columns))
+    with pytest.raises(RowError, match=rf"pointwise.toml: add.Tensor: compiled: {message}"):
+        emit_compiled.module(table, emit_npu.Calls(table))
 
 
 @pytest.mark.parametrize(("out", "message"), [

@@ -44,6 +44,14 @@ CALLS = {
     "trilinear": (VOLUMES, called("interpolate", 3, mode="trilinear")),
     "pad": (IMAGES, called("pad", (1, 1, 1, 1))), "reflect": (IMAGES, called("pad", (1, 1, 1, 1), mode="reflect")),
     "replicate": (VOLUMES, called("pad", (1, 1) * 3, mode="replicate")),
+    "cat": (IMAGES, lambda lib, x: lib.cat([x, x])), "cat of channels": (IMAGES, lambda lib, x: lib.cat([x, x], 1)),
+    "cat with a contiguous one": (IMAGES, lambda lib, x: lib.cat([x, x.contiguous()])),
+    "cat of volumes": (VOLUMES, lambda lib, x: lib.cat([x, x], 2)), "flip": (IMAGES, lambda lib, x: x.flip(2)),
+    "roll": (IMAGES, lambda lib, x: x.roll((1, 2), (2, 3))), "sort": (IMAGES, lambda lib, x: x.sort(1)[0]),
+    "sort, indices": (IMAGES, lambda lib, x: x.sort(1)[1]), "glu": (IMAGES, called("glu", 1)),
+    "index_fill": (IMAGES, lambda lib, x: x.index_fill(1, lib.tensor([0], device=x.device), 2.0)),
+    "masked_fill": (IMAGES, lambda lib, x: x.masked_fill(x > 0.5, 2.0)),
+    "masked_scatter": (IMAGES, lambda lib, x: x.masked_scatter(x > 0.5, x)),
 }
 
 

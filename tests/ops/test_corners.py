@@ -83,6 +83,48 @@ WINDOWS = {f"{name} {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(lib
            for name in ("kaiser", "hann", "hamming", "blackman", "bartlett") for dtype in ("float16", "bfloat16")}
 
 
+PADS = {f"circular {pad}": lambda lib, d, pad=pad: lib.nn.functional.pad(
+            lib.arange(12.0).reshape(1, 1, 3, 4).to(d), pad, "circular")
+        for pad in ((-1, 2), (2, -1), (-1, 1, -2, 1), (1, 1, -1, -1))}
+SUMS = {
+    "sum_to_size of bools": lambda lib, d: flags(lib, d).sum_to_size(1),
+    "sum_to_size of bytes": lambda lib, d: whole(lib, d, "uint8", 200, 200).sum_to_size(1),
+    "sum_to_size of the same size": lambda lib, d: flags(lib, d).sum_to_size(3),
+    "tensordot of short integers": lambda lib, d: lib.tensordot(
+        whole(lib, d, "int16", 3).reshape(1, 1), whole(lib, d, "int16", 1, 2).reshape(2, 1), ([0], [0])),
+    "masked.cumsum": lambda lib, d: lib.masked.cumsum(whole(lib, d, "int16", 1, 2), 0, mask=flags(lib, d)[:2]),
+    "masked.cumprod": lambda lib, d: lib.masked.cumprod(whole(lib, d, "uint8", 2, 2), 0)}
+
+
+def written(lib, d, shape, index, values):
+    x = lib.zeros(shape, device=d)
+    x[index(lib, d)] = values(lib, d)
+    return x
+
+
+WRITES = {
+    "True alone": lambda lib, d: written(lib, d, (2, 3), lambda lib, d: True, lambda lib, d: lib.ones(3, device=d)),
+    "values that do not fit no places": lambda lib, d: written(
+        lib, d, (2, 3), lambda lib, d: lib.zeros(2, 3, dtype=lib.bool, device=d), lambda lib, d: lib.ones(4, device=d)),
+    "indices that do not fit": lambda lib, d: written(
+        lib, d, (2, 0, 3), lambda lib, d: (slice(None), flags(lib, d)[:0], lib.ones(3, device=d).bool()),
+        lambda lib, d: 0.5),
+    "places before dtypes": lambda lib, d: written(
+        lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
+        flags)}
+# The last thing that is refused is a dtype without a kernel.
+REFUSED_FIRST = {
+    "sizes": lambda lib, d: lib.bitwise_and(lib.ones(2, device=d), lib.ones(3, device=d)),
+    "a result in place": lambda lib, d: whole(lib, d, "int64", 1).bitwise_xor_(0.5),
+    "a dimension": lambda lib, d: flags(lib, d).log_softmax(2),
+    "memory": lambda lib, d: lib.ones(1, dtype=lib.complex64, device=d).expand(3).fmod_(2),
+    "out=": lambda lib, d: lib.remainder(lib.ones(2, dtype=lib.complex64, device=d), 2, out=whole(lib, d, "int32", 1)),
+    "a Fourier transform into real numbers": lambda lib, d: lib.fft.fft(lib.ones(3, device=d),
+                                                                         out=lib.zeros(3, device=d)),
+    "places of rows": lambda lib, d: lib.lu_unpack(lib.ones(2, 2), lib.tensor([1, 5], dtype=lib.int32)),
+    "an index of fractions": lambda lib, d: lib.unravel_index(lib.ones(2, device=d), (2, 3))}
+
+
 def outcome(call, lib, device):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -109,13 +151,26 @@ def check(call, device, **tolerance):
 
 EVERYWHERE = {f"{kind}: {name}": call for kind, calls in {
     "fraction in bool": FRACTIONS, "bytes": NEAREST, "integral": INTEGRALS, "norm of nothing": NORMS,
-    "convolution": CONVOLUTIONS, "fractional pool": POOLS, "condition": CONDITIONS}.items()
+    "convolution": CONVOLUTIONS, "fractional pool": POOLS, "condition": CONDITIONS, "pad": PADS,
+    "write": WRITES}.items()
     for name, call in calls.items()}
 
 
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_results_of_torch(name, device):
     check(EVERYWHERE[name], device)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_integers(name):
+    """ACLNN documents few integers for these."""
+    check(SUMS[name], "cpu")
+
+
+@pytest.mark.parametrize("name", REFUSED_FIRST)
+def test_order_of_refusals(name):
+    (ours, _), (theirs, _) = (outcome(REFUSED_FIRST[name], lib, "cpu") for lib in (mindtorch, torch))
+    assert ours is theirs
 
 
 @pytest.mark.parametrize("name", SMOOTH)

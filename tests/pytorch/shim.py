@@ -312,12 +312,11 @@ def _add_names(device):
     _add(torch._utils, _is_privateuse1_backend_available=lambda: device == "npu")
     _add("torch._logging")
     _add("torch._logging.scribe", open_source_signpost=lambda *args, **kwargs: None)        # counts flaky tests
-    _add("torch.utils._mode_utils", no_dispatch=contextlib.nullcontext)                     # of freeze_rng_state
     _add("torch._dynamo.config", suppress_errors=False, compiled_autograd=False, accumulated_recompile_limit=64,
          log_compilation_metrics=False, issue_3_13_0_warning=False)
     _add(torch._dynamo, reset=lambda: None)
     _add(torch.compiler, set_stance=lambda *args, **kwargs: None)
-    _add(torch._C, _DisableFuncTorch=contextlib.nullcontext, _DisableTorchDispatch=contextlib.nullcontext,
+    _add(torch._C, _DisableFuncTorch=contextlib.nullcontext,
          _TorchFunctionState=_TorchFunctionState, _get_torch_function_state=lambda: _TorchFunctionState.ENABLED,
          _set_torch_function_state=lambda state: None, has_lapack=True, has_mkl=False, has_spectral=True,
          _get_cpu_capability=lambda: "DEFAULT")

@@ -38,11 +38,13 @@ SANITIZED = ["-O1", "-g1", "-fno-omit-frame-pointer"]
 LIBRARIES = {
     "runtime": ("ascendcl", []),
     "nnopbase": ("nnopbase", ["ascendcl"]),
-    "opapi": ("opapi", ["nnopbase", "ascendcl"]),
+    "opapi": ("mindtorch_kernels", []),
+    "phases": ("opapi", ["mindtorch_kernels", "nnopbase", "ascendcl"]),
     "op_compiler": ("acl_op_compiler", ["ascendcl"]),
 }
 # What the programs of a folder are linked with.
-NEEDS = {"runtime": ["runtime"], "opapi": ["runtime", "nnopbase", "opapi"], "op_compiler": ["runtime", "op_compiler"]}
+NEEDS = {"runtime": ["runtime"], "opapi": ["runtime", "nnopbase", "opapi", "phases"],
+         "op_compiler": ["runtime", "op_compiler"]}
 # The headers that say what a library exports.
 HEADERS = {"runtime": ["acl/acl_base_rt.h", "acl/acl_rt.h"], "opapi": ["aclnn/*.h", "aclnnop/*.h"],
            "op_compiler": ["acl/acl_op_compiler.h"]}
@@ -75,7 +77,7 @@ def headers():
 
 def extras(folder, build):
     """Generated sources of a library: (sources, include folders)."""
-    if folder != "opapi":
+    if folder not in ("opapi", "phases"):
         return [], []
     import scipy_openblas32
     generated = build / "sim_exports"

@@ -80,6 +80,13 @@ def test_latency():
     assert time.perf_counter() - begin >= 0.3
 
 
+def test_cost(monkeypatch):
+    program = 'print(sim["cost"]("phase1"), sim["cost"]("aclrtMemcpyAsync"), sim["cost"]("aclrtGetDevice"))'
+    for profile, costs in {"": ["0", "0", "0"], "cheap": ["3000", "2000", "0"], "dear": ["15000", "8000", "0"]}.items():
+        monkeypatch.setenv("MINDTORCH_SIM_COST", profile)
+        assert run_program(program) == costs
+
+
 @pytest.mark.parametrize("arguments", [{"nth": 0}, {"times": 0}])
 def test_counts_from_one(arguments):
     with pytest.raises(ValueError, match="count from 1"):

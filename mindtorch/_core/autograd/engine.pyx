@@ -32,9 +32,10 @@ from mindtorch._core.python.profiling cimport (
 )
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, NPU, SPARSE, SparseStorage, TensorBase, bump_version, copy_data, empty_like_tensor, is_non_overlapping_and_dense,
-    is_sparse, make_device, make_view, shape_text,
+    BACKENDS, NPU, SPARSE, SparseStorage, TensorBase, bump_version, copy_data, empty_like_tensor,
+    is_non_overlapping_and_dense, is_sparse, make_device, make_view, shape_text, shown_device_index, shown_device_type,
 )
+cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
 cdef extern from "Python.h":
@@ -102,9 +103,9 @@ cdef Node pop_ready(list heap):
 
 cdef inline bint matches_metadata(TensorBase grad, const InputMetadata *wanted) noexcept:
     cdef int i
-    if grad.ndim != wanted.ndim or grad.dtype != wanted.dtype or grad.device_type != wanted.device_type:
+    if grad.ndim != wanted.ndim or grad.dtype != wanted.dtype or shown_device_type(grad) != wanted.device_type:
         return False
-    if grad.device_index != wanted.device_index:
+    if shown_device_index(grad) != wanted.device_index:
         return False
     for i in range(grad.ndim):
         if grad.sizes[i] != wanted.sizes[i]:
@@ -141,7 +142,7 @@ cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node gi
     value = sum_to(grad, wanted.ndim, wanted.sizes)
     if KIND[<int>grad.dtype] == COMPLEX_KIND and KIND[<int>wanted.dtype] != COMPLEX_KIND:
         value = value.real
-    if grad.device_type != wanted.device_type or grad.device_index != wanted.device_index:
+    if shown_device_type(grad) != wanted.device_type or shown_device_index(grad) != wanted.device_index:
         place = make_device(wanted.device_type, wanted.device_index)
         if wanted.ndim:
             raise RuntimeError(f"Function {giver.name()} returned an invalid gradient at index {index} - expected "
@@ -269,6 +270,9 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
         elif can_steal_gradient(grad) and obeys_layout_contract(grad, leaf):
             grad.base = None
             meta.grad = grad
+        elif torch_dispatch.active and torch_dispatch.dispatches(grad):
+            kept = <TensorBase>grad.clone()
+            meta.grad = kept if obeys_layout_contract(kept, leaf) else <TensorBase>(<object>kept).contiguous()
         else:
             like = leaf if is_non_overlapping_and_dense(leaf) else (<object>grad).contiguous()
             kept = empty_like_tensor(like, grad.dtype, grad.device_type, grad.device_index)

@@ -9,6 +9,7 @@ from mindtorch._core.tensor.tensor cimport INLINE_DIMS, TensorBase
 
 cdef bint grad_enabled() noexcept
 cdef int set_grad_enabled(bint enabled) noexcept      # returns the mode before
+cdef bint is_below_autograd() noexcept                # whether a handler of __torch_dispatch__ runs
 cdef bint inference_enabled() noexcept
 
 cdef int anomaly_mode                                 # 0 off, 1 keeps tracebacks, 2 checks for NaN too

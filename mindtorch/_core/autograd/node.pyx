@@ -13,7 +13,10 @@ from libc.string cimport memcpy
 
 from mindtorch._core.tensor.dtype cimport DTYPES, FLOAT_KIND, KIND
 cimport mindtorch._core.tensor.tensor as tensor_module
-from mindtorch._core.tensor.tensor cimport BACKENDS, make_alias, make_device, shape_text, version_of
+from mindtorch._core.tensor.tensor cimport (
+    BACKENDS, make_device, shape_text, shown_device_index, shown_device_type, version_of,
+)
+from mindtorch._core.tensor.torch_dispatch cimport alias_of
 
 
 cdef extern from "Python.h":
@@ -42,14 +45,31 @@ anomaly_mode = 0
 THREAD = threading.local()                 # .saved_hooks: the stack of (pack, unpack)
 
 
+cdef enum:                                 # reasons not to record, as bits of mindtorch_grad_disabled
+    NO_GRAD = 1
+    BELOW_AUTOGRAD = 2
+
+
 cdef bint grad_enabled() noexcept:
     return not mindtorch_grad_disabled
 
 
+cdef bint is_below_autograd() noexcept:
+    return mindtorch_grad_disabled & BELOW_AUTOGRAD
+
+
 cdef int set_grad_enabled(bint enabled) noexcept:
-    cdef int before = not mindtorch_grad_disabled
+    cdef int before = not mindtorch_grad_disabled & NO_GRAD
     global mindtorch_grad_disabled
-    mindtorch_grad_disabled = not enabled
+    mindtorch_grad_disabled = mindtorch_grad_disabled & BELOW_AUTOGRAD | (0 if enabled else NO_GRAD)
+    return before
+
+
+def set_below_autograd(bint below):
+    """Whether this thread runs a handler of __torch_dispatch__, which no grad mode records; returns what was set."""
+    global mindtorch_grad_disabled
+    before = bool(is_below_autograd())
+    mindtorch_grad_disabled = mindtorch_grad_disabled & NO_GRAD | (BELOW_AUTOGRAD if below else 0)
     return before
 
 
@@ -59,7 +79,7 @@ cdef bint inference_enabled() noexcept:
 
 def is_grad_enabled():
     """Whether operators are recorded, in this thread."""
-    return bool(grad_enabled())
+    return not mindtorch_grad_disabled & NO_GRAD
 
 
 def _set_grad_enabled(bint enabled):
@@ -332,8 +352,8 @@ cdef void free_metadata(InputMetadata *metadata) noexcept:
 
 cdef int set_metadata(InputMetadata *metadata, TensorBase tensor) except -1:
     metadata.dtype = tensor.dtype
-    metadata.device_type = tensor.device_type
-    metadata.device_index = tensor.device_index
+    metadata.device_type = shown_device_type(tensor)           # that which a wrapper shows
+    metadata.device_index = shown_device_index(tensor)
     metadata.ndim = tensor.ndim
     metadata.sizes = metadata.inline_sizes
     if tensor.ndim > INLINE_DIMS:
@@ -454,14 +474,14 @@ cdef TensorBase unpack_saved(Node node, object value):
         packed, origin, origin_nr = kept.packed
         tensor = kept.unpack(packed)
         if origin is not None:              # the tensor of the hook gets the history that the operand had
-            tensor = make_alias(tensor)
+            tensor = alias_of(tensor)
             set_saved_history(tensor, <Node>origin, origin_nr)
     else:
         tensor = kept.tensor
         if version_of(tensor) != kept.version:
             raise_version_mismatch(node, kept, tensor)
     if kept.output_nr >= 0:
-        tensor = make_alias(tensor)
+        tensor = alias_of(tensor)
         set_saved_history(tensor, node, kept.output_nr)
     return tensor
 

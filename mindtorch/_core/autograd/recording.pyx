@@ -5,13 +5,15 @@ from mindtorch._core.autograd.node cimport (
     ALWAYS_COMPUTED, MAX_EDGES, MAX_SAVED, SAVED_BOOL, SAVED_CONSTANT, SAVED_DEVICE, SAVED_DTYPE, SAVED_DTYPE_OF,
     SAVED_FLOAT, SAVED_INT, SAVED_INTS, SAVED_NDIM, SAVED_OBJECT, SAVED_OPTIONAL_FLOAT, SAVED_RESULT, SAVED_SCALAR,
     SAVED_SELF, SAVED_SHAPE, SAVED_SHAPES, SAVED_STRIDE, SAVED_TENSOR, SAVED_TENSORS, AutogradMeta, Node, NodeType,
-    SavedKind, SavedTensor, SavedValue, derivative_functions, grad_enabled, inference_enabled, is_differentiable_dtype,
-    make_grad_accumulator, materialize_autograd_meta, may_require_grad, new_node, next_sequence_nr, node_type,
+    SavedKind, SavedTensor, SavedValue, derivative_functions, grad_enabled, inference_enabled, is_below_autograd,
+    is_differentiable_dtype, make_grad_accumulator, materialize_autograd_meta, may_require_grad, new_node,
+    next_sequence_nr, node_type,
     requires_grad, saved_hooks, saved_hooks_active, set_grad_enabled, set_output_metadata, set_outputs_metadata,
     short_name,
 )
 from mindtorch._core.tensor.dtype cimport DTYPES, scalar_to_python
-from mindtorch._core.tensor.tensor cimport device_of, make_alias, make_size, version_of
+from mindtorch._core.tensor.tensor cimport device_of, make_size, version_of
+from mindtorch._core.tensor.torch_dispatch cimport alias_of
 
 
 # --- which operators are recorded ------------------------------------------------------------------------------------
@@ -63,7 +65,7 @@ cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
         if self.dtype != self.base.dtype:
             raise RuntimeError(VIEW_DTYPE_ERROR)
         of_base = <AutogradMeta>self.base.autograd
-        if of_base is not None and of_base.requires_grad and of_base.grad_fn is None:
+        if requires_grad(self) and (of_base is None or of_base.grad_fn is None):
             raise RuntimeError(f"a view of {LEAF_ERROR}")
     if meta is not None and meta.requires_grad and meta.grad_fn is None:
         raise RuntimeError(LEAF_ERROR)
@@ -77,7 +79,7 @@ cdef bint should_record_view(TensorBase self, object views) except -1:
     """
     cdef bint record = grad_enabled()
     cdef AutogradMeta meta = <AutogradMeta>self.autograd
-    if not requires_grad(self):
+    if not requires_grad(self) or is_below_autograd():
         return False
     if not record or (meta is not None and meta.inplace_error is not None):
         for view in views:
@@ -172,7 +174,7 @@ cdef object save_operand(TensorBase operand):
 
 
 cdef object save_result(TensorBase result, int output_nr):
-    return make_saved_tensor(make_alias(result), output_nr)
+    return make_saved_tensor(alias_of(result), output_nr)
 
 
 cdef SavedTensor make_saved_tensor(TensorBase tensor, int output_nr):

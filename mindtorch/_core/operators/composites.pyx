@@ -15,7 +15,7 @@ from mindtorch._core.python.conversion cimport (
     raise_no_overload, require_bool, require_float, require_int, require_tensor, strip_defaults,
 )
 from mindtorch._core.rules.infer cimport wrap_dim
-from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, KIND
+from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, FLOAT_KIND, KIND, Long
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase, shape_text
 from mindtorch._core.tensor.views cimport real_view, reshape_to, select_dim, transpose_matrix
 
@@ -32,7 +32,7 @@ cdef TensorBase sum_to(TensorBase self, int ndim, const int64_t *sizes):
             dims.sizes[dims.ndim] = i
             dims.ndim += 1
     if dims.ndim:
-        total = op_sum_dim_IntList(self, &dims, inner, self.dtype, None)
+        total = op_sum_dim_IntList(self, &dims, inner, Long if KIND[<int>self.dtype] < FLOAT_KIND else self.dtype, None)
     if not (inner and leading):
         return total
     shape.ndim = ndim

@@ -57,6 +57,12 @@ cdef struct Rule:
     RuleFunction function       # NULL: the dtype of the first operand that is not None
     int count
     Operand operands[MAX_OPERANDS]
+    # What is known of its result without a call:
+    bint keeps_shape            # a shape: that of the tensors where all have the same
+    unsigned int kept_dtypes    # a dtype: that of the tensors where all have the same and it is one of these bits, ...
+    int kept_beside             # ... unless the number in this argument is of a higher kind; -1: there is none
+    bint of_one_dtype           # a check that depends on one dtype alone; so far it has accepted those of these bits
+    unsigned int accepted_dtypes
 
 cdef struct Rules:
     int count
@@ -70,6 +76,7 @@ cdef struct Output:
     Rule *dtype
     int operands[3]             # the arguments that decide the strides of the result; -1: none
     bint elementwise
+    bint keeps_strides          # the result keeps the operands' order of dimensions
     bint keeps_memory_format           # the result is channels_last where one of the operands is
     int mask                    # the argument that says whether the caller needs the result, or -1
     int mask_index              # the element of that list of bools; -1: the argument is one bool
@@ -100,10 +107,7 @@ cdef class Operator:
     cdef Output outputs[MAX_RESULTS]
     cdef Rule *inplace_dtype                            # NULL: that of the first output
     cdef Rule *compute_dtype                                  # the dtype to compute in; NULL: that of the first result
-    # run_operator.run_uniform is for elementwise operators. Where the operands have one dtype, that dtype is the one of
-    # the result (keeps_dtype), and the one to compute in (computes_in_dtype).
-    cdef bint is_pointwise, keeps_dtype, computes_in_dtype
-    cdef Rules checks, inplace_checks, out_checks, cpu_checks
+    cdef Rules checks, inplace_checks, out_checks, kernel_checks, cpu_checks
     cdef Rules fused_if                                 # when the kernel for lists may run
     cdef int inout                                       # the argument that is copied to the result first, or -1
     cdef bint autocasts                                     # autocast's lists have the operator

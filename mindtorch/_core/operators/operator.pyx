@@ -16,7 +16,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, META, SPARSE, bump_version, copy_data, device_of, empty_tensor, has_internal_overlap, make_device, make_view,
-    raise_no_sparse_kernel, require_backend, shape_text,
+    raise_no_sparse_kernel, require_backend, shape_text, shown_device_index, shown_device_type,
 )
 
 
@@ -180,7 +180,7 @@ cdef TensorBase device_scalar_tensor(const Scalar *number, ScalarType dtype, Ten
     cdef TensorBase made
     cdef Argument arguments[2]
     shape.ndim = 0
-    made = empty_tensor(&shape, dtype, like.device_type, like.device_index)
+    made = empty_tensor(&shape, dtype, shown_device_type(like), shown_device_index(like))
     arguments[0].object = <PyObject *>made
     arguments[1].scalar = number
     run_kernel(FILL, made.device_type, arguments, dtype)

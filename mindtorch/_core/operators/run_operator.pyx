@@ -22,12 +22,15 @@ from mindtorch._core.operators.operator cimport (
 )
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.rules.infer cimport (
-    channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, output_or_temporary,
-    result_or_temporary, shrink_to_fit, wrap_dim,
+    channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, is_channels_last,
+    output_or_temporary, result_or_temporary, shrink_to_fit, wrap_dim,
 )
-from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, scalar_from_python
+from mindtorch._core.tensor.dtype cimport (
+    FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Bool, Scalar, ScalarType, scalar_from_python,
+)
 from mindtorch._core.tensor.generator cimport Generator, generator_for
 from mindtorch._core.tensor.tensor cimport CPU, META, Shape, TensorBase, allocate, bump_version, make_tensor
+cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
 cdef dict ARGUMENT_TYPES = {
@@ -37,6 +40,7 @@ cdef dict ARGUMENT_TYPES = {
     "float?": OPTIONAL_FLOAT, "ScalarType": DTYPE, "ScalarType?": DTYPE, "str": STRING, "str?": STRING,
     "Generator?": GENERATOR}
 cdef list RULE_CONSTANTS = []             # keeps alive the constants that rules point to
+cdef tuple SHAPES_OF_TENSORS = ("same_shape", "like", "broadcast", "broadcast3")
 
 
 # --- reading rows ----------------------------------------------------------------------------------------------------
@@ -53,11 +57,13 @@ cdef Rule *read_rule(tuple encoded) except NULL:
         rule.function = shape_argument
     elif name != "or":
         rule.function = find_rule(name)
-    rule.count = len(encoded) - 1
+    rule.count, rule.kept_beside = len(encoded) - 1, -1
     if rule.count > MAX_OPERANDS:
         raise ValueError(f"rule {name} has {rule.count} operands, {MAX_OPERANDS} at most")
     for i in range(rule.count):
         read_operand(&rule.operands[i], encoded[i + 1])
+    rule.of_one_dtype = rule.count > 0 and rule.operands[0].kind in (DTYPE_OF, RESULT_DTYPE) and all(
+        [rule.operands[i].kind == CONSTANT for i in range(1, rule.count)])
     return rule
 
 
@@ -93,11 +99,39 @@ cdef int read_rules(Rules *rules, object encoded) except -1:
     return 0
 
 
-cdef int read_output(Output *out, dict column) except -1:
+cdef bint returns_common_dtype(tuple rule, set tensors) except -1:
+    """Whether the rule returns the dtype of the tensors where all have the same, and no number is of a higher kind."""
+    if rule[0] == "promote":
+        return set(rule[1:]) <= tensors
+    if rule[0] == "promote_scalar":
+        return rule[1] in tensors
+    return rule[0] == "or" and len(rule) == 2 and isinstance(rule[1], str) and f"a{rule[1][1:]}" in tensors
+
+
+cdef Rule *read_dtype_rule(tuple encoded, set tensors) except NULL:
+    cdef Rule *rule = read_rule(encoded)
+    cdef int dtype
+    cdef bint floats = encoded[0] == "int_to_float"
+    if floats:
+        encoded = encoded[1] if isinstance(encoded[1], tuple) else ("or", encoded[1])
+    if returns_common_dtype(encoded, tensors):
+        if encoded[0] == "promote_scalar":
+            rule.kept_beside = int(encoded[2][1:])
+        for dtype in range(NUM_SCALAR_TYPES):
+            if not floats or KIND[dtype] >= FLOAT_KIND:
+                rule.kept_dtypes |= 1 << dtype
+    return rule
+
+
+cdef int read_output(Output *out, dict column, set tensors) except -1:
     cdef int i
-    out.shape, out.dtype = read_rule(column["shape"]), read_rule(column["dtype"])
-    operands = column.get("memory_format") or column.get("elementwise", ())
+    out.shape, out.dtype = read_rule(column["shape"]), read_dtype_rule(column["dtype"], tensors)
+    out.shape.keeps_shape = column["shape"][0] in SHAPES_OF_TENSORS and set(column["shape"][1:]) <= tensors
+    elementwise = column.get("elementwise", ())
+    strides = column.get("strides", elementwise)
+    operands = column.get("memory_format") or strides or elementwise
     out.elementwise, out.keeps_memory_format = "elementwise" in column, "memory_format" in column
+    out.keeps_strides = len(strides) > 0 and not out.keeps_memory_format
     for i in range(3):
         out.operands[i] = operands[i] if i < len(operands) else -1
     out.mask, out.mask_index = column.get("mask", (-1, -1))
@@ -131,20 +165,21 @@ cdef int load_operator(Operator op) except -1:
     if op.tensor_count == 0:
         op.dim_argument = -1
     op.inplace_only, op.is_foreach = row.get("writes_self", False), row.get("of_lists", False)
+    tensors = {f"a{i}" for i in range(op.argument_count) if op.argument_types[i] == TENSOR}
     for i, column in enumerate(row.get("outputs", ())):
-        read_output(&op.outputs[i], column)
+        read_output(&op.outputs[i], column, tensors)
         if op.outputs[i].dynamic_shape:
             op.kernels[<int>META].call = NULL
-    op.inplace_dtype = read_rule(row["inplace_dtype"]) if "inplace_dtype" in row else NULL
-    op.compute_dtype = read_rule(row["compute"]) if "compute" in row else NULL
+    op.inplace_dtype = read_dtype_rule(row["inplace_dtype"], tensors) if "inplace_dtype" in row else NULL
+    op.compute_dtype = read_dtype_rule(row["compute"], tensors) if "compute" in row else NULL
     read_rules(&op.checks, row.get("check", ()))
     read_rules(&op.inplace_checks, row.get("inplace_check", ()))
     read_rules(&op.out_checks, row.get("out_check", ()))
+    read_rules(&op.kernel_checks, row.get("kernel_check", ()))
     read_rules(&op.cpu_checks, row.get("cpu_check", ()))
     op.autocasts = "autocast" in row
     op.cpu_policy, op.npu_policy = row.get("autocast", (0, 0))
     op.inout = row.get("inout", -1)
-    read_pointwise(op, row)
     op.differentiable_count = 0
     for i in row.get("differentiable", ()):
         op.differentiable[op.differentiable_count] = i
@@ -155,32 +190,6 @@ cdef int load_operator(Operator op) except -1:
         load_foreach(op, row)
         read_rules(&op.fused_if, row.get("fused_if", ()))
     op.loaded = True
-    return 0
-
-
-cdef bint returns_operand_dtype(object rule, set operands) except -1:
-    """Whether the rule returns the dtype of the operands where all have the same."""
-    if rule[0] == "promote":
-        return set(rule[1:]) <= operands
-    return rule[0] == "or" and len(rule) == 2 and isinstance(rule[1], str) and f"a{rule[1][1:]}" in operands
-
-
-cdef int read_pointwise(Operator op, dict row) except -1:
-    cdef int i
-    op.is_pointwise = False
-    if len(row.get("outputs", ())) != 1:
-        return 0
-    out = row["outputs"][0]
-    operands = {f"a{i}" for i in out.get("elementwise", ())}
-    op.is_pointwise = (
-        out["shape"][0] in ("same", "broadcast", "broadcast3") and
-        operands == {f"a{op.tensor_arguments[i]}" for i in range(op.tensor_count)
-                     if op.argument_types[op.tensor_arguments[i]] == TENSOR} and
-        len(operands) == op.tensor_count > 0 and not out.keys() - {"shape", "dtype", "elementwise"} and
-        op.tensor_list_argument < 0 and op.generator_argument < 0 and op.dim_argument < 0 and op.dtype_argument < 0
-        and op.inout < 0)
-    op.keeps_dtype = returns_operand_dtype(out["dtype"], operands)
-    op.computes_in_dtype = returns_operand_dtype(row["compute"], operands) if "compute" in row else op.keeps_dtype
     return 0
 
 
@@ -235,9 +244,21 @@ cdef int first_dtype(const Rule *rule, Argument *arguments, const ScalarType *dt
 
 
 cdef int run_checks(const Rules *checks, Argument *arguments, const ScalarType *dtypes) except -1:
-    cdef int i
+    """Run the checks, but those of a dtype alone only once for each dtype that they accept."""
+    cdef const Operand *operand
+    cdef Rule *rule
+    cdef int i, dtype
     for i in range(checks.count):
-        evaluate_rule(checks.rules[i], arguments, dtypes, NULL)
+        rule = checks.rules[i]
+        if not rule.of_one_dtype:
+            evaluate_rule(rule, arguments, dtypes, NULL)
+            continue
+        operand = &rule.operands[0]
+        dtype = (dtypes[operand.index] if operand.kind == RESULT_DTYPE else
+                 (<TensorBase>arguments[operand.index].object).dtype)
+        if not (rule.accepted_dtypes >> dtype) & 1:
+            evaluate_rule(rule, arguments, dtypes, NULL)
+            rule.accepted_dtypes |= 1 << dtype
     return 0
 
 
@@ -247,6 +268,7 @@ cdef ScalarType result_dtype(Operator op, Argument *arguments) except? Undefined
         load_operator(op)
     dtypes[0] = <ScalarType>evaluate_rule(op.outputs[0].dtype, arguments, dtypes, NULL)
     run_checks(&op.checks, arguments, dtypes)
+    run_checks(&op.kernel_checks, arguments, dtypes)
     return dtypes[0]
 
 
@@ -256,44 +278,89 @@ cdef inline TensorBase tensor_argument(Argument *arguments, int index):
     return <TensorBase>arguments[index].object
 
 
-cdef int find_common_device(Operator op, CommonDevice *place, Argument *arguments, ScalarType *dtype) except -1:
-    """The one device of the operands, and a dtype for messages."""
-    cdef TensorBase tensor
+cdef inline list list_argument(Argument *arguments, int index):
+    return <list>arguments[index].object
+
+
+cdef struct Operands:       # what the tensors among the arguments of a call have in common
+    CommonDevice place
+    ScalarType dtype            # of the first tensor
+    bint one_dtype              # all have that dtype
+    bint alike                  # all have one dtype, device and shape, and are contiguous
+    bint may_require_grad
+
+
+cdef int compare_operands(Operator op, Operands *operands, Argument *arguments) except -1:
+    """Fill `operands`. RuntimeError where the tensors are on different devices."""
+    cdef TensorBase first, other
     cdef int i
     if op.tensor_list_argument >= 0:
-        common_device_of_list(place, <list>arguments[op.tensor_list_argument].object)
-        if <list>arguments[op.tensor_list_argument].object:
-            dtype[0] = (<TensorBase>(<list>arguments[op.tensor_list_argument].object)[0]).dtype
-        return 0
-    tensor = tensor_argument(arguments, op.tensor_arguments[0])
-    dtype[0] = tensor.dtype
-    init_common_device(place, tensor)
+        return compare_list(op, operands, list_argument(arguments, op.tensor_list_argument))
+    first = tensor_argument(arguments, op.tensor_arguments[0])
+    init_common_device(&operands.place, first)
+    operands.dtype, operands.one_dtype, operands.alike = first.dtype, True, first.contiguous
+    operands.may_require_grad = may_require_grad(first)
     for i in range(1, op.tensor_count):
-        update_common_device(place, tensor_argument(arguments, op.tensor_arguments[i]))
+        other = tensor_argument(arguments, op.tensor_arguments[i])
+        if other is None:
+            continue
+        update_common_device(&operands.place, other)
+        operands.one_dtype = operands.one_dtype and other.dtype == first.dtype
+        operands.alike = (
+            operands.alike and other.dtype == first.dtype and other.contiguous and other.ndim == first.ndim and
+            other.device_type == first.device_type and other.device_index == first.device_index and
+            memcmp(other.sizes, first.sizes, first.ndim * sizeof(int64_t)) == 0)
+        operands.may_require_grad = operands.may_require_grad or may_require_grad(other)
     return 0
 
 
-cdef int prepare_call(Operator op, CommonDevice *place, Argument *arguments, ScalarType *dtypes,
+cdef int compare_list(Operator op, Operands *operands, list tensors) except -1:
+    common_device_of_list(&operands.place, tensors)
+    operands.dtype = (<TensorBase>tensors[0]).dtype if tensors else Undefined
+    operands.one_dtype = operands.alike = False
+    operands.may_require_grad = True                # operands_may_require_grad looks
+    return 0
+
+
+cdef inline ScalarType evaluate_dtype(const Rule *rule, const Operands *operands, Argument *arguments,
+                                      const ScalarType *dtypes) except? Undefined:
+    if operands.one_dtype and (rule.kept_dtypes >> <int>operands.dtype) & 1 and (
+            rule.kept_beside < 0 or arguments[rule.kept_beside].scalar.kind <= KIND[<int>operands.dtype]):
+        return operands.dtype
+    return <ScalarType>evaluate_rule(rule, arguments, dtypes, NULL)
+
+
+cdef inline ScalarType compute_dtype(Operator op, const Operands *operands, Argument *arguments,
+                                     const ScalarType *dtypes) except? Undefined:
+    return dtypes[0] if op.compute_dtype == NULL else evaluate_dtype(op.compute_dtype, operands, arguments, dtypes)
+
+
+cdef int prepare_call(Operator op, Operands *operands, Argument *arguments, ScalarType *dtypes,
                       bint inplace) except -1:
-    """Find the device, the dtypes of the results and the generator; run the checks."""
-    cdef ScalarType dtype = Undefined
+    """Find the dtypes of the results and the generator; run the checks. `operands` is filled already."""
     cdef int i
-    find_common_device(op, place, arguments, &dtype)
-    require_kernel(op, place.type, dtype)
-    if op.result_count and not op.inplace_only:
-        dtypes[0] = <ScalarType>evaluate_rule(
-            op.inplace_dtype if inplace and op.inplace_dtype != NULL else op.outputs[0].dtype, arguments, dtypes, NULL)
-        for i in range(1, op.result_count):
-            dtypes[i] = <ScalarType>evaluate_rule(op.outputs[i].dtype, arguments, dtypes, NULL)
+    require_kernel(op, operands.place.type, operands.dtype)
+    if not op.inplace_only:
+        for i in range(op.result_count):
+            dtypes[i] = evaluate_dtype(
+                op.inplace_dtype if inplace and op.inplace_dtype != NULL else op.outputs[i].dtype, operands, arguments,
+                dtypes)
     if op.generator_argument >= 0:
-        set_generator(op, place, arguments)
-    if op.cpu_checks.count and place.type == CPU:
-        run_checks(&op.cpu_checks, arguments, dtypes)
+        set_generator(op, &operands.place, arguments)
     if op.checks.count:
         run_checks(&op.checks, arguments, dtypes)
     if op.dim_argument >= 0:
         arguments[op.dim_argument].integer = wrap_dim(arguments[op.dim_argument].integer,
                                                       tensor_argument(arguments, op.tensor_arguments[0]).ndim)
+    return 0
+
+
+cdef inline int run_kernel_checks(Operator op, int device_type, Argument *arguments, const ScalarType *dtypes) except -1:
+    """What the kernel refuses: after all that is checked of shapes, of autograd and of the result."""
+    if op.kernel_checks.count:
+        run_checks(&op.kernel_checks, arguments, dtypes)
+    if op.cpu_checks.count and device_type == CPU:
+        run_checks(&op.cpu_checks, arguments, dtypes)
     return 0
 
 
@@ -347,11 +414,6 @@ cdef bint compute_requires_grad(Operator op, Argument *arguments) except -1:
     return False
 
 
-cdef ScalarType compute_dtype(Operator op, Argument *arguments, const ScalarType *dtypes) except? Undefined:
-    return dtypes[0] if op.compute_dtype == NULL else <ScalarType>evaluate_rule(op.compute_dtype, arguments, dtypes,
-                                                                                NULL)
-
-
 cdef TensorBase temporary_if_overlapping(Operator op, Argument *arguments, TensorBase result, int written):
     """`result`, or a temporary where it shares memory with an operand other than argument `written`."""
     cdef int i
@@ -375,108 +437,112 @@ cdef bint is_output_needed(const Output *out, Argument *arguments) noexcept:
     return arguments[out.mask].ints.sizes[out.mask_index] != 0
 
 
-cdef inline TensorBase output_operand(const Output *out, Argument *arguments, int index):
-    return None if out.operands[index] < 0 else tensor_argument(arguments, out.operands[index])
+cdef inline TensorBase output_operand(Operator op, const Output *out, Argument *arguments, int index):
+    """An operand that decides the strides of the result; of a list that is channels_last throughout, the first."""
+    cdef int place = out.operands[index]
+    if place < 0:
+        return None
+    if op.argument_types[place] != TENSOR_LIST:
+        return tensor_argument(arguments, place)
+    for tensor in <list>arguments[place].object:
+        if not is_channels_last(<TensorBase>tensor):
+            return None
+    return <TensorBase>(<list>arguments[place].object)[0]
 
 
-cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, const Shape *shape, ScalarType dtype,
-                                CommonDevice *place):
+cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, const Operands *operands,
+                                const ScalarType *dtypes):
+    """A new tensor for the result, or out= or a temporary for it."""
     cdef Output *out = &op.outputs[index]
     cdef TensorBase given = tensor_argument(arguments, op.argument_count + index)
-    cdef TensorBase result
-    if out.elementwise and not out.keeps_memory_format:
-        return elementwise_output(given, shape, dtype, place.type, place.index, output_operand(out, arguments, 0),
-                                  output_operand(out, arguments, 1), output_operand(out, arguments, 2))
+    cdef int device_type = operands.place.type, device_index = operands.place.index
+    cdef ScalarType dtype = dtypes[index]
+    cdef TensorBase first, result
+    cdef Shape shape
+    if out.shape.keeps_shape and operands.alike and given is None:
+        first = tensor_argument(arguments, op.tensor_arguments[0])
+        return make_tensor(allocate(first.numel, dtype, device_type, device_index), dtype, first.ndim, first.sizes,
+                           NULL, 0)
+    evaluate_rule(out.shape, arguments, dtypes, &shape)
+    if out.keeps_strides if given is None else out.elementwise and not out.keeps_memory_format:
+        return elementwise_output(
+            given, &shape, dtype, device_type, device_index, output_operand(op, out, arguments, 0),
+            output_operand(op, out, arguments, 1), output_operand(op, out, arguments, 2))
     if out.keeps_memory_format:
-        result = channels_last_output(given, shape, dtype, place.type, place.index, output_operand(out, arguments, 0),
-                                      output_operand(out, arguments, 1))
+        result = channels_last_output(given, &shape, dtype, device_type, device_index,
+                                      output_operand(op, out, arguments, 0), output_operand(op, out, arguments, 1))
     else:
-        result = output_or_temporary(given, shape, dtype, place.type, place.index)
+        result = output_or_temporary(given, &shape, dtype, device_type, device_index)
     return result if given is None or out.elementwise else temporary_if_overlapping(op, arguments, result, -1)
 
 
 cdef object run(Operator op, Argument *arguments):
-    cdef TensorBase given
     if not op.loaded:
         load_operator(op)
+    if torch_dispatch.active and is_dispatched(op, arguments, True):
+        return run_dispatched(op, arguments, op.inplace_only)
     if op.is_foreach:
         return run_foreach(op, arguments, op.inplace_only)
     if op.inplace_only:
         return run_inplace_only(op, arguments)
-    given = tensor_argument(arguments, op.argument_count)
-    if given is None:
-        if op.autocasts and autocast.enabled_threads:
-            return run_autocast(op, arguments)
-        if op.is_pointwise and can_use_fast_setup(op, arguments):
-            return run_fast_setup(op, arguments)
-    return run_single_result(op, arguments, given) if op.result_count == 1 else run_multiple_results(op, arguments)
+    if op.autocasts and autocast.enabled_threads and arguments[op.argument_count].object == <PyObject *>None:
+        return run_autocast(op, arguments)
+    return run_single_result(op, arguments) if op.result_count == 1 else run_multiple_results(op, arguments)
 
 
-cdef bint can_use_fast_setup(Operator op, Argument *arguments) noexcept:
-    """Whether the operands have one dtype, device and shape, are contiguous and need no gradient."""
-    cdef TensorBase first = tensor_argument(arguments, op.tensor_arguments[0])
-    cdef TensorBase other
+cdef bint is_dispatched(Operator op, Argument *arguments, bint with_outs) except -1:
+    """Whether a mode, or the class of a tensor among the arguments, has a handler of __torch_dispatch__."""
     cdef int i
-    if not first.contiguous or may_require_grad(first):
-        return False
-    for i in range(1, op.tensor_count):
-        other = tensor_argument(arguments, op.tensor_arguments[i])
-        if (other.dtype != first.dtype or other.ndim != first.ndim or not other.contiguous or
-                other.device_type != first.device_type or other.device_index != first.device_index or
-                memcmp(other.sizes, first.sizes, first.ndim * sizeof(int64_t)) != 0 or may_require_grad(other)):
-            return False
-    return True
-
-
-cdef object run_fast_setup(Operator op, Argument *arguments):
-    """`run` of a pointwise operator where can_use_fast_setup holds: the common case, which needs few of the rules."""
-    cdef TensorBase first = tensor_argument(arguments, op.tensor_arguments[0])
-    cdef TensorBase result
-    cdef ScalarType dtypes[MAX_RESULTS]
-    cdef ScalarType compute
-    require_kernel(op, first.device_type, first.dtype)
-    dtypes[0] = first.dtype if op.keeps_dtype else <ScalarType>evaluate_rule(op.outputs[0].dtype, arguments, dtypes,
-                                                                             NULL)
-    if op.cpu_checks.count and first.device_type == CPU:
-        run_checks(&op.cpu_checks, arguments, dtypes)
-    if op.checks.count:
-        run_checks(&op.checks, arguments, dtypes)
-    result = make_tensor(allocate(first.numel, dtypes[0], first.device_type, first.device_index), dtypes[0], first.ndim,
-                         first.sizes, NULL, 0)
-    arguments[op.argument_count].object = <PyObject *>result
-    if result.numel:
-        compute = first.dtype if op.computes_in_dtype else compute_dtype(op, arguments, dtypes)
-        run_kernel(op, first.device_type, arguments, compute)
-    return result
+    if torch_dispatch.has_modes():
+        return True
+    for i in range(op.argument_count):
+        if op.argument_types[i] <= OPTIONAL_TENSOR:
+            if torch_dispatch.dispatches(tensor_argument(arguments, i)):
+                return True
+        elif op.argument_types[i] <= OPTIONAL_TENSOR_LIST and torch_dispatch.any_dispatches(
+                <list>arguments[i].object):
+            return True
+    if with_outs and not op.inplace_only and not op.is_foreach:
+        for i in range(op.argument_count, op.argument_count + op.result_count):
+            if torch_dispatch.dispatches(tensor_argument(arguments, i)):
+                return True
+    return False
 
 
 cdef object run_autocast(Operator op, Argument *arguments):
     """`run` after autocast has cast the tensors."""
     _casts = autocast_arguments(op, arguments)          # keeps alive what the arguments borrow
-    return run_single_result(op, arguments, None) if op.result_count == 1 else run_multiple_results(op, arguments)
+    return run_single_result(op, arguments) if op.result_count == 1 else run_multiple_results(op, arguments)
 
 
-cdef object run_single_result(Operator op, Argument *arguments, TensorBase given):
-    cdef ScalarType dtypes[MAX_RESULTS]
+cdef bint should_record_call(Operator op, Argument *arguments, TensorBase given) except -1:
+    """Whether to record a call that may have to be recorded."""
+    if not operands_may_require_grad(op, arguments) and not may_require_grad_optional(given):
+        return False
+    return (compute_requires_grad(op, arguments) or requires_grad(given)) and should_record(given, op.name)
+
+
+cdef object run_single_result(Operator op, Argument *arguments):
+    cdef TensorBase given = tensor_argument(arguments, op.argument_count)
     cdef TensorBase result
+    cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
-    cdef CommonDevice place
-    cdef Shape shape
-    prepare_call(op, &place, arguments, dtypes, False)
-    if op.differentiable_count and not op.records_inplace_only and (
-            operands_may_require_grad(op, arguments) or may_require_grad_optional(given)):
-        record = (compute_requires_grad(op, arguments) or requires_grad(given)) and should_record(given, op.name)
+    cdef Operands operands
+    compare_operands(op, &operands, arguments)
+    if (operands.may_require_grad or given is not None) and op.differentiable_count and not op.records_inplace_only:
+        record = should_record_call(op, arguments, given)
+    prepare_call(op, &operands, arguments, dtypes, False)
     if given is not None and op.out_checks.count:
         run_checks(&op.out_checks, arguments, dtypes)
-    evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
-    result = allocate_result(op, 0, arguments, &shape, dtypes[0], &place)
+    result = allocate_result(op, 0, arguments, &operands, dtypes)
     arguments[op.argument_count].object = <PyObject *>result
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
+    run_kernel_checks(op, operands.place.type, arguments, dtypes)
     if result.numel:
         if op.inout >= 0:
             initialize_inout(result, tensor_argument(arguments, op.inout))
-        run_kernel(op, place.type, arguments, compute_dtype(op, arguments, dtypes))
+        run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
     if op.outputs[0].dynamic_shape:
         result = shrink_to_fit(result, given)
         arguments[op.argument_count].object = <PyObject *>result
@@ -489,38 +555,43 @@ cdef object run_multiple_results(Operator op, Argument *arguments):
     """`run` of an operator with several results. Returns a tuple."""
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef TensorBase first = tensor_argument(arguments, op.argument_count)
-    cdef list given = [<object>arguments[op.argument_count + i].object for i in range(op.result_count)]
+    cdef PyObject *given[MAX_RESULTS]
     cdef list results = []
+    cdef TensorBase result
     cdef bint record = False, anything = False
-    cdef CommonDevice place
-    cdef Shape shape
+    cdef Operands operands
     cdef int i
-    prepare_call(op, &place, arguments, dtypes, False)
-    if op.differentiable_count and (operands_may_require_grad(op, arguments) or may_require_grad_optional(first)):
-        record = (compute_requires_grad(op, arguments) or requires_grad(first)) and should_record(first, op.name)
+    compare_operands(op, &operands, arguments)
+    if (operands.may_require_grad or first is not None) and op.differentiable_count:
+        record = should_record_call(op, arguments, first)
+    prepare_call(op, &operands, arguments, dtypes, False)
     if first is not None and op.out_checks.count:
         run_checks(&op.out_checks, arguments, dtypes)
     for i in range(op.result_count):
+        given[i] = arguments[op.argument_count + i].object
         result = None
         if is_output_needed(&op.outputs[i], arguments):
-            evaluate_rule(op.outputs[i].shape, arguments, dtypes, &shape)
-            result = allocate_result(op, i, arguments, &shape, dtypes[i], &place)
-            anything = anything or (<TensorBase>result).numel
+            result = allocate_result(op, i, arguments, &operands, dtypes)
+            anything = anything or result.numel
         results.append(result)
     set_results(op, arguments, results)
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
+    run_kernel_checks(op, operands.place.type, arguments, dtypes)
     if anything:
         if op.inout >= 0:
             initialize_inout(results[0], tensor_argument(arguments, op.inout))
-        run_kernel(op, place.type, arguments, compute_dtype(op, arguments, dtypes))
+        run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
     for i in range(op.result_count):
         if op.outputs[i].dynamic_shape:
-            results[i] = shrink_to_fit(results[i], given[i])
-    set_results(op, arguments, results)
+            results[i] = shrink_to_fit(results[i], <TensorBase>given[i])
     if record:
+        set_results(op, arguments, results)
         record_operator(op, arguments, None, False)
-    return tuple([write_back_out(result, out) for result, out in zip(results, given)])
+    for i in range(op.result_count):
+        if given[i] != <PyObject *>None:
+            results[i] = write_back_out(results[i], <TensorBase>given[i])
+    return tuple(results)
 
 
 cdef int set_results(Operator op, Argument *arguments, list results) except -1:
@@ -532,27 +603,53 @@ cdef int set_results(Operator op, Argument *arguments, list results) except -1:
 
 # --- in-place forms --------------------------------------------------------------------------------------------------
 
+cdef bint should_record_write(Operator op, TensorBase self, Argument *arguments) except -1:
+    """Whether to record an in-place form. Raises where `self` must not be written to, though nothing is recorded."""
+    cdef ScalarType dtypes[MAX_RESULTS]
+    if op.differentiable_count == 0:
+        # torch's autograd knows nothing of the logical operators, which give bools.
+        if may_require_grad(self) and (op.inplace_only or
+                                       evaluate_rule(op.outputs[0].dtype, arguments, dtypes, NULL) != Bool):
+            should_record_inplace(self, requires_grad(self))
+        return False
+    return operands_may_require_grad(op, arguments) and should_record_inplace(self,
+                                                                              compute_requires_grad(op, arguments))
+
+
+cdef TensorBase allocate_inplace_result(Operator op, Argument *arguments, const Operands *operands,
+                                        const ScalarType *dtypes):
+    """`self`, or a temporary where its dtype is not that of the result."""
+    cdef TensorBase self = tensor_argument(arguments, 0)
+    cdef Shape shape
+    if op.outputs[0].shape.keeps_shape and operands.alike and self.dtype == dtypes[0]:
+        return self
+    evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
+    return inplace_output(self, &shape, dtypes[0])
+
+
 cdef object run_inplace(Operator op, Argument *arguments):
     cdef TensorBase self = tensor_argument(arguments, 0)
     cdef TensorBase kept_self = self, result
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
-    cdef CommonDevice place
-    cdef Shape shape
+    cdef Operands operands
     cdef int i, other
     if not op.loaded:
         load_operator(op)
+    if torch_dispatch.active and is_dispatched(op, arguments, False):
+        return run_dispatched(op, arguments, True)
     if op.is_foreach:
         return run_foreach(op, arguments, True)
     if op.inplace_only:
         return run_inplace_only(op, arguments)
     arguments[op.argument_count].object = <PyObject *>None
-    prepare_call(op, &place, arguments, dtypes, True)
-    run_checks(&op.inplace_checks, arguments, dtypes)
-    if op.differentiable_count and operands_may_require_grad(op, arguments):
-        record = should_record_inplace(self, compute_requires_grad(op, arguments))
-    evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
-    result = inplace_output(self, &shape, dtypes[0])
+    compare_operands(op, &operands, arguments)
+    if operands.may_require_grad:
+        record = should_record_write(op, self, arguments)
+    prepare_call(op, &operands, arguments, dtypes, True)
+    if op.inplace_checks.count:
+        run_checks(&op.inplace_checks, arguments, dtypes)
+    result = allocate_inplace_result(op, arguments, &operands, dtypes)
     if op.outputs[0].elementwise:
         for i in range(3):
             other = op.outputs[0].operands[i]
@@ -562,13 +659,14 @@ cdef object run_inplace(Operator op, Argument *arguments):
         result = temporary_if_overlapping(op, arguments, result, 0)
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
+    run_kernel_checks(op, operands.place.type, arguments, dtypes)
     if result.numel:
         if record and op.saves_self:
             kept_self = clone_before_write(self)
         if op.inout >= 0:
             initialize_inout(result, tensor_argument(arguments, op.inout))
         arguments[op.argument_count].object = <PyObject *>result
-        run_kernel(op, place.type, arguments, compute_dtype(op, arguments, dtypes), True)
+        run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes), True)
     write_back_out(result, self)
     if record:
         arguments[op.argument_count].object = <PyObject *>self
@@ -582,17 +680,19 @@ cdef object run_inplace_only(Operator op, Argument *arguments):
     cdef TensorBase kept_self = self, written
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
-    cdef CommonDevice place
+    cdef Operands operands
     dtypes[0] = self.dtype
-    prepare_call(op, &place, arguments, dtypes, True)
-    if op.differentiable_count and operands_may_require_grad(op, arguments):
-        record = should_record_inplace(self, compute_requires_grad(op, arguments))
+    compare_operands(op, &operands, arguments)
+    if operands.may_require_grad:
+        record = should_record_write(op, self, arguments)
+    prepare_call(op, &operands, arguments, dtypes, True)
+    run_kernel_checks(op, operands.place.type, arguments, dtypes)
     if self.numel:
         if record and op.saves_self:
             kept_self = clone_before_write(self)
         written = unexpanded_view(self)
         arguments[0].object = <PyObject *>written
-        run_kernel(op, place.type, arguments, compute_dtype(op, arguments, dtypes), True)
+        run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes), True)
         arguments[0].object = <PyObject *>self
     bump_version(self)
     if record:
@@ -637,10 +737,6 @@ cdef int read_foreach_argument(ForeachArgument *source, Operator op, int index, 
     return 0
 
 
-cdef inline list list_argument(Argument *arguments, int index):
-    return <list>arguments[index].object
-
-
 cdef object run_foreach(Operator op, Argument *arguments, bint inplace):
     cdef list tensors = list_argument(arguments, op.tensor_list_argument)
     cdef Scalar number
@@ -674,6 +770,8 @@ cdef bint can_use_fast_route(Operator op, Argument *arguments, list tensors) exc
     cdef Argument of_first[MAX_ARGUMENTS]
     cdef Scalar number
     cdef int i
+    if torch_dispatch.active and is_dispatched(op, arguments, False):
+        return False
     if not array_rules.is_fast_route_list(tensors, op.foreach_dtypes[first.device_type]):
         return False
     for i in range(op.tensor_list_argument + 1, op.argument_count):

@@ -27,6 +27,7 @@ from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CPU, MAX_DIMS, SIZE_CLASS, Shape, Storage, copy_data, device, device_of, empty_like_tensor, empty_tensor,
     make_tensor, require_backend, resolve_device,
 )
+cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
 cnp.import_array()
@@ -235,6 +236,8 @@ cdef bint fits_float8(double value, ScalarType dtype) noexcept:
 cdef int check_scalar_overflow(const Scalar *value, ScalarType dtype) except -1:
     cdef double room[2]
     cdef bint integral = KIND[<int>dtype] == INT_KIND
+    if value.kind == INT_KIND and 0 <= value.integer <= 100:                # it fits every dtype
+        return 0
     if isfinite(value.real) and fabs(value.real) > max_finite(dtype):
         raise_overflow(dtype)
     if is_float8(dtype) and value.kind == FLOAT_KIND and not fits_float8(value.real, dtype):
@@ -282,6 +285,8 @@ cdef int read_scalar(TensorBase tensor, Scalar *out) except -1:
         raise RuntimeError(f"a Tensor with {tensor.numel} elements cannot be converted to Scalar")
     cdef char element[16]
     cdef const char *address = element
+    if torch_dispatch.active and torch_dispatch.dispatches(tensor):
+        return scalar_from_python(torch_dispatch.call("_local_scalar_dense", (tensor,), None), out)
     if tensor.device_type == CPU:
         address = tensor.data_ptr()
     else:
@@ -351,7 +356,9 @@ def numpy(TensorBase self, *, bint force=False):
                         "tensor to host memory first.")
     if requires_grad(self) and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return as_array(to_host(self))
+    cdef TensorBase host = to_host(self)
+    host.storage.lent = True
+    return as_array(host)
 
 
 cdef int check_array_layout(cnp.ndarray array, int itemsize) except -1:

@@ -18,6 +18,8 @@ cdef struct Conversion:
     int position                # as the caller counts; 0: by keyword
     int argument                   # the operator's argument
     SecondConversion second
+    PyObject *default_value     # the parameter's default, for which the argument is `default_argument`; or NULL
+    Argument default_argument
 
 cdef class Overload:
     cdef Operator op

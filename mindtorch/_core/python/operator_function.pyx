@@ -30,7 +30,7 @@ from mindtorch._core.python.torch_function cimport OverridableFunction, Vectorca
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from_python
 from mindtorch._core.tensor.generator cimport require_generator
-from mindtorch._core.tensor.tensor cimport TENSOR_SLOTS, Shape, TensorBase
+from mindtorch._core.tensor.tensor cimport TENSOR_SLOTS, Shape, TensorBase, is_tensor
 
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
@@ -45,7 +45,7 @@ cdef enum:
     NO_TEST = 255           # the overload lacks the parameter, which must be None
 
 # Casts to this type call a function that returns an object as one that returns NULL after an error, ...
-ctypedef PyObject *(*ConvertAndRun)(PyObject *, PyObject *, PyObject **, CallBuffers *) noexcept
+ctypedef PyObject *(*ConvertAndRun)(OperatorFunction, Overload, PyObject **, CallBuffers *) noexcept
 # ... and the other way round.
 ctypedef object (*CallOverload)(OperatorFunction, Overload, PyObject **)
 
@@ -88,6 +88,8 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
         conversion.tested = parameter in tested
         conversion.position = 0 if parameter >= function.positional_count else parameter + 1 - function.is_method
         conversion.second = <SecondConversion><int>SECOND_CONVERSIONS[convert_again[0]] if convert_again else NO_SECOND
+        if conversion.second == NO_SECOND:
+            read_default(conversion, function.defaults[parameter])
         if conversion.type == TENSOR and overload.like_parameter < 0 and function.names[parameter] != "condition":
             overload.like_parameter = parameter
     overload.conversion_count = len(conversions)
@@ -97,6 +99,22 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
                                                              value))
     overload.default_count = len(defaults)
     return overload
+
+
+cdef int read_default(Conversion *conversion, object value) except -1:
+    """Convert a parameter's default once for all calls."""
+    cdef bint known
+    if value is REQUIRED:
+        return 0
+    if value is None:
+        known = conversion.type in (OPTIONAL_TENSOR, OPTIONAL_SCALAR, OPTIONAL_INT, OPTIONAL_FLOAT, INT_LIST, DTYPE,
+                                    GENERATOR)
+    else:
+        known = conversion.type in (BOOL, INT, FLOAT, SCALAR)
+    if known:
+        set_default_argument(&conversion.default_argument, conversion.type, value)
+        conversion.default_value = <PyObject *>value
+    return 0
 
 
 cdef int read_specification(OperatorFunction function) except -1:
@@ -148,20 +166,19 @@ cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
 cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
               PyObject *names) except -1:
     """Set `bound` to the value of each parameter, and of out= behind them. TypeError as torch raises it."""
-    cdef Py_ssize_t i, keyword_count = 0 if names == NULL else PyTuple_GET_SIZE(names)
+    cdef Py_ssize_t i
     cdef int place
     if given > function.positional_count:
         bind_older(function, bound, values, given, names)
     else:
-        for i in range(given):
-            bound[i] = values[i]
-        for i in range(given, function.parameter_count + 1):
-            bound[i] = NULL
-    for i in range(keyword_count):
-        place = find_parameter(function, PyTuple_GET_ITEM(names, i))
-        if place < 0 or bound[place] != NULL:
-            raise_wrong_keyword(function, bound, values, given, names, <object>PyTuple_GET_ITEM(names, i), place)
-        bound[place] = values[given + i]
+        for i in range(function.parameter_count + 1):
+            bound[i] = values[i] if i < given else NULL
+    if names != NULL:
+        for i in range(PyTuple_GET_SIZE(names)):
+            place = find_parameter(function, PyTuple_GET_ITEM(names, i))
+            if place < 0 or bound[place] != NULL:
+                raise_wrong_keyword(function, bound, values, given, names, <object>PyTuple_GET_ITEM(names, i), place)
+            bound[place] = values[given + i]
     for i in range(function.parameter_count):
         if bound[i] == NULL:
             if function.default_pointers[i] == NULL:
@@ -238,15 +255,17 @@ cdef int raise_wrong_keyword(OperatorFunction function, PyObject **bound, PyObje
 
 # --- overloads: which one matches ------------------------------------------------------------------------------------
 
-cdef bint matches_type(object value, unsigned char type) except -1:
+cdef bint matches_type(PyObject *given, unsigned char type) except -1:
+    cdef object value
     if type == TENSOR:
-        return isinstance(value, TensorBase)
+        return is_tensor(given)
+    if type == NO_TEST:
+        return given == <PyObject *>None
+    if type == OPTIONAL_TENSOR:
+        return given == <PyObject *>None or is_tensor(given)
+    value = <object>given
     if type == SCALAR:
         return is_scalar(value)
-    if type == NO_TEST:
-        return value is None
-    if type == OPTIONAL_TENSOR:
-        return value is None or isinstance(value, TensorBase)
     if type == OPTIONAL_SCALAR:
         return value is None or is_scalar(value)
     if type == INT:
@@ -264,7 +283,7 @@ cdef bint matches_overload(PyObject *candidate, PyObject **bound) except -1:
     cdef Overload overload = <Overload>candidate
     cdef int i
     for i in range(overload.test_count):
-        if not matches_type(<object>bound[overload.tests[i]], overload.test_types[i]):
+        if not matches_type(bound[overload.tests[i]], overload.test_types[i]):
             return False
     return True
 
@@ -287,7 +306,7 @@ cdef int keep_alive(CallBuffers *storage, object value, Argument *argument) exce
     return 0
 
 
-cdef int convert_argument(OperatorFunction function, Conversion *conversion, PyObject *given, Argument *argument,
+cdef int convert_argument(OperatorFunction function, const Conversion *conversion, PyObject *given, Argument *argument,
                           CallBuffers *storage) except -1:
     cdef const char *name = function.encoded_name_pointers[conversion.parameter]
     cdef const char *where = function.encoded_name_pointer
@@ -296,7 +315,7 @@ cdef int convert_argument(OperatorFunction function, Conversion *conversion, PyO
     cdef ArgumentType type = conversion.type
     cdef Shape *shape
     if type == TENSOR:
-        if not conversion.tested and not isinstance(<object>given, TensorBase):
+        if not conversion.tested and not is_tensor(given):
             require_tensor(<object>given, where, name, position)
         argument.object = given
         return 0
@@ -343,7 +362,7 @@ cdef int convert_argument(OperatorFunction function, Conversion *conversion, PyO
     return 0
 
 
-cdef int convert_again(OperatorFunction function, Overload overload, Conversion *conversion, PyObject **bound,
+cdef int convert_again(OperatorFunction function, Overload overload, const Conversion *conversion, PyObject **bound,
                        Argument *argument, CallBuffers *storage) except -1:
     """Convert a number where the operator takes a tensor, or a tensor where it takes a number."""
     cdef TensorBase tensor
@@ -368,23 +387,24 @@ cdef PyObject *call_overload(OperatorFunction function, Overload overload, PyObj
     cdef CallBuffers storage
     cdef PyObject *result
     storage.shape_count = storage.owned_count = 0
-    result = (<ConvertAndRun>convert_and_run)(<PyObject *>function, <PyObject *>overload, bound, &storage)
+    result = (<ConvertAndRun>convert_and_run)(function, overload, bound, &storage)
     while storage.owned_count:
         storage.owned_count -= 1
         Py_DECREF(storage.owned[storage.owned_count])
     return result
 
 
-cdef object convert_and_run(PyObject *callable, PyObject *chosen, PyObject **bound, CallBuffers *storage):
-    cdef OperatorFunction function = <OperatorFunction>callable
-    cdef Overload overload = <Overload>chosen
+cdef object convert_and_run(OperatorFunction function, Overload overload, PyObject **bound, CallBuffers *storage):
     cdef Argument arguments[MAX_ARGUMENTS]
     cdef Operator op = overload.op
-    cdef Conversion *conversion
+    cdef const Conversion *conversion
     cdef PyObject *out
     cdef int i
     for i in range(overload.conversion_count):
         conversion = &overload.conversions[i]
+        if bound[conversion.parameter] == conversion.default_value:
+            arguments[conversion.argument] = conversion.default_argument
+            continue
         convert_argument(function, conversion, bound[conversion.parameter], &arguments[conversion.argument], storage)
         if conversion.second != NO_SECOND:
             convert_again(function, overload, conversion, bound, &arguments[conversion.argument], storage)
@@ -415,16 +435,15 @@ cdef object convert_and_run(PyObject *callable, PyObject *chosen, PyObject **bou
 
 # --- calls -----------------------------------------------------------------------------------------------------------
 
-cdef object invoke(PyObject *callable, PyObject *const *values, Py_ssize_t given, PyObject *names):
-    """Call the function, after `vectorcall_operator` has tested for profiles and __torch_function__."""
-    cdef OperatorFunction function = <OperatorFunction>callable
+cdef object invoke(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names):
+    """Call the function, after `vectorcall_overridable` has tested for profiles and __torch_function__."""
     cdef PyObject *bound[MAX_PARAMETERS + 1]
     if function.specification is not None:
         read_specification(function)
     if function.varargs:
         return invoke_varargs(function, values, given, names)
     bind(function, bound, values, given, names)
-    if function.accepts_number_self and not isinstance(<object>bound[0], TensorBase):
+    if function.accepts_number_self and not is_tensor(bound[0]):
         return invoke_with_scalar_self(function, bound, values, given, names)
     return call_matching_overload(function, bound, values, given, names)
 
@@ -489,7 +508,7 @@ cdef object invoke_varargs(OperatorFunction function, PyObject *const *values, P
 
 
 cdef object run_function(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names):
-    return invoke(function, values, PyVectorcall_NARGS(nargsf), names)
+    return invoke(<OperatorFunction>function, values, PyVectorcall_NARGS(nargsf), names)
 
 
 # --- the objects -----------------------------------------------------------------------------------------------------
@@ -759,8 +778,8 @@ cdef object call_reflected(PythonOperator spec, Scalar *number, object b):
 
 cdef object apply_operator(PythonOperator spec, object a, object b, bint inplace):
     cdef Scalar number
-    if isinstance(a, TensorBase):
-        if isinstance(b, TensorBase):
+    if is_tensor(<PyObject *>a):
+        if is_tensor(<PyObject *>b):
             return call_tensors(spec.tensor_tensor, a, b, inplace)
         if spec.tensor_scalar is not None and is_scalar(b):
             scalar_from_python(b, &number)

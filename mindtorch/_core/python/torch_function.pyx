@@ -60,6 +60,7 @@ cdef extern from "Python.h":
     Py_ssize_t PyTuple_GET_SIZE(PyObject *value) noexcept
     PyObject *PyErr_Occurred() noexcept
     void PyErr_Clear() noexcept
+    void Py_XDECREF(PyObject *value)
     void PyErr_Fetch(PyObject **kind, PyObject **value, PyObject **trace) noexcept
     void PyErr_Restore(PyObject *kind, PyObject *value, PyObject *trace) noexcept
 
@@ -348,14 +349,36 @@ cdef tuple with_defaults(object function, tuple args, dict kwargs):
     return tuple(given), by_name
 
 
+cdef object raise_wrong_arguments(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names):
+    """Raise the TypeError of a function in Python that has failed, if its arguments have types that torch refuses."""
+    cdef OverridableFunction function = <OverridableFunction>callable
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    from mindtorch._library.arguments import wrong_arguments
+    error = wrong_arguments(<object>function.target, positional_tuple(values, count), keyword_dict(values + count,
+                                                                                                   names))
+    if error is not None:
+        raise error
+    return True
+
+
 cdef PyObject *handle_torch_function_after_error(PyObject *callable, PyObject *const *values, size_t nargsf,
                                                  PyObject *names) noexcept:
-    """Call the handlers if the call has failed because of an argument with one. If not, the error stays set."""
+    """Call the handlers if the call has failed because of an argument with one. If not, an error stays set."""
     cdef PyObject *kind
     cdef PyObject *value
     cdef PyObject *trace
+    cdef PyObject *checked
     PyErr_Fetch(&kind, &value, &trace)          # a lookup in a class would clear it
     cdef bint found = call_has_torch_function(callable, values, nargsf, names)
+    if not found and isinstance(<object>(<OverridableFunction>callable).target, FunctionType) and issubclass(
+            <object>kind, AttributeError):
+        checked = (<NoexceptCall>raise_wrong_arguments)(callable, values, nargsf, names)
+        if checked == NULL:
+            Py_XDECREF(kind)
+            Py_XDECREF(value)
+            Py_XDECREF(trace)
+            return NULL
+        Py_XDECREF(checked)
     PyErr_Restore(kind, value, trace)
     if not found:
         return NULL

@@ -479,8 +479,10 @@ cdef int64_t sum_of_repeats(TensorBase repeats, const Shape *output_size) except
     cdef int64_t found
     if output_size.ndim:
         return output_size.sizes[0]
-    found = read_sum(repeats) if repeats.numel else 0
-    if found < 0:
+    if repeats.numel == 0:
+        return 0
+    found = read_sum(repeats)
+    if found < 0 or (found == 0 and repeats.min().item() < 0):
         raise RuntimeError("repeats can not be negative")
     return found
 
@@ -810,11 +812,11 @@ cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1:
 cdef int check_index_put(TensorBase self, list indices, TensorBase values) except -1:
     cdef Shape target
     cdef int i, shift
+    index_shape(&target, self, indices)
     if values.dtype != self.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{dtype_name(self.dtype)} for the destination and {dtype_name(values.dtype)} for the "
                            "source.")
-    index_shape(&target, self, indices)
     shift = target.ndim - values.ndim
     fits = shift >= 0
     for i in range(values.ndim if fits else 0):

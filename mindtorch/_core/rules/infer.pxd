@@ -45,6 +45,8 @@ cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: 
 # outputs
 # `out` checked and resized as torch does with out=, or a new tensor when it is None. When `out` has another dtype, a
 # temporary comes back; write_back copies it over afterwards.
+cdef bint is_same_memory(TensorBase a, TensorBase b)
+cdef bint is_channels_last(TensorBase tensor) noexcept
 cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                     int device_index)
 # The caller counts the new version of `out`.
@@ -64,6 +66,7 @@ cdef int check_cast(ScalarType result, ScalarType target) except -1     # Runtim
 cdef int check_no_internal_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
 # RuntimeError where an elementwise op would read from `operand` what it has written to `written` already.
+cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1
 # For ops that are not elementwise and read an operand while they write: `result`, or a temporary like it where the two
 # may share memory.

@@ -385,6 +385,11 @@ cdef bint has_same_strides(TensorBase a, TensorBase b):
     return True
 
 
+cdef bint is_same_memory(TensorBase a, TensorBase b):
+    """Whether two tensors show the same elements in the same order."""
+    return a.storage is b.storage and a.offset == b.offset and a.dtype == b.dtype and has_same_strides(a, b)
+
+
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1:
     if operand is None or operand.storage is not written.storage or operand is written:
         return 0
@@ -397,11 +402,21 @@ cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except
     cdef char *other_end = other + operand.numel * ITEMSIZE[<int>operand.dtype]
     if start == other and end == other_end and has_same_strides(written, operand):
         return 0
-    if start < other_end and other < end:
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-            "memory location. Please clone() the tensor before performing the operation.")
-    return 0
+    return raise_overlap() if start < other_end and other < end else 0
+
+
+cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1:
+    """The same where not even the written tensor itself may be read."""
+    if operand is not None and written.numel and is_same_memory(written, operand) and is_non_overlapping_and_dense(
+            written):
+        raise_overlap()
+    return check_no_partial_overlap(written, operand)
+
+
+cdef int raise_overlap() except -1:
+    raise RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+        "memory location. Please clone() the tensor before performing the operation.")
 
 
 cdef inline int64_t end_byte(TensorBase tensor) noexcept nogil:
@@ -516,6 +531,7 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
     if out is not None:
         if (out is a or out is b or out is c) and not has_shape(out, shape):
             raise_shape_mismatch(out, shape)
+        check_no_internal_overlap(out)
         out_or_temporary = output_or_temporary(out, shape, dtype, device_type, device_index)
         check_no_partial_overlap(out, a)
         check_no_partial_overlap(out, b)

@@ -14,8 +14,8 @@ from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, dtype_name, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, META, NPU, SPARSE, SparseStorage, Storage, TensorBase, bump_version, device_of, is_sparse, make_size, make_tensor,
-    shape_text, version_of,
+    CPU, META, NPU, SparseStorage, Storage, TensorBase, WrapperStorage, bump_version, device_of, is_sparse, make_size,
+    make_tensor, shape_text, shown_device_index, shown_device_type, version_of,
 )
 
 
@@ -52,6 +52,8 @@ cdef class StorageBase:
 
     def data_ptr(self):
         """Address of the first byte, on its device."""
+        if type(self.storage) is WrapperStorage:
+            raise RuntimeError("Attempted to access the data pointer on an invalid python storage.")
         return <size_t>self.storage.data
 
     @property
@@ -235,23 +237,23 @@ def layout(TensorBase self):
 
 def is_cpu(TensorBase self):
     """Whether the elements are in host memory."""
-    return self.device_type == CPU or self.device_type == SPARSE + CPU
+    return device_of(self).type_code == CPU
 
 
 def is_npu(TensorBase self):
     """Whether the elements are on an NPU."""
-    return self.device_type == NPU or self.device_type == SPARSE + NPU
+    return device_of(self).type_code == NPU
 
 
 def is_meta(TensorBase self):
     """Whether the tensor has a shape and no elements."""
-    return self.device_type == META
+    return shown_device_type(self) == META
 
 
 def get_device(input):
     """The index of the NPU; -1 for other devices."""
     cdef TensorBase self = require_tensor(input, b"get_device", b"input", 1)
-    return self.device_index if is_npu(self) else -1
+    return shown_device_index(self) if is_npu(self) else -1
 
 
 PROPERTIES = {
@@ -373,7 +375,7 @@ def set_grad(TensorBase self, value):
             "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
             "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match.")
-    if device_of(grad).type_code != device_of(self).type_code or grad.device_index != self.device_index:
+    if device_of(grad) != device_of(self):
         raise RuntimeError(
             f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
             f"'{device_of(self).type}'. Please ensure that the gradient and the tensor are on the same "

@@ -4,27 +4,34 @@ import warnings
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 from mindtorch._core._gen.records cimport record__to_copy, record_clone, record_copy_
-from mindtorch._core.autograd.node cimport AutogradMeta, may_require_grad, requires_grad
+from mindtorch._core.autograd.node cimport AutogradMeta, is_below_autograd, may_require_grad, requires_grad
 from mindtorch._core.autograd.recording cimport should_record, should_record_inplace
 from mindtorch._core.python.conversion cimport (
     parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_device, require_dtype, require_tensor,
     scalar_tensor,
 )
-from mindtorch._core.rules.infer cimport broadcast, check_no_internal_overlap, check_no_partial_overlap, resize
+from mindtorch._core.rules.infer cimport (
+    broadcast, check_no_internal_overlap, check_no_partial_overlap, is_same_memory, resize,
+)
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half,
+    COMPLEX_KIND, DTYPES, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
+    Float, Half,
     Int, Long, Scalar, Short, dtype, dtype_name, is_scalar, to_scalar_type,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, NPU, TENSOR_SLOTS, Shape, bump_version, copy_data, device, device_of, empty_like_tensor, empty_pinned_like,
-    empty_tensor, is_sparse, make_alias, make_variable_data, resolve_device, set_geometry, set_storage, shape_text,
+    CPU, NPU, TENSOR_SLOTS, Shape, Storage, bump_version, copy_data, device, device_of, empty_like_tensor,
+    empty_pinned_like, empty_tensor, is_sparse, make_device, make_variable_data, resolve_device, set_geometry,
+    set_storage, shape_text, shown_device_index, shown_device_type, version_of,
 )
+cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
 cdef TensorBase contiguous_copy(TensorBase self):
     cdef Shape shape
     cdef TensorBase result
     cdef int i
+    if torch_dispatch.active and torch_dispatch.dispatches(self):
+        return torch_dispatch.call("clone", (self,), {"memory_format": contiguous_format})
     shape.ndim = self.ndim
     for i in range(self.ndim):
         shape.sizes[i] = self.sizes[i]
@@ -44,7 +51,10 @@ cdef TensorBase contiguous(TensorBase self):
 
 
 cdef TensorBase clone_tensor(TensorBase self):
-    cdef TensorBase result = empty_like_tensor(self, self.dtype, self.device_type, self.device_index)
+    cdef TensorBase result
+    if torch_dispatch.active and torch_dispatch.dispatches(self):
+        return with_clone_history(self, torch_dispatch.call("clone", (self,), None))
+    result = empty_like_tensor(self, self.dtype, self.device_type, self.device_index)
     copy_data(result, self, False)
     return with_clone_history(self, result)
 
@@ -58,6 +68,8 @@ cdef int warn_discards_imaginary(ScalarType source, ScalarType target) except -1
 cdef TensorBase to_copy(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,
                         bint copy):
     cdef TensorBase result
+    if torch_dispatch.active and torch_dispatch.dispatches(self):
+        return dispatched_to_copy(self, dtype, device_type, device_index, non_blocking, copy)
     if not copy and dtype == self.dtype and device_type == self.device_type and device_index == self.device_index:
         return self
     warn_discards_imaginary(self.dtype, dtype)
@@ -70,11 +82,33 @@ cdef TensorBase to_copy(TensorBase self, ScalarType dtype, int device_type, int 
     return result
 
 
+cdef TensorBase dispatched_to_copy(TensorBase self, ScalarType dtype, int device_type, int device_index,
+                                   bint non_blocking, bint copy):
+    """`to_copy` by handlers. The device is that of the tensor, or the one that a wrapper shows, where it stays."""
+    cdef TensorBase result
+    cdef dict kwargs = {"dtype": DTYPES[<int>dtype]} if dtype != self.dtype else {}
+    if ((device_type != self.device_type or device_index != self.device_index) and
+            (device_type != shown_device_type(self) or device_index != shown_device_index(self))):
+        kwargs["device"] = make_device(device_type, device_index)
+    if not kwargs and not copy:
+        return self
+    if non_blocking:
+        kwargs["non_blocking"] = True
+    result = torch_dispatch.call("_to_copy", (self,), kwargs)
+    if may_require_grad(self) and requires_grad(self) and should_record(None, "to"):
+        record__to_copy(self, dtype, non_blocking, result)
+    return result
+
+
 cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocking):
     cdef Shape shape
     cdef int i
     cdef bint record = False
-    check_no_internal_overlap(self)
+    if may_require_grad(self) or may_require_grad(source):
+        record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
+    cdef bint onto_itself = is_same_memory(self, source)
+    if not onto_itself:
+        check_no_internal_overlap(self)
     broadcast(&shape, self, source)
     for i in range(shape.ndim):
         if shape.ndim != self.ndim or shape.sizes[i] != self.sizes[i]:
@@ -82,10 +116,14 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
                                f"shape {shape_text(shape.ndim, shape.sizes)}")
     check_no_partial_overlap(self, source)
     warn_discards_imaginary(source.dtype, self.dtype)
-    if may_require_grad(self) or may_require_grad(source):
-        record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
-    copy_data(self, source, non_blocking)
-    bump_version(self)
+    if torch_dispatch.active and (torch_dispatch.dispatches(self) or torch_dispatch.dispatches(source)):
+        version = version_of(self)
+        torch_dispatch.call("copy_", (self, source, True) if non_blocking else (self, source), None)
+        torch_dispatch.bump_version_unless(self, version)
+    else:
+        if not onto_itself:
+            copy_data(self, source, non_blocking)
+        bump_version(self)
     if record:
         record_copy_(self, source, non_blocking)
     return self
@@ -217,8 +255,8 @@ cdef TensorBase to_from_options(TensorBase self, dict options):
     cdef TensorBase result
     if other is not None:
         code = other.dtype
-        device_type = other.device_type
-        device_index = other.device_index
+        device_type = shown_device_type(other)
+        device_index = shown_device_index(other)
     else:
         code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
         if options.get("device") is not None:
@@ -347,19 +385,27 @@ def type_(TensorBase self, dtype=None, non_blocking=False):
 def type_as(TensorBase self, other):
     """Cast and moved to the dtype and device of `other`."""
     cdef TensorBase like = require_tensor(other, b"type_as", b"other", 1)
-    return to_copy(self, like.dtype, like.device_type, like.device_index, False, False)
+    return to_copy(self, like.dtype, shown_device_type(like), shown_device_index(like), False, False)
 
 
 # --- the same storage under another tensor ---------------------------------------------------------------------------
 
 def detach(input):
     """A tensor over the same elements that takes no part in differentiation."""
-    return make_alias(require_tensor(input, b"detach", b"input", 1))
+    return torch_dispatch.alias_of(require_tensor(input, b"detach", b"input", 1))
 
 
 def data(TensorBase self):
     """The tensor without its history; what is written to it, differentiation does not notice."""
+    if torch_dispatch.active and torch_dispatch.dispatches(self):
+        return with_own_version(torch_dispatch.alias_of(self), self)
     return make_variable_data(self)
+
+
+cdef TensorBase with_own_version(TensorBase made, TensorBase source):
+    if made is not source:
+        made.version_counter = Storage.__new__(Storage)
+    return made
 
 
 def set_data(TensorBase self, new_data):
@@ -378,7 +424,8 @@ def set_tensor(TensorBase self, TensorBase view not None):
     """The tensor takes over storage and geometry of another of the same dtype and device: a write, for its version."""
     set_storage(self, view.storage, view.dtype)
     set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
-    bump_version(self)
+    if not is_below_autograd():
+        bump_version(self)
 
 
 def resize_(TensorBase self, *sizes, memory_format=None):

@@ -11,6 +11,7 @@ from libc.math cimport ceil, isfinite
 from libc.stdint cimport int64_t
 
 from mindtorch._core.formats import require_strided, strided
+from mindtorch._core.tensor.tensor import get_default_device
 
 from mindtorch._core._gen.calls cimport op_normal_, op_random__from, op_uniform_
 from mindtorch._core.operators.operator cimport (
@@ -32,8 +33,9 @@ from mindtorch._core.tensor.dtype cimport (
 from mindtorch._core.tensor.generator cimport generator_for, require_generator
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CPU, MAX_DIMS, Shape, TensorBase, check_pinnable, empty_like_tensor, empty_pinned_like, empty_tensor,
-    make_size, make_view,
+    make_device, make_size, make_view,
 )
+cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
 # --- constants of decompositions -------------------------------------------------------------------------------------
@@ -304,6 +306,33 @@ cdef TensorBase with_requires_grad(TensorBase made, object wanted):
     return made.requires_grad_()
 
 
+cdef object dispatched(str overload, tuple args, object dtype, object layout, object device, object pin_memory,
+                       object memory_format, object requires_grad):
+    """What handlers of __torch_dispatch__ return for a function that makes a tensor."""
+    cdef dict kwargs = {}
+    for name, value in (("dtype", dtype), ("layout", layout), ("device", device), ("pin_memory", bool(pin_memory)),
+                        ("memory_format", memory_format)):
+        if value is not None:
+            kwargs[name] = make_device_argument(value) if name == "device" else value
+    return with_requires_grad(torch_dispatch.call(overload, args, kwargs), requires_grad)
+
+
+cdef object make_device_argument(object given):
+    cdef int type, index
+    require_device(given, &type, &index, b"empty")
+    return make_device(type, index)
+
+
+cdef object dispatched_sized(str overload, tuple args, object dtype, object layout, object device, object pin_memory,
+                             object requires_grad):
+    return dispatched(overload, args, dtype, layout, get_default_device() if device is None else device, pin_memory,
+                      None, requires_grad)
+
+
+cdef list sizes_of(const Shape *shape):
+    return [shape.sizes[i] for i in range(shape.ndim)]
+
+
 cdef TensorBase fill_new(TensorBase made, const Scalar *value):
     """Give new memory one value, by the kernel that is made for it."""
     if made.numel == 0:
@@ -344,6 +373,9 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     cdef Shape shape
     cdef TensorOptions request
     parse_size(args, size, &shape, b"empty")
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
+        return dispatched("empty.memory_format", (sizes_of(&shape),), dtype, layout,
+                          get_default_device() if device is None else device, pin_memory, memory_format, requires_grad)
     if layout is not None and layout is not strided:
         return empty_sparse(&shape, layout, dtype, device).requires_grad_(requires_grad)
     parse_options(&request, layout, device, pin_memory, b"empty")
@@ -359,6 +391,8 @@ def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     for i in range(shape.ndim):
         if shape.sizes[i] < 0:
             raise RuntimeError("zeros: Dimension size must be non-negative.")
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
+        return dispatched_sized("zeros", (sizes_of(&shape),), dtype, layout, device, pin_memory, requires_grad)
     if layout is not None and layout is not strided:
         return empty_sparse(&shape, layout, dtype, device).requires_grad_(requires_grad)
     parse_options(&request, layout, device, pin_memory, b"zeros")
@@ -371,6 +405,8 @@ def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, requi
     cdef Shape shape
     cdef TensorOptions request
     parse_size(args, size, &shape, b"ones")
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
+        return dispatched_sized("ones", (sizes_of(&shape),), dtype, layout, device, pin_memory, requires_grad)
     parse_options(&request, layout, device, pin_memory, b"ones")
     made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"ones"), out, device)
     return with_requires_grad(write_back_out(fill_new(made, &ONE), out), requires_grad)
@@ -385,6 +421,9 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
         raise_wrong_type(size, b"full", b"size", 1, "tuple of ints")
     parse_ints(size, &shape, b"full", b"size", 1)
     require_scalar(fill_value, &value, b"full", b"fill_value", 2)
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
+        return dispatched_sized("full", (sizes_of(&shape), fill_value), dtype, layout, device, pin_memory,
+                                requires_grad)
     parse_options(&request, layout, device, pin_memory, b"full")
     made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, inferred_dtype(&value), b"full"), out,
                            device)
@@ -411,15 +450,23 @@ cdef TensorBase allocate_like(object like, object dtype, object layout, object d
     return empty_pinned_like(made) if request.pinned else made
 
 
+cdef bint is_dispatched(object like) except -1:
+    return isinstance(like, TensorBase) and torch_dispatch.dispatches(<TensorBase>like)
+
+
 def empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Undefined content; shape, dtype and device of `input` unless given."""
+    if torch_dispatch.active and is_dispatched(input):
+        return dispatched("empty_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
     return with_requires_grad(allocate_like(input, dtype, layout, device, pin_memory, b"empty_like"), requires_grad)
 
 
 def zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Zeros; shape, dtype and device of `input` unless given."""
+    if torch_dispatch.active and is_dispatched(input):
+        return dispatched("zeros_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
     return with_requires_grad(fill_new(allocate_like(input, dtype, layout, device, pin_memory, b"zeros_like"), &ZERO),
                               requires_grad)
 
@@ -427,6 +474,8 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fal
 def ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
               memory_format=None):
     """Ones; shape, dtype and device of `input` unless given."""
+    if torch_dispatch.active and is_dispatched(input):
+        return dispatched("ones_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
     return with_requires_grad(fill_new(allocate_like(input, dtype, layout, device, pin_memory, b"ones_like"), &ONE),
                               requires_grad)
 
@@ -434,6 +483,9 @@ def ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fals
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
               memory_format=None):
     """`fill_value` everywhere; shape, dtype and device of `input` unless given."""
+    if torch_dispatch.active and is_dispatched(input):
+        return dispatched("full_like", (input, fill_value), dtype, layout, device, pin_memory, memory_format,
+                          requires_grad)
     cdef Scalar value
     require_scalar(fill_value, &value, b"full_like", b"fill_value", 2)
     return with_requires_grad(fill_new(allocate_like(input, dtype, layout, device, pin_memory, b"full_like"), &value),
@@ -495,6 +547,11 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
         value = given[i] if given[i] is not None else (0, None, 1)[i]
         require_scalar(value, &numbers[i], b"arange", (b"start", b"end", b"step")[i])
         integral &= numbers[i].kind < FLOAT_KIND
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
+        numbers_given = (given[1],) if start is None and len(args) < 2 and step is None else tuple([
+            0 if given[0] is None else given[0], given[1], *([] if given[2] is None else [given[2]])])
+        return dispatched_sized(("arange", "arange.start", "arange.start_step")[len(numbers_given) - 1], numbers_given,
+                                dtype, layout, device, pin_memory, requires_grad)
     parse_options(&request, layout, device, pin_memory, b"arange")
     cdef ScalarType code = parse_result_dtype(dtype, out, Long if integral else default_dtype(), b"arange")
     if code == Bool or KIND[<int>code] == COMPLEX_KIND:
@@ -534,6 +591,8 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     shape.sizes[0] = require_int(steps, b"linspace", b"steps", 3)
     if shape.sizes[0] < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
+        return dispatched_sized("linspace", (start, end, steps), dtype, layout, device, pin_memory, requires_grad)
     parse_options(&request, layout, device, pin_memory, b"linspace")
     cdef bint is_complex = ends[0].kind == COMPLEX_KIND or ends[1].kind == COMPLEX_KIND
     cdef ScalarType code = parse_result_dtype(dtype, out, default_complex_dtype() if is_complex else default_dtype(),
@@ -571,9 +630,21 @@ cdef TensorBase allocate_sized(tuple args, object size, object out, object dtype
     return allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), function), out, device)
 
 
+cdef object dispatched_random(str name, tuple args, object size, object generator, object dtype, object layout,
+                              object device, object pin_memory, object requires_grad):
+    cdef Shape shape
+    parse_size(args, size, &shape, name.encode())
+    if generator is None:
+        return dispatched_sized(name, (sizes_of(&shape),), dtype, layout, device, pin_memory, requires_grad)
+    return dispatched_sized(f"{name}.generator", (sizes_of(&shape), generator), dtype, layout, device, pin_memory,
+                            requires_grad)
+
+
 def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
          pin_memory=False):
     """Numbers evenly from [0, 1): rand(2, 3) or rand((2, 3))."""
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
+        return dispatched_random("rand", args, size, generator, dtype, layout, device, pin_memory, requires_grad)
     made = allocate_sized(args, size, out, dtype, layout, device, pin_memory, b"rand")
     return with_requires_grad(op_uniform_(made, 0, 1, require_generator(generator, b"rand", b"generator")),
                               requires_grad)
@@ -582,6 +653,8 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, de
 def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
           pin_memory=False):
     """Normal numbers of mean 0 and deviation 1: randn(2, 3) or randn((2, 3))."""
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
+        return dispatched_random("randn", args, size, generator, dtype, layout, device, pin_memory, requires_grad)
     made = allocate_sized(args, size, out, dtype, layout, device, pin_memory, b"randn")
     return with_requires_grad(op_normal_(made, 0, 1, require_generator(generator, b"randn", b"generator")),
                               requires_grad)
@@ -590,6 +663,8 @@ def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, d
 def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
               memory_format=None):
     """Numbers evenly from [0, 1); shape, dtype and device of `input` unless given."""
+    if torch_dispatch.active and is_dispatched(input):
+        return dispatched("rand_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
     made = allocate_like(input, dtype, layout, device, pin_memory, b"rand_like")
     return with_requires_grad(op_uniform_(made, 0, 1, require_generator(generator, b"rand_like", b"generator")),
                               requires_grad)
@@ -598,6 +673,8 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, re
 def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Normal numbers; shape, dtype and device of `input` unless given."""
+    if torch_dispatch.active and is_dispatched(input):
+        return dispatched("randn_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
     made = allocate_like(input, dtype, layout, device, pin_memory, b"randn_like")
     return with_requires_grad(op_normal_(made, 0, 1, require_generator(generator, b"randn_like", b"generator")),
                               requires_grad)
@@ -644,6 +721,10 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
         raise TypeError(f"randint(): argument 'size' (position {position}) must be tuple of ints, "
                         f"not {type(size).__name__}")
     parse_ints(size, &shape, b"randint", b"size", position)
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None and generator is None:
+        bounds = (high,) if low is None else (low, high)
+        return dispatched_sized("randint" if low is None else "randint.low", (*bounds, sizes_of(&shape)), dtype, layout,
+                                device, pin_memory, requires_grad)
     parse_options(&request, layout, device, pin_memory, b"randint")
     made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, Long, b"randint"), out, device)
     return with_requires_grad(fill_random_integers(made, low, high, generator, b"randint"), requires_grad)
@@ -655,6 +736,10 @@ def randint_like(input, *args, low=None, high=None, generator=None, dtype=None, 
     given_args = (*args, input)
     low, high, _ = parse_randint_bounds(given_args, low, high, None, b"randint_like",
                                         " * (Tensor input, int high)\n * (Tensor input, int low, int high)\n")
+    if torch_dispatch.active and is_dispatched(input):
+        bounds = (high,) if low is None else (low, high)
+        return dispatched("randint_like" if low is None else "randint_like.low_dtype", (input, *bounds), dtype, layout,
+                          device, pin_memory, memory_format, requires_grad)
     made = allocate_like(input, dtype, layout, device, pin_memory, b"randint_like")
     return with_requires_grad(fill_random_integers(made, low, high, generator, b"randint_like"), requires_grad)
 
@@ -677,6 +762,8 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     cdef Argument arguments[2]
     shape.ndim = 1
     shape.sizes[0] = require_int(n, b"randperm", b"n", 1)
+    if torch_dispatch.active and torch_dispatch.has_modes() and out is None and generator is None:
+        return dispatched_sized("randperm", (n,), dtype, layout, device, pin_memory, requires_grad)
     cdef ScalarType code = parse_result_dtype(dtype, out, Long, b"randperm")
     if code == Bool or KIND[<int>code] > INT_KIND + 1:
         raise_not_implemented("randperm", code)

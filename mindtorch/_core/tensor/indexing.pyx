@@ -27,6 +27,7 @@ from mindtorch._core.python.conversion cimport (
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
 from mindtorch._core.python.torch_function cimport handle_index, operands_are_overridden
+from mindtorch._core.rules.array cimport check_index_put
 from mindtorch._core.rules.infer cimport (
     check_no_internal_overlap, check_no_partial_overlap, output_or_temporary, same_shape,
 )
@@ -36,8 +37,10 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, make_view, shape_text,
+    shown_device_type,
 )
-from mindtorch._core.tensor.views cimport expand_to
+cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
+from mindtorch._core.tensor.views cimport expand_to, select_dim, slice_dim
 
 
 # --- with tensors, masks and lists -----------------------------------------------------------------------------------
@@ -132,13 +135,13 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
 
 cdef list mask_to_indices(TensorBase mask, bint written):
     """The indices of what is true, one tensor a dimension. On meta, where nobody knows them, none is written to."""
-    if written and mask.device_type == META:
+    if written and shown_device_type(mask) == META:
         return [mask.new_empty(0, dtype=numpy_long())] * mask.ndim
     return list(nonzero(mask).unbind(1))
 
 
 cdef TensorBase on_device_of(TensorBase index, TensorBase view):
-    return index if index.device_type == view.device_type else index.to(device_of(view))
+    return index if shown_device_type(index) == shown_device_type(view) else index.to(device_of(view))
 
 
 cdef list expand_masks(TensorBase view, list indices, bint written):
@@ -152,8 +155,7 @@ cdef list expand_masks(TensorBase view, list indices, bint written):
             continue
         index = <TensorBase>given
         check_index_dtype(index)
-        if index.device_type != CPU and (
-                index.device_type != view.device_type or index.device_index != view.device_index):
+        if shown_device_type(index) != CPU and device_of(index) != device_of(view):
             raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor "
                                f"({device_of(view)})")
         if not is_mask(index):
@@ -220,7 +222,7 @@ cdef int index_put_view(TensorBase view, list indices, object value) except -1:
         values = view.new_full((), value)
     elif isinstance(value, TensorBase):
         values = <TensorBase>value
-        if values.ndim == 0 and values.device_type == CPU and view.device_type != CPU:
+        if values.ndim == 0 and shown_device_type(values) == CPU and shown_device_type(view) != CPU:
             values = values.to(device_of(view))
         while leading < values.ndim and values.sizes[leading] == 1:
             leading += 1                                # torch drops leading dimensions of size 1
@@ -234,8 +236,10 @@ cdef int index_put_view(TensorBase view, list indices, object value) except -1:
 
 cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
     indices = expand_masks(self, indices, True)
-    return with_zero_gradient(self, values) if has_empty_index(indices) else op_index_put_(self, indices, values,
-                                                                                           accumulate)
+    if not has_empty_index(indices):
+        return op_index_put_(self, indices, values, accumulate)
+    check_index_put(self, indices, values)
+    return with_zero_gradient(self, values)
 
 
 cdef TensorBase with_zero_gradient(TensorBase result, TensorBase values):
@@ -264,8 +268,10 @@ def index_put(input, indices, values, accumulate=False):
     cdef TensorBase source = require_tensor(values, b"index_put", b"values", 2)
     cdef list found = expand_masks(self, require_indices(indices), True)
     cdef bint adding = require_bool(accumulate, b"index_put", b"accumulate", 3)
-    return with_zero_gradient(self.clone(), source) if has_empty_index(found) else op_index_put(self, found, source,
-                                                                                                adding, None)
+    if not has_empty_index(found):
+        return op_index_put(self, found, source, adding, None)
+    check_index_put(self, found, source)
+    return with_zero_gradient(self.clone(), source)
 
 
 def index_put_(TensorBase self, indices, values, accumulate=False):
@@ -488,7 +494,10 @@ cdef TensorBase basic_view(TensorBase self, object index):
 
 cdef TensorBase recorded_basic_view(TensorBase self, object index):
     """A view that an index shows, with its history."""
-    cdef TensorBase view = basic_view(self, index)
+    cdef TensorBase view
+    if torch_dispatch.active and torch_dispatch.dispatches(self):
+        return dispatched_basic_view(self, index)
+    view = basic_view(self, index)
     if view is None:
         return None
     if may_require_grad(self) and should_record_view(self, (view,)):
@@ -497,6 +506,33 @@ cdef TensorBase recorded_basic_view(TensorBase self, object index):
         else:
             record__basic_index(self, index, view)
     return view
+
+
+cdef TensorBase dispatched_basic_view(TensorBase self, object index):
+    """The view that a basic index shows, an operator for each part of it; None for an index with tensors."""
+    cdef tuple parts = index_to_tuple(index)
+    cdef TensorBase view = self
+    cdef Py_ssize_t start, stop, step, length
+    cdef int dim = 0
+    if basic_view(self, index) is None:         # raises the errors of an index, too
+        return None
+    specified = sum([count_indexed_dims(part) for part in parts])
+    for part in parts:
+        if part is None:
+            view = view.unsqueeze(dim)
+            dim += 1
+        elif part is Ellipsis:
+            dim += self.ndim - specified
+            specified = self.ndim               # a second Ellipsis stands for no dimension
+        elif PySlice_Check(part):
+            PySlice_Unpack(part, &start, &stop, &step)
+            length = PySlice_AdjustIndices(view.sizes[dim], &start, &stop, step)
+            if length != view.sizes[dim] or step != 1:
+                view = slice_dim(view, dim, start, length, step)
+            dim += 1
+        else:
+            view = select_dim(view, dim, as_int(part.item() if isinstance(part, TensorBase) else part))
+    return view.view_as(view) if view is self else view
 
 
 cdef object getitem_impl(object self, object index):
@@ -568,7 +604,11 @@ cdef int setitem_impl(object self, object index, object value) except -1:
     cdef TensorBase tensor = <TensorBase>self
     cdef TensorBase target
     cdef Scalar number
+    index = None if index is True else index            # torch copies to all of `a`, without a mask
     if may_require_grad(tensor) or (isinstance(value, TensorBase) and may_require_grad(<TensorBase>value)):
+        return setitem_recorded(tensor, index, value)
+    if torch_dispatch.active and (torch_dispatch.dispatches(tensor) or (
+            isinstance(value, TensorBase) and torch_dispatch.dispatches(<TensorBase>value))):
         return setitem_recorded(tensor, index, value)
     target = basic_view(tensor, index)
     if target is None:

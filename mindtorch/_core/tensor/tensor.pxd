@@ -1,9 +1,14 @@
 """torch.device, storages, and TensorBase: geometry, allocation, and the slots of Python's operators."""
-from cpython.ref cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 cimport cython
 from libc.stdint cimport int64_t, intptr_t, uint32_t
 
 from mindtorch._core.tensor.dtype cimport ITEMSIZE, Scalar, ScalarType
+
+cdef extern from "Python.h":
+    PyTypeObject *Py_TYPE(PyObject *value) noexcept
+    bint PyLong_Check(PyObject *value) noexcept
+    bint PyObject_TypeCheck(PyObject *value, PyTypeObject *kind) noexcept
 
 
 # --- devices ---------------------------------------------------------------------------------------------------------
@@ -67,15 +72,23 @@ cdef struct Shape:         # a shape under construction, on the stack; only the 
     int64_t sizes[MAX_DIMS]
 
 
+@cython.no_gc
 cdef class Storage:
     # Backends subclass it and free `data` in __dealloc__.
     cdef char *data                    # device address (NPU: not readable by the host); NULL when nbytes is 0
     cdef size_t nbytes
     cdef int device_type
     cdef int device_index
+    cdef bint lent                     # an array of NumPy shows its bytes: they must not be exchanged
     cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.version_counter
-    cdef PyObject *owner              # the storage whose memory `data` is since share_memory_, or NULL
+    cdef Storage owner                 # the storage whose memory `data` is since share_memory_, or None
     cdef char *first_data                  # the own memory, then: kept, for others may know its address
+
+
+cdef class WrapperStorage(Storage):
+    # On the meta device: that of a wrapper (torch_dispatch.pyx), which shows another device.
+    cdef int shown_type
+    cdef int shown_index
 
 
 cdef class SparseStorage(Storage):       # of a sparse tensor: no bytes, but the tensors that hold its elements
@@ -87,9 +100,10 @@ cdef class SparseStorage(Storage):       # of a sparse tensor: no bytes, but the
 
 cdef class TensorBase:
     cdef Storage storage
-    cdef int64_t *sizes                # inline_dims, or a heap block when ndim > INLINE_DIMS
+    cdef int64_t *sizes                # inline_dims, or in heap_dims when ndim > INLINE_DIMS
     cdef int64_t *strides              # in elements; follows sizes in the same block
     cdef int64_t inline_dims[2 * INLINE_DIMS]
+    cdef bytes heap_dims               # an object, since its release costs less than a __dealloc__; None: inline_dims
     cdef int64_t offset                # storage_offset, in elements
     cdef int64_t numel
     cdef int ndim
@@ -110,6 +124,18 @@ cdef bint sparse_seen                  # whether the process has made a sparse t
 
 cdef inline bint is_sparse(TensorBase tensor) noexcept:
     return tensor.device_type >= SPARSE
+
+# The device that a tensor shows.
+cdef inline int shown_device_type(TensorBase tensor) noexcept:
+    if tensor.device_type == META and type(tensor.storage) is WrapperStorage:
+        return (<WrapperStorage>tensor.storage).shown_type
+    return tensor.device_type
+
+cdef inline int shown_device_index(TensorBase tensor) noexcept:
+    if tensor.device_type == META and type(tensor.storage) is WrapperStorage:
+        return (<WrapperStorage>tensor.storage).shown_index
+    return tensor.device_index
+
 
 cdef inline uint32_t version_of(TensorBase tensor) noexcept:
     return tensor.storage.version if tensor.version_counter is None else tensor.version_counter.version
@@ -140,6 +166,10 @@ cdef int raise_no_sparse_kernel(str operator, int device_type) except -1        
 
 # The class of every tensor handed to Python (mindtorch.Tensor), registered once by mindtorch._tensor.
 cdef type TENSOR_CLASS
+
+cdef inline bint is_tensor(PyObject *value) noexcept:
+    return Py_TYPE(value) == <PyTypeObject *>TENSOR_CLASS or (
+        not PyLong_Check(value) and PyObject_TypeCheck(value, <PyTypeObject *>TensorBase))
 
 # A new tensor on `storage`. sizes and strides are copied; strides NULL means contiguous.
 cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,

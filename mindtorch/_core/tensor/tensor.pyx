@@ -2,12 +2,12 @@
 """torch.device, storages, and TensorBase: geometry, allocation, and the slots of Python's operators."""
 import threading
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
 cimport cython
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from mindtorch._core.tensor.dtype cimport ITEMSIZE, Bool, Long, UInt16, UInt64
@@ -21,6 +21,8 @@ from mindtorch._core.tensor.dtype cimport ITEMSIZE, Bool, Long, UInt16, UInt64
 cdef tuple DEVICE_NAMES = ("cpu", "npu", "meta", "cuda", "mps", "xpu")
 cdef enum:
     MAX_DEVICE_INDEX = 2147483647
+cdef object CUDA_NOTICE = None        # where "cuda" is read as "npu": a function that says so; called once
+cdef int CUDA = DEVICE_NAMES.index("cuda"), CUDA_READ_AS = CUDA
 
 DEVICE_SIGNATURES = " * (torch.device device)\n{hint} * (str type, int index = -1)\n"
 
@@ -138,6 +140,8 @@ cdef int parse_device_string(str text, int *type_code, int *index) except -1:
         known = ", ".join(DEVICE_NAMES[:DEVICE_TYPES])
         raise RuntimeError(f"Expected one of {known} device type at start of device string: {name}")
     type_code[0] = DEVICE_NAMES.index(name)
+    if type_code[0] == CUDA:
+        type_code[0] = read_cuda()
     index[0] = -1
     if colon:
         if not (digits.isascii() and digits.isdigit()) or (digits[0] == "0" and digits != "0"):
@@ -146,6 +150,26 @@ cdef int parse_device_string(str text, int *type_code, int *index) except -1:
             raise RuntimeError(f"Could not parse device index '{digits}' in device string '{text}'")
         index[0] = int(digits)
     return 0
+
+
+cdef int read_cuda() except -1:
+    global CUDA_NOTICE
+    if CUDA_NOTICE is not None:
+        notice, CUDA_NOTICE = CUDA_NOTICE, None
+        notice()
+    return CUDA_READ_AS
+
+
+def read_cuda_as_npu(notice):
+    """Read the device "cuda" as "npu" from now on. `notice` is called when that happens first."""
+    global CUDA_NOTICE, CUDA_READ_AS
+    CUDA_NOTICE, CUDA_READ_AS = notice, NPU
+    PARSED_DEVICES.clear()
+
+
+def is_cuda_read_as_npu():
+    """Whether read_cuda_as_npu was called."""
+    return CUDA_READ_AS == NPU
 
 
 cdef device make_device(int type_code, int index):
@@ -161,13 +185,14 @@ cdef list NPU_DEVICES = []
 
 
 cdef device device_of(TensorBase tensor):
-    if tensor.device_type == CPU or tensor.device_type == SPARSE + CPU:
+    cdef int type_code = shown_device_type(tensor), index = shown_device_index(tensor)
+    if type_code == CPU or type_code == SPARSE + CPU:
         return CPU_DEVICE
-    if tensor.device_type == META:
+    if type_code == META:
         return META_DEVICE
-    while len(NPU_DEVICES) <= tensor.device_index:
+    while len(NPU_DEVICES) <= index:
         NPU_DEVICES.append(make_device(NPU, len(NPU_DEVICES)))
-    return <device>NPU_DEVICES[tensor.device_index]
+    return <device>NPU_DEVICES[index]
 
 
 # --- the default device ----------------------------------------------------------------------------------------------
@@ -376,12 +401,14 @@ cdef class Storage:
     def __init__(self):
         raise TypeError("storages are made by the functions that make tensors")
 
-    def __dealloc__(self):
-        Py_XDECREF(self.owner)
-
     def resizable(self):
-        """Whether the bytes may be exchanged for more of them: they are not lent by somebody else."""
-        return True
+        """Whether the bytes may be exchanged for more of them: they are neither lent nor somebody else's."""
+        return not self.lent
+
+
+@cython.no_gc
+cdef class WrapperStorage(Storage):
+    """The storage of a wrapper: bytes that nobody has."""
 
 
 cdef class SparseStorage(Storage):
@@ -391,10 +418,6 @@ cdef class SparseStorage(Storage):
 @cython.no_gc_clear
 cdef class TensorBase:
     """What every tensor has in C. `mindtorch.Tensor` adds the methods."""
-
-    def __dealloc__(self):
-        if self.sizes != self.inline_dims:
-            free(self.sizes)
 
     def __hash__(self):
         return <Py_hash_t><size_t><void *>self
@@ -692,16 +715,13 @@ cdef bint has_internal_overlap(TensorBase tensor) noexcept nogil:
 
 cdef inline int allocate_dims(TensorBase tensor, int ndim) except -1:
     """Room for sizes and strides."""
-    cdef int64_t *block
     if ndim <= INLINE_DIMS:
         tensor.sizes = tensor.inline_dims
     else:
         if ndim > MAX_DIMS:
             raise RuntimeError(f"tensors of more than {MAX_DIMS} dimensions are not supported, got {ndim}")
-        block = <int64_t *>malloc(2 * ndim * sizeof(int64_t))
-        if block == NULL:
-            raise MemoryError()
-        tensor.sizes = block
+        tensor.heap_dims = PyBytes_FromStringAndSize(NULL, 2 * ndim * sizeof(int64_t))
+        tensor.sizes = <int64_t *>PyBytes_AS_STRING(tensor.heap_dims)
     tensor.strides = tensor.sizes + ndim
     tensor.ndim = ndim
     return 0
@@ -793,17 +813,15 @@ cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_
 
 cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int64_t *strides,
                       int64_t offset) except -1:
-    cdef int64_t *block = self.sizes
     cdef int64_t copied[2 * MAX_DIMS]
+    cdef int i
     # The new geometry may be given by the old arrays.
-    if ndim > 0:
-        memcpy(copied, sizes, ndim * sizeof(int64_t))
-        if strides != NULL:
-            memcpy(copied + ndim, strides, ndim * sizeof(int64_t))
-    if block != self.inline_dims:
-        self.sizes = self.inline_dims
-        free(block)
+    for i in range(ndim):
+        copied[i] = sizes[i]
+        copied[ndim + i] = 0 if strides == NULL else strides[i]
     init_sizes_and_strides(self, ndim, copied, NULL if strides == NULL else copied + ndim)
+    if ndim <= INLINE_DIMS:
+        self.heap_dims = None
     self.offset = offset
     return 0
 
@@ -830,13 +848,24 @@ cdef int index_of_meta() except -1:
     return 0
 
 
+cdef int check_not_wrapper(TensorBase tensor) except -1:
+    """RuntimeError for a wrapper, whose handlers alone know its elements (torch_dispatch.pyx)."""
+    if type(tensor.storage) is WrapperStorage:
+        raise RuntimeError("The tensor has a non-zero number of elements, but its data is not allocated yet: it is a "
+                           f"wrapper, of class {type(tensor).__name__}.")
+    return 0
+
+
 cdef int copy_meta(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    check_not_wrapper(dst)
+    check_not_wrapper(src)
     if dst.device_type != META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     return 0
 
 
 cdef int read_meta(TensorBase src, char *elements) except -1:
+    check_not_wrapper(src)
     raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
 

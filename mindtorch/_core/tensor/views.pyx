@@ -13,7 +13,7 @@ from mindtorch._core._gen.records cimport (
 )
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
 from mindtorch._core.autograd.recording cimport (
-    adopt_history, record_as_strided, should_record_inplace, should_record_view,
+    adopt_history, ints_of, record_as_strided, should_record_inplace, should_record_view,
 )
 from mindtorch._core.operators.operator cimport complex_dtype, real_dtype
 from mindtorch._core.python.conversion cimport (
@@ -22,9 +22,10 @@ from mindtorch._core.python.conversion cimport (
 from mindtorch._core.rules.infer cimport same_shape, wrap_dim, wrap_dims
 from mindtorch._core.tensor.copy_cast cimport contiguous, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, INT_KIND, ITEMSIZE, KIND, Double, Float, ScalarType, dtype, dtype_name,
+    COMPLEX_KIND, DTYPES, INT_KIND, ITEMSIZE, KIND, Double, Float, ScalarType, dtype, dtype_name,
 )
 from mindtorch._core.tensor.tensor cimport MAX_DIMS, Shape, TensorBase, make_tensor, make_view, set_geometry, shape_text
+cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
 # --- views -----------------------------------------------------------------------------------------------------------
@@ -123,6 +124,8 @@ cdef TensorBase view_shape(TensorBase self, Shape *shape):
 
 
 cdef inline TensorBase with_view_history(TensorBase self, TensorBase view):
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "view", ([view.sizes[i] for i in range(view.ndim)],))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_view(self, NULL, view)
     return view
@@ -144,6 +147,8 @@ cdef TensorBase view_dtype(TensorBase self, ScalarType code):
     cdef int64_t old_size = ITEMSIZE[<int>self.dtype], new_size = ITEMSIZE[<int>code]
     cdef int64_t ratio
     cdef int i, last = self.ndim - 1
+    if torch_dispatch.active and torch_dispatch.dispatches(self):
+        return torch_dispatch.view_of(None, self, "view.dtype", (DTYPES[<int>code],))
     if old_size == new_size:
         return make_tensor(self.storage, code, self.ndim, self.sizes, self.strides, self.offset)
     what = f"to view {dtype_name(self.dtype)} as {dtype_name(code)} (different element sizes)"
@@ -187,6 +192,8 @@ cdef TensorBase real_view(TensorBase self):
     sizes[self.ndim], strides[self.ndim] = 2, 1
     view = make_view(self, self.ndim + 1, sizes, strides, 2 * self.offset)
     view.dtype = real_dtype(self.dtype)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "view_as_real", ())
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_view_as_real(self, view)
     return view
@@ -214,6 +221,8 @@ cdef TensorBase complex_view(TensorBase self):
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     view = make_view(self, last, self.sizes, strides, self.offset // 2)
     view.dtype = complex_dtype(self.dtype)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "view_as_complex", ())
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_view_as_complex(self, view)
     return view
@@ -287,6 +296,8 @@ cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1):
         sizes[dim0], sizes[dim1] = sizes[dim1], sizes[dim0]
         strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
     view = make_view(self, self.ndim, sizes, strides, self.offset)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "transpose.int", (dim0, dim1))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_transpose_int(self, dim0, dim1, view)
     return view
@@ -295,7 +306,16 @@ cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1):
 cdef TensorBase transpose_matrix(TensorBase self):
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    if torch_dispatch.active and torch_dispatch.dispatches(self):
+        return dispatched_transpose(self)
     return transpose_dims(self, 0, 0 if self.ndim < 2 else 1)
+
+
+cdef TensorBase dispatched_transpose(TensorBase self):
+    cdef TensorBase view = torch_dispatch.view_of(None, self, "t", ())
+    if may_require_grad(self) and should_record_view(self, (view,)):
+        record_transpose_int(self, 0, 0 if self.ndim < 2 else 1, view)
+    return view
 
 
 cdef TensorBase permute_dims(TensorBase self, Shape *dims):
@@ -313,6 +333,8 @@ cdef TensorBase permute_dims(TensorBase self, Shape *dims):
         sizes[i] = self.sizes[dims.sizes[i]]
         strides[i] = self.strides[dims.sizes[i]]
     view = make_view(self, self.ndim, sizes, strides, self.offset)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "permute", (list(ints_of(dims)),))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_permute(self, dims, view)
     return view
@@ -382,6 +404,9 @@ cdef TensorBase squeeze_dims(TensorBase self, Shape *dims):
             strides[kept] = self.strides[i]
             kept += 1
     view = make_view(self, kept, sizes, strides, self.offset)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "squeeze.dim" if dims.ndim == 1 else "squeeze.dims",
+                                      (dims.sizes[0],) if dims.ndim == 1 else (list(ints_of(dims)),))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_squeeze(self, view)
     return view
@@ -402,6 +427,8 @@ cdef TensorBase unsqueeze_dim(TensorBase self, int64_t dim):
         sizes[i + 1] = self.sizes[i]
         strides[i + 1] = self.strides[i]
     view = make_view(self, self.ndim + 1, sizes, strides, self.offset)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "unsqueeze", (dim,))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_unsqueeze(self, dim, view)
     return view
@@ -441,6 +468,8 @@ cdef TensorBase expand_to(TensorBase self, const Shape *shape):
         else:
             raise_cannot_expand(self, shape, i, self.sizes[own])
     view = make_view(self, shape.ndim, sizes, strides, self.offset)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "expand", (list(ints_of(shape)),))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_expand(self, NULL, False, view)
     return view
@@ -461,6 +490,8 @@ cdef TensorBase select_dim(TensorBase self, int64_t dim, int64_t index):
     if index < 0:
         index += size
     view = select_view(self, dim, index)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "select.int", (dim, index))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_select_int(self, dim, index, view)
     return view
@@ -481,6 +512,8 @@ cdef TensorBase select_view(TensorBase self, int64_t dim, int64_t index):
 
 cdef TensorBase slice_dim(TensorBase self, int dim, int64_t start, int64_t length, int64_t step):
     cdef TensorBase view = slice_view(self, dim, start, length, step)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "slice.Tensor", (dim, start, start + length * step, step))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record__slice(self, dim, start, length, step, view)
     return view
@@ -519,6 +552,8 @@ cdef tuple unbind_dim(TensorBase self, int64_t dim):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, self.ndim)
     views = [select_view(self, dim, i) for i in range(self.sizes[dim])]
+    if torch_dispatch.active:
+        views = torch_dispatch.views_of(views, self, "unbind.int", (dim,))
     if may_require_grad(self) and should_record_view(self, views):
         record_unbind_int(self, dim, views)
     return tuple(views)
@@ -543,8 +578,10 @@ cdef tuple split_by_size(TensorBase self, int64_t size, int64_t dim):
     if size == 0:
         raise RuntimeError(
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}")
-    return with_split_history(self, dim, [slice_view(self, dim, start, min(size, total - start), 1)
-                                          for start in range(0, total, size)])
+    pieces = [slice_view(self, dim, start, min(size, total - start), 1) for start in range(0, total, size)]
+    if torch_dispatch.active:
+        pieces = torch_dispatch.views_of(pieces, self, "split.Tensor", (size, dim))
+    return with_split_history(self, dim, pieces)
 
 
 cdef tuple split_by_sizes(TensorBase self, const Shape *parts, int64_t dim):
@@ -567,6 +604,8 @@ cdef tuple split_by_sizes(TensorBase self, const Shape *parts, int64_t dim):
     for i in range(parts.ndim):
         pieces.append(slice_view(self, dim, start, parts.sizes[i], 1))
         start += parts.sizes[i]
+    if torch_dispatch.active:
+        pieces = torch_dispatch.views_of(pieces, self, "split_with_sizes", (list(ints_of(parts)), dim))
     return with_split_history(self, dim, pieces)
 
 
@@ -594,6 +633,8 @@ cdef TensorBase diagonal_of(TensorBase self, int64_t offset, int64_t dim1, int64
     sizes[kept] = length
     strides[kept] = self.strides[dim1] + self.strides[dim2]
     view = make_view(self, kept + 1, sizes, strides, self.offset + (start if length else 0))
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "diagonal", (offset, dim1, dim2))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_diagonal(self, offset, dim1, dim2, view)
     return view
@@ -909,6 +950,8 @@ def unfold(TensorBase self, dimension, size, step):
     sizes[self.ndim] = width
     strides[self.ndim] = self.strides[dim]
     view = make_view(self, self.ndim + 1, sizes, strides, self.offset)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "unfold", (dim, width, apart))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_unfold(self, dim, width, apart, view)
     return view
@@ -974,6 +1017,9 @@ def as_strided(input, size, stride, storage_offset=None):
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     check_in_bounds_for_storage(self, &sizes, &strides, offset)
     view = make_view(self, sizes.ndim, sizes.sizes, strides.sizes, offset)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "as_strided", (list(ints_of(&sizes)), list(ints_of(&strides)),
+                                                                 storage_offset))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_as_strided(view, self)
     return view

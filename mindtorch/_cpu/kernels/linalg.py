@@ -100,6 +100,9 @@ def lu_unpack(lu, pivots, unpack_data, unpack_pivots):
     nothing = np.zeros(0, lu.dtype)
     p, lower, upper = nothing, nothing, nothing
     if unpack_pivots:
+        if pivots.size and not 1 <= pivots.min() <= pivots.max() <= rows:
+            raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+                               "Did you properly pass the result of lu_factor?")
         p = np.zeros((*lu.shape[:-2], rows, rows), lu.dtype)
         for matrix, swaps in zip(_each(p), pivots.reshape(-1, pivots.shape[-1]), strict=True):
             order = np.arange(rows)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import (
     emit_calls,
+    emit_compiled,
     emit_cpu,
     emit_decomposition,
     emit_docs,
@@ -39,7 +40,7 @@ def outputs(table) -> dict:
         CORE / "backward" / "__init__.py": emit_grad.NOTE.format(source="*.toml"),
         NPU / "__init__.py": emit_grad.NOTE.format(source="*.toml"), NPU / "calls.py": calls.module(),
         NPU / "thunks.pyx": emit_thunks.module(calls), NPU / "decompositions.py": emit_decomposition.module(table),
-        CPU / "__init__.py": emit_cpu.package_init(families),
+        CPU / "__init__.py": emit_cpu.package_init(families), CPU / "calls.py": emit_compiled.module(table, calls),
         PACKAGE / "_ops.pyi": emit_docs.ops_pyi(table), PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
         PACKAGE.parent / "docs" / "rows.md": emit_docs.rows_md(),
     }

@@ -49,8 +49,13 @@ def _entry(row, table, used) -> dict:
             entry["compute"] = encoder.dtype(row.compute_dtype)
         if row.inout:
             entry["inout"] = places[row.inout]
-    for column in ("check", "inplace_check", "out_check", "cpu_check"):
-        if calls := getattr(row, column):
+    # What a kernel refuses is refused last, as in torch.
+    last = [] if row.of_lists else [call for call in row.check if call.startswith("check_kernel_")]
+    columns = {"check": [call for call in row.check if call not in last], "kernel_check": last}
+    for column in ("inplace_check", "out_check", "cpu_check"):
+        columns[column] = getattr(row, column)
+    for column, calls in columns.items():
+        if calls:
             entry[column] = [encoder.check(call) for call in calls]
     if row.autocast:
         policies = [row.autocast.get(device) or "not_listed" for device in ("cpu", "npu")]
@@ -77,6 +82,8 @@ def _output(out, encoder) -> dict:
         entry["elementwise"] = operands
     if out.memory_format:
         entry["memory_format"] = [encoder.places[name] for name in out.memory_format]
+    if out.strides:
+        entry["strides"] = [encoder.places[name] for name in out.strides if name != "contiguous"]
     if out.mask:
         name, _, place = out.mask.partition("[")
         entry["mask"] = (encoder.places[name], int(place.rstrip("]") or -1))

@@ -37,6 +37,8 @@ COLUMNS = {
     "inplace": '"kernel": the in-place form runs the same call on `self`; otherwise the call of the in-place form',
     "inout": "ACLNN has only the in-place call: the argument that is copied to the result before the call",
     "cpu": "the CPU's kernel: an expression of NumPy (`np`) and of functions in `_cpu/kernels`",
+    "compiled": '"float" (16- and 32-bit floats) or "all" (dtypes that the call takes): the CPU runs the kernel of the '
+                "row's call for these dtypes, and the NumPy expression for others",
     "compute_dtype": "the dtype rule that the CPU's tensors are cast to; the first result's where nothing is said",
     "no_cast": "tensors that the CPU's kernel gets in their own dtype",
     "opmath": "numbers that keep the precision of the computation; the others are rounded to the tensors' dtype first",
@@ -67,6 +69,7 @@ OUTPUT_COLUMNS = {
     "dtype": "the dtype rule, or a dtype",
     "mask": "`output_mask[1]`: the result is None where that element is false",
     "memory_format": "the arguments to look at: the result is channels_last where one of them is",
+    "strides": "the arguments whose order of dimensions in memory the result keeps; \"contiguous\": it keeps none",
     "dynamic_shape": "true: the kernel tells the shape; `shape` is the largest possible",
 }
 
@@ -82,6 +85,7 @@ class Output:
     dtype: str = ""
     mask: str = ""
     memory_format: tuple = ()
+    strides: tuple = ()
     dynamic_shape: bool = False
 
 
@@ -98,6 +102,7 @@ class Row:
     inplace: str = ""
     inout: str = ""
     cpu: str = ""
+    compiled: str = ""
     compute_dtype: str = ""
     no_cast: tuple = ()
     opmath: tuple = ()
@@ -341,8 +346,8 @@ def _refuse_unknown(entry, columns):
 
 def _read_output(rules) -> Output:
     _refuse_unknown(rules, OUTPUT_COLUMNS)
-    kept = rules.get("memory_format")
-    return Output(**rules | {"memory_format": tuple(kept.split(", ")) if kept else ()})
+    names = {column: tuple(rules[column].split(", ")) for column in ("memory_format", "strides") if column in rules}
+    return Output(**rules | names)
 
 
 def _of_lists(schema, other) -> bool:

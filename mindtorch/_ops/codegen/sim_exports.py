@@ -1,9 +1,9 @@
 """Write the simulator's operator exports: `python -m mindtorch._ops.codegen.sim_exports OUT_DIR`
 
-OUT_DIR/opapi_exports.inc defines both phases of every operator of aclnn_ops.jsonl. Those that a kernel source
-registers with SIM_OP get the rules that CANN documents about their parameters. An in-place operator without a kernel
-runs that of its plain form, an operator on lists of tensors that of the elementwise operator. The others return
-561003 for all arguments.
+OUT_DIR/opapi_rules.inc has the operators that a kernel source registers with SIM_OP, with the rules that CANN documents
+about their parameters. An in-place operator without a kernel runs that of its plain form, an operator on lists of
+tensors that of the elementwise operator. OUT_DIR/opapi_exports.inc defines both phases of every operator of
+aclnn_ops.jsonl. Operators without a kernel return 561003 for all arguments.
 """
 import functools
 import json
@@ -163,31 +163,40 @@ def plain_arguments(op, plain) -> list:
     return arguments
 
 
-def _export(op, plain=None, element=None) -> str:
-    """The rule and both phases of an operator, with its own kernel, that of its plain form or that of its element."""
+def _arguments(op, plain) -> list:
+    return plain_arguments(op, plain) if plain else op.parameters
+
+
+def _rule_of(op, plain=None, element=None) -> tuple:
+    """What comes before the table of rules, and the entry: with the operator's own kernel, that of its plain form or
+    that of its element."""
     body = plain or op
-    arguments = plain_arguments(op, plain) if plain else op.parameters
+    arguments = _arguments(op, plain)
     rules = "\n".join(_rule(op, argument or parameter, parameter.role if plain else None)
                       for argument, parameter in zip(arguments, body.parameters, strict=True))
-    parameters = ", ".join(parameter.declaration for parameter in op.parameters)
-    names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
     on_lists = element and f"static const OpBody body_{op.name} = {{prepareForeachOf, &body_{element.name}, 0}};\n"
-    return f"""
-namespace sim {{
-extern const OpBody body_{(element or body).name};
+    before = f"""extern const OpBody body_{(element or body).name};
 {on_lists or ''}static constexpr ParameterRule parameters_{op.name}[] = {{
 {rules}
 }};
-static const OpRule rule_{op.name} = {{"{op.name}", parameters_{op.name}, {len(arguments)}, &body_{body.name}}};
-}}
+"""
+    return before, f'    {{"{op.name}", parameters_{op.name}, {len(arguments)}, &body_{body.name}}},\n'
+
+
+def _export(op, number, plain=None) -> str:
+    """Both phases of the operator whose rule has this number."""
+    arguments = _arguments(op, plain)
+    parameters = ", ".join(parameter.declaration for parameter in op.parameters)
+    names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
+    return f"""
 extern "C" SIM_API aclnnStatus {op.name}GetWorkspaceSize(
     {parameters}, uint64_t *workspaceSize, aclOpExecutor **executor) {{
   const sim::Argument arguments[] = {{{names}}};
-  return sim::runPhase1(sim::rule_{op.name}, arguments, workspaceSize, executor);
+  return sim::runPhase1(sim::kRules[{number}], arguments, workspaceSize, executor);
 }}
 extern "C" SIM_API aclnnStatus {op.name}(
     void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream) {{
-  return sim::runPhase2(sim::rule_{op.name}, workspace, workspaceSize, executor, stream);
+  return sim::runPhase2(sim::kRules[{number}], workspace, workspaceSize, executor, stream);
 }}"""
 
 
@@ -206,19 +215,29 @@ def runnable() -> dict:
     return found
 
 
-def render() -> str:
+def render_rules() -> str:
     bodies = runnable()
-    parts = [_export(op, *bodies[op.name]) if op.name in bodies else f"SIM_NO_KERNEL({op.name})"
+    parts = [_rule_of(operators()[name], *bodies[name]) for name in sorted(bodies)]
+    return (f"namespace sim {{\n{''.join(before for before, _ in parts)}"
+            f"const OpRule kRules[] = {{\n{''.join(entry for _, entry in parts)}}};\n"
+            f"const uint32_t kRuleCount = {len(parts)};\n}}\n")
+
+
+def render_exports() -> str:
+    bodies = runnable()
+    numbers = {name: number for number, name in enumerate(sorted(bodies))}
+    parts = [_export(op, numbers[op.name], bodies[op.name][0]) if op.name in bodies else f"SIM_NO_KERNEL({op.name})"
              for op in operators().values()]
     return "\n".join(parts) + "\n"
 
 
 def main(argv):
-    path = Path(argv[0]) / "opapi_exports.inc"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = render()
-    if not path.exists() or path.read_text("utf-8") != text:  # an unchanged file keeps its time: no rebuild
-        path.write_text(text, encoding="utf-8")
+    folder = Path(argv[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (("opapi_rules.inc", render_rules()), ("opapi_exports.inc", render_exports())):
+        path = folder / name
+        if not path.exists() or path.read_text("utf-8") != text:  # an unchanged file keeps its time: no rebuild
+            path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

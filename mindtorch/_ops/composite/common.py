@@ -3,7 +3,8 @@ import functools
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.tensor.dtype import _promote_types
+from mindtorch._core.autograd.node import is_grad_enabled
+from mindtorch._core.tensor.dtype import _can_cast, _promote_types
 from mindtorch._core.tensor.indexing import nonzero as _nonzero
 from mindtorch._core.tensor.tensor import TensorBase
 
@@ -48,6 +49,19 @@ def to_out(result, out):
         raise RuntimeError(f"Expected out tensor to have dtype {c_type(result.dtype)}, but got {c_type(out.dtype)} "
                            "instead")
     return out.resize_(result.shape).copy_(result) if out.shape != result.shape else out.copy_(result)
+
+
+def written(function, result, out):
+    """The result in `out`, of whatever shape that was, where its dtype can hold it."""
+    if not _can_cast(result.dtype, out.dtype):
+        raise RuntimeError(f"result type {scalar_type(result.dtype)} can't be cast to the desired output type "
+                           f"{scalar_type(out.dtype)}")
+    if is_grad_enabled() and (out.requires_grad or result.requires_grad):
+        raise RuntimeError(f"{function}(): functions with out=... arguments don't support automatic differentiation, "
+                           "but one of the arguments requires grad.")
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    return out.copy_(result)
 
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):

@@ -84,7 +84,7 @@ def unravel_index(indices, shape):
         raise TypeError(f"unravel_index(): argument 'indices' (position 1) must be Tensor, not "
                         f"{type(indices).__name__}")
     if indices.is_floating_point() or indices.is_complex() or _name(indices.dtype) == "Bool":
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     shape = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     if any(size < 0 for size in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")

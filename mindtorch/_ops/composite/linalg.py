@@ -14,7 +14,7 @@ from mindtorch._core.tensor.factories import randn as _randn
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
-from mindtorch._ops.composite.common import _require_tensors
+from mindtorch._ops.composite.common import _require_tensors, written
 
 _arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
 _matmul, _where = _OPS["matmul"], _OPS["where"]
@@ -49,15 +49,9 @@ def with_out(function):
         if out is None:
             return result
         if isinstance(out, TensorBase):
-            return _written(out, result)
-        return type(result)(_written(one, value) for one, value in zip(out, result, strict=True))
+            return written(function.__name__, result, out)
+        return type(result)(written(function.__name__, value, one) for one, value in zip(out, result, strict=True))
     return wrapper
-
-
-def _written(out, value):
-    if tuple(out.shape) != tuple(value.shape):
-        out.resize_(value.shape)
-    return out.copy_(value)
 
 
 def require_matrices(A, op, square=False):

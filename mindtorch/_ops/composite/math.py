@@ -9,6 +9,7 @@ from mindtorch._core.tensor.dtype import _can_cast, _promote_types, float64, get
 from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import scalar_type as _name
+from mindtorch._ops.composite.common import written
 
 FUNCTIONS, METHODS = {}, {}
 
@@ -17,19 +18,6 @@ def _require_tensor(function, value, position=1, name="input"):
     if not isinstance(value, TensorBase):
         raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, "
                         f"not {type(value).__name__}")
-
-
-def _written(function, result, out):
-    """The result in `out`, of whatever shape that was, where its dtype can hold it."""
-    if not _can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"result type {_name(result.dtype)} can't be cast to the desired output type "
-                           f"{_name(out.dtype)}")
-    if out.requires_grad or (result.requires_grad and result.grad_fn is not None):
-        raise RuntimeError(f"{function}(): functions with out=... arguments don't support automatic differentiation, "
-                           "but one of the arguments requires grad.")
-    if out.shape != result.shape:
-        out.resize_(result.shape)
-    return out.copy_(result)
 
 
 def _published(takes_out=False, inplace=False, method=True):
@@ -43,7 +31,7 @@ def _published(takes_out=False, inplace=False, method=True):
         @functools.wraps(function)
         def with_out(*args, out=None, **options):
             result = function(*args, **options)
-            return result if out is None else _written(name, result, out)
+            return result if out is None else written(name, result, out)
 
         @functools.wraps(function)
         def in_place(self, *args, **options):

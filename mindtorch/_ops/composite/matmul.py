@@ -52,9 +52,9 @@ def tensordot(a, b, dims=2, out=None):
     for x, y in zip(of_a, of_b, strict=True):
         # A dimension of size 1 stands for any number of equal slices.
         if a.shape[x] == 1 and b.shape[y] != 1:
-            b = b.sum(y, keepdim=True)
+            b = b.sum(y, keepdim=True, dtype=b.dtype)
         elif b.shape[y] == 1 and a.shape[x] != 1:
-            a = a.sum(x, keepdim=True)
+            a = a.sum(x, keepdim=True, dtype=a.dtype)
         elif a.shape[x] != b.shape[y]:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[x]} in dim {x} and "
                                f"second has size {b.shape[y]} in dim {y}")

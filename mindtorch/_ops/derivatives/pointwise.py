@@ -7,9 +7,7 @@ from mindtorch._ops.operators import ops
 
 def abs_backward(grad, self):
     """The gradient with the sign of self."""
-    if self.is_complex():
-        return grad * self.sgn()
-    return ops.where(self < 0, -grad, ops.where(self > 0, grad, ops.zeros_like(grad)))
+    return grad * self.sgn()
 
 
 def pow_backward_self(grad, self, exponent):
@@ -26,11 +24,14 @@ def pow_backward_exponent(grad, self, exponent, result):
     """result * log(self), and 0 where self is 0 and the exponent is not negative."""
     if isinstance(self, (int, float, complex)):
         if self == 0:
-            return ops.where(exponent >= 0, ops.zeros_like(grad), grad * (result * float("-inf")))
+            least = exponent.real if exponent.is_complex() else exponent
+            return ops.where(least >= 0, ops.zeros_like(grad), grad * (result * float("-inf")))
         from cmath import log
         slope = log(self)
-        return grad * (result * (slope if isinstance(self, complex) or slope.imag else slope.real)).conj()
-    slope = result * self.log()
+        if not isinstance(self, complex) and not exponent.is_complex():
+            slope = slope.real if self > 0 else math.nan
+        return grad * (result * slope).conj()
+    slope = result * (self.to(result.dtype) if result.is_complex() else self).log()
     if exponent.is_complex():
         return ops.where((self == 0) & (exponent.real >= 0), ops.zeros_like(slope), grad * slope.conj())
     return ops.where((self == 0) & (exponent >= 0), ops.zeros_like(slope), grad * slope.conj())

@@ -1,10 +1,13 @@
 """Derivatives of views and of operators that join, move or index elements."""
 from math import prod
 
+from mindtorch._core.tensor.torch_dispatch import is_dispatched
 from mindtorch._ops.operators import ops
 
 
 def _new_zeros(grad, shape):
+    if is_dispatched(grad):
+        return grad.new_zeros(tuple(shape))
     return ops.zeros(tuple(shape), dtype=grad.dtype, device=grad.device)
 
 
@@ -105,7 +108,8 @@ def as_strided_backward(grad, base_geometry, geometry):
 def copy_slices_backward(grad, base_geometry, geometry, of_view, needed):
     """The gradients of an in-place operator on a view: of the base, then of the operator's other operands."""
     sizes, strides, offset = base_geometry
-    flat = ops.empty((_extent(sizes, strides),), dtype=grad.dtype, device=grad.device)
+    flat = _new_zeros(grad, (_extent(sizes, strides),)) if is_dispatched(grad) else ops.empty(
+        (_extent(sizes, strides),), dtype=grad.dtype, device=grad.device)
     of_base = flat.as_strided(sizes, strides, 0)
     of_base.copy_(grad)
     part = of_base.as_strided(geometry[0], geometry[1], geometry[2] - offset)

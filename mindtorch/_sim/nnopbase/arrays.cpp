@@ -7,7 +7,8 @@ namespace {
 
 template <class Array, class Item>
 Array *create(const char *function, Magic magic, SimKind kind, const Item *values, uint64_t size) {
-  if (__atomic_load_n(&simArmed, __ATOMIC_RELAXED) && simEnterArmed(function) != ACL_SUCCESS) return nullptr;
+  static void *site = nullptr; /* of one function: each kind of array has its own */
+  if (__atomic_load_n(&simArmed, __ATOMIC_RELAXED) && simEnterArmed(function, &site) != ACL_SUCCESS) return nullptr;
   if (values == nullptr && size > 0) {
     simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: value is NULL but size is %llu", function,
             static_cast<unsigned long long>(size));

@@ -100,7 +100,7 @@ extern "C" {
 SIM_API aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType,
                                    const int64_t *stride, int64_t offset, aclFormat format, const int64_t *storageDims,
                                    uint64_t storageDimsNum, void *tensorData) {
-  if (__atomic_load_n(&simArmed, __ATOMIC_RELAXED) && simEnterArmed("aclCreateTensor") != ACL_SUCCESS) return nullptr;
+  SIM_ENTER_VALUE(aclCreateTensor, nullptr);
   aclTensor *tensor = Pool<aclTensor>::allocate();
   if (!fill(tensor, "aclCreateTensor", viewDims, viewDimsNum, dataType, stride, offset, format, storageDims,
             storageDimsNum, tensorData)) {
@@ -130,7 +130,7 @@ SIM_API aclnnStatus aclDestroyTensor(const aclTensor *tensor) {
 }
 
 SIM_API aclScalar *aclCreateScalar(void *value, aclDataType dataType) {
-  if (__atomic_load_n(&simArmed, __ATOMIC_RELAXED) && simEnterArmed("aclCreateScalar") != ACL_SUCCESS) return nullptr;
+  SIM_ENTER_VALUE(aclCreateScalar, nullptr);
   int64_t bytes = itemSize(dataType);
   if (value == nullptr || bytes == 0) {
     simFail(value == nullptr ? ACLNN_ERR_PARAM_NULLPTR : ACLNN_ERR_PARAM_INVALID, "EZ1001",

@@ -11,9 +11,10 @@ namespace sim {
 
 aclOpExecutor *allocateExecutor() {
   aclOpExecutor *executor = Pool<aclOpExecutor>::allocate();
-  executor->repeatable = executor->cached = false;
+  executor->repeatable = executor->cached = executor->by_address = false;
   executor->workspace_size = 0;
-  executor->scalar_count = 0;
+  executor->scalar_count = executor->tensors = 0;
+  executor->flops = 0;
   return executor;
 }
 
@@ -28,7 +29,7 @@ void releaseExecutor(aclOpExecutor *executor) {
 
 namespace {
 
-/* The locks of the pools across fork(): a child may create and destroy descriptors. */
+/* The locks of the cache and the pools across fork(): a child may create and destroy descriptors. */
 template <class... T>
 void poolsAtFork(Fork stage) {
   (Pool<T>::atFork(stage), ...);
@@ -36,6 +37,7 @@ void poolsAtFork(Fork stage) {
 
 template <Fork stage>
 void passFork() {
+  opCacheAtFork(stage);
   poolsAtFork<aclTensor, aclScalar, aclIntArray, aclFloatArray, aclBoolArray, aclTensorList, aclScalarList,
               aclOpExecutor>(stage);
 }
@@ -105,7 +107,6 @@ SIM_API aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
   if (executor->cached) {
     return simFail(ACLNN_ERR_INNER, "EZ9999", "aclSetAclOpExecutorRepeatable: the executor is from the operator cache");
   }
-  if (opCacheEnabled()) uncacheCall(*executor);
   executor->repeatable = true;
   return ACLNN_SUCCESS;
 }

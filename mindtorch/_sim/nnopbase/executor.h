@@ -63,7 +63,8 @@ enum Role : uint8_t { kIn = 1, kOut = 2, kInOut = kIn | kOut };
 
 /* A tensor argument, copied, as the descriptor may be destroyed after phase 2. */
 struct Operand {
-  const aclTensor *tensor; /* NULL: an optional tensor left out */
+  const aclTensor *tensor; /* NULL: an optional tensor left out; not live in an executor by address */
+  uintptr_t base;          /* on the device, of the storage */
   uintptr_t address;       /* on the device, of the element with index 0 */
   char *host;              /* the same, as the kernel reaches it; set on the stream's thread */
   int64_t count;           /* elements of the view */
@@ -74,6 +75,7 @@ struct Operand {
   uint8_t parameter; /* index of the C parameter */
   uint32_t ordinal;  /* which tensor or tensor list of the call, counted from 0 */
   int64_t element;   /* position in its list, -1 for a single tensor */
+  uint32_t given;    /* which of the tensors that were given, counted from 0 */
   int32_t rank;
   int32_t item;
   int64_t dims[kMaxRank];
@@ -103,9 +105,14 @@ struct aclOpExecutor {
   sim::Header header;
   aclOpExecutor *next_free;
   const sim::OpRule *op;
+  const char *name; /* the operator's */
   bool repeatable;
-  bool cached;      /* op_cache.h: it came from there */
-  std::string call; /* the key that it has there */
+  bool cached;        /* op_cache.h: it came from there */
+  std::string call;   /* the key under which phase 2 keeps it there; empty: it is not kept */
+  uint32_t tensors;   /* that were given */
+  bool by_address;    /* the caller has given addresses in their place: */
+  uint32_t addresses; /* so many */
+  double flops;       /* of matrix products, for the modelled device */
   uint64_t workspace_size;
   uintptr_t workspace_address;
   char *workspace;

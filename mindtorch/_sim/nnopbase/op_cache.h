@@ -1,9 +1,16 @@
-/* The operator cache (MINDTORCH_SIM_OP_CACHE=1), one for each thread. It models what callers of CANN's cache can
- * observe: an executor from the cache cannot be made repeatable. */
+/* The operator cache (MINDTORCH_SIM_OP_CACHE=1), as CANN has it: one for all threads, of ACLNN_CACHE_LIMIT calls
+ * (10000). Phase 2 puts a call in; the next equal one finds its executor, in phase 1 or by the caller's own key
+ * (include/aclnn/op_cache.h). An executor from there cannot be made repeatable.
+ *
+ * Rules: (1) A call whose phase 2 has not succeeded is not found. (2) Nor is one whose executor was made repeatable, or
+ * whose results have shapes that the elements decide. (3) When the cache is full of calls by 64-bit keys, no more are
+ * kept; when it is full of others, the 30 that were not used for longest make room. (4) A key finds only a call of the
+ * operator that CanUsePTACache has named. */
 #ifndef MINDTORCH_SIM_NNOPBASE_OP_CACHE_H_
 #define MINDTORCH_SIM_NNOPBASE_OP_CACHE_H_
 #include <string>
 
+#include "fork.h"
 #include "nnopbase/executor.h"
 
 namespace sim {
@@ -15,13 +22,17 @@ inline bool opCacheEnabled() {
   return __builtin_expect(__atomic_load_n(&simOpCache, __ATOMIC_RELAXED), 0) && readOpCacheSetting();
 }
 
+void opCacheAtFork(Fork stage); /* its lock comes before those of the pools */
+
 /* The key that the caller has set for its next call, or NULL. */
 SIM_API const std::string *callerKey();
-/* At the end of phase 1: marks the executor as cached if the key is in the cache, else adds the key. An empty key is
- * not cached. */
-SIM_API void cacheCall(aclOpExecutor *executor, std::string key);
-/* The next equal call creates a new executor. */
-void uncacheCall(const aclOpExecutor &executor);
+/* At the end of phase 1: whether a call with this key was kept; the executor remembers it. An empty key finds nothing.
+ */
+SIM_API bool findCall(aclOpExecutor *executor, std::string key);
+/* In phase 2, while the descriptors are alive: keeps the call of phase 1. */
+SIM_API void keepCall(const aclOpExecutor &executor);
+/* A copy of the work: all but the workspace's address and what the protocol of the two phases needs. */
+SIM_API aclOpExecutor *copyExecutor(const aclOpExecutor &executor);
 
 }  // namespace sim
 #endif

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <string>
 
@@ -10,7 +11,7 @@ namespace sim {
 namespace {
 
 /* OpenBLAS as the Python package scipy-openblas32 brings it. The file that the variable names, or else the library of
- * this name: the run path of libopapi.so leads to the package beside mindtorch's own, or to a link to it. */
+ * this name: the run path of this library leads to the package beside mindtorch's own, or to a link to it. */
 constexpr char kVariable[] = "MINDTORCH_SIM_BLAS";
 constexpr char kLibrary[] = "libscipy_openblas.so";
 
@@ -25,7 +26,10 @@ void inChild() { calls = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; }
 /* The functions of the library. */
 struct Library : Lapack {
   Sgemm sgemm;
+  void (*set_threads)(int);
 } library;
+
+std::atomic<int> threads{0}; /* 0: as the library decides */
 
 struct Call {
   Call() { pthread_rwlock_rdlock(&calls); }
@@ -58,6 +62,7 @@ struct Loaded {
     /* registered after OpenBLAS's handlers, so that it runs before them */
     pthread_atfork(beforeFork, inParent, inChild);
     find(handle, "scipy_cblas_sgemm", &library.sgemm);
+    find(handle, "scipy_openblas_set_num_threads", &library.set_threads);
     find(handle, "scipy_LAPACKE_zgetrf_work", &library.getrf);
     find(handle, "scipy_LAPACKE_zgetri_work", &library.getri);
     find(handle, "scipy_LAPACKE_zpotrf_work", &library.potrf);
@@ -74,13 +79,25 @@ struct Loaded {
   }
 };
 
+bool tellThreads() {
+  if (threads > 0 && library.set_threads != nullptr) Guarded<&Library::set_threads>::call(threads);
+  return true;
+}
+
 const Loaded &load(const char **reason) {
   static const Loaded &loaded = *new Loaded;
+  static const bool told = tellThreads();
+  (void)told;
   *reason = loaded.reason.c_str();
   return loaded;
 }
 
 }  // namespace
+
+void setBlasThreads(int count) {
+  threads = count;
+  tellThreads();
+}
 
 Sgemm loadSgemm(const char **reason) {
   load(reason);

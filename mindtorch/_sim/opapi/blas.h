@@ -12,6 +12,9 @@ using Sgemm = void (*)(int order, int transpose_a, int transpose_b, int m, int n
 /* NULL where the library cannot be loaded; `reason` then says why. */
 Sgemm loadSgemm(const char **reason);
 
+/* How many threads it uses, now and when it is loaded later. */
+void setBlasThreads(int count);
+
 using LapackComplex = std::complex<double>;
 
 /* LAPACK in the C interface that works in the caller's memory, and the BLAS' triangular solver. */

@@ -44,7 +44,7 @@ struct TypeFacts {
   StoreStrided store[kComputeCount + 1];
 };
 constexpr uint32_t kTypeCount = ACL_FLOAT8_E8M0 + 1; /* no type with kernels has a higher number */
-extern const std::array<TypeFacts, kTypeCount> kTypes;
+extern SIM_API const std::array<TypeFacts, kTypeCount> kTypes;
 
 inline Compute computeOf(aclDataType type) {
   return static_cast<uint32_t>(type) < kTypeCount ? kTypes[type].compute : kNoCompute;

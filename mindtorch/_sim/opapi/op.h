@@ -72,6 +72,10 @@ struct OpRule {
   extern const OpBody body_##op; \
   const OpBody body_##op = {__VA_ARGS__};
 
+/* Every operator with a kernel, in the order of the names: opapi_rules.inc. */
+extern SIM_API const OpRule kRules[];
+extern SIM_API const uint32_t kRuleCount;
+
 aclnnStatus runPhase1(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor);
 aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
                       aclrtStream stream);
@@ -103,6 +107,15 @@ class MessageValue {
   };
 };
 
+/* Why the thread's last call of the kernel library failed. Who calls it tells its own caller: phase 1 by a message of
+ * ACL, the door for the host by a text. */
+struct Failure {
+  const char *id;
+  char text[640];
+};
+SIM_API const Failure &lastFailure();
+aclnnStatus fail(aclnnStatus status, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* For prepare functions: fails with the operator's name and `format`, each {} of which is replaced by a value. */
 aclnnStatus refuseWith(const aclOpExecutor &executor, const char *format, const MessageValue *values);
 template <class... T>
@@ -110,9 +123,9 @@ aclnnStatus refuse(const aclOpExecutor &executor, const char *format, const T &.
   const MessageValue list[] = {MessageValue(values)..., MessageValue(0)};
   return refuseWith(executor, format, list);
 }
-aclnnStatus refuseType(const aclOpExecutor &executor, aclDataType type); /* 561003: no kernel for this type */
+SIM_API aclnnStatus refuseType(const aclOpExecutor &executor, aclDataType type); /* 561003: no kernel for this type */
 
-const char *typeName(aclDataType type);
+SIM_API const char *typeName(aclDataType type);
 
 struct Shape {
   int32_t rank = 0;
@@ -146,6 +159,19 @@ inline const Operand &firstOut(const aclOpExecutor &executor) {
 /* For an argument that has not been checked yet. */
 inline aclDataType typeOf(const aclTensor *tensor) {
   return isLive(tensor, kTensorMagic) ? tensor->type : ACL_DT_UNDEFINED;
+}
+
+inline void setReal(Scalar *number, double real, double imaginary = 0.0) {
+  number->real = real;
+  number->imaginary = imaginary;
+  bool fits = real > -0x1p63 && real < 0x1p63;
+  number->integer = fits ? static_cast<int64_t>(real) : real > 0 ? INT64_MAX : real < 0 ? INT64_MIN : 0;
+}
+
+inline void setInteger(Scalar *number, int64_t integer) {
+  number->integer = integer;
+  number->real = static_cast<double>(integer);
+  number->imaginary = 0.0;
 }
 
 inline uint64_t roundUp(uint64_t bytes) { return (bytes + 511) / 512 * 512; }

@@ -111,17 +111,10 @@ SIM_INLINE float sigmoid(float x) {
   return static_cast<float>(above / (1.0 + static_cast<double>(power)));
 }
 
-/* Near 0 a polynomial of x^2; from 1 on 1 - exp(g), g a polynomial that fits log(erfc) so well that the error of
- * erfc is below 3e-11: fits as above. */
-SIM_INLINE float erf(float x) {
-  const float magnitude = std::fabs(x), z = x * x;
-  const float a = magnitude > 4.0f ? 4.0f : magnitude;
-  const float near = ((((((7.853857694e-5f * z - 8.010192517e-4f) * z + 5.188327560e-3f) * z - 2.685381187e-2f) * z +
-                        1.128358515e-1f) *
-                           z -
-                       3.761262582e-1f) *
-                          z +
-                      1.283791657e-1f);
+/* erfc from 1 on, beyond 4 the value at 4: exp(g), g a polynomial that fits log(erfc) so well that the
+ * error is below 3e-11. Fits as above. */
+SIM_INLINE float erfcFrom1(float x) {
+  const float a = x > 4.0f ? 4.0f : x;
   const float g = ((((((-2.168681303e-5f * a + 4.413358912e-4f) * a - 4.204559186e-3f) * a + 2.520823863e-2f) * a -
                      1.084185629e-1f) *
                         a -
@@ -130,7 +123,25 @@ SIM_INLINE float erf(float x) {
                    1.129578416f) *
                       a +
                   1.880381714e-4f;
-  return magnitude < 1.0f ? x + x * near : std::copysign(1.0f - exp(g), x);
+  return exp(g);
+}
+
+/* Near 0 a polynomial of x^2. */
+SIM_INLINE float erf(float x) {
+  const float magnitude = std::fabs(x), z = x * x;
+  const float near = ((((((7.853857694e-5f * z - 8.010192517e-4f) * z + 5.188327560e-3f) * z - 2.685381187e-2f) * z +
+                        1.128358515e-1f) *
+                           z -
+                       3.761262582e-1f) *
+                          z +
+                      1.283791657e-1f);
+  return magnitude < 1.0f ? x + x * near : std::copysign(1.0f - erfcFrom1(magnitude), x);
+}
+
+/* erfc(-x) / 2, the Gaussian distribution at sqrt(2) x: without the cancellation in 1 + erf(x) far below 0. */
+SIM_INLINE float halfErfcOfMinus(float x) {
+  const float tail = 0.5f * erfcFrom1(std::fabs(x));
+  return x <= -1.0f ? tail : 0.5f + 0.5f * erf(x);
 }
 
 template <class C>
@@ -148,6 +159,10 @@ C tanh(C x) {
 template <class C>
 C erf(C x) {
   return std::erf(x);
+}
+template <class C>
+C halfErfcOfMinus(C x) {
+  return C(0.5) * std::erfc(-x);
 }
 template <class C>
 C sigmoid(C x) {

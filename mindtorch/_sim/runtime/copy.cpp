@@ -132,6 +132,11 @@ struct CopyWork {
   static aclError finish(aclError error) { return error == ACL_SUCCESS ? ACL_SUCCESS : ACL_ERROR_RT_SYS_DMA; }
 };
 
+// That the modelled device or its link to the host needs for the copy.
+int64_t modelledTime(const Copy &copy) {
+  return config().cost.copy(copy.width * copy.height, !onDevice(copy.dst_place) || !onDevice(copy.src_place));
+}
+
 aclError copyNow(const char *function, Copy copy, aclrtMemcpyKind kind) {
   Context *context = contextOrDefault();
   if (context == nullptr) return noContext(function);
@@ -139,14 +144,22 @@ aclError copyNow(const char *function, Copy copy, aclrtMemcpyKind kind) {
   SIM_TRY(context->device->check(function));
   SIM_TRY(plan(function, *context->device, &copy, kind));
   SIM_TRY(refuseUnsafe(function));
-  return move(function, copy);
+  const auto begin = Clock::now();
+  const aclError error = move(function, copy);
+  if (const int64_t time = modelledTime(copy)) pauseUntil(begin + std::chrono::nanoseconds(time));
+  return error;
 }
 
 aclError enqueue(const char *function, Stream &stream, const Copy &copy) {
   if (copy.pageable()) SIM_TRY(refusePageable(function, stream));
   // Pageable memory may be freed after the call, so the call waits for the copy; on an idle stream it copies itself.
   const bool alone = stream.idle() && !stream.stores() && stream.device().attention.load() == 0;
-  if (copy.pageable() && alone) return move(function, copy);
+  if (!stream.stores()) stream.occupy(modelledTime(copy));
+  if (copy.pageable() && alone) {
+    const aclError error = move(function, copy);
+    pauseUntilDue(stream.due(), forever());
+    return error;
+  }
   uint64_t ticket = 0;
   const aclError error = submitBrief(stream, function, CopyWork{function, copy}, &ticket);
   return error == ACL_SUCCESS && copy.pageable() ? stream.wait(function, forever(), ticket) : error;

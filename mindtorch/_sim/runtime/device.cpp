@@ -164,6 +164,7 @@ using namespace sim;
 aclError aclrtSetDevice(int32_t deviceId) {
   SIM_ENTER(aclrtSetDevice);
   SIM_REQUIRE_DEVICES();
+  SIM_REQUIRE_SETTINGS();
   Device *device = deviceOrNull(deviceId);
   return device == nullptr ? badDevice(__func__, deviceId) : retainDevice(*device);
 }
@@ -200,6 +201,7 @@ aclError aclrtGetDevice(int32_t *deviceId) {
 
 aclError aclrtGetDeviceCount(uint32_t *count) {
   SIM_ENTER(aclrtGetDeviceCount);
+  SIM_REQUIRE_SETTINGS();
   SIM_REQUIRE_POINTER(count);
   *count = static_cast<uint32_t>(deviceCount());
   return ACL_SUCCESS;

@@ -200,6 +200,8 @@ aclError recordEvent(const char *function, Event &event, Stream &stream) {
     raised = event.raised;
     shared = event.shared;
   }
+  recorded->due = stream.due();
+  if (raised != nullptr) raised->due = stream.due();
   if (stream.idle() && stream.device().attention.load(std::memory_order_relaxed) == 0 && !stream.stores()) {
     RecordWork(recorded, raised, shared)();  // nothing is ahead of it
     ++thread_state.last_task;
@@ -297,7 +299,9 @@ aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_ha
     std::lock_guard<std::mutex> lock(event->mutex);
     marker = event->extended ? event->recorded : event->raised;
   }
-  if (marker == nullptr || marker->done.load(std::memory_order_acquire)) return ACL_SUCCESS;
+  if (marker == nullptr) return ACL_SUCCESS;
+  stream->startAfter(marker->due);
+  if (marker->done.load(std::memory_order_acquire)) return ACL_SUCCESS;
   return submitWork(*stream, function, WaitWork(marker, std::chrono::seconds(seconds), function));
 }
 
@@ -320,6 +324,9 @@ aclError synchronizeEvent(const char *function, aclrtEvent handle, Clock::time_p
       return simFail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "EE9999", "%s: the event did not complete in time", function);
     }
   }
+  if (marker != nullptr && !pauseUntilDue(marker->due, end)) {
+    return simFail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "EE9999", "%s: the event did not complete in time", function);
+  }
   return device.check(function);
 }
 
@@ -330,7 +337,7 @@ aclError timeOf(const char *function, const char *argument, Event &event, int64_
     return simFail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "EE1001", "%s: %s %s", function, argument,
                    marker == nullptr ? "was never recorded" : "was created without the flag ACL_EVENT_TIME_LINE");
   }
-  if (!marker->done.load(std::memory_order_acquire)) {
+  if (!marker->passed()) {
     return simFail(ACL_ERROR_RT_EVENT_NOT_COMPLETE, "EE1001", "%s: %s has not completed yet", function, argument);
   }
   *nanoseconds = marker->nanoseconds.load(std::memory_order_relaxed);
@@ -422,7 +429,7 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status) {
   }
   SIM_TRY(found->device->check(__func__));
   const MarkerPtr marker = latest(*found);
-  *status = marker != nullptr && marker->done ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+  *status = marker != nullptr && marker->passed() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
 
@@ -434,7 +441,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
   SIM_TRY(found->device->check(__func__));
   const MarkerPtr marker = latest(*found);
   const auto shared = sharedOf(*found);
-  bool complete = marker == nullptr ? found->extended : marker->done.load(std::memory_order_acquire);
+  bool complete = marker == nullptr ? found->extended : marker->passed();
   if (shared != nullptr) complete = shared->passed(shared->recorded());
   *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
   return ACL_SUCCESS;

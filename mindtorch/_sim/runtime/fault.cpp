@@ -1,4 +1,5 @@
-// What tests ask of the runtime: faults and latencies on demand, memory errors, recorded reads, counts of live objects.
+// What tests ask of the runtime: faults and latencies on demand, the time that modelled calls take, memory errors,
+// recorded reads, counts of live objects.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -23,7 +24,8 @@ struct Watch {
   int64_t calls_until_fault = 0;  // 0: no fault armed; 1: the next call fails
   int64_t faults_left = 0;
   aclError code = ACL_SUCCESS;
-  int64_t latency_ns = 0;
+  int64_t latency_ns = 0;  // simSetLatency
+  int64_t cost_ns = 0;     // MINDTORCH_SIM_COST
   int64_t calls = 0;
 };
 
@@ -32,23 +34,30 @@ struct Watches {
   std::map<std::string, Watch, std::less<>> by_function;
   bool counting = false;
 
-  // Called with the mutex held, after each change of what is armed.
+  // Called with the mutex held, after each change of what is watched.
   void arm() {
-    bool armed = counting;
-    for (const auto &[name, watch] : by_function) armed |= watch.faults_left > 0 || watch.latency_ns > 0;
-    __atomic_store_n(&simArmed, armed ? 1 : 0, __ATOMIC_RELAXED);
+    bool watched = counting;
+    for (const auto &[name, watch] : by_function) watched |= watch.faults_left > 0 || watch.latency_ns > 0;
+    if (watched) {
+      __atomic_fetch_or(&simArmed, SIM_WATCHED, __ATOMIC_RELAXED);
+    } else {
+      __atomic_fetch_and(&simArmed, ~SIM_WATCHED, __ATOMIC_RELAXED);
+    }
+  }
+
+  // Its address is for good.
+  Watch &of(const char *function) {
+    const auto found = by_function.find(std::string_view(function));
+    if (found != by_function.end()) return found->second;
+    Watch &watch = by_function[function];
+    watch.cost_ns = config().cost.call(function);
+    return watch;
   }
 };
 
 Watches &watches() {
   static Watches &instance = *new Watches;  // never destroyed: libraries may call in during process exit
   return instance;
-}
-
-void busyWait(int64_t nanoseconds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(nanoseconds);
-  while (std::chrono::steady_clock::now() < end) {
-  }
 }
 
 }  // namespace
@@ -59,7 +68,7 @@ void simInjectFault(const char *function, int64_t nth, int64_t times, aclError c
   if (function == nullptr) return;
   Watches &all = watches();
   std::lock_guard<std::mutex> lock(all.mutex);
-  Watch &watch = all.by_function[function];
+  Watch &watch = all.of(function);
   const bool armed = code != ACL_SUCCESS && nth > 0 && times > 0;
   watch.calls_until_fault = armed ? nth : 0;
   watch.faults_left = armed ? times : 0;
@@ -71,7 +80,7 @@ void simSetLatency(const char *function, int64_t nanoseconds) {
   if (function == nullptr) return;
   Watches &all = watches();
   std::lock_guard<std::mutex> lock(all.mutex);
-  all.by_function[function].latency_ns = nanoseconds;
+  all.of(function).latency_ns = nanoseconds;
   all.arm();
 }
 
@@ -114,29 +123,33 @@ const char *simFunctions(void) {
   return names.c_str();
 }
 
-aclError simEnterArmed(const char *function) {
+aclError simEnterArmed(const char *function, void **site) {
+  const auto entered = Clock::now();
+  Watch *watch = site == nullptr ? nullptr : static_cast<Watch *>(__atomic_load_n(site, __ATOMIC_ACQUIRE));
+  const bool watched = (__atomic_load_n(&simArmed, __ATOMIC_RELAXED) & SIM_WATCHED) != 0;
   int64_t latency_ns = 0;
   aclError code = ACL_SUCCESS;
-  {
+  if (watch == nullptr || watched) {  // without a lock where the costs alone count, as threads call at once
     Watches &all = watches();
     std::lock_guard<std::mutex> lock(all.mutex);
-    auto found = all.by_function.find(std::string_view(function));
-    if (found == all.by_function.end()) {
-      if (!all.counting) return ACL_SUCCESS;
-      found = all.by_function.emplace(function, Watch{}).first;
-    }
-    Watch &watch = found->second;
-    if (all.counting) ++watch.calls;
-    latency_ns = watch.latency_ns;
-    if (watch.faults_left > 0 && --watch.calls_until_fault <= 0) {
-      code = watch.code;
-      if (--watch.faults_left == 0) all.arm();
+    watch = &all.of(function);
+    if (site != nullptr) __atomic_store_n(site, watch, __ATOMIC_RELEASE);
+    if (all.counting) ++watch->calls;
+    latency_ns = watch->latency_ns;
+    if (watch->faults_left > 0 && --watch->calls_until_fault <= 0) {
+      code = watch->code;
+      if (--watch->faults_left == 0) all.arm();
     }
   }
-  if (latency_ns > 0) busyWait(latency_ns);
+  latency_ns += watch->cost_ns;
+  if (latency_ns > 0) pauseUntil(entered + std::chrono::nanoseconds(latency_ns));
   if (code == ACL_SUCCESS) return ACL_SUCCESS;
   return simFail(code, "EZ9999", "%s: this call fails with %d because a fault was injected", function, code);
 }
+
+int64_t simCost(const char *name) { return name == nullptr ? 0 : config().cost.call(name); }
+
+int64_t simKernelTime(int64_t bytes, double flops) { return config().cost.kernel(bytes, flops); }
 
 void simInjectDeviceFault(int32_t device, aclError code) { armDevice(device, code); }
 

@@ -565,10 +565,13 @@ aclError execute(const char *function, aclmdlRI handle, Stream &stream, uint64_t
   }
   const MarkerPtr done = std::make_shared<Marker>();
   MarkerPtr before;
+  int64_t modelled_time = 0;
   {
     std::lock_guard<std::mutex> lock(graph->mutex);
     before = std::exchange(graph->last, done);
+    for (const Graph::Node &node : graph->nodes) modelled_time += node.task->task.device_ns;
   }
+  stream.occupy(modelled_time);
   return submitWork(stream, function, Execution(std::move(graph), std::move(before), done), ticket);
 }
 

@@ -22,8 +22,13 @@ namespace {
 constexpr uint64_t kDefaultMemory = uint64_t{32} << 30;
 constexpr uint64_t kLeastMemory = uint64_t{2} << 20;
 
-// "32GiB", "512MiB", "4KiB" or bytes; the default where it cannot be read.
-uint64_t parseMemory(const char *text) {
+// "MINDTORCH_SIM_MEMORY=many is not a size such as 32GiB"
+std::string complaint(const char *variable, const std::string &text, const std::string &expected) {
+  return std::string(variable) + "=" + text + " is not " + expected;
+}
+
+// "32GiB", "512MiB", "4KiB" or bytes.
+uint64_t parseMemory(const char *text, std::string *problem) {
   if (text == nullptr || *text == '\0') return kDefaultMemory;
   char *unit = nullptr;
   errno = 0;
@@ -35,22 +40,20 @@ uint64_t parseMemory(const char *text) {
   if (std::strcmp(unit, "GiB") == 0) shift = 30;
   const double bytes = shift < 0 ? 0 : value * static_cast<double>(uint64_t{1} << shift);
   if (errno != 0 || !(bytes > 0) || bytes > static_cast<double>(uint64_t{1} << 42)) {
-    std::fprintf(stderr, "mindtorch simulator: MINDTORCH_SIM_MEMORY=%s is not a size such as 32GiB; using 32GiB\n",
-                 text);
+    *problem = complaint("MINDTORCH_SIM_MEMORY", text, "a size such as 32GiB");
     return kDefaultMemory;
   }
   const uint64_t pages = static_cast<uint64_t>(bytes) / kLeastMemory;  // addresses are laid out in 2 MiB steps
   return std::max<uint64_t>(pages, 1) * kLeastMemory;
 }
 
-int32_t parseCount(const char *text) {
+int32_t parseCount(const char *text, std::string *problem) {
   if (text == nullptr || *text == '\0') return 1;
   char *end = nullptr;
   const long count = std::strtol(text, &end, 10);
   if (*end == '\0' && count >= 0 && count <= kMaxDevices) return static_cast<int32_t>(count);
-  std::fprintf(stderr, "mindtorch simulator: MINDTORCH_SIM_DEVICES=%s is not a number from 0 to %d; using 1\n", text,
-               kMaxDevices);
-  return 1;
+  *problem = complaint("MINDTORCH_SIM_DEVICES", text, "a number from 0 to " + std::to_string(kMaxDevices));
+  return 0;
 }
 
 // Physical device ids from a list such as "2,0". As with CUDA_VISIBLE_DEVICES, an invalid entry ends the list.
@@ -71,16 +74,31 @@ std::vector<int32_t> visibleDevices(const char *list, int32_t count) {
   return visible;
 }
 
+// A processor by CANN's names: Ascend910B1, Ascend910_9391, Ascend310P3, ...
+std::string parseSoc(const char *text, std::string *problem) {
+  if (text == nullptr || *text == '\0') return "Ascend910B1";
+  for (const char *family : {"Ascend310", "Ascend610", "Ascend910", "Ascend950"}) {
+    if (std::strncmp(text, family, std::strlen(family)) == 0) return text;
+  }
+  *problem = complaint("MINDTORCH_SIM_SOC", text, "the name of an Ascend processor such as Ascend910B1");
+  return text;
+}
+
+bool parseNullKernels(const char *text, std::string *problem) {
+  if (text == nullptr || *text == '\0') return false;
+  if (std::strcmp(text, "null") != 0) *problem = complaint("MINDTORCH_SIM_KERNELS", text, "null");
+  return true;
+}
+
 std::unique_ptr<const Config> readConfig() {
-  const char *soc = std::getenv("MINDTORCH_SIM_SOC");
-  const char *kernels = std::getenv("MINDTORCH_SIM_KERNELS");
   auto config = std::make_unique<Config>();
   Config &read = *config;
-  read.memory_bytes = parseMemory(std::getenv("MINDTORCH_SIM_MEMORY"));
-  read.physical =
-      visibleDevices(std::getenv("ASCEND_RT_VISIBLE_DEVICES"), parseCount(std::getenv("MINDTORCH_SIM_DEVICES")));
-  read.soc = soc == nullptr || *soc == '\0' ? "Ascend910B1" : soc;
-  read.null_kernels = kernels != nullptr && std::strcmp(kernels, "null") == 0;
+  read.memory_bytes = parseMemory(std::getenv("MINDTORCH_SIM_MEMORY"), &read.problem);
+  read.physical = visibleDevices(std::getenv("ASCEND_RT_VISIBLE_DEVICES"),
+                                 parseCount(std::getenv("MINDTORCH_SIM_DEVICES"), &read.problem));
+  read.soc = parseSoc(std::getenv("MINDTORCH_SIM_SOC"), &read.problem);
+  read.null_kernels = parseNullKernels(std::getenv("MINDTORCH_SIM_KERNELS"), &read.problem);
+  read.cost = readCost(std::getenv("MINDTORCH_SIM_COST"), &read.problem);
   return config;
 }
 
@@ -92,6 +110,7 @@ const Config &config() {
   const Config *known = instance.load(std::memory_order_acquire);
   if (__builtin_expect(known != nullptr, 1)) return *known;
   auto read = readConfig();
+  if (read->cost.modelled) __atomic_fetch_or(&simArmed, SIM_MODELLED, __ATOMIC_RELAXED);
   return instance.compare_exchange_strong(known, read.get()) ? *read.release() : *known;
 }
 
@@ -220,7 +239,8 @@ using namespace sim;
 aclError aclInit(const char *configPath) {
   SIM_ENTER(aclInit);
   Lifetime &life = lifetime();
-  if (lostInFork()) return noDevices(__func__);
+  SIM_REQUIRE_DEVICES();
+  SIM_REQUIRE_SETTINGS();
   std::lock_guard<std::mutex> lock(life.mutex);
   if (life.references.load() > 0) {
     life.references.fetch_add(1);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cost.h"
 #include "fork.h"
 #include "handles.h"
 #include "memory.h"
@@ -34,6 +35,8 @@ struct Config {
   uint64_t memory_bytes;          // MINDTORCH_SIM_MEMORY
   std::vector<int32_t> physical;  // MINDTORCH_SIM_DEVICES and ASCEND_RT_VISIBLE_DEVICES: device id -> physical id
   std::string soc;                // MINDTORCH_SIM_SOC
+  std::string problem;            // a variable whose value is not understood; without one it is empty
+  Cost cost;                      // MINDTORCH_SIM_COST
   // MINDTORCH_SIM_KERNELS=null; simSetNullKernels
   mutable std::atomic<bool> null_kernels;
 };
@@ -179,6 +182,11 @@ aclError noAddresses(const char *function);
 #define SIM_REQUIRE_DEVICES()                               \
   do {                                                      \
     if (sim::lostInFork()) return sim::noDevices(__func__); \
+  } while (0)
+#define SIM_REQUIRE_SETTINGS()                                                                                    \
+  do {                                                                                                            \
+    const std::string &problem = sim::config().problem;                                                           \
+    if (!problem.empty()) return simFail(ACL_ERROR_INVALID_PARAM, "EE1001", "%s: %s", __func__, problem.c_str()); \
   } while (0)
 #define SIM_REQUIRE_POINTER(pointer)                                        \
   do {                                                                      \

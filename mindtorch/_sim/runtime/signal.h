@@ -1,6 +1,7 @@
 // Waiting of streams and host threads for each other.
 #ifndef MINDTORCH_SIM_RUNTIME_SIGNAL_H_
 #define MINDTORCH_SIM_RUNTIME_SIGNAL_H_
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +14,10 @@
 namespace sim {
 
 using Clock = std::chrono::steady_clock;
+
+inline int64_t nanosecondsOf(Clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
 
 // Deadlines of waits.
 inline Clock::time_point forever() { return Clock::time_point::max(); }
@@ -69,15 +74,20 @@ inline Signal &signal() {
 struct Marker {
   std::atomic<bool> done{false};
   std::atomic<int64_t> nanoseconds{0};  // when it was passed
+  std::atomic<int64_t> due{0};          // when the modelled device passes it; 0 where none is modelled
   std::atomic<int32_t> waits{0};        // waits of streams for it that are not over
+
+  bool passed() const {
+    return done.load(std::memory_order_acquire) && (due.load() == 0 || due.load() <= nanosecondsOf(Clock::now()));
+  }
 };
 using MarkerPtr = std::shared_ptr<Marker>;
 
 inline void complete(Marker &marker) {
   if (marker.done.load(std::memory_order_acquire)) return;
-  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch());
+  const int64_t passed = std::max(nanosecondsOf(Clock::now()), marker.due.load());
   signal().raise([&] {
-    marker.nanoseconds.store(now.count(), std::memory_order_relaxed);
+    marker.nanoseconds.store(passed, std::memory_order_relaxed);
     marker.done.store(true, std::memory_order_release);
   });
 }

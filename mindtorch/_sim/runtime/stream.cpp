@@ -34,8 +34,34 @@ void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
   subscriber = 0;
   for (auto &limit : core_limits) limit = 0;
   submitted_ = completed_ = aborts_ = 0;
+  due_ = 0;
+  under_way_.clear();
   closing_ = false;
   users_ = 1;
+}
+
+void Stream::occupy(int64_t nanoseconds) {
+  if (nanoseconds == 0) return;
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    const int64_t now = nanosecondsOf(Clock::now());
+    while (!under_way_.empty() && under_way_.front() <= now) under_way_.pop_front();
+    if (under_way_.size() < config().cost.queue_depth) {
+      due_ = std::max(now, due()) + nanoseconds;
+      under_way_.push_back(due());
+      return;
+    }
+    const int64_t room = under_way_.front();
+    lock.unlock();
+    pauseUntilDue(room, forever());
+    lock.lock();
+  }
+}
+
+void Stream::startAfter(int64_t due) {
+  if (due == 0) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  due_ = std::max(this->due(), due);
 }
 
 aclError Stream::submit(const char *function, const SimTask &task, uint64_t *ticket) {
@@ -43,6 +69,7 @@ aclError Stream::submit(const char *function, const SimTask &task, uint64_t *tic
     aclError error = ACL_SUCCESS;
     if (storeTask(function, *this, task, &error)) return error;
   }
+  if (!stores()) occupy(task.device_ns);
   std::unique_lock<std::mutex> lock(mutex_);
   if (closing_) return badHandle(function, "stream", this);
   if (pending_.load(std::memory_order_relaxed) >= kDepth) {
@@ -95,6 +122,9 @@ aclError Stream::wait(const char *function, Clock::time_point end, uint64_t tick
     if (!in_time) {
       return simFail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "EE9999", "%s: the stream did not complete in time", function);
     }
+  }
+  if (!pauseUntilDue(due(), end)) {
+    return simFail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "EE9999", "%s: the stream did not complete in time", function);
   }
   return device().check(function);
 }
@@ -183,6 +213,8 @@ aclError Stream::runTimed(const SimTask &task) {
 void Stream::cancel(std::unique_lock<std::mutex> &lock) {
   std::deque<SimTask> dropped;
   dropped.swap(queue_);
+  due_ = 0;
+  under_way_.clear();
   completed_ += dropped.size();
   pending_.fetch_sub(dropped.size(), std::memory_order_release);
   cancelled_.store(running_, std::memory_order_release);
@@ -269,6 +301,7 @@ aclError simLaunchKernel(aclrtStream handle, SimTask task) {
       if (stream != nullptr && stream->context() == context && stream->idle() && !stream->stores() &&
           context->device->attention.load(std::memory_order_relaxed) == 0) {
         ++thread_state.last_task;
+        if (task.device_ns != 0) stream->occupy(task.device_ns);
         if (task.drop != nullptr) task.drop(task.argument);
         return ACL_SUCCESS;
       }
@@ -396,7 +429,8 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status) {
   SIM_REQUIRE_STREAM(found, stream);
   SIM_TRY(refuseCapturing(__func__, *found));
   SIM_TRY(found->device().check(__func__));
-  *status = found->idle() || found->stores() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+  const bool complete = (found->idle() && found->caughtUp()) || found->stores();
+  *status = complete ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
 

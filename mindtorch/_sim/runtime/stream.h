@@ -40,6 +40,12 @@ class Stream {
   // Until the task of `ticket` has been run (default: all that were submitted before this call). Without an end in
   // time, this runs tasks that the stream's thread has not begun.
   aclError wait(const char *function, Clock::time_point end, uint64_t ticket = 0);
+  // The modelled device (cost.h) works `nanoseconds` longer; blocks while its queue is full.
+  void occupy(int64_t nanoseconds);
+  // When the modelled device will have done all that was submitted, in nanoseconds of Clock; 0 where none is modelled.
+  int64_t due() const { return due_.load(std::memory_order_relaxed); }
+  void startAfter(int64_t due);  // what is submitted from now on
+  bool caughtUp() const { return due() == 0 || due() <= nanosecondsOf(Clock::now()); }
   // Drops what is queued and ends waits; blocked callers return `code`.
   void abort(aclError code);
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
@@ -73,11 +79,13 @@ class Stream {
   std::atomic<uint32_t> flags_{0};
   std::atomic<uint64_t> pending_{0};    // submitted, not completed; changes with the mutex held
   std::atomic<bool> cancelled_{false};  // the running task is to give up waiting
+  std::atomic<int64_t> due_{0};         // changes with the mutex held
 
   std::mutex mutex_;                  // guards all below
   std::condition_variable work_;      // for the thread: a task that nobody runs, or closing
   std::condition_variable progress_;  // for the others: an awaited task completed, aborted, or the thread is gone
   std::deque<SimTask> queue_;
+  std::deque<int64_t> under_way_;  // when the modelled device will have done its kernels
   uint64_t submitted_ = 0;
   uint64_t completed_ = 0;
   uint64_t awaited_ = UINT64_MAX;  // the first ticket whose completion is to be announced

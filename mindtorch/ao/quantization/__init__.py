@@ -1,4 +1,5 @@
 """torch.ao.quantization: the places that models mark. There are no quantized tensors: nothing is converted at them."""
+from mindtorch._refusals.modules import refused_names
 from mindtorch.nn import Module
 
 __all__ = ["DeQuantStub", "QuantStub"]
@@ -18,3 +19,6 @@ class QuantStub(Module):
 
 class DeQuantStub(QuantStub):
     """Where a converted model would make floating point numbers of its output. Hands it on."""
+
+
+__getattr__ = refused_names(__name__)

@@ -1,6 +1,7 @@
 """torch.cuda.amp.grad_scaler."""
 from mindtorch import amp as _amp
 from mindtorch.amp._per_device import deprecated as _deprecated
+from mindtorch.amp.grad_scaler import OptState  # noqa: F401 - torch has it here too
 
 __all__ = ["GradScaler"]
 

@@ -1,6 +1,7 @@
 """torch.nn.attention: how scaled_dot_product_attention computes, and masks that it knows."""
 from contextlib import contextmanager
 
+from mindtorch._refusals.modules import refused_names
 from mindtorch.nn._sdp_backends import CHOICE, SDPBackend
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
@@ -30,3 +31,6 @@ def sdpa_kernel(backends, set_priority=False):
         yield {}
     finally:
         CHOICE.set(*before)
+
+
+__getattr__ = refused_names(__name__)

@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 import mindtorch
+from mindtorch._refusals.modules import refused_names
 from mindtorch.nn.attention._block_mask import (
     _DEFAULT_SPARSE_BLOCK_SIZE,
     BlockMask,
@@ -117,3 +118,6 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
         return result
     return result, AuxOutput(lse=mindtorch.logsumexp(scores, -1) if return_aux.lse else None,
                              max_scores=scores.amax(-1) if return_aux.max_scores else None)
+
+
+__getattr__ = refused_names(__name__)

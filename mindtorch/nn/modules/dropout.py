@@ -5,7 +5,7 @@ from mindtorch.nn.modules.function_layer import FunctionLayer
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _Dropout(FunctionLayer):
+class _DropoutNd(FunctionLayer):
     _passed = ("p", "training", "inplace")
 
     def __init__(self, p=0.5, inplace=False):
@@ -17,37 +17,37 @@ class _Dropout(FunctionLayer):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """Elements are zero with probability `p`, the others divided by 1 - p."""
 
     _function = staticmethod(F.dropout)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Whole channels (N, C, L) are zero with probability `p`."""
 
     _function = staticmethod(F.dropout1d)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Whole channels (N, C, H, W) are zero with probability `p`."""
 
     _function = staticmethod(F.dropout2d)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Whole channels (N, C, D, H, W) are zero with probability `p`."""
 
     _function = staticmethod(F.dropout3d)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean and variance of what SELU gives."""
 
     _function = staticmethod(F.alpha_dropout)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """AlphaDropout of whole channels."""
 
     _function = staticmethod(F.feature_alpha_dropout)

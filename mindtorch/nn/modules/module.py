@@ -50,6 +50,9 @@ def _forward_unimplemented(self, *input):
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
+_global_parameter_registration_hooks = GLOBAL.parameter_registration     # by torch's name
+
+
 class Module(ModuleHooks, ModuleState):
     """A part of a network. It registers parameters, buffers and modules that are assigned to its attributes."""
 

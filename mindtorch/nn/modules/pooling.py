@@ -12,7 +12,7 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
            "MaxUnpool3d"]
 
 
-class _MaxPool(FunctionLayer):
+class _MaxPoolNd(FunctionLayer):
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
@@ -20,19 +20,19 @@ class _MaxPool(FunctionLayer):
         self._keep(locals())
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of (N, C, L)."""
 
     _function = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of (N, C, H, W)."""
 
     _function = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of (N, C, D, H, W)."""
 
     _function = staticmethod(F.max_pool3d)
@@ -86,7 +86,7 @@ class AvgPool1d(FunctionLayer):
         self._keep(locals())
 
 
-class _AvgPool(FunctionLayer):
+class _AvgPoolNd(FunctionLayer):
     _shown = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
@@ -95,13 +95,13 @@ class _AvgPool(FunctionLayer):
         self._keep(locals())
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPoolNd):
     """The mean of each window of (N, C, H, W)."""
 
     _function = staticmethod(F.avg_pool2d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPoolNd):
     """The mean of each window of (N, C, D, H, W)."""
 
     _function = staticmethod(F.avg_pool3d)
@@ -162,49 +162,49 @@ class LPPool3d(_LPPool):
     _function = staticmethod(F.lp_pool3d)
 
 
-class _AdaptiveAvgPool(FunctionLayer):
+class _AdaptiveAvgPoolNd(FunctionLayer):
     def __init__(self, output_size):
         self._keep(locals())
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, L)."""
 
     _function = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, H, W); None keeps a size."""
 
     _function = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
 
     _function = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPool(FunctionLayer):
+class _AdaptiveMaxPoolNd(FunctionLayer):
     _shown = ("output_size",)
 
     def __init__(self, output_size, return_indices=False):
         self._keep(locals())
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, L)."""
 
     _function = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, H, W); None keeps a size."""
 
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
 
     _function = staticmethod(F.adaptive_max_pool3d)

@@ -15,7 +15,7 @@ __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "Tran
            "TransformerEncoderLayer"]
 
 
-def _activation_function(activation):
+def _get_activation_fn(activation):
     """The function of this name, or what was given."""
     if not isinstance(activation, str):
         return activation
@@ -34,7 +34,7 @@ class _TransformerLayer(Module):
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
         self.norm_first = norm_first
-        self.activation = _activation_function(activation)
+        self.activation = _get_activation_fn(activation)
 
     def _add_norms(self, count, d_model, dropout, eps, bias, factory):
         for i in range(1, count + 1):

@@ -73,7 +73,7 @@ class _Place:
 
 
 @contextmanager
-def _reparametrized(module, tensors, tie_weights, strict):
+def _reparametrize_module(module, tensors, tie_weights, strict):
     """Within this context the module has these tensors; `tensors` gets what the module has made of them."""
     given = _with_ties(module, tensors) if tie_weights else dict(tensors)
     if strict:
@@ -97,7 +97,7 @@ def _reparametrized(module, tensors, tie_weights, strict):
 
 def _functional_call(module, tensors, args=None, kwargs=None, *, tie_weights=True, strict=False):
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _reparametrized(module, tensors, tie_weights, strict):
+    with _reparametrize_module(module, tensors, tie_weights, strict):
         return module(*args, **(kwargs or {}))
 
 

@@ -1,4 +1,5 @@
 """torch.utils.data: data sets, samplers and the loader that makes batches of them."""
+from mindtorch._refusals.modules import refused_names
 from mindtorch.utils.data._utils.collate import default_collate, default_convert
 from mindtorch.utils.data._utils.worker import get_worker_info
 from mindtorch.utils.data.dataloader import DataLoader, _DatasetKind
@@ -27,3 +28,6 @@ __all__ = [
     "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "_DatasetKind", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]
+
+
+__getattr__ = refused_names(__name__)

@@ -5,7 +5,8 @@ import os
 import warnings
 import weakref
 from collections import deque
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import mindtorch
 from mindtorch import _backend
@@ -69,6 +70,9 @@ def _check_choice(kind, batch_size, shuffle, sampler, batch_sampler, drop_last):
                              "with batch_size, shuffle, sampler, and drop_last")
     elif batch_size is None and drop_last:
         raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+
+
+_collate_fn_t = Callable[[list], Any]         # the type of `collate_fn`, for annotations
 
 
 class DataLoader(Generic[_T_co]):

@@ -57,6 +57,11 @@ struct Session {
   }
 };
 
+/* The program runs once more, with an argument and this setting; its exit status. */
+inline int runAs(const char *program, const std::string &setting, const std::string &value) {
+  return std::system((setting + "=" + value + " " + program + " child >/dev/null").c_str());
+}
+
 /* 16-bit floats, by the definition of their formats. */
 inline double decode16(uint16_t bits, int exponent_bits) {
   int mantissa_bits = 15 - exponent_bits;

@@ -82,7 +82,7 @@ C eluSlopeOfResult(C y, const C *p) {
 
 SIM_ELEMENT(Gelu, 1, kFloats, 0, gelu(x))
 SIM_ELEMENT(GeluTanh, 1, kFloats, 0, geluByTanh(x))
-SIM_ELEMENT(GeluBackward, 2, kLibm | kFloats, 0, x *geluSlope(y))
+SIM_ELEMENT(GeluBackward, 2, kFloats, 0, x *geluSlope(y))
 SIM_ELEMENT(GeluTanhBackward, 2, kFloats, 0, x *geluTanhSlope(y))
 SIM_ELEMENT(EluBackward, 2, kLibm | kFloats, 3, x *eluSlope(y, p))
 SIM_ELEMENT(EluBackwardOfResult, 2, kLibm | kFloats, 3, x *eluSlopeOfResult(y, p))

@@ -476,6 +476,9 @@ aclnnStatus plan(aclOpExecutor &executor, const Options &options, uint32_t mask,
   executor.attributes[kKeep] = floatToBits(static_cast<float>(options.keep));
   executor.attributes[kScale] = floatToBits(static_cast<float>(options.scale));
   executor.run = run;
+  const Sizes s = sizesOf(executor.operands[kQuery], executor.operands[kKey], executor.operands[kValue]);
+  executor.flops = 2.0 * static_cast<double>(s.batch * s.heads * queries * keys * (s.width + s.value_width));
+  if (run == runAttentionBackward) executor.flops *= 2.5; /* five products in the place of two */
   executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float) + static_cast<uint64_t>(keys));
   return takeSgemm(executor);
 }

@@ -1,4 +1,4 @@
-/* Convolution in one to three dimensions: im2col and a matrix product for each sample. A transposed convolution is
+/* Convolution in one to three dimensions: im2col and a matrix product for some samples. A transposed convolution is
  * the adjoint: the product, then col2im. */
 #include "opapi/kernels/convolution.h"
 
@@ -22,11 +22,42 @@ SlidingWindow convolutionWindow(const aclOpExecutor &executor, const Operand &im
   return window;
 }
 
-Operand sampleOf(const Operand &batch, int64_t n) {
-  Operand sample = batch;
-  sample.host += n * batch.strides[0] * batch.item;
-  sample.dims[0] = 1;
-  return sample;
+int64_t samplesTogether(const SlidingWindow &window, int64_t channels, int64_t samples, bool transposed) {
+  constexpr int64_t kEnoughPositions = 256, kMostElements = 1 << 21;
+  if (transposed) return 1;
+  const int64_t positions = std::max<int64_t>(window.positionCount(), 1);
+  const int64_t elements =
+      std::max({channels * window.kernelSize() * positions, channels * window.imageSize(), int64_t{1}});
+  return std::max<int64_t>(std::min({kEnoughPositions / positions, kMostElements / elements, samples}), 1);
+}
+
+Operand samplesOf(const Operand &batch, int64_t n, int64_t count) {
+  Operand samples = batch;
+  samples.host += n * batch.strides[0] * batch.item;
+  samples.dims[0] = count;
+  return samples;
+}
+
+Operand channelsFirst(const Operand &batch, int64_t n, int64_t count) {
+  Operand samples = samplesOf(batch, n, count);
+  std::swap(samples.dims[0], samples.dims[1]);
+  std::swap(samples.strides[0], samples.strides[1]);
+  return samples;
+}
+
+bool isPlainFloat(const Operand &operand) {
+  int64_t expected = 1;
+  for (int32_t i = operand.rank; i-- > 0;) {
+    if (operand.dims[i] > 1 && operand.strides[i] != expected) return false;
+    expected *= operand.dims[i];
+  }
+  return operand.type == ACL_FLOAT;
+}
+
+const float *floatsOf(const Operand &operand, float *buffer) {
+  if (isPlainFloat(operand)) return reinterpret_cast<const float *>(operand.host);
+  readElements(operand, buffer);
+  return buffer;
 }
 
 aclnnStatus readSizes(aclOpExecutor &executor, const char *name, const void *array, int32_t dims, int64_t least,
@@ -48,7 +79,7 @@ aclnnStatus takeSgemm(aclOpExecutor &executor) {
   const char *reason;
   executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
   if (executor.kernel != nullptr) return ACLNN_SUCCESS;
-  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
+  return fail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
 }
 
 namespace {
@@ -62,9 +93,9 @@ SlidingWindow windowOf(const aclOpExecutor &executor) {
                            executor.operands[transposed ? kInput : kOutput], executor.operands[kWeight]);
 }
 
-/* Floats in the workspace: weight, bias, input and output of one sample, columns of one group. */
+/* Floats in the workspace: weight, bias, input and output of `samples` samples, their columns of one group. */
 struct BufferSizes {
-  int64_t weight, bias, input, output, columns;
+  int64_t samples, weight, bias, input, output, columns;
   int64_t total() const { return weight + bias + input + output + columns; }
 };
 
@@ -73,36 +104,54 @@ BufferSizes bufferSizes(const aclOpExecutor &executor, const SlidingWindow &wind
   const bool transposed = executor.attributes[kTransposed] != 0;
   const int64_t channels = (transposed ? output : input).dims[1] / executor.attributes[kGroups];
   const int64_t image = window.imageSize(), positions = window.positionCount();
-  return {executor.operands[kWeight].count, output.dims[1], input.dims[1] * (transposed ? positions : image),
-          output.dims[1] * (transposed ? image : positions), channels * window.kernelSize() * positions};
+  const int64_t samples = samplesTogether(window, channels, input.dims[0], transposed);
+  return {samples,
+          executor.operands[kWeight].count,
+          output.dims[1],
+          samples * input.dims[1] * (transposed ? positions : image),
+          samples * output.dims[1] * (transposed ? image : positions),
+          samples * channels * window.kernelSize() * positions};
 }
 
-struct Sample {
+struct Samples {
+  int64_t count; /* 1 of a transposed convolution */
   const float *weight;
   const float *input;
-  float *output; /* holds the bias already */
+  float *output; /* (channels, samples, positions); holds the bias already */
   float *columns;
 };
 
-void convolve(const aclOpExecutor &executor, const SlidingWindow &window, const Sample &sample, Sgemm sgemm) {
+void convolve(const aclOpExecutor &executor, const SlidingWindow &window, const Samples &samples, Sgemm sgemm) {
   const int64_t groups = executor.attributes[kGroups];
   const bool transposed = executor.attributes[kTransposed] != 0;
   const int64_t in_channels = executor.operands[kInput].dims[1] / groups;
   const int64_t out_channels = executor.operands[kOutput].dims[1] / groups;
   const int64_t positions = window.positionCount(), image = window.imageSize(), kernel = window.kernelSize();
-  const int n = static_cast<int>(positions), m = static_cast<int>(out_channels);
+  const int n = static_cast<int>(samples.count * positions), m = static_cast<int>(out_channels);
+  const bool plain = samples.count == 1 && window.isPlain(); /* the image is its columns */
   for (int64_t g = 0; g < groups; ++g) {
-    const float *weight = sample.weight + g * in_channels * out_channels * kernel;
+    const float *weight = samples.weight + g * in_channels * out_channels * kernel;
     if (transposed) {
       const int rows = static_cast<int>(out_channels * kernel), inner = static_cast<int>(in_channels);
       sgemm(kRowMajor, kTranspose, kNoTranspose, rows, n, inner, 1.0f, weight, rows,
-            sample.input + g * in_channels * positions, n, 0.0f, sample.columns, n);
-      col2im(sample.columns, out_channels, window, sample.output + g * out_channels * image);
+            samples.input + g * in_channels * positions, n, 0.0f, samples.columns, n);
+      col2im(samples.columns, out_channels, window, samples.output + g * out_channels * image, n);
     } else {
       const int inner = static_cast<int>(in_channels * kernel);
-      im2col(sample.input + g * in_channels * image, in_channels, window, sample.columns);
-      sgemm(kRowMajor, kNoTranspose, kNoTranspose, m, n, inner, 1.0f, weight, inner, sample.columns, n, 1.0f,
-            sample.output + g * out_channels * positions, n);
+      const float *input = samples.input + g * in_channels * image;
+      if (in_channels == 1) { /* products of one row are slower than their sums */
+        for (int64_t i = 0; i < samples.count * out_channels; ++i) {
+          const int64_t s = i / out_channels, c = i % out_channels;
+          slide(input + s * groups * image, window, weight + c * kernel,
+                samples.output + ((g * out_channels + c) * samples.count + s) * positions);
+        }
+        continue;
+      }
+      for (int64_t s = 0; s < samples.count && !plain; ++s, input += groups * in_channels * image) {
+        im2col(input, in_channels, window, samples.columns + s * positions, n);
+      }
+      sgemm(kRowMajor, kNoTranspose, kNoTranspose, m, n, inner, 1.0f, weight, inner, plain ? input : samples.columns, n,
+            1.0f, samples.output + g * out_channels * n, n);
     }
   }
 }
@@ -115,18 +164,21 @@ aclError runConvolution(const aclOpExecutor &executor) {
   const BufferSizes sizes = bufferSizes(executor, window);
   float *weights = reinterpret_cast<float *>(executor.workspace), *biases = weights + sizes.weight;
   float *in = biases + sizes.bias, *out = in + sizes.input, *columns = out + sizes.output;
-  const int64_t channels = output.dims[1], plane = sizes.output / channels;
-  readElements(weight, weights);
+  const int64_t channels = output.dims[1], plane = sizes.output / sizes.samples / channels;
+  const float *weight_elements = floatsOf(weight, weights);
   std::fill_n(biases, channels, 0.0f);
   if (bias.tensor != nullptr) readElements(bias, biases);
-  for (int64_t n = 0; n < output.dims[0]; ++n) {
-    for (int64_t c = 0; c < channels; ++c) std::fill_n(out + c * plane, plane, biases[c]);
+  for (int64_t n = 0; n < output.dims[0]; n += sizes.samples) {
+    const int64_t count = std::min(sizes.samples, output.dims[0] - n);
+    const Operand results = channelsFirst(output, n, count);
+    const bool direct = isPlainFloat(results);
+    float *to = direct ? reinterpret_cast<float *>(results.host) : out;
+    for (int64_t c = 0; c < channels; ++c) std::fill_n(to + c * count * plane, count * plane, biases[c]);
     if (input.count > 0) {
-      readElements(sampleOf(input, n), in);
-      convolve(executor, window, {weights, in, out, columns},
+      convolve(executor, window, {count, weight_elements, floatsOf(samplesOf(input, n, count), in), to, columns},
                reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)));
     }
-    writeElements(sampleOf(output, n), out);
+    if (!direct) writeElements(results, out);
   }
   return ACL_SUCCESS;
 }
@@ -198,6 +250,10 @@ aclnnStatus prepareConvolution(aclOpExecutor &executor, const Argument *argument
   SIM_TRY(requireShape(executor, output, shape));
   SIM_TRY(requireCast(executor, promoteTypes(input.type, weight.type), output));
   executor.run = runConvolution;
+  if (weight.count > 0) { /* one product and sum for each weight that an element meets */
+    const int64_t elements = transposed ? input.count : output.count;
+    executor.flops = 2.0 * static_cast<double>(elements * (weight.count / weight.dims[0]));
+  }
   return output.count == 0 ? ACLNN_SUCCESS : planWorkspace(executor);
 }
 
@@ -240,11 +296,11 @@ void forEachRow(const SlidingWindow &w, int64_t element, Row row) {
 
 }  // namespace
 
-void im2col(const float *image, int64_t channels, const SlidingWindow &w, float *columns) {
+void im2col(const float *image, int64_t channels, const SlidingWindow &w, float *columns, int64_t row) {
   const int64_t step = w.stride[2];
-  std::fill_n(columns, channels * w.kernelSize() * w.positionCount(), 0.0f);
   for (int64_t c = 0; c < channels; ++c, image += w.imageSize()) {
-    for (int64_t element = 0; element < w.kernelSize(); ++element, columns += w.positionCount()) {
+    for (int64_t element = 0; element < w.kernelSize(); ++element, columns += row) {
+      std::fill_n(columns, w.positionCount(), 0.0f);
       forEachRow(w, element, [&](int64_t column, int64_t pixel, int64_t count) {
         const float *from = image + pixel;
         float *to = columns + column;
@@ -258,10 +314,32 @@ void im2col(const float *image, int64_t channels, const SlidingWindow &w, float 
   }
 }
 
-void col2im(const float *columns, int64_t channels, const SlidingWindow &w, float *image) {
+namespace {
+
+SIM_CLONES void addProducts(const float *from, int64_t step, int64_t count, float factor, float *to) {
+  if (step == 1) {
+    SIM_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
+  } else {
+    SIM_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) to[i] += factor * from[i * step];
+  }
+}
+
+}  // namespace
+
+void slide(const float *image, const SlidingWindow &w, const float *weight, float *positions) {
+  for (int64_t element = 0; element < w.kernelSize(); ++element) {
+    forEachRow(w, element, [&](int64_t position, int64_t pixel, int64_t count) {
+      addProducts(image + pixel, w.stride[2], count, weight[element], positions + position);
+    });
+  }
+}
+
+void col2im(const float *columns, int64_t channels, const SlidingWindow &w, float *image, int64_t row) {
   const int64_t step = w.stride[2];
   for (int64_t c = 0; c < channels; ++c, image += w.imageSize()) {
-    for (int64_t element = 0; element < w.kernelSize(); ++element, columns += w.positionCount()) {
+    for (int64_t element = 0; element < w.kernelSize(); ++element, columns += row) {
       forEachRow(w, element, [&](int64_t column, int64_t pixel, int64_t count) {
         float *to = image + pixel;
         for (int64_t i = 0; i < count; ++i) to[i * step] += columns[column + i];

@@ -26,24 +26,31 @@ bool wanted(const aclOpExecutor &executor, int result) {
   return (executor.attributes[kMask] >> (result - kGradInput) & 1) != 0;
 }
 
-/* Floats in the workspace: weight and its gradient, one sample of each side and of the input's gradient, columns of
- * one group. */
+/* Floats in the workspace: weight and its gradient; of `samples` samples each side, the input's gradient, and the
+ * columns of one group. */
 struct BufferSizes {
-  int64_t weight, image, positions, input, columns;
+  int64_t samples, weight, image, positions, input, columns;
   int64_t total() const { return 2 * weight + image + positions + input + columns; }
 };
 
 BufferSizes bufferSizes(const aclOpExecutor &executor, const SlidingWindow &window) {
   const Sides sides = sidesOf(executor);
-  const int64_t image = executor.operands[sides.image].dims[1] * window.imageSize();
-  const int64_t positions = executor.operands[sides.positions].dims[1] * window.positionCount();
-  return {executor.operands[kWeight].count, image, positions, executor.attributes[kTransposed] ? positions : image,
-          executor.operands[sides.image].dims[1] / executor.attributes[kGroups] * window.kernelSize() *
-              window.positionCount()};
+  const Operand &image = executor.operands[sides.image];
+  const bool transposed = executor.attributes[kTransposed] != 0;
+  const int64_t channels = image.dims[1] / executor.attributes[kGroups];
+  const int64_t samples = samplesTogether(window, channels, image.dims[0], transposed);
+  const int64_t pixels = samples * image.dims[1] * window.imageSize();
+  const int64_t positions = samples * executor.operands[sides.positions].dims[1] * window.positionCount();
+  return {
+      samples,   executor.operands[kWeight].count, pixels,
+      positions, transposed ? positions : pixels,  samples * channels * window.kernelSize() * window.positionCount()};
 }
 
+/* The positions are (channels, samples, positions), image and gradient (samples, channels, ...). */
 struct Buffers {
   float *weight, *grad_weight, *image, *positions, *grad_input, *columns;
+  /* The elements, there or in the operands themselves. */
+  const float *weight_elements, *image_elements, *position_elements;
 };
 
 Buffers buffersOf(const aclOpExecutor &executor, const BufferSizes &sizes) {
@@ -57,19 +64,26 @@ Buffers buffersOf(const aclOpExecutor &executor, const BufferSizes &sizes) {
   return b;
 }
 
-void oneGroup(const aclOpExecutor &executor, const SlidingWindow &window, const Buffers &b, int64_t group) {
+void oneGroup(const aclOpExecutor &executor, const SlidingWindow &window, const Buffers &b, int64_t samples,
+              int64_t group) {
   const Sgemm sgemm = reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel));
   const Sides sides = sidesOf(executor);
   const int64_t groups = executor.attributes[kGroups];
   const int64_t image_channels = executor.operands[sides.image].dims[1] / groups;
   const int rows = static_cast<int>(executor.operands[sides.positions].dims[1] / groups);
   const int inner = static_cast<int>(image_channels * window.kernelSize());
-  const int positions = static_cast<int>(window.positionCount());
+  const int positions = static_cast<int>(samples * window.positionCount());
+  const int64_t sample = groups * image_channels * window.imageSize();
+  const int64_t first = group * image_channels * window.imageSize();
   const bool transposed = executor.attributes[kTransposed] != 0;
   const int64_t weights = int64_t{rows} * inner;
-  const float *weight = b.weight + group * weights, *at_positions = b.positions + group * rows * int64_t{positions};
+  const float *weight = b.weight_elements + group * weights,
+              *at_positions = b.position_elements + group * rows * int64_t{positions};
   if (wanted(executor, kGradWeight) || (transposed && wanted(executor, kGradInput))) {
-    im2col(b.image + group * image_channels * window.imageSize(), image_channels, window, b.columns);
+    for (int64_t s = 0; s < samples; ++s) {
+      im2col(b.image_elements + s * sample + first, image_channels, window, b.columns + s * window.positionCount(),
+             positions);
+    }
   }
   if (wanted(executor, kGradWeight)) {
     sgemm(kRowMajor, kNoTranspose, kTranspose, rows, inner, positions, 1.0f, at_positions, positions, b.columns,
@@ -82,7 +96,10 @@ void oneGroup(const aclOpExecutor &executor, const SlidingWindow &window, const 
   } else {
     sgemm(kRowMajor, kTranspose, kNoTranspose, inner, positions, rows, 1.0f, weight, inner, at_positions, positions,
           0.0f, b.columns, positions);
-    col2im(b.columns, image_channels, window, b.grad_input + group * image_channels * window.imageSize());
+    for (int64_t s = 0; s < samples; ++s) {
+      col2im(b.columns + s * window.positionCount(), image_channels, window, b.grad_input + s * sample + first,
+             positions);
+    }
   }
 }
 
@@ -112,15 +129,16 @@ aclError runBackward(const aclOpExecutor &executor) {
   const Sides sides = sidesOf(executor);
   const SlidingWindow window = windowOf(executor);
   const BufferSizes sizes = bufferSizes(executor, window);
-  const Buffers b = buffersOf(executor, sizes);
-  readElements(weight, b.weight);
+  Buffers b = buffersOf(executor, sizes);
+  b.weight_elements = floatsOf(weight, b.weight);
   std::fill_n(b.grad_weight, sizes.weight, 0.0f);
-  for (int64_t n = 0; n < input.dims[0]; ++n) {
-    readElements(sampleOf(executor.operands[sides.image], n), b.image);
-    readElements(sampleOf(executor.operands[sides.positions], n), b.positions);
+  for (int64_t n = 0; n < input.dims[0]; n += sizes.samples) {
+    const int64_t count = std::min(sizes.samples, input.dims[0] - n);
+    b.image_elements = floatsOf(samplesOf(executor.operands[sides.image], n, count), b.image);
+    b.position_elements = floatsOf(channelsFirst(executor.operands[sides.positions], n, count), b.positions);
     std::fill_n(b.grad_input, sizes.input, 0.0f);
-    for (int64_t g = 0; g < executor.attributes[kGroups]; ++g) oneGroup(executor, window, b, g);
-    if (wanted(executor, kGradInput)) writeElements(sampleOf(executor.operands[kGradInput], n), b.grad_input);
+    for (int64_t g = 0; g < executor.attributes[kGroups]; ++g) oneGroup(executor, window, b, count, g);
+    if (wanted(executor, kGradInput)) writeElements(samplesOf(executor.operands[kGradInput], n, count), b.grad_input);
   }
   if (wanted(executor, kGradWeight)) writeElements(executor.operands[kGradWeight], b.grad_weight);
   if (wanted(executor, kGradBias)) sumOverPositions(executor);
@@ -194,6 +212,11 @@ aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *arguments, 
   SIM_TRY(checkPositions(executor));
   SIM_TRY(checkResults(executor, static_cast<const aclBoolArray *>(arguments[10].pointer)));
   executor.run = runBackward;
+  const Operand &weight = executor.operands[kWeight];
+  if (weight.count > 0) { /* twice those of the forward */
+    const int64_t elements = executor.operands[attributes[kTransposed] ? kInput : kGrad].count;
+    executor.flops = 4.0 * static_cast<double>(elements * (weight.count / weight.dims[0]));
+  }
   const BufferSizes sizes = bufferSizes(executor, windowOf(executor));
   for (int64_t extent : {sizes.weight, sizes.image, sizes.positions, sizes.columns}) {
     if (extent > INT32_MAX) return refuse(executor, "a sample of {} elements is too large", extent);

@@ -12,7 +12,7 @@ constexpr double kCubic = 0.044715;
 
 template <class C>
 SIM_INLINE C normalCdf(C x) {
-  return C(0.5) * (C(1) + vec::erf(x * C(kHalfRoot)));
+  return vec::halfErfcOfMinus(x * C(kHalfRoot));
 }
 
 template <class C>

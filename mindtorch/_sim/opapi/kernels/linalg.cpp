@@ -70,7 +70,7 @@ aclnnStatus plan(aclOpExecutor &executor, int64_t elements, aclError (*run)(cons
   const char *reason;
   executor.kernel = loadLapack(&reason);
   if (executor.kernel != nullptr) return ACLNN_SUCCESS;
-  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
+  return fail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
 }
 
 aclnnStatus requireSquare(const aclOpExecutor &executor, const Operand &matrix) {

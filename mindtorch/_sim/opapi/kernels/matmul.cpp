@@ -151,6 +151,7 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t left, uint32_t right, uint32_
   executor.attributes[kResult] = out;
   executor.attributes[kBias] = bias;
   executor.run = runMatmul;
+  executor.flops = 2.0 * static_cast<double>(executor.operands[out].count * columnsOf(executor.operands[left]));
   if (executor.operands[out].count == 0) return ACLNN_SUCCESS;
   const Operand &first = executor.operands[left], &second = executor.operands[right], &result = executor.operands[out];
   const bool in_place = isRowMajor(result) && disjoint(result, first) && disjoint(result, second);
@@ -160,7 +161,7 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t left, uint32_t right, uint32_
   const char *reason;
   executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
   if (executor.kernel != nullptr) return ACLNN_SUCCESS;
-  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
+  return fail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
 }
 
 /* self, mat2, out of any rank: vectors become matrices, the rest broadcasts. */

@@ -325,7 +325,7 @@ SIM_ELEMENT(ClampTensors, 3, kReals, 0, atMost(atLeast(x, y), z))
 aclnnStatus prepareClamp(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Scalar *scalars = executor.scalars;
   if (!scalars[0].present && !scalars[1].present) {
-    return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "aclnnClamp: clipValueMin and clipValueMax are both NULL");
+    return fail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "aclnnClamp: clipValueMin and clipValueMax are both NULL");
   }
   if (!scalars[1].present) return prepareLoops(executor, kLoopsOf<ClampMinScalar>, kPromoteFirst);
   if (scalars[0].present) return prepareLoops(executor, kLoopsOf<ClampScalars>, kPromoteFirst | kPromoteSecond);

@@ -3,12 +3,55 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uintptr_t
+
 _BLOCK_SIZE = 256        # doubles drawn at once for `singly`
 
 # torch's record: the seed, MT19937 as a legacy layout has it, and the half of a Box-Muller pair not yet handed out.
 _STATE_FORMAT = np.dtype([
     ("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("key", "u8", 624), ("normal_x", "f8"),
     ("normal", "f8"), ("normal_rho", "f8"), ("has_normal", "i4"), ("_", "i4"), ("float_normal", "f4"), ("__", "i4")])
+
+cdef enum:
+    WORDS = 624             # of the state
+    MIDDLE = 397
+
+cdef double STEP = 2.0 ** -53
+
+# The functions that draw hold the GIL, which keeps other threads from the state.
+cdef struct Twister:        # NumPy's state of an MT19937, at its `ctypes.state_address`
+    uint32_t key[WORDS]
+    int used                # so many words of the key have been drawn
+
+
+cdef inline uint32_t twisted(uint32_t word, uint32_t after, uint32_t far) noexcept:
+    cdef uint32_t mixed = (word & <uint32_t>0x80000000) | (after & <uint32_t>0x7fffffff)
+    return far ^ (mixed >> 1) ^ (-(mixed & 1) & <uint32_t>0x9908b0df)
+
+
+cdef void renew(Twister *twister) noexcept:
+    cdef uint32_t *key = twister.key
+    cdef int i
+    for i in range(WORDS - MIDDLE):
+        key[i] = twisted(key[i], key[i + 1], key[i + MIDDLE])
+    for i in range(WORDS - MIDDLE, WORDS - 1):
+        key[i] = twisted(key[i], key[i + 1], key[i + MIDDLE - WORDS])
+    key[WORDS - 1] = twisted(key[WORDS - 1], key[0], key[MIDDLE - 1])
+    twister.used = 0
+
+
+cdef inline uint32_t tempered(uint32_t word) noexcept:
+    word ^= word >> 11
+    word ^= (word << 7) & <uint32_t>0x9d2c5680
+    word ^= (word << 15) & <uint32_t>0xefc60000
+    return word ^ (word >> 18)
+
+
+cdef inline uint32_t next_word(Twister *twister) noexcept:
+    if twister.used == WORDS:
+        renew(twister)
+    twister.used += 1
+    return tempered(twister.key[twister.used - 1])
 
 
 class MersenneTwister:
@@ -23,15 +66,27 @@ class MersenneTwister:
     def _restore(self, state):
         self._bits = np.random.MT19937()
         self._bits.state = {"bit_generator": "MT19937", "state": state}
-        self._numbers = np.random.Generator(self._bits)
+        self._state = self._bits.ctypes.state_address
 
     def uint32s(self, count):
         """The next `count` 32-bit words."""
-        return self._numbers.integers(0, 1 << 32, count, dtype=np.uint32)
+        cdef Twister *twister = <Twister *><uintptr_t>self._state
+        cdef uint32_t[::1] words = np.empty(count, np.uint32)
+        cdef Py_ssize_t i
+        for i in range(words.shape[0]):
+            words[i] = next_word(twister)
+        return words.base
 
     def uint64s(self, count):
         """64-bit words of two 32-bit ones, the first of them on top."""
-        return self._numbers.integers(0, (1 << 64) - 1, count, dtype=np.uint64, endpoint=True)
+        cdef Twister *twister = <Twister *><uintptr_t>self._state
+        cdef uint64_t[::1] words = np.empty(count, np.uint64)
+        cdef uint64_t high
+        cdef Py_ssize_t i
+        for i in range(words.shape[0]):
+            high = next_word(twister)
+            words[i] = high << 32 | next_word(twister)
+        return words.base
 
     def floats(self, count):
         """float32 in [0, 1), each of the low 24 bits of a word."""
@@ -39,7 +94,14 @@ class MersenneTwister:
 
     def doubles(self, count):
         """float64 in [0, 1), each of the low 53 bits of two words."""
-        return (self.uint64s(count) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0 ** -53
+        cdef Twister *twister = <Twister *><uintptr_t>self._state
+        cdef double[::1] numbers = np.empty(count, np.float64)
+        cdef int64_t high
+        cdef Py_ssize_t i
+        for i in range(numbers.shape[0]):
+            high = next_word(twister) & 0x1fffff
+            numbers[i] = <double>(high << 32 | next_word(twister)) * STEP
+        return numbers.base
 
     @contextmanager
     def doubles_one_by_one(self):

@@ -1,5 +1,5 @@
 /* The exported symbols of libopapi.so: both phases of every operator of aclnn_ops.jsonl.
- * The rules and the definitions are written at build time by mindtorch._ops.codegen.sim_exports. */
+ * The definitions are written at build time by mindtorch._ops.codegen.sim_exports. */
 #include "opapi/op.h"
 
 #define SIM_NO_KERNEL(op)                                                                        \

@@ -14,6 +14,7 @@ namespace sim {
 namespace {
 
 constexpr uint64_t kAlignment = 32;
+constexpr size_t kLongestKey = 8192;
 
 /* Layouts that are plain strided memory. */
 constexpr uint64_t kBaseFormats = 1ull << ACL_FORMAT_NCHW | 1ull << ACL_FORMAT_NHWC | 1ull << ACL_FORMAT_ND |
@@ -51,10 +52,17 @@ aclnnStatus invalidField(const OpRule &op, const ParameterRule &rule, const char
                  static_cast<long long>(value), expected);
 }
 
+/* The status of a function of the kernel library, whose message becomes one of the thread's. */
+aclnnStatus reported(aclnnStatus status) {
+  if (status == ACLNN_SUCCESS) return status;
+  const Failure &failure = lastFailure();
+  return simFail(status, failure.id, "%s", failure.text);
+}
+
 /* SIM_ENTER for a function whose name is composed. */
 aclnnStatus enter(const char *op, const char *phase) {
-  if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED) == 0, 1)) return ACLNN_SUCCESS;
-  return simEnterArmed((std::string(op) + phase).c_str());
+  if (__builtin_expect((__atomic_load_n(&simArmed, __ATOMIC_RELAXED) & SIM_WATCHED) == 0, 1)) return ACLNN_SUCCESS;
+  return simEnterArmed((std::string(op) + phase).c_str(), nullptr);
 }
 
 /* Copies shape and strides to the operand and computes its number of elements and its size in bytes. */
@@ -130,6 +138,7 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   operand.parameter = static_cast<uint8_t>(parameter);
   operand.ordinal = ordinal;
   operand.element = element;
+  operand.given = tensor == nullptr ? 0 : executor.tensors++;
   operand.count = 0;
   operand.host = nullptr;
   if (tensor == nullptr) return rule.optional ? ACLNN_SUCCESS : nullParameter(op, rule);
@@ -150,12 +159,13 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   }
   if (tensor->offset < 0) return invalidField(op, rule, "view offset", tensor->offset, "0 or more");
   operand.item = static_cast<int32_t>(itemSize(type));
-  if (operand.item == 0 || computeOf(type) == kNoCompute) return refuseType(executor, type);
+  if (operand.item == 0 || computeOf(type) == kNoCompute) return reported(refuseType(executor, type));
   operand.type = type;
   operand.compute = kRaw;
   operand.rank = static_cast<int32_t>(tensor->rank);
   SIM_TRY(measure(op, rule, tensor, &operand));
   SIM_TRY(checkStorage(op, rule, tensor, operand));
+  operand.base = reinterpret_cast<uintptr_t>(tensor->data);
   operand.address = elementAddress(tensor, operand.item);
   return checkMemory(op, rule.name, operand);
 }
@@ -165,19 +175,6 @@ T readAs(const aclScalar *scalar, int index = 0) {
   T value;
   std::memcpy(&value, scalar->bytes + static_cast<size_t>(index) * sizeof(T), sizeof value);
   return value;
-}
-
-void setReal(Scalar *number, double real, double imaginary = 0.0) {
-  number->real = real;
-  number->imaginary = imaginary;
-  bool fits = real > -0x1p63 && real < 0x1p63;
-  number->integer = fits ? static_cast<int64_t>(real) : real > 0 ? INT64_MAX : real < 0 ? INT64_MIN : 0;
-}
-
-void setInteger(Scalar *number, int64_t integer) {
-  number->integer = integer;
-  number->real = static_cast<double>(integer);
-  number->imaginary = 0.0;
 }
 
 bool readScalar(const aclScalar *scalar, Scalar *number) {
@@ -222,7 +219,7 @@ aclnnStatus captureScalar(aclOpExecutor &executor, const ParameterRule &rule, co
   executor.references.push() = {&scalar->header, scalar->header.generation, parameter};
   if (!allows(rule.types, scalar->type)) return wrongType(*executor.op, rule, scalar->type);
   number.type = scalar->type;
-  return readScalar(scalar, &number) ? ACLNN_SUCCESS : refuseType(executor, scalar->type);
+  return readScalar(scalar, &number) ? ACLNN_SUCCESS : reported(refuseType(executor, scalar->type));
 }
 
 aclnnStatus captureList(aclOpExecutor &executor, const ParameterRule &rule, const aclTensorList *list,
@@ -258,9 +255,29 @@ aclnnStatus captureScalarList(aclOpExecutor &executor, const ParameterRule &rule
     Scalar &number = executor.scalar_list.push();
     number.present = true;
     number.type = scalar->type;
-    if (!readScalar(scalar, &number)) return refuseType(executor, scalar->type);
+    if (!readScalar(scalar, &number)) return reported(refuseType(executor, scalar->type));
   }
   return ACLNN_SUCCESS;
+}
+
+/* What an in-place operator writes is a parameter twice, under one name, but the caller gives its tensors once. */
+void countOnce(aclOpExecutor &executor, const Argument *arguments, uint32_t parameter) {
+  const auto same = [&](uint32_t other) {
+    const ParameterRule *rules = executor.op->parameters;
+    return arguments[other].pointer == arguments[parameter].pointer &&
+           std::strcmp(rules[other].name, rules[parameter].name) == 0;
+  };
+  uint32_t first = 0;
+  while (first < parameter && !same(first)) ++first;
+  if (first == parameter) return;
+  SmallArray<Operand, 16> &operands = executor.operands;
+  uint32_t from = 0, to = operands.size();
+  while (from < operands.size() && operands[from].parameter != first) ++from;
+  while (to > 0 && operands[to - 1].parameter == parameter) --to;
+  for (; to < operands.size(); ++to, ++from) {
+    executor.tensors -= operands[to].tensor != nullptr;
+    operands[to].given = operands[from].given;
+  }
 }
 
 aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
@@ -294,6 +311,7 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
       case kValue:
         break;
     }
+    if (rule.role == kOut && (rule.kind == kTensor || rule.kind == kTensorList)) countOnce(executor, arguments, i);
   }
   return ACLNN_SUCCESS;
 }
@@ -327,11 +345,19 @@ void addArray(std::string *key, const void *pointer) {
   add(key, array->items, array->size);
 }
 
-/* A key made of all arguments except addresses, or the key that the caller has set. Empty for calls with lists, which
- * are not cached. */
+template <class List, class Element>
+void addList(std::string *key, const void *pointer, void (*addElement)(std::string *, const Element *)) {
+  const List *list = static_cast<const List *>(pointer);
+  const uint64_t count = list == nullptr ? 0 : list->size;
+  for (uint64_t i = 0; i < count; ++i) addElement(key, list->items[i]);
+  add(key, &count, 1);
+}
+
+/* A key made of all arguments except addresses, or the key that the caller has set. Empty, and so not kept, where it is
+ * longer than CANN's buffer. */
 std::string cacheKeyOf(const OpRule &op, const Argument *arguments) {
   if (const std::string *own = callerKey()) return *own;
-  std::string key(op.name);
+  std::string key = std::string("(") + op.name;
   for (uint32_t i = 0; i < op.count; ++i) {
     const void *pointer = arguments[i].pointer;
     switch (op.parameters[i].kind) {
@@ -354,11 +380,14 @@ std::string cacheKeyOf(const OpRule &op, const Argument *arguments) {
         add(&key, &arguments[i].integer, 1);
         break;
       case kTensorList:
+        addList<aclTensorList>(&key, pointer, addTensor);
+        break;
       case kScalarList:
-        return std::string();
+        addList<aclScalarList>(&key, pointer, addScalar);
+        break;
     }
   }
-  return key;
+  return key.size() > kLongestKey ? std::string() : key;
 }
 
 /* Registers an executor's workspace while its kernel runs. A stream runs one kernel at a time, so an overlapping
@@ -504,24 +533,36 @@ aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
   return ACLNN_SUCCESS;
 }
 
+/* Of an executor that the caller has found by its key. */
+aclnnStatus checkAddresses(const OpRule &op, const aclOpExecutor &executor) {
+  if (executor.addresses != executor.tensors) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
+                   "%s: AddTensorAddrToCachedList was called %u times, the call of this key has %u tensors", op.name,
+                   executor.addresses, executor.tensors);
+  }
+  for (const Operand &operand : executor.operands) {
+    if (operand.tensor == nullptr) continue;
+    const char *name = op.parameters[operand.parameter].name;
+    if (operand.base % kAlignment != 0) {
+      return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has storage address %#llx, expected a multiple of 32",
+                     op.name, name, static_cast<unsigned long long>(operand.base));
+    }
+    SIM_TRY(checkMemory(op, name, operand));
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* Time of a kernel on the modelled device. */
+int64_t kernelTime(const aclOpExecutor &executor) {
+  if (__builtin_expect((__atomic_load_n(&simArmed, __ATOMIC_RELAXED) & SIM_MODELLED) == 0, 1)) return 0;
+  int64_t bytes = 0;
+  for (const Operand &operand : executor.operands) bytes += operand.count > 0 ? operand.bytes : 0;
+  return simKernelTime(bytes, executor.flops);
+}
+
 /* Returns the executor, or a copy of a repeatable one, for the stream. */
 aclOpExecutor *consume(aclOpExecutor *executor) {
-  if (executor->repeatable) {
-    aclOpExecutor *copy = allocateExecutor();
-    copy->op = executor->op;
-    copy->workspace_size = executor->workspace_size;
-    copy->workspace_address = executor->workspace_address;
-    copy->operands = executor->operands;
-    copy->scalar_count = executor->scalar_count;
-    for (uint32_t i = 0; i < executor->scalar_count; ++i) copy->scalars[i] = executor->scalars[i];
-    copy->scalar_list = executor->scalar_list;
-    copy->integers = executor->integers;
-    copy->run = executor->run;
-    copy->kernel = executor->kernel;
-    std::memcpy(copy->attributes, executor->attributes, sizeof copy->attributes);
-    std::copy(std::begin(executor->found), std::end(executor->found), copy->found);
-    return copy;
-  }
+  if (executor->repeatable) return copyExecutor(*executor);
   executor->header.magic = kDead;
   ++executor->header.generation;
   simCount(SIM_EXECUTOR, -1);
@@ -538,14 +579,19 @@ aclnnStatus runPhase1(const OpRule &op, const Argument *arguments, uint64_t *wor
   }
   aclOpExecutor *created = allocateExecutor();
   created->op = &op;
+  created->name = op.name;
   aclnnStatus status = capture(*created, arguments);
-  if (status == ACLNN_SUCCESS) status = op.body->prepare(*created, arguments, *op.body);
+  if (status == ACLNN_SUCCESS) status = reported(op.body->prepare(*created, arguments, *op.body));
   if (status != ACLNN_SUCCESS) {
     releaseExecutor(created);
     return status;
   }
   created->header.magic = kExecutorMagic;
-  if (opCacheEnabled()) cacheCall(created, cacheKeyOf(op, arguments));
+  if (opCacheEnabled() && findCall(created, cacheKeyOf(op, arguments))) {
+    SIM_SPEND("phase1.hit");
+  } else {
+    SIM_SPEND("phase1");
+  }
   simCount(SIM_EXECUTOR, 1);
   *workspace_size = created->workspace_size;
   *executor = created;
@@ -564,14 +610,17 @@ aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size
                    executor->op->name);
   }
   aclnnStatus status = enter(op.name, ""); /* an injected fault consumes the executor, as every failure does */
+  SIM_SPEND("phase2");
   if (status == ACLNN_SUCCESS) status = checkReferences(op, *executor);
   if (status == ACLNN_SUCCESS && executor->repeatable) status = refreshAddresses(op, *executor);
+  if (status == ACLNN_SUCCESS && executor->by_address) status = checkAddresses(op, *executor);
   if (status == ACLNN_SUCCESS) status = checkWorkspace(op, workspace, workspace_size, *executor);
   if (status == ACLNN_SUCCESS) status = checkDevices(op, *executor);
   if (status != ACLNN_SUCCESS && executor->repeatable) return status;
+  if (status == ACLNN_SUCCESS && opCacheEnabled()) keepCall(*executor);
   aclOpExecutor *task = consume(executor);
   if (status == ACLNN_SUCCESS) {
-    aclError launched = simLaunchKernel(stream, {runTask, dropTask, task, op.name, 0});
+    aclError launched = simLaunchKernel(stream, {runTask, dropTask, task, op.name, 0, kernelTime(*task)});
     if (launched == ACL_SUCCESS) return ACLNN_SUCCESS;
     status = simFail(ACLNN_ERR_RUNTIME_ERROR, "EZ9999", "%s: launching the kernel failed with %d", op.name, launched);
   }
@@ -582,160 +631,6 @@ aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size
 aclnnStatus noKernel(const char *op, const char *phase) {
   SIM_TRY(enter(op, phase));
   return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: the simulator has no kernel for this operator", op);
-}
-
-MessageValue::MessageValue(aclDataType type) : kind_(kText), text_(typeName(type)) {}
-
-int MessageValue::print(const OpRule &op, char *to, size_t buffer) const {
-  switch (kind_) {
-    case kSigned:
-      return std::snprintf(to, buffer, "%lld", signed_);
-    case kUnsigned:
-      return std::snprintf(to, buffer, "%llu", unsigned_);
-    case kReal:
-      return std::snprintf(to, buffer, "%g", real_);
-    case kText:
-      return std::snprintf(to, buffer, "%s", text_);
-    default:
-      return std::snprintf(to, buffer, "%s", op.parameters[unsigned_].name);
-  }
-}
-
-aclnnStatus refuseWith(const aclOpExecutor &executor, const char *format, const MessageValue *values) {
-  char text[512];
-  size_t length = 0;
-  for (; *format != '\0' && length + 1 < sizeof text; ++format) {
-    if (format[0] != '{' || format[1] != '}') {
-      text[length++] = *format;
-      continue;
-    }
-    length += static_cast<size_t>(values++->print(*executor.op, text + length, sizeof text - length));
-    ++format;
-  }
-  text[std::min(length, sizeof text - 1)] = '\0';
-  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s", executor.op->name, text);
-}
-
-aclnnStatus refuseType(const aclOpExecutor &executor, aclDataType type) {
-  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: the simulator has no kernel for data type %s (%d)",
-                 executor.op->name, typeName(type), static_cast<int>(type));
-}
-
-/* Shape and type rules shared by the prepare functions. */
-
-namespace {
-
-/* "[2,3]" */
-struct ShapeText {
-  char text[kMaxRank * 21 + 3];
-  ShapeText(const int64_t *dims, int32_t rank) {
-    size_t length = 0;
-    text[length++] = '[';
-    for (int32_t i = 0; i < rank; ++i) {
-      length += static_cast<size_t>(
-          std::snprintf(text + length, sizeof text - length, "%s%lld", i ? "," : "", static_cast<long long>(dims[i])));
-    }
-    std::snprintf(text + length, sizeof text - length, "]");
-  }
-};
-
-}  // namespace
-
-const char *typeName(aclDataType type) {
-  static const struct {
-    aclDataType type;
-    const char *name;
-  } kNames[] = {
-      {ACL_FLOAT, "FLOAT"},           {ACL_FLOAT16, "FLOAT16"},     {ACL_INT8, "INT8"},     {ACL_INT32, "INT32"},
-      {ACL_UINT8, "UINT8"},           {ACL_INT16, "INT16"},         {ACL_UINT16, "UINT16"}, {ACL_UINT32, "UINT32"},
-      {ACL_INT64, "INT64"},           {ACL_UINT64, "UINT64"},       {ACL_DOUBLE, "DOUBLE"}, {ACL_BOOL, "BOOL"},
-      {ACL_STRING, "STRING"},         {ACL_COMPLEX64, "COMPLEX64"}, {ACL_BF16, "BF16"},     {ACL_INT4, "INT4"},
-      {ACL_COMPLEX128, "COMPLEX128"}, {ACL_COMPLEX32, "COMPLEX32"}, {ACL_UINT1, "UINT1"},   {ACL_HIFLOAT8, "HIFLOAT8"},
-  };
-  for (const auto &entry : kNames) {
-    if (entry.type == type) return entry.name;
-  }
-  return "another type";
-}
-
-Shape shapeOf(const Operand &operand) {
-  Shape shape;
-  shape.rank = operand.rank;
-  for (int32_t i = 0; i < operand.rank; ++i) shape.dims[i] = operand.dims[i];
-  return shape;
-}
-
-bool broadcastInto(Shape *shape, const Operand &operand) {
-  if (operand.rank > shape->rank) {
-    int32_t shift = operand.rank - shape->rank;
-    for (int32_t i = shape->rank; i-- > 0;) shape->dims[i + shift] = shape->dims[i];
-    for (int32_t i = 0; i < shift; ++i) shape->dims[i] = 1;
-    shape->rank = operand.rank;
-  }
-  int32_t shift = shape->rank - operand.rank;
-  for (int32_t i = 0; i < operand.rank; ++i) {
-    int64_t &dim = shape->dims[i + shift];
-    if (dim == 1) {
-      dim = operand.dims[i];
-    } else if (operand.dims[i] != dim && operand.dims[i] != 1) {
-      return false;
-    }
-  }
-  return true;
-}
-
-aclnnStatus requireShape(const aclOpExecutor &executor, const Operand &out, const Shape &shape) {
-  bool equal = out.rank == shape.rank;
-  for (int32_t i = 0; equal && i < shape.rank; ++i) equal = out.dims[i] == shape.dims[i];
-  if (equal) return ACLNN_SUCCESS;
-  return refuse(executor, "{} has shape {}, expected {}", out, ShapeText(out.dims, out.rank).text,
-                ShapeText(shape.dims, shape.rank).text);
-}
-
-aclnnStatus requireCast(const aclOpExecutor &executor, aclDataType from, const Operand &out) {
-  if (canCast(from, out.type)) return ACLNN_SUCCESS;
-  return refuse(executor, "{} has data type {}, but a result of type {} cannot be cast to it", out, out.type, from);
-}
-
-aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t rank, int32_t *result) {
-  int64_t range = rank == 0 ? 1 : rank;
-  if (dim < -range || dim >= range) return refuse(executor, "dim is {}, expected {} to {}", dim, -range, range - 1);
-  *result = static_cast<int32_t>(dim < 0 ? dim + range : dim);
-  return ACLNN_SUCCESS;
-}
-
-aclnnStatus readInts(const aclOpExecutor &executor, const void *array, int count, int64_t least, int64_t *values) {
-  const aclIntArray *given = static_cast<const aclIntArray *>(array);
-  if (given->size != static_cast<uint64_t>(count)) {
-    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
-  }
-  for (int i = 0; i < count; ++i) {
-    values[i] = given->items[i];
-    if (values[i] < least) return refuse(executor, "{} in an array, expected {} or more", values[i], least);
-  }
-  return ACLNN_SUCCESS;
-}
-
-void expectShape(aclOpExecutor &executor, const Operand &out, int which) {
-  executor.found[which] = std::make_shared<FoundShape>();
-  const_cast<aclTensor *>(out.tensor)->found = executor.found[which];
-}
-
-void reportShape(const aclOpExecutor &executor, int which, const Shape &shape) {
-  FoundShape &found = *executor.found[which];
-  found.rank = static_cast<uint32_t>(shape.rank);
-  for (int32_t i = 0; i < shape.rank; ++i) found.dims[i] = shape.dims[i];
-  found.known.store(true, std::memory_order_release);
-}
-
-void expandTo(Operand *operand, const Shape &shape) {
-  int32_t shift = shape.rank - operand->rank;
-  for (int32_t i = shape.rank; i-- > 0;) {
-    bool own = i >= shift && operand->dims[i - shift] == shape.dims[i];
-    operand->strides[i] = own ? operand->strides[i - shift] : 0;
-    operand->dims[i] = shape.dims[i];
-  }
-  operand->rank = shape.rank;
 }
 
 }  // namespace sim

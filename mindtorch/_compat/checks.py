@@ -1,0 +1,68 @@
+"""torch._check and its like: conditions that raise, with a message that is made only then."""
+
+__all__ = ["_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
+           "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"]
+
+_EXPECTED = "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an " \
+            "enhancement request to PyTorch.)"
+
+
+def _check_with(error_type, cond, message):
+    """Raises `error_type(message())` where `cond`, a bool, is False."""
+    from mindtorch import SymBool
+    if not isinstance(cond, bool | SymBool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if cond:
+        return
+    if message is None:
+        raise error_type(_EXPECTED)
+    if not callable(message):
+        raise TypeError("message must be a callable")
+    raise error_type(str(message()))
+
+
+def _check(cond, message=None):
+    """RuntimeError where `cond` is False; `message` is a function that returns its text."""
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_index(cond, message=None):
+    """IndexError where `cond` is False."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond, message=None):
+    """ValueError where `cond` is False."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond, message=None):
+    """TypeError where `cond` is False."""
+    _check_with(TypeError, cond, message)
+
+
+def _check_not_implemented(cond, message=None):
+    """NotImplementedError where `cond` is False."""
+    _check_with(NotImplementedError, cond, message)
+
+
+def _check_is_size(i, message=None, *, max=None):
+    """RuntimeError where `i` is negative, or above `max`."""
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+def _check_tensor_all_with(error_type, cond, message=None):
+    """Raises `error_type` where an element of `cond`, a tensor of bools, is False."""
+    import mindtorch
+    if not isinstance(cond, mindtorch.Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype != mindtorch.bool:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(error_type, cond.all().item(), message)
+
+
+def _check_tensor_all(cond, message=None):
+    """RuntimeError where an element of `cond`, a tensor of bools, is False."""
+    _check_tensor_all_with(RuntimeError, cond, message)

@@ -1,0 +1,140 @@
+"""Modules and names of torch that packages import and that refuse on use: the table is names.py.
+
+A module that mindtorch lacks and the table names is made by a finder at the end of sys.meta_path. A module that exists
+takes the names that it lacks from `refused_names`.
+"""
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+
+__all__ = ["install", "refused_names"]
+
+
+@cache
+def _table():
+    """Module -> {name: reason}, with the names of torch."""
+    from mindtorch._refusals.names import NAMES
+    table = {}
+    for reason, text in NAMES.items():
+        module = ""
+        for line in text.strip().splitlines():
+            before, colon, names = line.strip().rpartition(":")
+            module = before if colon else module       # a line without a module goes on with that of the line above
+            table.setdefault(module, {}).update(dict.fromkeys(names.split(), reason))
+            package = module
+            while package != "torch":                  # a package on the way to a module is a module as well
+                table.setdefault(package, {})
+                package = package.rpartition(".")[0]
+    return table
+
+
+class RefusedClass(type):
+    """The class of refused classes: they have no instances, and members that refuse as well (ReduceOp.SUM)."""
+
+    refuses = True
+
+    def __call__(cls, *args, **kwargs):
+        raise NotImplementedError(f"{cls.__module__}.{cls.__qualname__}: {cls._reason}.")
+
+    def __getattr__(cls, name):
+        if name.startswith("_"):
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        return RefusedName(cls.__module__, f"{cls.__qualname__}.{name}", cls._reason)
+
+
+class RefusedName:
+    """A function or constant that refuses when it is called."""
+
+    refuses = True
+
+    def __init__(self, module, name, reason):
+        self.__module__, self.__name__, self.__qualname__ = module, name.rpartition(".")[2], name
+        self.__doc__ = f"NotImplementedError: {reason}."
+
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError(f"{self.__module__}.{self.__qualname__}: {self.__doc__.partition(': ')[2]}")
+
+    def __repr__(self):
+        return f"{self.__module__}.{self.__qualname__}"
+
+
+class RefusedDecorator(RefusedName):
+    """A decorator: it is used when a module is imported, and the function that it returns refuses."""
+
+    def __call__(self, *args, **kwargs):
+        if len(args) == 1 and callable(args[0]) and not kwargs:
+            return RefusedName(self.__module__, self.__qualname__, self.__doc__.partition(": ")[2][:-1])
+        return self
+
+
+def _made(module, name, reason):
+    """The object that stands for a name. An @ marks a decorator; classes begin with a capital letter."""
+    plain = name.removeprefix("@")
+    if plain != name:
+        return RefusedDecorator(module, plain, reason)
+    if not plain.lstrip("_")[:1].isupper() or plain.isupper():
+        return RefusedName(module, plain, reason)
+    members = {"__module__": module, "__doc__": f"NotImplementedError: {reason}.", "_reason": reason}
+    if plain.endswith(("Error", "Exception")):       # for `except` clauses
+        return type(plain, (Exception,), {**members, "refuses": True})
+    return RefusedClass(plain, (), members)
+
+
+@cache
+def _refused(module, name):
+    """The object for a name of a module of torch; None where the table does not have it."""
+    names = _table().get(module, {})
+    found = next((known for known in (name, f"@{name}") if known in names), None)
+    return None if found is None else _made(module, found, names[found])
+
+
+def _torch_name(module):
+    return "torch" + module[len("mindtorch"):]
+
+
+def refused_names(module):
+    """The `__getattr__` of a module of mindtorch, by its own name, for the names that the table has for it."""
+    def find(name):
+        if f"{_torch_name(module)}.{name}" in _table():
+            return import_module(f"{module}.{name}")
+        found = None if name.startswith("__") else _refused(_torch_name(module), name)
+        if found is None:
+            raise AttributeError(f"module '{_torch_name(module)}' has no attribute '{name}'")
+        return found
+    return find
+
+
+def refused_modules():
+    """Names of the modules in the table, and of the packages that hold them."""
+    return set(_table())
+
+
+def refused(module):
+    """{name: reason} of a module of torch."""
+    return {name.removeprefix("@"): reason for name, reason in _table().get(module, {}).items()}
+
+
+class _Finder:
+    """At the end of sys.meta_path: it is asked for what no file has."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.startswith("mindtorch.") and _torch_name(name) in _table():
+            return ModuleSpec(name, _Finder, is_package=True)
+        return None
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        module.__doc__ = f"{_torch_name(module.__name__)}: its names refuse when they are used."
+        module.__getattr__ = refused_names(module.__name__)
+
+
+def install():
+    """Adds the finder, once."""
+    if _Finder not in sys.meta_path:
+        sys.meta_path.append(_Finder)

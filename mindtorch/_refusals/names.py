@@ -1,0 +1,478 @@
+"""The names of torch that refuse, by what mindtorch lacks: a line for each module. An @ marks a decorator."""
+
+_DISTRIBUTED = "mindtorch has no torch.distributed: a program is one process. Run it without process groups"
+_EXPORT = "mindtorch exports no programs. Save the state_dict, and export the model with PyTorch"
+_QUANTIZED = "mindtorch has no quantized tensors. Keep the model in a floating-point dtype"
+_NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
+_EXTENSION = "mindtorch builds no extensions of PyTorch. Register an operator in Python with torch.library.custom_op"
+_DATAPIPES = "mindtorch has no data pipes. Use torch.utils.data.IterableDataset"
+_JIT = "mindtorch has no TorchScript. Save the state_dict, and call the model as the Python that it is"
+_COMPILER = "mindtorch has no compiler: torch.compile returns the function itself. Call it uncompiled"
+_SCALED = "mindtorch has no products of scaled tensors. Cast the operands and call torch.matmul"
+_PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
+
+NAMES = {
+    _DISTRIBUTED: """
+        torch.distributed: AllToAllOptions AllreduceCoalescedOptions AllreduceOptions Backend BackendConfig
+            BarrierOptions BroadcastOptions BuiltinCommHookType DebugLevel DistBackendError DistError
+            DistNetworkError DistStoreError FileStore GatherOptions GradBucket GroupMember GroupName HashStore
+            Logger P2POp PrefixStore ProcessGroupGloo QueueEmptyError ReduceOp ReduceOptions
+            ReduceScatterOptions Reducer ScatterOptions Store TCPStore Work _all_gather_base
+            _broadcast_coalesced _get_process_group_name _rank_not_in_group _reduce_scatter_base all_gather
+            all_gather_coalesced all_gather_into_tensor all_gather_object all_gather_single all_reduce
+            all_reduce_coalesced all_to_all all_to_all_single barrier batch_isend_irecv breakpoint broadcast
+            broadcast_object_list destroy_process_group gather gather_object get_backend get_backend_config
+            get_debug_level get_default_backend_for_device get_global_rank get_group_rank get_node_local_rank
+            get_pg_count get_process_group_ranks get_rank get_world_size group init_device_mesh
+            init_process_group irecv isend monitored_barrier new_group new_subgroups
+            new_subgroups_by_enumeration record_comm recv recv_object_list reduce reduce_op reduce_scatter
+            reduce_scatter_single reduce_scatter_tensor register_rendezvous_handler rendezvous scatter
+            scatter_object_list send send_object_list set_debug_level set_debug_level_from_env shrink_group
+            split_group supports_complex
+        torch.distributed._composable.fsdp: CPUOffloadPolicy FSDPModule MixedPrecisionPolicy OffloadPolicy
+            fully_shard
+        torch.distributed._functional_collectives: AsyncCollectiveTensor DeviceMesh all_gather_inplace
+            all_gather_into_tensor_backward all_gather_into_tensor_coalesced
+            all_gather_into_tensor_coalesced_backward all_gather_into_tensor_coalesced_setup_context
+            all_gather_into_tensor_setup_context all_gather_single all_gather_single_autograd
+            all_gather_single_coalesced all_gather_tensor all_gather_tensor_autograd all_gather_tensor_inplace
+            all_reduce all_reduce_backward all_reduce_coalesced all_reduce_coalesced_backward
+            all_reduce_coalesced_setup_context all_reduce_inplace all_reduce_setup_context all_to_all_inplace
+            all_to_all_single all_to_all_single_autograd all_to_all_single_backward
+            all_to_all_single_setup_context allow_inflight_collective_as_graph_input_ctx backend_impl
+            batch_p2p_ops_inplace broadcast get_proxy_mode irecv_inplace is_torchdynamo_compiling
+            isend_inplace legacy_all_gather legacy_all_gather_base legacy_all_to_all_single legacy_allgather
+            legacy_allgather_single legacy_allreduce legacy_batch_p2p_ops legacy_irecv legacy_isend legacy_lib
+            legacy_lib_impl legacy_reduce_scatter_base legacy_reducescatter legacy_reducescatter_single
+            lib_impl lib_impl_autograd permute_tensor reduce_scatter_single reduce_scatter_single_autograd
+            reduce_scatter_single_coalesced reduce_scatter_tensor reduce_scatter_tensor_autograd
+            reduce_scatter_tensor_backward reduce_scatter_tensor_coalesced
+            reduce_scatter_tensor_coalesced_backward reduce_scatter_tensor_coalesced_setup_context
+            reduce_scatter_tensor_inplace reduce_scatter_tensor_setup_context tree_map_only wait_tensor
+            wait_tensor_backward wait_tensor_setup_context
+        torch.distributed._local_tensor: LocalTensorMode
+        torch.distributed._mesh_layout: _MeshLayout
+        torch.distributed._ops:
+        torch.distributed._ops.device_mesh:
+        torch.distributed._shard: load_with_process_group
+        torch.distributed._shard.sharded_tensor: ShardedTensor
+        torch.distributed._state_dict_utils: _gather_state_dict
+        torch.distributed._symmetric_memory: _test_mode empty enable_symm_mem_for_group get_backend
+            get_symm_mem_workspace is_symm_mem_enabled_for_group rendezvous set_backend
+        torch.distributed._tensor: DTensor DeviceMesh Partial Replicate Shard distribute_tensor
+        torch.distributed._tensor.device_mesh: DeviceMesh init_device_mesh
+        torch.distributed._tensor.experimental: implicit_replication
+        torch.distributed._tensor.placement_types: DTensorSpec Placement Replicate TensorMeta
+        torch.distributed.algorithms: Join JoinHook Joinable
+        torch.distributed.algorithms._checkpoint.checkpoint_wrapper: ActivationWrapper CheckpointImpl
+            CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper offload_wrapper
+        torch.distributed.algorithms.ddp_comm_hooks:
+        torch.distributed.algorithms.ddp_comm_hooks.default_hooks: allreduce_hook bf16_compress_hook
+            bf16_compress_wrapper fp16_compress_hook fp16_compress_wrapper
+        torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook: PostLocalSGDState
+        torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: PowerSGDState batched_powerSGD_hook
+            powerSGD_hook
+        torch.distributed.algorithms.join: Join JoinHook Joinable
+        torch.distributed.algorithms.model_averaging:
+        torch.distributed.algorithms.model_averaging.averagers: ModelAverager PeriodicModelAverager
+        torch.distributed.checkpoint: BytesStorageMetadata CheckpointException ChunkStorageMetadata
+            DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter HuggingFaceStorageReader
+            HuggingFaceStorageWriter LoadPlan LoadPlanner Metadata QuantizedHuggingFaceStorageReader ReadItem
+            SavePlan SavePlanner StorageReader StorageWriter TensorStorageMetadata WriteItem async_save load
+            load_sharded_optimizer_state_dict load_state_dict save save_state_dict
+        torch.distributed.checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files
+            consolidate_safetensors_files_on_every_rank
+        torch.distributed.checkpoint.api: CheckpointException
+        torch.distributed.checkpoint.default_planner: DefaultLoadPlanner DefaultSavePlanner
+        torch.distributed.checkpoint.format_utils: _EmptyStateDictLoadPlanner _load_state_dict
+        torch.distributed.checkpoint.hf_storage: HuggingFaceStorageReader HuggingFaceStorageWriter
+        torch.distributed.checkpoint.metadata: Metadata
+        torch.distributed.checkpoint.optimizer: load_sharded_optimizer_state_dict
+        torch.distributed.checkpoint.planner: LoadPlan LoadPlanner
+        torch.distributed.checkpoint.quantized_hf_storage: QuantizedHuggingFaceStorageReader
+        torch.distributed.checkpoint.staging: DefaultStager StagingOptions
+        torch.distributed.checkpoint.state_dict: StateDictOptions _get_fqns _init_optim_state
+            get_model_state_dict get_optimizer_state_dict set_model_state_dict set_optimizer_state_dict
+            set_state_dict
+        torch.distributed.checkpoint.state_dict_loader: _load_state_dict
+        torch.distributed.checkpoint.state_dict_saver: AsyncCheckpointerType AsyncSaveResponse
+        torch.distributed.checkpoint.stateful: Stateful
+        torch.distributed.checkpoint.storage: StorageReader
+        torch.distributed.checkpoint.utils: CheckpointException
+        torch.distributed.config: compile_on_one_rank patch use_torchcomms
+        torch.distributed.constants: default_pg_timeout
+        torch.distributed.device_mesh: _mesh_resources _register_distributed_opaque_types init_device_mesh
+        torch.distributed.distributed_c10d: Backend GroupName PrefixStore ProcessGroup ReduceOp
+            _get_default_group _get_default_store _get_global_rank _new_process_group_helper _pg_map
+            _rank_not_in_group _resolve_process_group _world default_pg_timeout get_global_rank get_rank
+            is_xccl_available new_subgroups_by_enumeration rendezvous split_group
+        torch.distributed.elastic:
+        torch.distributed.elastic.multiprocessing.errors: ChildFailedError ErrorHandler ProcessFailure
+            get_error_handler @record
+        torch.distributed.fsdp: BackwardPrefetch CPUOffload CPUOffloadPolicy DataParallelMeshDims FSDPModule
+            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
+            LocalStateDictConfig MixedPrecision MixedPrecisionPolicy OffloadPolicy OptimStateDictConfig
+            OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy
+            StateDictConfig StateDictSettings StateDictType UnshardHandle fully_shard
+            register_fsdp_forward_method share_comm_ctx
+        torch.distributed.fsdp._common_utils: clean_tensor_name
+        torch.distributed.fsdp._flat_param: FlatParamHandle
+        torch.distributed.fsdp._fully_shard:
+        torch.distributed.fsdp._fully_shard._fsdp_collectives:
+        torch.distributed.fsdp._fully_shard._fsdp_common: FSDPMeshInfo ShardPlacementResult
+        torch.distributed.fsdp._fully_shard._fsdp_init: _get_mesh_info
+        torch.distributed.fsdp._fully_shard._fsdp_param:
+        torch.distributed.fsdp._fully_shard._fsdp_param_group: FSDPParamGroup
+        torch.distributed.fsdp._fully_shard._fsdp_state:
+        torch.distributed.fsdp._fully_shard._fully_shard:
+        torch.distributed.fsdp._runtime_utils: _post_backward_final_callback
+        torch.distributed.fsdp._traversal_utils: _get_fsdp_states
+        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig
+            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig
+            ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig
+            StateDictSettings StateDictType
+        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload
+            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
+            MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig
+            ShardingStrategy StateDictConfig StateDictType
+        torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
+        torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
+            lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
+        torch.distributed.launcher.api: LaunchConfig elastic_launch
+        torch.distributed.nn: Function ReduceOp RemoteModule all_gather all_reduce all_to_all
+            all_to_all_single broadcast gather group reduce reduce_scatter scatter
+        torch.distributed.nn.functional: Function ReduceOp all_gather all_reduce all_to_all all_to_all_single
+            broadcast gather group reduce reduce_scatter scatter
+        torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer
+            as_functional_optim
+        torch.distributed.pipelining: Pipe PipelineStage Schedule1F1B ScheduleDualPipeV ScheduleGPipe
+            ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS ScheduleZBVZeroBubble
+            SplitPoint build_stage pipe_split pipeline
+        torch.distributed.pipelining.microbatch: _split_block_mask
+        torch.distributed.pipelining.schedules: BACKWARD_INPUT BACKWARD_WEIGHT FORWARD FULL_BACKWARD
+            OVERLAP_F_B PipelineScheduleMulti PipelineScheduleSingle REDUCE_GRAD RESHARD ScheduleDualPipeV
+            ScheduleZBVZeroBubble UNSHARD _Action _PipelineContext _PipelineSchedule _PipelineScheduleRuntime
+            _wait_batch_p2p get_schedule_class
+        torch.distributed.pipelining.stage: PipelineStage _normalize_model_output_as_tuple
+        torch.distributed.rpc: AllGatherStates BackendType RRef TensorPipeRpcBackendOptions get_worker_info
+            init_rpc method_factory new_method remote rpc_async rpc_sync shutdown
+        torch.distributed.rpc.api: _all_gather _require_initialized
+        torch.distributed.run: get_args_parser main run
+        torch.distributed.tensor: DeviceMesh Partial Placement Replicate Shard distribute_module
+            distribute_tensor empty full ones rand randn zeros
+        torch.distributed.tensor._dispatch:
+        torch.distributed.tensor._dtensor_spec: DTensorSpec
+        torch.distributed.tensor._ops:
+        torch.distributed.tensor._random: manual_seed
+        torch.distributed.tensor._redistribute: redistribute_local_tensor
+        torch.distributed.tensor._utils: compute_local_shape_and_global_offset
+        torch.distributed.tensor.experimental: context_parallel implicit_replication local_map
+            register_sharding
+        torch.distributed.tensor.experimental._attention: _HeadTailLoadBalancer _PTRRLoadBalancer
+            _context_parallel_shard _cp_options _enable_context_parallel_dispatcher set_rotate_method
+        torch.distributed.tensor.experimental._context_parallel:
+        torch.distributed.tensor.experimental._context_parallel._attention: flex_cp_allgather
+        torch.distributed.tensor.experimental._context_parallel._sharding_rules: unregister_cp_sharding_rules
+        torch.distributed.tensor.parallel: ColwiseParallel ParallelStyle PrepareModuleInput
+            PrepareModuleInputOutput PrepareModuleOutput RowwiseParallel SequenceParallel loss_parallel
+            parallelize_module
+        torch.distributed.tensor.parallel.style: ParallelStyle
+        torch.distributed.tensor.placement_types: Partial Placement Replicate Shard _StridedShard
+        torch.distributed.utils: _apply_to_tensors _sync_module_states""",
+    _EXPORT: """
+        torch._export:
+        torch._export.config: patch
+        torch._export.error: InternalError
+        torch._export.utils: _disable_aten_to_metadata_assertions _is_cia_op
+        torch.export: AdditionalInputs Constraint CustomDecompTable Dim ExportBackwardSignature
+            ExportGraphSignature ExportedProgram FlatArgsAdapter ModuleCallEntry ModuleCallSignature
+            ShapesCollection UnflattenedModule default_decompositions dims draft_export export load
+            register_dataclass save unflatten
+        torch.export._trace:
+        torch.export.decomp_utils: CustomDecompTable
+        torch.onnx: ExportableModule InputObserver ONNXProgram TensorProtoDataType export
+        torch.onnx._internal.exporter:
+        torch.onnx.operators: shape_as_tensor
+        torch.onnx.symbolic_opset12: dropout
+        torch.onnx.symbolic_opset9: masked_fill softmax sub""",
+    _QUANTIZED: """
+        torch: per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine
+            per_tensor_symmetric qscheme _fake_quantize_learnable_per_channel_affine
+            _fake_quantize_learnable_per_tensor_affine _make_per_tensor_quantized_tensor
+            _convert_weight_to_int4pack _weight_int8pack_mm
+        torch.ao.nn:
+        torch.ao.nn.intrinsic: _FusedModule
+        torch.ao.ns.fx.utils: compute_sqnr
+        torch.ao.pruning: BaseSparsifier get_arg_info_from_tensor_fqn
+        torch.ao.quantization: AffineQuantizedObserverBase FakeQuantize FakeQuantizeBase
+            FixedQParamsFakeQuantize FixedQParamsObserver FusedMovingAvgObsFakeQuantize Granularity
+            HistogramObserver MappingType MinMaxObserver MovingAverageMinMaxObserver
+            MovingAveragePerChannelMinMaxObserver NoopObserver ObserverBase ObserverOrFakeQuantize PerAxis
+            PerBlock PerChannelMinMaxObserver PerGroup PerRow PerTensor PerToken PlaceholderObserver QConfig
+            QConfigAny QConfigDynamic QConfigMapping QuantType QuantWrapper RecordingObserver
+            ReuseInputObserver TorchAODType UniformQuantizationObserverBase ZeroPointDomain add_quant_dequant
+            convert convert_dynamic_jit convert_jit default_affine_fixed_qparams_fake_quant
+            default_affine_fixed_qparams_observer default_debug_observer default_dynamic_fake_quant
+            default_dynamic_quant_observer default_embedding_fake_quant default_embedding_fake_quant_4bit
+            default_eval_fn default_fake_quant default_fixed_qparams_range_0to1_fake_quant
+            default_fixed_qparams_range_0to1_observer default_fixed_qparams_range_neg1to1_fake_quant
+            default_fixed_qparams_range_neg1to1_observer default_float_qparams_observer
+            default_float_qparams_observer_4bit default_fused_act_fake_quant
+            default_fused_per_channel_wt_fake_quant default_fused_wt_fake_quant default_histogram_fake_quant
+            default_histogram_observer default_observer default_per_channel_weight_fake_quant
+            default_per_channel_weight_observer default_placeholder_observer default_reuse_input_observer
+            default_symmetric_fixed_qparams_fake_quant default_symmetric_fixed_qparams_observer
+            default_weight_fake_quant default_weight_observer disable_fake_quant disable_observer
+            enable_fake_quant enable_observer fuse_conv_bn fuse_conv_bn_jit fuse_conv_bn_relu
+            fuse_convtranspose_bn fuse_linear_bn fuse_modules fuse_modules_qat
+            fused_per_channel_wt_fake_quant_range_neg_127_to_127 fused_wt_fake_quant_range_neg_127_to_127
+            get_block_size get_default_compare_output_module_list get_default_custom_config_dict
+            get_default_dynamic_quant_module_mappings get_default_dynamic_sparse_quant_module_mappings
+            get_default_float_to_quantized_operator_mappings get_default_qat_module_mappings
+            get_default_qat_qconfig get_default_qat_qconfig_dict get_default_qat_qconfig_mapping
+            get_default_qconfig get_default_qconfig_dict get_default_qconfig_mapping
+            get_default_qconfig_propagation_list get_default_static_quant_module_mappings
+            get_default_static_quant_reference_module_mappings get_default_static_sparse_quant_module_mappings
+            get_dynamic_quant_module_class get_embedding_qat_module_mappings
+            get_embedding_static_quant_module_mappings get_fuser_method get_fuser_method_new
+            get_observer_state_dict get_quantized_operator get_static_quant_module_class
+            load_observer_state_dict no_observer_set per_channel_weight_observer_range_neg_127_to_127 prepare
+            prepare_dynamic_jit prepare_jit prepare_qat propagate_qconfig_ qconfig_equals quantize
+            quantize_dynamic quantize_dynamic_jit quantize_jit quantize_qat script_qconfig script_qconfig_dict
+            swap_module weight_observer_range_neg_127_to_127
+        torch.ao.quantization.backend_config: BackendConfig get_executorch_backend_config
+            get_native_backend_config
+        torch.ao.quantization.backend_config.utils: get_fused_module_classes get_pattern_to_dtype_configs
+            get_qat_module_classes get_root_module_to_quantized_reference_module
+        torch.ao.quantization.fake_quantize: FakeQuantize
+        torch.ao.quantization.fx: prepare
+        torch.ao.quantization.fx._decomposed: _per_token_quant_qparam_dim_check quantize_per_channel_group
+            quantized_decomposed_lib
+        torch.ao.quantization.fx._equalize: convert_eq_obs update_obs_for_equalization
+        torch.ao.quantization.fx.custom_config: ConvertCustomConfig PrepareCustomConfig
+        torch.ao.quantization.fx.graph_module: _is_observed_module _is_observed_standalone_module
+        torch.ao.quantization.fx.lower_to_fbgemm: lower_to_fbgemm
+        torch.ao.quantization.fx.qconfig_mapping_utils: _compare_prepare_convert_qconfig_mappings
+            _generate_node_name_to_qconfig _is_qconfig_supported_by_dtype_configs _update_qconfig_for_fusion
+            _update_qconfig_for_qat
+        torch.ao.quantization.fx.utils: _get_module graph_module_from_producer_nodes node_arg_is_weight
+        torch.ao.quantization.observer: AffineQuantizedObserverBase ObserverBase
+            UniformQuantizationObserverBase
+        torch.ao.quantization.qconfig: QConfigAny qconfig_equals
+        torch.ao.quantization.qconfig_mapping: QConfigMapping
+        torch.ao.quantization.quantize_fx: _convert_to_reference_decomposed_fx convert_fx
+            convert_to_reference_fx prepare_fx
+        torch.ao.quantization.stubs: DeQuantStub
+        torch.ao.quantization.utils: MatchAllNode _parent_name get_qparam_dict is_per_channel
+            to_underlying_dtype weight_is_quantized
+        torch.nn.quantized: FloatFunctional
+        torch.quantization: DeQuantStub FakeQuantize FakeQuantizeBase HistogramObserver ObserverBase QConfig
+            QuantStub QuantType QuantWrapper add_quant_dequant convert default_dynamic_qconfig default_eval_fn
+            default_fake_quant default_fixed_qparams_range_0to1_fake_quant
+            default_fixed_qparams_range_neg1to1_fake_quant default_histogram_fake_quant default_observer
+            default_per_channel_weight_fake_quant default_per_channel_weight_observer
+            default_placeholder_observer default_qat_qconfig default_qconfig default_weight_fake_quant
+            default_weight_observer float16_dynamic_qconfig float_qparams_weight_only_qconfig fuse_modules
+            get_default_compare_output_module_list get_default_dynamic_quant_module_mappings
+            get_default_qat_module_mappings get_default_qconfig_propagation_list
+            get_default_static_quant_module_mappings get_fuser_method get_quantized_operator
+            get_static_quant_module_class prepare prepare_qat propagate_qconfig_ quantize quantize_dynamic
+            quantize_dynamic_jit quantize_jit quantize_qat swap_module""",
+    _NESTED: """
+        torch: _nested_compute_contiguous_strides_offsets _nested_view_from_buffer
+        torch.nested: as_nested_tensor masked_select narrow nested_tensor nested_tensor_from_jagged
+            to_padded_tensor
+        torch.nested._internal.nested_tensor: NestedTensor _tensor_symint_registry
+            nested_view_from_values_offsets
+        torch.nested._internal.ops: extract_kwargs""",
+    _EXTENSION: """
+        torch.utils.cpp_extension: BuildExtension CUDAExtension CUDA_HOME CppExtension ROCM_HOME SyclExtension
+            _get_build_directory _get_cuda_arch_flags check_compiler_is_gcc check_compiler_ok_for_platform
+            get_compiler_abi_compatibility_and_version get_cxx_compiler get_default_build_root include_paths
+            is_ninja_available library_paths load load_inline remove_extension_h_precompiler_headers
+            verify_ninja_availability
+        torch.utils.hipify:
+        torch.utils.hipify.hipify_python: hipify""",
+    _DATAPIPES: """
+        torch.utils.data: IterDataPipe @functional_datapipe
+        torch.utils.data.datapipes.iter: Batcher
+        torch.utils.data.datapipes.iter.combinatorics: ShufflerIterDataPipe
+        torch.utils.data.graph_settings: apply_shuffle_settings""",
+    _JIT: """
+        torch: ScriptObject
+        torch._jit_internal: _copy_to_script_wrapper
+        torch.jit: Attribute CompilationUnit Error Future RecursiveScriptModule _get_trace_graph
+            enable_onednn_fusion export_opnames fork freeze isinstance load onednn_fusion_enabled
+            optimize_for_inference save set_fusion_strategy strict_fusion trace trace_module wait
+        torch.jit._recursive: concrete_type_store""",
+    _COMPILER: """
+        torch: cond while_loop
+        torch._C._dynamo:
+        torch._C._dynamo.eval_frame: _set_lru_cache
+        torch._C._functorch: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
+            is_legacy_batchedtensor
+        torch._decomp: core_aten_decompositions
+        torch._dynamo: export lookup_backend nonstrict_trace override_optimization_hint
+        torch._dynamo.backends.common: AotAutograd aot_autograd
+        torch._dynamo.compiled_autograd: _enable
+        torch._dynamo.convert_frame: compile_lock
+        torch._dynamo.exc: TensorifyScalarRestartAnalysis
+        torch._dynamo.functional_export: dynamo_graph_capture_for_export
+        torch._dynamo.graph_deduplication: _stable_topological_sort
+        torch._dynamo.guards: GuardBuilder get_verbose_code_parts
+        torch._dynamo.source: ConstantSource LocalSource
+        torch._dynamo.testing: CompileCounterWithBackend
+        torch._dynamo.variables: ConstantVariable SliceVariable SymNodeVariable
+        torch._dynamo.variables.base: NO_SUCH_SUBOBJ
+        torch._dynamo.variables.builder: wrap_to_fake_tensor_and_record
+        torch._functorch:
+        torch._functorch._activation_offloading.offload_ops: pinned_memory_pool
+        torch._functorch._aot_autograd.functional_utils: from_fun to_fun
+        torch._functorch._aot_autograd.fx_utils: get_plain_input_and_grad_nodes
+        torch._functorch.aot_autograd: JointWithDescriptors aot_compile_joint_with_descriptors
+            aot_export_joint_with_descriptors aot_module_simplified
+        torch._functorch.compile_utils: raise_getitems
+        torch._functorch.config: activation_memory_budget memory_budget_pareto_dir patch
+            visualize_memory_budget_pareto
+        torch._functorch.partitioners: _extract_fwd_bwd_outputs _extract_graph_with_inputs_outputs _is_primal
+            get_default_op_list has_recomputable_ops has_recomputable_rng_ops is_sym_node
+            min_cut_rematerialization_partition must_recompute solve_min_cut
+        torch._functorch.vmap: Tensor _add_batch_dim _broadcast_to_and_flatten _create_batched_inputs
+            _get_name _maybe_remove_batch_dim _process_batched_inputs _unwrap_batched tree_flatten
+            tree_unflatten
+        torch._guards: TracingContext active_fake_mode tracing
+        torch._higher_order_ops: associative_scan flex_attention inline_asm_elementwise out_dtype
+        torch._higher_order_ops.effects: _EffectType _register_effectful_op
+        torch._inductor: aoti_compile_and_package aoti_load_package compile cudagraph_mark_step_begin
+            list_mode_options
+        torch._inductor.codecache: extract_tensor_metadata_for_cache_key
+        torch._inductor.codegen:
+        torch._inductor.codegen.triton: TritonOverrides
+        torch._inductor.config: _micro_pipeline_tp allow_buffer_reuse aten_distributed_optimizations
+            compile_threads coordinate_descent_check_all_directions coordinate_descent_tuning cpp
+            eager_numerics emulate_precision_casts force_fuse_int_mm_with_mul freezing fx_graph_cache
+            max_autotune max_autotune_gemm_search_space patch post_grad_custom_post_pass
+            post_grad_custom_pre_pass pre_grad_custom_pass reorder_for_compute_comm_overlap
+            reorder_for_peak_memory size_asserts test_configs triton
+        torch._inductor.constant_folding: constant_fold
+        torch._inductor.cpp_builder: get_cpp_compiler
+        torch._inductor.cpu_vec_isa: pick_vec_isa
+        torch._inductor.cudagraph_trees: _use_cuda_memory_pool_manager
+        torch._inductor.custom_graph_pass: CustomGraphPass CustomInferenceAwareGraphPass get_hash_for_files
+        torch._inductor.decomposition: @register_decomposition
+        torch._inductor.exc: InductorError
+        torch._inductor.freezing_utils: maybe_set_is_frozen_param
+        torch._inductor.fx_passes.bucketing: BucketMode is_all_gather_into_tensor is_wait_tensor
+        torch._inductor.fx_passes.control_dependencies: preserve_node_ordering
+        torch._inductor.fx_passes.freezing_patterns: freezing_passes register_freezing_graph_pattern
+        torch._inductor.fx_passes.micro_pipeline_tp: micro_pipeline_tp_pass
+        torch._inductor.fx_passes.mkldnn_fusion: _gelu_fusion_1 _gelu_fusion_2 _get_remaining_users
+            _hardswish_fusion _hardtanh_fusion _silu_fusion
+        torch._inductor.fx_passes.overlap_manual_scheduling: ManualOverlapPreservingBucketer
+            ManualOverlapScheduler _move_overlap_nodes manual_overlap_bucketing
+        torch._inductor.fx_passes.overlap_scheduling: get_group_name is_compute_node
+            schedule_overlap_bucketing schedule_overlap_bucketing_from_inductor_configs
+        torch._inductor.ir: Buffer ChoiceCaller CppTemplateBuffer FallbackKernel FixedLayout IRNode Layout
+            Pointwise TensorBox get_fill_order
+        torch._inductor.kernel.flex.common: construct_strides maybe_realize
+        torch._inductor.lowering: add_needs_realized_inputs addcmul expand fallbacks lowerings
+            @register_lowering to_dtype
+        torch._inductor.metrics: reset
+        torch._inductor.output_code: RegionalOutputCode
+        torch._inductor.pattern_matcher: Arg CallFunction KeywordArg Match PatternMatcherPass filter_nodes
+            register_lowering_pattern
+        torch._inductor.runtime:
+        torch._inductor.runtime.cache_dir_utils: cache_dir default_cache_dir
+        torch._inductor.runtime.compile_tasks:
+        torch._inductor.runtime.hints: DeviceProperties
+        torch._inductor.scheduler: Scheduler
+        torch._inductor.select_algorithm: DataProcessorTemplateWrapper ExternKernelChoice
+            autotune_select_algorithm
+        torch._inductor.sizevars: SizeVarAllocator
+        torch._inductor.utils: count_tangents is_big_gpu parallel_num_threads run_and_get_code
+        torch._inductor.virtualized: V ops
+        torch._library.opaque_object: is_opaque_value register_opaque_type
+        torch._logging: trace_structured
+        torch._prims:
+        torch._prims.rng_prims:
+        torch.compiler: _is_non_strict_tracing _non_strict_tracing_context _patch_engine_backward
+            load_cache_artifacts load_compiled_function save_cache_artifacts
+        torch.compiler._cache: CacheArtifactManager _deserialize_single_cache _serialize_single_cache
+        torch.compiler.config: cache_key_tag dynamic_sources unbacked_sources
+        torch.fx._graph_pickler: GraphPickler Options
+        torch.fx._lazy_graph_module: _make_graph_module
+        torch.fx._pytree: register_pytree_flatten_spec tree_flatten_spec
+        torch.fx.experimental._config: enrich_profiler_metadata
+        torch.fx.experimental.proxy_tensor: ProxyTorchDispatchMode _ProxyTensor _SymNodeDict decompose
+            disable_proxy_modes_tracing fetch_object_proxy fetch_sym_proxy get_proxy_slot make_fx
+            track_tensor_tree
+        torch.fx.experimental.symbolic_shapes: DimDynamic DivideByKey GuardOnDataDependentSymNode
+            RelaxedUnspecConstraint ShapeEnv StatelessSymbolicContext StrictMinMaxConstraint free_symbols
+            free_unbacked_symbols guard_or_false guard_or_true has_free_symbols optimization_hint
+            statically_known_true
+        torch.fx.passes.fake_tensor_prop: FakeTensorProp
+        torch.fx.passes.infra.pass_base: PassBase PassResult
+        torch.fx.passes.infra.pass_manager: PassManager
+        torch.fx.passes.regional_inductor: regional_inductor
+        torch.fx.passes.runtime_assert: insert_deferred_runtime_asserts
+        torch.fx.passes.split_utils: split_by_tags
+        torch.fx.passes.utils.matcher_with_name_node_map_utils: InternalMatch SubgraphMatcherWithNameNodeMap
+        torch.fx.passes.utils.source_matcher_utils: SourcePartition check_subgraphs_connected
+            get_source_partitions
+        torch.fx.subgraph_rewriter: ReplacedPatterns replace_pattern_with_filters
+        torch.fx.traceback: NodeSource NodeSourceAction
+        torch.utils._config_module: ConfigModule
+        torch.utils._sympy.functions: FloorDiv simple_floordiv_gcd
+        torch.utils._sympy.numbers: IntInfinity int_oo
+        torch.utils._sympy.value_ranges: ValueRanges
+        torch.utils.viz._cycles: warn_tensor_cycles""",
+    _SCALED: """
+        torch: _grouped_mm _scaled_grouped_mm _scaled_mm
+        torch.nn.functional: ScalingType SwizzleType _canonical_mask _none_or_dtype scaled_grouped_mm
+            scaled_mm""",
+    _PRIVATE: """
+        torch: _cslt_compress _cslt_sparse_mm _sparse_semi_structured_apply
+            _sparse_semi_structured_apply_dense _sparse_semi_structured_tile _fused_sdp_choice
+        torch._C: Graph OptionalType ScriptObject Value _DisableTorchDispatch _cuda_releasePool
+            _current_autograd_node _current_graph_task_id _dispatch_dump _dispatch_has_kernel_for_dispatch_key
+            _dispatch_key_for_device _dispatch_keys _get_sdp_priority_order _jit_get_operation
+            _set_math_sdp_allow_fp16_bf16_reduction _show_config _will_engine_execute_node
+        torch._C._autograd: _KinetoEvent _top_saved_tensors_default_hooks
+        torch._C._cpu:
+        torch._C._distributed_c10d: Reducer _register_process_group
+        torch._C._distributed_rpc: PyRRef _is_current_rpc_agent_set
+        torch._C._profiler: _ExperimentalConfig
+        torch._prims_common: DeviceLikeType alert_not_deterministic canonicalize_dims get_computation_dtype
+            is_contiguous_or_false make_contiguous_strides_for suggest_memory_format
+        torch._prims_common.wrappers: _maybe_convert_to_dtype
+        torch._tensor_str: _add_suffixes _str_intern printoptions
+        torch._vendor.packaging.version: parse
+        torch._weights_only_unpickler: _get_user_allowed_globals
+        torch.accelerator.memory: get_memory_info
+        torch.autograd.profiler_legacy: profile
+        torch.backends.cudnn.rnn: fp32_precision
+        torch.cuda._annotate_cuda_graph_trace: annotate_trace
+        torch.cuda._graph_annotations: _is_tools_id_unavailable get_kernel_annotations mark_kernels
+        torch.cuda._memory_viz: memory segment_plot segments trace_plot
+        torch.library: _defs @triton_op wrap_triton
+        torch.mps.event: Event
+        torch.nn.attention: _backend_names _get_flash_version activate_flash_attention_impl
+            current_flash_attention_impl list_flash_attention_impls restore_flash_attention_impl
+        torch.nn.attention._fa3:
+        torch.nn.attention._fa4:
+        torch.nn.attention._registry:
+        torch.nn.attention.experimental._scaled_dot_product_attention_quantized:
+            _scaled_dot_product_attention_quantized
+        torch.nn.attention.flex_attention: _MaskModWrapper _mask_mod_signature _score_mod_signature
+        torch.nn.attention.varlen: AuxRequest _should_use_cudnn varlen_attn varlen_attn_out
+        torch.nn.utils._named_member_accessor: swap_tensor
+        torch.nn.utils._per_sample_grad: call_for_per_sample_grads
+        torch.numa.binding: AffinityMode NumaOptions _maybe_apply_numa_binding_to_current_process
+        torch.optim._multi_tensor: RMSprop
+        torch.profiler._memory_profiler: MemoryProfileTimeline _CATEGORY_TO_COLORS _CATEGORY_TO_INDEX
+        torch.profiler._utils: _init_for_cuda_graphs
+        torch.utils._appending_byte_serializer: AppendingByteSerializer
+        torch.utils._device:
+        torch.utils.benchmark: Compare Timer
+        torch.utils.benchmark.utils:
+        torch.utils.benchmark.utils.common: Measurement TaskSpec"""}

@@ -1,0 +1,12 @@
+"""torch.backends.cusparselt: a library for CUDA, which mindtorch does not use."""
+
+__all__ = ["is_available", "version"]
+
+
+def is_available():
+    """False."""
+    return False
+
+
+def version():
+    """None."""

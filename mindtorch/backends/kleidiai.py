@@ -1,0 +1,8 @@
+"""torch.backends.kleidiai: a library for ARM processors, which mindtorch does not use."""
+
+__all__ = ["is_available"]
+
+
+def is_available():
+    """False."""
+    return False

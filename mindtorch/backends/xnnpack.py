@@ -1,0 +1,2 @@
+"""torch.backends.xnnpack: a library that is not there."""
+enabled = False

@@ -1,0 +1,51 @@
+"""Lets a CUDA program run on the NPU: `python -m mindtorch --cuda-is-npu`, `import torch_npu.contrib.transfer_to_npu`.
+
+The device "cuda" is then read as "npu", so torch.device("cuda").type is "npu", and the names of torch.cuda are those of
+torch.npu. A warning says so, once for the device and once for torch.cuda.
+"""
+import importlib
+import sys
+import warnings
+
+import mindtorch
+from mindtorch import cuda, npu
+from mindtorch._core.tensor.tensor import is_cuda_read_as_npu, read_cuda_as_npu
+
+_OTHER_NAMES = {"CUDAGraph": "NPUGraph"}
+_said = set()
+_SUBMODULES = ("graphs", "memory", "random", "streams")
+
+
+def transfer_to_npu():
+    """Makes "cuda", torch.cuda, Tensor.cuda and is_cuda mean the NPU, in this process and its spawned children.
+
+    A second call changes nothing, and there is no way back.
+    """
+    if is_cuda_read_as_npu():
+        return
+    read_cuda_as_npu(lambda: _say("the device 'cuda'", "'npu'"))
+    for name in [name for name in vars(cuda) if not name.startswith("_") and name != "amp"]:   # amp names "cuda" itself
+        if hasattr(npu, _OTHER_NAMES.get(name, name)):
+            delattr(cuda, name)
+    cuda.__getattr__, cuda._absent = _of_npu, cuda.__getattr__
+    mindtorch.Tensor.is_cuda = property(lambda tensor: tensor.is_npu, doc="Whether the tensor is on an NPU.")
+    for name in _SUBMODULES:
+        if f"mindtorch.cuda.{name}" in sys.modules:
+            importlib.reload(sys.modules[f"mindtorch.cuda.{name}"])
+
+
+def _of_npu(name):
+    """torch.cuda.<name>, the first time: torch.npu has it, or else torch.cuda without CUDA."""
+    own = _OTHER_NAMES.get(name, name)
+    if name.startswith("__") or not hasattr(npu, own):
+        return cuda._absent(name)
+    _say("torch.cuda", "torch.npu")
+    found = getattr(npu, own)
+    setattr(cuda, name, found)
+    return found
+
+
+def _say(theirs, ours):
+    if theirs not in _said:
+        _said.add(theirs)
+        warnings.warn(f"{theirs} means {ours} in this process", stacklevel=3)

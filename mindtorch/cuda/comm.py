@@ -1,0 +1,1 @@
+"""torch.cuda.comm: there are no CUDA devices to copy between."""

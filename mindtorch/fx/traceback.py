@@ -1,0 +1,58 @@
+"""torch.fx.traceback: notes that tracing would keep with the nodes of a graph."""
+import contextlib
+import functools
+
+from mindtorch._refusals.modules import refused_names
+
+__all__ = ["annotate", "annotate_fn", "get_current_meta", "has_preserved_node_meta", "preserve_node_meta"]
+
+_meta = {}
+_preserving = False
+
+
+@contextlib.contextmanager
+def preserve_node_meta(enable=True):
+    """Within this context `annotate` keeps its notes."""
+    global _preserving
+    before, _preserving = _preserving, enable
+    try:
+        yield
+    finally:
+        _preserving = before
+
+
+def has_preserved_node_meta():
+    """Whether preserve_node_meta is active."""
+    return _preserving
+
+
+@contextlib.contextmanager
+def annotate(annotation_dict):
+    """Within this context the notes of a dict are the current ones, where preserve_node_meta is active."""
+    global _meta
+    before = _meta
+    if _preserving:
+        _meta = {**_meta, "custom": {**_meta.get("custom", {}), **annotation_dict}}
+    try:
+        yield
+    finally:
+        _meta = before
+
+
+def annotate_fn(annotation_dict):
+    """A decorator: `annotate` around each call."""
+    def decorate(function):
+        @functools.wraps(function)
+        def called(*args, **kwargs):
+            with annotate(annotation_dict):
+                return function(*args, **kwargs)
+        return called
+    return decorate
+
+
+def get_current_meta():
+    """The current notes."""
+    return _meta
+
+
+__getattr__ = refused_names(__name__)

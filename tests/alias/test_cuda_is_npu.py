@@ -1,0 +1,78 @@
+"""CUDA programs: on the CPU with a hint where there is an NPU, and on the NPU where CUDA is told to mean it."""
+import pytest
+from running import python
+
+PROGRAM = """
+import io, torch
+import torch.cuda.memory
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+torch.cuda.manual_seed_all(1)
+model = nn.Linear(4, 4).cuda()
+x = torch.randn(2, 4, device="cuda:0", generator=torch.Generator(device="cuda"))
+optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+scaler = torch.amp.GradScaler("cuda")
+with torch.autocast("cuda", dtype=torch.bfloat16):
+    y = model(x)
+    inside = torch.is_autocast_enabled()
+scaler.scale(y.float().square().mean()).backward()
+scaler.step(optimizer)
+scaler.update()
+stream = torch.cuda.Stream()
+with torch.cuda.stream(stream), torch.cuda.device(0):
+    z = x + 1
+torch.cuda.synchronize()
+file = io.BytesIO()
+torch.save(model.state_dict(), file)
+file.seek(0)
+loaded = torch.load(file, map_location="cuda")["weight"]
+graph = torch.cuda.CUDAGraph()
+print(device, y.dtype, inside, scaler.is_enabled(), x.is_cuda, x.cpu().is_cuda, x.cpu().cuda(0).device, loaded.device)
+print(isinstance(x, torch.cuda.FloatTensor), torch.cuda.device_count(), torch.cuda.get_device_properties(0).name)
+print(torch.cuda.memory.memory_allocated() > 0, type(graph).__name__, torch.ones(2).pin_memory().is_pinned())
+"""
+PRINTED = """\
+npu torch.bfloat16 True True True False npu:0 npu:0
+True 1 Ascend910B1 (simulated)
+True NPUGraph True
+"""
+
+
+@pytest.mark.parametrize("way", ["option", "import"])
+def test_a_cuda_program_runs_on_the_npu(way):
+    arguments, start = ["--cuda-is-npu"], ""
+    if way == "import":
+        arguments, start = [], "import torch\nimport torch_npu\nfrom torch_npu.contrib import transfer_to_npu\n"
+    done = python("-m", "mindtorch", *arguments, "-c", start + PROGRAM)
+    assert (done.stdout, done.returncode) == (PRINTED, 0), done.stderr
+    assert done.stderr.count("torch.cuda means torch.npu in this process") == 1
+    assert done.stderr.count("the device 'cuda' means 'npu' in this process") == 1
+
+
+def test_a_checkpoint_of_cuda_is_restored_on_the_npu():
+    code = ("import torch\n"
+            "from torch.serialization import default_restore_location\n"
+            "storage = torch.ones(3).untyped_storage()\n"
+            "print(default_restore_location(storage, 'cuda:0').device)")
+    done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code)
+    assert done.stdout == "npu:0\n", done.stderr
+
+
+def test_spawned_children_read_cuda_as_the_npu_too(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import torch\nimport torch.multiprocessing as mp\n\n\ndef show(rank):\n"
+                       "    print(torch.ones(2, device='cuda').device, flush=True)\n\n\n"
+                       "if __name__ == '__main__':\n    mp.spawn(show, nprocs=1)\n")
+    done = python("-m", "mindtorch", "--cuda-is-npu", str(program))
+    assert done.stdout == "npu:0\n", done.stderr
+
+
+ASK = "import torch\nprint([torch.cuda.is_available() for _ in range(2)], torch.ones(2).device)"
+
+
+def test_without_it_a_cuda_program_runs_on_the_cpu_and_says_why():
+    done = python("-m", "mindtorch", "-c", ASK)
+    assert done.stdout == "[False, False] cpu\n"
+    assert done.stderr.count("--cuda-is-npu") == 1
+    done = python("-m", "mindtorch", "-c", ASK, MINDTORCH_NPU="off")
+    assert (done.stdout, done.stderr) == ("[False, False] cpu\n", "")

@@ -1,0 +1,696 @@
+"""Random programs: lists of Python statements that mean the same with torch and with mindtorch.
+
+A program is written while torch runs it, since what a statement may do depends on the tensors that exist. Then torch
+and mindtorch run it side by side, and every tensor is compared after every statement.
+"""
+import ast
+import math
+import random
+import re
+import sys
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy
+import torch
+
+import mindtorch
+
+OPS = Path(__file__).resolve().parents[1] / "ops"
+sys.path.insert(0, str(OPS))
+from opinfo import RANDOM, infos  # noqa: E402
+from samples import SAMPLES, Description, Make  # noqa: E402
+
+from mindtorch._ops.codegen.rows import Table  # noqa: E402
+
+FLOATING = ("float32", "float64", "float16", "bfloat16")
+COMPLEX = ("complex64", "complex128")
+INTEGRAL = ("int64", "int32", "int16", "int8", "uint8")
+# How often each is drawn.
+DTYPES = ("float32",) * 8 + FLOATING + COMPLEX + INTEGRAL + ("int64", "bool", "bool")
+LARGEST = 64        # elements of a literal
+# What has no defined elements, draws random numbers or writes to files; settings of the process. conj_physical of real
+# numbers is a copy here and the tensor itself in torch; torch's derivatives of the last three are not exact.
+LEFT_OUT = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize",
+            "resize_as", "set", "conj_physical", "random", "from_file", "lobpcg", "item", "tolist", "equal",
+            "einsum", "to_sparse", "matrix_exp", "as_strided_scatter", "ctc_loss"}
+
+
+@dataclass(frozen=True)
+class Statement:
+    text: str
+    operator: str           # what is tried, for reports
+    creates: str = ""       # the variable of a literal
+    refused: str = ""       # torch's error
+
+
+@dataclass
+class Difference:
+    program: list           # of statements, the last one differs
+    device: str
+    kind: str               # values, dtype, shape, stride, ... or error
+    words: str
+
+    @property
+    def signature(self):
+        return self.device, self.program[-1].operator, self.kind
+
+
+# --- writing programs ----------------------------------------------------------------------------------------------
+
+@cache
+def rows():
+    """Rows with samples whose results are defined."""
+    return [row for row in Table().rows if row.samples and not row.schema.argument("generator")
+            and {"own", "npu", "aten"}.isdisjoint(row.variants)
+            and not row.schema.name.startswith(("_", "native_"))
+            and row.schema.name.strip("_") not in LEFT_OUT]
+
+
+@cache
+def database():
+    """Names of PyTorch's op database that are functions of torch or methods, without random ones."""
+    found = []
+    for name, info in infos().items():
+        hidden = info.name.startswith(("_", "jiterator", "ops.", "sparse", "native_"))
+        if not any(word in name for word in RANDOM) and not hidden \
+                and info.name.rpartition(".")[2] not in LEFT_OUT and not info.variant_test_name.startswith("partial"):
+            owner = torch
+            for part in info.name.split("."):
+                owner = getattr(owner, part, None)
+            if callable(owner) or hasattr(torch.Tensor, info.name):
+                found.append(name)
+    return found
+
+
+@cache
+def samples_of(name, dtype):
+    """Arguments of an op of the database, those of small tensors alone."""
+    info = infos()[name]
+    random.seed(0)
+    torch.manual_seed(0)
+    numpy.random.seed(0)
+    try:
+        chosen = [(sample.input, *sample.args, sample.kwargs) for _, sample in
+                  zip(range(24), info.sample_inputs("cpu", dtype), strict=False)]
+    except Exception:      # noqa: BLE001 - torch makes no samples of that dtype
+        return []
+
+    def small(value):
+        if isinstance(value, torch.Tensor):
+            return value.numel() <= LARGEST and value.layout is torch.strided
+        if isinstance(value, dict):
+            return all(map(small, value.values()))
+        return all(map(small, value)) if isinstance(value, (list, tuple)) else not callable(value)
+    return [arguments for arguments in chosen if small(arguments)]
+
+
+class Writer:
+    """Writes one program; torch runs each statement at once."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.names = {"torch": torch, "device": "cpu"}
+        self.program = []
+        self.count = 0
+
+    def write(self, length):
+        for _ in range(self.random.randrange(1, 3)):
+            self.literal(self.shape())
+        steps = [(self.row, 10), (self.from_database, 5), (self.pointwise, 5), (self.view, 5), (self.change, 4),
+                 (self.index, 3), (self.assign, 3), (self.cast, 2), (self.backward, 2)]
+        while len(self.program) < length:
+            step, = self.random.choices([s for s, _ in steps], [weight for _, weight in steps])
+            step()
+        if self.random.random() < 0.7:
+            self.backward()
+        return self.program
+
+    # pieces
+
+    def chance(self, probability):
+        return self.random.random() < probability
+
+    def add(self, text, operator, creates=""):
+        """A new statement. False where torch raises."""
+        error = execute(Statement(text, operator), self.names)
+        refused = "" if error is None else f"{type(error).__name__}: {error}"
+        self.program.append(Statement(text, operator, creates, refused))
+        return error is None
+
+    def name(self):
+        self.count += 1
+        return f"v{self.count}"
+
+    def tensors(self, condition=lambda t: True):
+        return [name for name, value in self.names.items()
+                if isinstance(value, torch.Tensor) and value.layout is torch.strided and condition(value)]
+
+    def shape(self):
+        dims = self.random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4))
+        return tuple(self.random.choice((1, 2, 2, 3, 3, 4, 5) if self.chance(0.95) else (0,)) for _ in range(dims))
+
+    def value(self, dtype):
+        if dtype == "bool":
+            return self.chance(0.5)
+        if dtype in INTEGRAL:
+            low = 0 if dtype == "uint8" else -5
+            return self.random.randint(low, 9) if self.chance(0.97) else self.random.choice((127, 100, low))
+        if dtype in COMPLEX:
+            return complex(round(self.random.uniform(-3, 3), 2), round(self.random.uniform(-3, 3), 2))
+        if self.chance(0.02):
+            return self.random.choice((math.nan, math.inf, -math.inf, -0.0, 0.0, 1e4))
+        return self.random.choice((-2.0, -1.0, 0.0, 0.5, 1.0, 2.0)) if self.chance(0.2) else \
+            round(self.random.uniform(-4, 4), 2)
+
+    def literal(self, shape, dtype=None, values=None, grad=None):
+        """The name of a new tensor, in a random layout."""
+        dtype = dtype or self.random.choice(DTYPES)
+        count = math.prod(shape)
+        while count > LARGEST:
+            shape = tuple(max(1, size - 1) for size in shape)
+            count = math.prod(shape)
+        values = [self.value(dtype) for _ in range(count)] if values is None else values
+        name, order = self.name(), list(range(len(shape)))
+        layout = self.random.choice(("dense",) * 6 + ("permuted", "permuted", "strided", "offset", "expanded"))
+        inner = tuple(shape)
+        if layout == "permuted":
+            self.random.shuffle(order)
+            inner = tuple(shape[axis] for axis in order)
+        text = f"torch.tensor({written(values)}, dtype=torch.{dtype}).to(device).reshape({inner})"
+        if layout == "permuted" and order != sorted(order):
+            text += f".permute({tuple(order.index(axis) for axis in range(len(order)))})"
+        elif layout == "strided" and shape and count:
+            text += f".repeat_interleave(2, {len(shape) - 1})[..., ::2]"
+        elif layout == "offset" and shape and count:
+            text = f"torch.cat([{text}[:1], {text}])[1:]" if count < 12 else text
+        elif layout == "expanded" and shape and count:
+            axis = self.random.randrange(len(shape))
+            text += f".narrow({axis}, 0, 1).expand({tuple(shape)})"
+        self.add(f"{name} = {text}", "literal", name)
+        if dtype in FLOATING + COMPLEX and (self.chance(0.35) if grad is None else grad):
+            self.add(f"{name}.requires_grad_()", "requires_grad_")
+        return name
+
+    def argument(self, value, sizes):
+        """The text of an argument that a sample has: tensors become variables."""
+        if isinstance(value, Description):
+            return self.tensor_like(tuple(sizes.get(size, size) for size in value.shape), value.dtype,
+                                    value.values if not sizes else None)
+        if isinstance(value, torch.Tensor):
+            values = value.detach().resolve_conj().resolve_neg().reshape(-1).tolist()
+            return self.tensor_like(tuple(value.shape), str(value.dtype).removeprefix("torch."), values)
+        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+            items = [self.argument(item, sizes) for item in value]
+            return f"[{', '.join(items)}]" if isinstance(value, list) else f"({''.join(i + ', ' for i in items)})"
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"float('{value}')"
+        if isinstance(value, torch.Size):
+            return repr(tuple(value))
+        if isinstance(value, torch.device) or value == "cpu":
+            return "device"
+        if isinstance(value, int) and not isinstance(value, bool) and self.chance(0.03):
+            return str(value + self.random.choice((-2, -1, 1)))
+        return repr(value)
+
+    def tensor_like(self, shape, dtype, values=None):
+        """A variable of that shape: one that is there, or a new one."""
+        known = self.tensors(lambda t: tuple(t.shape) == shape and dtype in FLOATING and t.is_floating_point())
+        if known and self.chance(0.4):
+            return self.random.choice(known)
+        if dtype == "float32" and self.chance(0.15):
+            dtype = self.random.choice(DTYPES)
+            values = None
+        return self.literal(shape, dtype, None if values is None else list(values))
+
+    # steps
+
+    def row(self):
+        """An operator of the table with the arguments of a sample, its sizes perhaps replaced."""
+        row = self.random.choice(rows())
+        dtype = self.random.choice(DTYPES)
+        try:
+            samples = list(SAMPLES[row.samples](Make(dtype, seed=self.random.random())))
+        except (ValueError, TypeError):
+            return
+        if not samples:
+            return
+        args, kwargs = self.random.choice(samples)
+        sizes = {}
+        if self.chance(0.3):
+            sizes = {size: self.random.choice((size, 1, 2, 3, 4, 0 if self.chance(0.1) else 5)) for size in range(1, 7)}
+        described = [value for value in (*args, *kwargs.values()) if isinstance(value, Description)]
+        if sum(math.prod(value.shape) for value in described) > 4 * LARGEST or \
+                any(math.prod(value.shape) > LARGEST for value in described):
+            return
+        texts = [self.argument(value, sizes) for value in args]
+        keywords = {name: f"torch.{value}" if name.endswith("dtype") and isinstance(value, str)
+                    else self.argument(value, sizes) for name, value in kwargs.items()}
+        self.call(row.schema.name, texts, keywords, "function" in row.variants and hasattr(torch, row.schema.name),
+                  "method" in row.variants, bool(row.inplace), row.takes_out and not row.factory, row.factory)
+
+    def call(self, name, texts, keywords, function, method, inplace, out, factory=False):
+        """One of the forms that an operator has."""
+        forms = ["function"] * (3 * function) + ["method"] * (2 * method) + ["in-place"] * (2 * inplace * method) + \
+            ["out"] * (out and function)
+        if not forms:
+            return
+        form = self.random.choice(forms)
+        if factory and form == "function":
+            keywords = {**keywords, "device": "device"}
+        given = [f"{key}={value}" for key, value in keywords.items()]
+        if form in ("method", "in-place"):
+            if not texts or not isinstance(self.names.get(texts[0]), torch.Tensor):
+                return
+            target, texts = texts[0], texts[1:]
+            if form == "in-place" and name.startswith("logical_") and self.names[target].requires_grad:
+                return              # torch's autograd does not see these writes
+            name += "_" * (form == "in-place")
+            called = f"{target}.{name}({', '.join((*texts, *given))})"
+        else:
+            if form == "out":
+                operands = " ".join((*texts, *keywords.values()))
+                given.append(f"out={self.output(operands)}")
+            called = f"torch.{name}({', '.join((*texts, *given))})"
+        self.assigned(called, name + (".out" if form == "out" else ""))
+
+    def output(self, operands):
+        """A variable for out=, which shares no memory with others: where it is resized, they lose it here alone."""
+        owners = Counter(self.names[name].untyped_storage().data_ptr() for name in self.tensors())
+        known = self.tensors(lambda t: owners[t.untyped_storage().data_ptr()] == 1)
+        known = [name for name in known if name not in re.findall(r"\w+", operands)]
+        return self.random.choice(known) if known and self.chance(0.7) else self.literal(self.shape(), grad=False)
+
+    def assigned(self, called, operator):
+        """Keeps the result, each tensor of several in a variable of its own."""
+        name = self.name()
+        if self.add(f"{name} = {called}", operator):
+            value = self.names[name]
+            if isinstance(value, (tuple, list)):
+                for number, item in enumerate(value[:4]):
+                    if isinstance(item, torch.Tensor):
+                        self.add(f"{self.name()} = {name}[{number}]", operator)
+                self.names.pop(name)
+
+    def from_database(self):
+        name = self.random.choice(database())
+        info = infos()[name]
+        dtype = getattr(torch, self.random.choice(DTYPES))
+        chosen = samples_of(name, dtype)
+        if not chosen:
+            return
+        *args, kwargs = self.random.choice(chosen)
+        texts = [self.argument(value, {}) for value in args]
+        keywords = {key: self.argument(value, {}) for key, value in kwargs.items()}
+        owner = torch
+        for part in info.name.split("."):
+            owner = getattr(owner, part, None)
+        plain = "." not in info.name
+        self.call(info.name, texts, keywords, callable(owner), plain and hasattr(torch.Tensor, info.name),
+                  plain and hasattr(torch.Tensor, info.name + "_"), info.supports_out)
+
+    def pointwise(self):
+        """An elementwise operator on tensors that are there, broadcast if need be."""
+        known = self.tensors()
+        if self.chance(0.35):
+            chosen = [row for row in rows() if row.samples.startswith("unary")]
+            row = self.random.choice(chosen)
+            texts = [self.random.choice(known)]
+        else:
+            chosen = [row for row in rows() if row.samples.startswith("binary")]
+            row = self.random.choice(chosen)
+            first = self.random.choice(known)
+            fitting = self.tensors(lambda t: broadcasts(t.shape, self.names[first].shape))
+            number = self.random.choice(("2", "0.5", "-1", "True", "3", "1.5", "0", "(1+2j)"))
+            texts = [first, self.random.choice(fitting) if self.chance(0.75) else number]
+            if self.chance(0.4):
+                symbol = self.random.choice(("+", "-", "*", "/", "//", "%", "**", "<", ">=", "==", "!=", "&", "|", "^"))
+                if self.chance(0.2):
+                    texts.reverse()
+                if self.chance(0.25) and symbol in "+-*/%" and isinstance(self.names.get(texts[0]), torch.Tensor):
+                    self.add(f"{texts[0]} {symbol}= {texts[1]}", f"{symbol}=")
+                else:
+                    self.assigned(f"{texts[0]} {symbol} {texts[1]}", symbol)
+                return
+        self.call(row.schema.name, texts, {}, "function" in row.variants and hasattr(torch, row.schema.name),
+                  "method" in row.variants, bool(row.inplace), row.takes_out)
+
+    def view(self):
+        name = self.random.choice(self.tensors())
+        tensor = self.names[name]
+        dims = tensor.dim()
+        axis = self.random.randrange(-dims, dims) if dims else self.random.choice((0, -1))
+        other = self.random.randrange(-dims, dims) if dims else 0
+        size = tensor.shape[axis] if dims else 1
+        order = list(range(dims))
+        self.random.shuffle(order)
+        start = self.random.randint(0, max(0, size - 1))
+        choices = [f"transpose({axis}, {other})", f"permute({tuple(order)})", f"unsqueeze({axis})", "squeeze()",
+                   f"squeeze({axis})", f"select({axis}, {start})", f"narrow({axis}, {start}, {max(0, size - start)})",
+                   "flatten()", "reshape(-1)", "view(-1)", "t()", "mT", "T", "detach()",
+                   f"diagonal(0, {axis}, {other})",
+                   f"expand({(2, *tensor.shape)})", f"movedim({axis}, {other})", f"unfold({axis}, {min(2, size)}, 1)",
+                   f"chunk(2, {axis})[0]", f"split(1, {axis})[-1]", f"unbind({axis})[0]", "contiguous()", "clone()",
+                   f"view_as({name})", f"swapaxes({axis}, {other})", f"tensor_split(2, {axis})[0]",
+                   f"as_strided({tuple(tensor.shape)}, {tensor.stride()})", f"reshape({(1, -1)})", "real", "imag",
+                   "conj().resolve_conj()", "view(torch.uint8)", "view(torch.int32)", "H.resolve_conj()",
+                   "mH.resolve_conj()", f"hsplit({max(1, size)})[0]",
+                   f"unflatten({axis}, ({size}, 1))", "contiguous(memory_format=torch.channels_last)",
+                   "clone(memory_format=torch.contiguous_format)", "adjoint().resolve_conj()", "ravel()",
+                   "swapdims(0, -1)"]
+        chosen = self.random.choice(choices)
+        self.assigned(f"{name}.{chosen}", chosen.partition("(")[0])
+
+    def change(self):
+        """An in-place write, through a view or not."""
+        name = self.random.choice(self.tensors())
+        tensor = self.names[name]
+        fitting = self.tensors(lambda t: broadcasts(t.shape, tensor.shape) and t.dim() <= tensor.dim())
+        other = self.random.choice(fitting)
+        choices = [f"add_({other})", f"mul_({other})", f"copy_({other})", "zero_()", "fill_(0.5)", "neg_()", "abs_()",
+                   f"sub_({other}, alpha=2)", "clamp_(-1, 1)", f"masked_fill_({other} > 0, 1.5)", "sigmoid_()",
+                   "t_()", "unsqueeze_(0)", "squeeze_()", "transpose_(0, -1)", f"lerp_({other}, 0.5)", "relu_()",
+                   "tanh_()", f"addcmul_({other}, {other}, value=0.5)", "exp_()", "detach_()", f"pow_({other})",
+                   "cumsum_(0)", "tril_()", f"div_({other}, rounding_mode='floor')",
+                   f"remainder_({other})", f"eq_({other})", f"fmod_({other})", "square_()", "sgn_()",
+                   "fill_diagonal_(1)",
+                   f"masked_fill_({other} > 0, {other})", f"maximum({other})", f"where({other} > 0, 1.0)"]
+        chosen = self.random.choice(choices)
+        self.assigned(f"{name}.{chosen}", chosen.partition("(")[0])
+
+    def subscript(self, tensor):
+        """What stands in brackets."""
+        parts = []
+        for size in tensor.shape:
+            if self.chance(0.25) and parts:
+                break
+            i, j = sorted((self.random.randint(-size, size), self.random.randint(-size, size)))
+            parts.append(self.random.choice((
+                ":", ":", f"{i}:{j}", f"::{self.random.randint(1, 3)}", f"{i}:", f":{j}",
+                str(self.random.randint(-size, max(0, size - 1))), "None", "...", "True",
+                f"torch.tensor([{self.random.randint(-size, max(0, size - 1))}, 0], device=device)",
+                f"[{self.random.randint(-size, max(0, size - 1))}, 0, 0]",
+                f"torch.tensor({[self.chance(0.5) for _ in range(size)]}, dtype=torch.bool, device=device)")))
+        if parts.count("...") > 1:
+            parts = [p for p in parts if p != "..."]
+        return ", ".join(parts) or self.random.choice(("None", "...", "()", "True", "0"))
+
+    def index(self):
+        name = self.random.choice(self.tensors())
+        tensor = self.names[name]
+        masks = self.tensors(lambda t: t.dtype in (torch.bool, torch.int64) and t.dim() <= tensor.dim())
+        chosen = self.random.choice(masks) if masks and self.chance(0.25) else \
+            f"{name} > 0" if self.chance(0.15) else self.subscript(tensor)
+        self.assigned(f"{name}[{chosen}]", "getitem")
+
+    def assign(self):
+        name = self.random.choice(self.tensors())
+        chosen = f"{name} > 0" if self.chance(0.2) else self.subscript(self.names[name])
+        value = self.random.choice((*self.tensors(), "0.5", "2", "True"))
+        sign = self.random.choice(("=", "=", "=", "+=", "*="))
+        self.add(f"{name}[{chosen}] {sign} {value}", "setitem")
+
+    def cast(self):
+        name, dtype = self.random.choice(self.tensors()), self.random.choice(DTYPES)
+        chosen = self.random.choice((f"to(torch.{dtype})", f"to(torch.{dtype})", "float()", "double()", "long()",
+                                     "half()", "bool()", f"type(torch.{dtype})", f"to(torch.{dtype}, copy=True)"))
+        self.assigned(f"{name}.{chosen}", chosen.partition("(")[0])
+
+    def backward(self):
+        known = self.tensors(lambda t: t.requires_grad and t.grad_fn is not None)
+        if not known:
+            return
+        name = self.random.choice(known)
+        tensor = self.names[name]
+        of = f"{name}.abs()" if tensor.is_complex() else name
+        leaves = self.tensors(lambda t: t.requires_grad and t.is_leaf)
+        if leaves and self.chance(0.2):
+            create = self.chance(0.6)
+            self.assigned(f"torch.autograd.grad({of}.sum(), {self.random.choice(leaves)}, allow_unused=True, "
+                          f"create_graph={create})[0]", "grad")
+            return
+        loss = f"({of} * {of}).sum()" if self.chance(0.4) else f"{of}.sum()"
+        if not self.add(f"{loss}.backward()", "backward"):
+            return
+        for leaf in leaves:
+            if self.names[leaf].grad is not None and self.chance(0.6):
+                self.add(f"{self.name()} = {leaf}.grad", "grad")
+
+
+def broadcasts(one, other):
+    return all(a == b or 1 in (a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
+
+
+def written(values):
+    """A list as Python reads it, numbers with three decimals."""
+    values = [complex(round(v.real, 3), round(v.imag, 3)) if isinstance(v, complex) else
+              round(v, 3) if isinstance(v, float) else v for v in values]
+    return "[" + ", ".join(f"float('{v}')" if isinstance(v, float) and not math.isfinite(v) else repr(v)
+                           for v in values) + "]"
+
+
+# --- running them --------------------------------------------------------------------------------------------------
+
+@cache
+def compiled(text):
+    return compile(text, text, "exec")
+
+
+def execute(statement, names):
+    """Runs a statement. Gives what it raised, or None."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(compiled(statement.text), names)
+        except Exception as error:      # noqa: BLE001 - whatever is raised is compared
+            return error
+    return None
+
+
+def fault(device):
+    """The fault of the NPU that a statement has caused, or None."""
+    if device == "npu":
+        try:
+            mindtorch.npu.synchronize()
+        except RuntimeError as error:
+            return error
+    return None
+
+
+def array_of(tensor):
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg().clone()     # numpy() forbids to resize the storage
+    return (tensor.double() if tensor.dtype.is_floating_point else tensor).numpy()
+
+
+def variables(names):
+    return {name: value for name, value in names.items() if isinstance(value, (torch.Tensor, mindtorch.Tensor))}
+
+
+def disturb(tensor):
+    """Multiplies elements by 1 + eps or 1 - eps."""
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+        base = tensor._base if tensor._base is not None else tensor
+        eps = torch.finfo(base.dtype).eps
+        signs = torch.arange(base.numel()).reshape(base.shape) % 3 - 1
+        with torch.no_grad():
+            base.mul_(1 + eps * signs.to(base.real.dtype))
+
+
+class Comparison:
+    """Runs a program with torch and with mindtorch on a device."""
+
+    def __init__(self, program, device, allowed=lambda *difference: None):
+        self.program, self.device, self.allowed = program, device, allowed
+        self.theirs = {"torch": torch, "device": "cpu"}
+        self.ours = {"torch": mindtorch, "device": device}
+        self.steps, self.reasons = 0, []
+
+    def run(self):
+        """The first Difference without a reason, or None."""
+        for number, statement in enumerate(self.program):
+            reason = self.allowed(self.device, statement, "fault", statement.refused)
+            ours = None if reason else execute(statement, self.ours) or fault(self.device)
+            if "(ACL_ERROR_RT_AICORE_EXCEPTION" in str(ours):       # nothing more runs in this process
+                return None if statement.refused else Difference(self.program[:number + 1], self.device, "fault",
+                                                                 f"here: {ours!r:.300}")
+            if ours is not None:
+                reason = self.allowed(self.device, statement, "refused", f"{type(ours).__name__}: {ours}")
+            if isinstance(ours, NameError) or reason:
+                self.forget(statement)
+                self.reasons += [reason] * (reason is not None)
+                continue
+            theirs = execute(statement, self.theirs)
+            if isinstance(theirs, NameError):
+                continue
+            self.steps += statement.operator not in ("literal", "requires_grad_")
+            for kind, words in self.differences(ours, theirs, number):
+                reason = self.allowed(self.device, statement, kind, words)
+                if reason is None:
+                    return Difference(self.program[:number + 1], self.device, kind, words)
+                self.reasons.append(reason)
+                return None         # what follows starts from other tensors
+            if not self.synchronise(refused=ours is not None):
+                return None
+        return None
+
+    def forget(self, statement):
+        """The variable of a statement that was left out is not there for those that follow."""
+        for node in ast.walk(ast.parse(statement.text)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                for names in (self.ours, self.theirs):
+                    names.pop(node.id, None)
+
+    def differences(self, ours, theirs, number):
+        if error_type(ours) != error_type(theirs):
+            result = self.theirs.get(self.program[number].text.partition(" = ")[0])
+            empty = isinstance(result, torch.Tensor) and result.numel() == 0
+            yield "error", f"torch: {theirs!r:.200}, here: {ours!r:.300}" + " (no elements)" * empty
+        if ours is not None or theirs is not None:
+            return                      # what a refused call leaves behind is not compared
+        mine = variables(self.ours)
+        for name, expected in variables(self.theirs).items():
+            if name not in mine:
+                yield "result", f"{name} is {self.ours.get(name)!r:.60}"
+                continue
+            given = mine[name]
+            for kind in ("dtype", "shape", "stride", "storage_offset", "requires_grad", "is_leaf"):
+                wanted, found = (getattr(t, kind)() if callable(getattr(t, kind)) else getattr(t, kind)
+                                 for t in (expected, given))
+                if kind == "stride":
+                    wanted, found = ([s for s, n in zip(strides, expected.shape, strict=False) if n != 1]
+                                     for strides in (wanted, found))
+                    if not expected.numel():
+                        continue
+                if str(wanted) != str(found):
+                    yield kind, f"{name} of {expected.dtype}: torch {wanted}, here {found}"
+                    return
+            for what, one, other in ((name, expected, given), (f"{name}.grad", grad_of(expected), grad_of(given))):
+                if (one is None) != (other is None):
+                    yield "grad", f"{what}: torch {one}, here {other}"
+                elif one is not None and (words := self.unequal(one, other, what, number)):
+                    yield "values", words
+        for name, value in self.theirs.items():
+            if isinstance(value, (bool, int, float, complex)) and name in self.ours:
+                found = self.ours[name]
+                near = found == value or numpy.isclose(found, value, equal_nan=True)
+                if type(found) is not type(value) or not near:
+                    yield "result", f"{name}: torch {value!r}, here {found!r:.60}"
+
+    def unequal(self, expected, given, what, number):
+        """In words where elements differ, or ""."""
+        one, other = array_of(expected), array_of(given)
+        if one.shape != other.shape:
+            return f"{what}: torch {one.shape}, here {other.shape}"
+        if numpy.array_equal(one, other, equal_nan=one.dtype.kind in "fc"):
+            return ""
+        inexact = expected.dtype.is_floating_point or expected.dtype.is_complex
+        with numpy.errstate(all="ignore"):
+            if inexact:
+                eps = max(torch.finfo(expected.dtype).eps, *self.precisions(number))
+                finite = numpy.abs(one[numpy.isfinite(one)])
+                bound = eps * (8 * numpy.abs(one) + 2 * (finite.max() if finite.size else 0)) + \
+                    4 * torch.finfo(expected.dtype).smallest_normal
+                bad = ~((numpy.abs(one - other) <= bound) | (one == other) | (numpy.isnan(one) & numpy.isnan(other)))
+                if bad.any():
+                    disturbed = self.disturbed(what, number)
+                    if disturbed is not None and disturbed.shape == one.shape:
+                        spread = numpy.abs(disturbed - one)
+                        bound = bound + 64 * spread.max(initial=0, where=numpy.isfinite(spread))
+                        leaps = (one != disturbed) & ~numpy.isfinite(spread)
+                        leaps &= ~(numpy.isnan(one) & numpy.isnan(disturbed))
+                        bad &= ~(leaps | (numpy.abs(one - other) <= bound))
+            else:
+                bad = one != other
+        if not bad.any():
+            return ""
+        place = tuple(int(i) for i in numpy.argwhere(bad)[0])
+        return (f"{what}{list(place)}: torch {one[place]!r}, here {other[place]!r}; "
+                f"{int(bad.sum())} of {bad.size} differ")
+
+    def precisions(self, number):
+        """The eps of the dtypes that a statement computes in; integers are computed in float32."""
+        for name in re.findall(r"\w+", self.program[number].text):
+            value = self.theirs.get(name)
+            if isinstance(value, torch.Tensor):
+                inexact = value.dtype.is_floating_point or value.dtype.is_complex
+                yield torch.finfo(value.dtype if inexact else torch.float32).eps
+        yield 0.0
+
+    def disturbed(self, what, number):
+        """What torch gives if the literals are changed by one unit in their last place."""
+        names = {"torch": torch, "device": "cpu"}
+        for statement in self.program[:number + 1]:
+            if statement.text.partition(" ")[0] not in self.ours and statement.creates:
+                continue
+            execute(statement, names)
+            if statement.creates in names and statement.creates:
+                disturb(names[statement.creates])
+        name, _, grad = what.partition(".")
+        value = grad_of(names[name]) if grad and name in names else names.get(name)
+        return array_of(value) if isinstance(value, torch.Tensor) else None
+
+    def synchronise(self, refused):
+        """Gives mindtorch's tensors the exact values of torch's, so that errors do not add up.
+
+        False where a refused call has left tensors of different shapes.
+        """
+        mine = variables(self.ours)
+        for name, expected in variables(self.theirs).items():
+            for one, other in ((expected, mine[name]), (grad_of(expected), grad_of(mine[name]))):
+                if refused and (one is None) != (other is None):
+                    return False
+                if one is None or other is None:
+                    continue
+                if tuple(one.shape) != tuple(other.shape):
+                    return False
+                if not (refused or one.dtype.is_floating_point or one.dtype.is_complex):
+                    continue
+                if any(s == 0 and n > 1 for s, n in zip(one.stride(), one.shape, strict=True)):
+                    continue
+                array, found = array_of(one), array_of(other)
+                if not numpy.array_equal(array, found, equal_nan=True):
+                    other.data.copy_(mindtorch.tensor(array).to(other.dtype))
+        return True
+
+
+def error_type(error):
+    """NotImplementedError, which is a RuntimeError, and that one say the same: what is refused stands in the words."""
+    return "RuntimeError" if isinstance(error, NotImplementedError) else type(error).__name__.lstrip("_")
+
+
+def grad_of(tensor):
+    return tensor.grad if tensor.is_leaf else None
+
+
+# --- shrinking -----------------------------------------------------------------------------------------------------
+
+def shrink(difference, allowed):
+    """The same difference from as few statements as possible."""
+    def still(program):
+        found = Comparison(program, difference.device, allowed).run()
+        return found if found is not None and found.signature == difference.signature else None
+
+    at = len(difference.program) - 2
+    while at >= 0:
+        shorter = still(difference.program[:at] + difference.program[at + 1:])
+        if shorter is not None:
+            difference = shorter
+            at = min(at, len(difference.program) - 1)
+        at -= 1
+    return difference
+
+
+def source(difference):
+    """A script that shows the difference."""
+    lines = "\n".join(f"    {statement.text}" for statement in difference.program)
+    last = difference.program[-1].text.partition(" = ")[0]
+    shown = last if last.isidentifier() else difference.words.partition("[")[0].partition(":")[0].partition(" ")[0]
+    shown = shown if shown.partition(".")[0].isidentifier() and difference.kind != "error" else "None"
+    return (f"# {difference.kind} on {difference.device}. {difference.words}\n"
+            f"import torch\n\nimport mindtorch\n\n\ndef program(torch, device):\n{lines}\n    return {shown}\n\n\n"
+            f"for lib, device in ((torch, 'cpu'), (mindtorch, '{difference.device}')):\n"
+            "    try:\n        print(program(lib, device))\n"
+            "    except Exception as error:\n        print(repr(error))\n")

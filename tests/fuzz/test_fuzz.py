@@ -1,0 +1,74 @@
+"""The fuzzer itself: it repeats a seed, finds what is wrong, and shrinks it."""
+import pytest
+import torch
+from programs import Comparison, Statement, Writer, shrink, source
+from worker import allowed, fuzz_hostile
+
+import mindtorch
+
+
+def program(*texts):
+    return [Statement(text, text.partition("(")[0].rpartition(".")[2]) for text in texts]
+
+
+def test_a_seed_is_a_program():
+    first, second = ([statement.text for statement in Writer(7).write(12)] for _ in range(2))
+    assert first == second
+    assert len(first) >= 12
+
+
+def test_a_wrong_operator_is_found_and_shrunk(device, monkeypatch):
+    monkeypatch.setattr(mindtorch, "sigmoid", lambda x: x.tanh())
+    long = program("a = torch.ones(2, 3, device=device)", "b = a.t()", "c = b + 1", "d = torch.sigmoid(b)", "e = d + c")
+    found = Comparison(long, device).run()
+    assert (found.device, found.kind, found.program[-1].text) == (device, "values", long[3].text)
+    found = shrink(found, lambda *_: None)
+    assert [statement.text for statement in found.program] == [long[0].text, long[1].text, long[3].text]
+    assert "d = torch.sigmoid(b)\n    return d" in source(found)
+
+
+WRONG = {
+    "dtype": lambda a: a.double(), "shape": lambda a: a[:1], "stride": lambda a: a.t().contiguous().t(),
+    "requires_grad": lambda a: a.detach().requires_grad_(), "values": lambda a: a + 1e-4, "result": lambda a: None,
+    "storage_offset": lambda a: mindtorch.cat([a, a])[2:],
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_kinds_of_differences(kind, monkeypatch):
+    monkeypatch.setattr(mindtorch, "abs", WRONG[kind])
+    assert Comparison(program("a = torch.ones(2, 3)", "b = torch.abs(a)"), "cpu").run().kind == kind
+
+
+def test_errors_are_compared(monkeypatch):
+    wrong = program("a = torch.ones(2, 3)", "b = torch.abs(a, 1)")
+    assert Comparison(wrong, "cpu").run() is None
+
+    def refuse(*_):
+        raise ValueError
+
+    monkeypatch.setattr(mindtorch, "abs", refuse)
+    assert Comparison(wrong, "cpu").run().kind == "error"
+
+
+def test_the_bound_is_that_of_the_operator():
+    """A sum of large numbers that cancel may differ by more than its own last place."""
+    texts = program("a = torch.tensor([1e4, 1.0, -1e4, 0.001])", "b = a.sum()")
+    texts[0] = Statement(texts[0].text, "literal", "a")
+    assert Comparison(texts, "cpu").run() is None
+    one = Comparison(texts, "cpu")
+    one.run()
+    assert one.unequal(torch.tensor(1.001), torch.tensor(1.0012), "b", 1) == ""
+    assert one.unequal(torch.tensor(1.001), torch.tensor(1.3), "b", 1) != ""
+
+
+def test_a_reason_has_to_fit():
+    statement = Statement("v2 = v1.nonzero()", "nonzero")
+    assert allowed("cpu", statement, "stride", "") is not None
+    assert allowed("cpu", statement, "values", "") is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_hostile_calls_run(seed):
+    steps = list(fuzz_hostile(seed))
+    assert len(steps) == 4

@@ -1,0 +1,98 @@
+"""A child of run.py: fuzzes until its time is over. Its output is a JSON object a line; see `main`."""
+import argparse
+import gc
+import json
+import re
+import resource
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import hostile
+import programs
+
+from mindtorch import npu, sim
+
+HERE = Path(__file__).resolve().parent
+ALLOWED = tomllib.loads((HERE / "differences.toml").read_text())["allowed"]
+DEVICES = ("cpu", "npu")
+LEAKS_EVERY = 100       # programs
+DEVICE_FAULT = 75       # the status of a worker that run.py shall start anew
+LENGTH = 14             # statements of a program
+
+
+def allowed(device, statement, kind, words):
+    """The reason for which a difference is allowed, or None."""
+    for entry in ALLOWED:
+        if entry.get("device", device) == device and re.fullmatch(entry["kind"], kind) and \
+                re.fullmatch(entry.get("operator", ".*"), statement.operator) and \
+                re.search(entry.get("words", ""), words):
+            return entry["reason"]
+    return None
+
+
+def fuzz_programs(seed):
+    """(source, Difference or None, steps, reasons) for each device."""
+    program = programs.Writer(seed).write(LENGTH)
+    for device in DEVICES:
+        comparison = programs.Comparison(program, device, allowed)
+        yield program, device
+        found = comparison.run()
+        shrinks = found and found.kind != "fault"
+        yield programs.shrink(found, allowed) if shrinks else found, comparison.steps, comparison.reasons
+
+
+def fuzz_hostile(seed):
+    program, small = hostile.Caller(seed).write()
+    for device in DEVICES:
+        yield program, device
+        found, reason = hostile.check(program, small, device, allowed)
+        yield found, 1, [reason] if reason else []
+
+
+def live_objects():
+    gc.collect()
+    npu.synchronize()
+    npu.empty_cache()
+    return dict(sim.live_objects(), bytes=npu.memory_allocated())
+
+
+def emit(**event):
+    print(json.dumps(event), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kind", choices=("programs", "hostile"))
+    parser.add_argument("first", type=int)
+    parser.add_argument("step", type=int)
+    parser.add_argument("until", type=float, help="time.time() of the end")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
+    fuzz = {"programs": fuzz_programs, "hostile": fuzz_hostile}[options.kind]
+    seed, since, before = options.first, options.first, None
+    while time.time() < options.until:
+        if (seed - since) // options.step == LEAKS_EVERY:
+            after = live_objects()
+            left = {kind: f"{before[kind]} -> {count}" for kind, count in after.items() if count > before[kind]} \
+                if before else {}
+            if left:
+                emit(signature=["npu", "live objects", ", ".join(left)], seed=since,
+                     source=f"# {left}, seeds {since} to {seed - 1}")
+            since, before = seed, after
+        results = fuzz(seed)
+        for program, device in results:
+            emit(seed=seed, device=device, program=[statement.text for statement in program])
+            found, steps, reasons = next(results)
+            emit(steps=steps, reasons=reasons)
+            if found:
+                emit(signature=list(found.signature), source=programs.source(found), seed=seed)
+            if device == "npu" and programs.fault(device):
+                return DEVICE_FAULT
+        seed += options.step
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""Names that packages import and that refuse on use: they are torch's, and they say why."""
+import json
+import subprocess
+import sys
+
+import pytest
+
+import mindtorch
+from mindtorch._refusals import modules
+
+MODULES = {name: modules.refused(name) for name in sorted(modules.refused_modules())}
+IN_TORCH = """
+import importlib, json, sys, warnings
+warnings.simplefilter("ignore")
+missing = []
+for name, attributes in json.load(sys.stdin).items():
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        missing.append(f"{name}: {error}")
+        continue
+    missing += [f"{name}.{one}" for one in attributes if not hasattr(module, one)]
+print(json.dumps(missing))
+"""
+
+
+def imported(name):
+    """mindtorch's module of torch's name."""
+    return __import__("mindtorch" + name[len("torch"):], fromlist=["x"])
+
+
+def test_the_names_are_torchs():
+    names = {module: list(found) for module, found in MODULES.items()}
+    done = subprocess.run([sys.executable, "-c", IN_TORCH], input=json.dumps(names), capture_output=True, text=True,
+                          check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_no_name_is_there_beside_its_refusal():
+    there = [f"{module}.{name}" for module, names in MODULES.items() for name in names
+             if not hasattr(getattr(imported(module), name), "refuses")]
+    assert there == []
+
+
+def test_each_refuses_with_its_reason():
+    for module, names in MODULES.items():
+        for name, reason in names.items():
+            found = getattr(imported(module), name)
+            if isinstance(found, type) and issubclass(found, Exception):
+                continue
+            if isinstance(found, modules.RefusedDecorator):
+                found = found(print)
+            with pytest.raises(NotImplementedError) as caught:
+                found()
+            assert str(caught.value) == f"{module}.{name}: {reason}."
+
+
+def test_classes_serve_as_classes():
+    from mindtorch.distributed.fsdp import FullyShardedDataParallel
+
+    from mindtorch.distributed import DistBackendError, ReduceOp
+
+    class Derived(mindtorch.nn.Module, FullyShardedDataParallel):
+        pass
+
+    assert not isinstance(mindtorch.ones(1), FullyShardedDataParallel)
+    assert issubclass(DistBackendError, Exception)
+    assert repr(ReduceOp.SUM) == "torch.distributed.ReduceOp.SUM"
+    with pytest.raises(NotImplementedError, match=r"Derived: mindtorch has no torch.distributed"):
+        Derived()
+
+
+def test_a_decorator_refuses_when_its_function_is_called():
+    from mindtorch.distributed.elastic.multiprocessing.errors import record
+
+    @record
+    def program():
+        raise AssertionError("never reached")
+
+    with pytest.raises(NotImplementedError, match=r"record: mindtorch has no torch.distributed"):
+        program()
+
+
+def test_questions_are_answered_with_no():
+    from mindtorch.utils._triton import has_triton
+    distributed = mindtorch.distributed
+    assert not hasattr(distributed, "no_such_name")
+    assert not any(ask() for ask in (
+        distributed.is_available, distributed.is_initialized, distributed.is_nccl_available,
+        distributed.is_gloo_available, distributed.is_torchelastic_launched, has_triton,
+        mindtorch.backends.cusparselt.is_available, mindtorch.jit.is_tracing))
+    with pytest.raises(ModuleNotFoundError):
+        __import__("mindtorch.distributed.no_such_module")
+
+
+def test_dtypes_that_are_absent():
+    assert repr(mindtorch.quint8) == "torch.quint8"
+    assert mindtorch.quint8 != mindtorch.uint8
+    assert not isinstance(mindtorch.int4, mindtorch.dtype)
+    with pytest.raises(TypeError, match=r"must be torch.dtype, not AbsentDtype"):
+        mindtorch.ones(1, dtype=mindtorch.complex32)
+
+
+def test_with_the_alias():
+    code = ("import torch\nimport torch._inductor.config\n"
+            "from torch.distributed.tensor.parallel import ColwiseParallel\n"
+            "print(ColwiseParallel.__module__, torch.export.Dim.__name__)")
+    done = subprocess.run([sys.executable, "-m", "mindtorch", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "torch.distributed.tensor.parallel Dim\n"

@@ -1,0 +1,137 @@
+"""Small functions of torch that only packages call, beside torch."""
+import copy
+import gc
+
+import pytest
+import torch
+
+import mindtorch
+
+
+def outcome(call):
+    try:
+        return call()
+    except Exception as error:      # noqa: BLE001 - the exceptions are what is compared
+        return type(error).__name__, str(error)
+
+
+CHECKS = {
+    "passes": lambda t: t._check(True), "fails": lambda t: t._check(False),
+    "message": lambda t: t._check(False, lambda: "text"), "value": lambda t: t._check_value(False, lambda: 1),
+    "index": lambda t: t._check_index(False), "type": lambda t: t._check_type(False),
+    "not implemented": lambda t: t._check_not_implemented(False), "no bool": lambda t: t._check(1),
+    "no function": lambda t: t._check(False, "text"), "own": lambda t: t._check_with(KeyError, False, lambda: "k"),
+    "tensor": lambda t: t._check_tensor_all(t.tensor([True, False])),
+    "tensor passes": lambda t: t._check_tensor_all(t.tensor([True])), "no tensor": lambda t: t._check_tensor_all(1),
+    "floats": lambda t: t._check_tensor_all(t.ones(1)),
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_checks(name):
+    assert outcome(lambda: CHECKS[name](mindtorch)) == outcome(lambda: CHECKS[name](torch))
+
+
+def test_tags_are_torchs():
+    assert {tag.name: int(tag) for tag in mindtorch.Tag} == {k: int(v) for k, v in torch.Tag.__members__.items()}
+
+
+def flattened(t):
+    parts = [t.arange(3.0), t.ones(2, 2)]
+    flat = t._utils._flatten_dense_tensors(parts)
+    back = t._utils._unflatten_dense_tensors(flat, parts)
+    return flat.tolist(), [one.tolist() for one in back]
+
+
+def taken(t):
+    tensors = [t.ones(3), t.ones(5, dtype=t.int64), t.ones(2), t.ones(1)]
+    return [[(str(one.dtype), one.numel()) for one in part] for part in t._utils._take_tensors(tensors, 20)]
+
+
+def indices(t):
+    return [outcome(lambda device=device, allow=allow: t._utils._get_device_index(device, allow_cpu=allow))
+            for device in (3, "cpu", "cpu:0") for allow in (False, True)]
+
+
+@pytest.mark.parametrize("call", [flattened, taken, indices, lambda t: t._shape_as_tensor(t.ones(2, 3)).tolist()])
+def test_helpers_of_packages(call):
+    import torch._utils
+    assert call(mindtorch) == call(torch)
+
+
+def test_dictionaries_with_weak_keys():
+    from mindtorch.utils.weak import TensorWeakRef, WeakIdKeyDictionary, WeakTensorKeyDictionary
+    first, second = mindtorch.ones(2), mindtorch.ones(2)
+    table = WeakTensorKeyDictionary({first: 1, second: 2})
+    assert (table[first], table[second], len(table), first in table, 3 in table) == (1, 2, 2, True, False)
+    assert list(copy.copy(table).values()) == [1, 2]
+    ref = TensorWeakRef(first)
+    del first
+    gc.collect()
+    assert (len(table), ref(), next(iter(table)) is second) == (1, None, True)
+    del table[second]
+    assert not WeakIdKeyDictionary(table)
+
+
+def test_ordered_set():
+    from mindtorch.utils._ordered_set import OrderedSet
+    ordered = OrderedSet([3, 1, 2, 1])
+    ordered.add(0)
+    ordered.discard(1)
+    assert list(ordered) == [3, 2, 0]
+    assert list(ordered.union([5, 3])) == [3, 2, 0, 5]
+    assert (ordered.intersection([0, 3]), ordered.difference([3]), ordered.pop()) == ({3, 0}, {2, 0}, 0)
+
+
+def test_settings_of_the_absent_compiler():
+    from mindtorch._dynamo import config
+    with config.patch(verbose=True), config.patch("cache_size_limit", 3), config.patch({"disable": True}):
+        assert (config.verbose, config.cache_size_limit, config.disable) == (True, 3, True)
+    assert (config.verbose, config.cache_size_limit, config.disable) == (False, 8, False)
+    assert mindtorch._dynamo.optimize("inductor")(abs) is abs
+
+
+def test_context_managers_as_decorators():
+    from mindtorch.utils._contextlib import _DecoratorContextManager
+    log = []
+
+    class Noted(_DecoratorContextManager):
+        def __enter__(self):
+            log.append("in")
+
+        def __exit__(self, *exception):
+            log.append("out")
+
+    @Noted()
+    def work():
+        log.append("work")
+
+    work()
+    with Noted():
+        pass
+    assert log == ["in", "work", "out", "in", "out"]
+
+
+def test_assert_allclose_compares_no_dtypes():
+    mindtorch.testing.assert_allclose(mindtorch.ones(2), mindtorch.ones(2, dtype=mindtorch.float64))
+    with pytest.raises(AssertionError, match="not close"):
+        mindtorch.testing.assert_allclose(mindtorch.ones(2), [1.0, 1.1])
+
+
+def test_notes_of_traces():
+    from mindtorch.fx import traceback
+    with traceback.preserve_node_meta(), traceback.annotate({"stage": 1}):
+        assert traceback.get_current_meta() == {"custom": {"stage": 1}}
+    assert not traceback.get_current_meta()
+
+
+def test_tracing_is_seen():
+    from mindtorch.fx._symbolic_trace import is_fx_tracing
+    seen = []
+
+    def function(x):
+        seen.append(is_fx_tracing())
+        return x + 1
+
+    mindtorch.fx.symbolic_trace(function)
+    assert (seen, is_fx_tracing()) == ([True], False)
