@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from functools import cache, partial
@@ -35,7 +36,7 @@ SIM_CANN_VERSION = "8.5.0"
 WARNINGS = ["-Wall", "-Wextra"] + (["-Werror"] if os.environ.get("MINDTORCH_WERROR") == "1" else [])
 # What Cython writes by design: parameters of unused slots, tables filled in part, comparisons of its own ints.
 CYTHON_WARNINGS = ["-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-unused-function",
-                   "-Wno-sign-compare", "-Wno-cast-function-type"]
+                   "-Wno-sign-compare", "-Wno-cast-function-type", "-Wno-ignored-optimization-argument"]
 # Tensors are made by tp_new with a tuple: Cython's vectorcall form of it would unpack the tuple each time.
 MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_CLINE_IN_TRACEBACK", "0"),
           ("CYTHON_VECTORCALL_TPNEW", "0")]
@@ -45,43 +46,51 @@ def optimize(level):
     return f"-O{os.environ.get('MINDTORCH_BUILD_OPTIMIZE', level)}"
 
 
+# -O1, and of -O2 what code gains from that is calls and branches, without loops: it takes a third less to compile.
+QUICK = [optimize(1), "-finline-small-functions", "-fpartial-inlining", "-foptimize-sibling-calls"]
+# Where -O2 shows: these make up most of what `a + b` costs.
+HOT = {f"mindtorch/{name}.pyx" for name in ("_core/operators/run_operator", "_core/python/operator_function",
+                                            "_npu/aclnn_call", "_npu/launch")}
+
+
 class SharedLibrary(Extension):
     """A plain C++ library of the simulated toolkit; there is no Python module in it."""
 
-    def __init__(self, library, folder, needs=(), **options):
+    def __init__(self, library, folder, needs=(), precompiled=None, **options):
         sources = sorted(str(p) for p in Path(SIM, folder).rglob("*.cpp"))
         super().__init__(f"{TOOLKIT}.lib64.{library}", sources, language="c++", **options)
         self.library = library
-        self.needs = needs          # libraries of the toolkit that this one links
+        self.needs = needs                  # libraries of the toolkit that this one links
+        self.precompiled = precompiled      # a header that most of its sources include: it is compiled once
+        self.lock = threading.Lock()        # held while that header is compiled
 
 
 # Where a library of the toolkit finds the others, and the BLAS: here, or in the package that is installed beside ours.
 RUN_PATH = "$ORIGIN:$ORIGIN/../../../../scipy_openblas32/lib"
 # In the order of linking.
 LIBRARIES = [
-    SharedLibrary("ascendcl", "runtime"),
+    SharedLibrary("ascendcl", "runtime", precompiled="runtime/runtime.h", extra_compile_args=QUICK),
     SharedLibrary("acl_op_compiler", "op_compiler", needs=["ascendcl"]),
     SharedLibrary("hccl", "hccl", needs=["ascendcl"]),
     SharedLibrary("nnopbase", "nnopbase", needs=["ascendcl"]),
     # Kernels, of the simulator and of the CPU device: no errno and no floating point traps, which keep loops from being
     # vectorised and change no result; no fused multiply-add, so that every processor computes the same bits.
-    SharedLibrary("mindtorch_kernels", "opapi", libraries=["dl"],
+    SharedLibrary("mindtorch_kernels", "opapi", libraries=["dl"], precompiled="opapi/loops.h",
                   extra_compile_args=[optimize(3), "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]),
     SharedLibrary("opapi", "phases", needs=["mindtorch_kernels", "nnopbase", "ascendcl"]),
 ]
 
 
 DIRECTIVES = {"boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True,
-              "auto_pickle": False, "emit_code_comments": False}    # a fifth less C; no class is pickled
-# What no program waits for, and what is the same at -O1: it takes a third less to compile.
-COLD = {"mindtorch/_sim/phases/exports.cpp"}
+              "auto_pickle": False, "emit_code_comments": False,    # a fifth less C; no class is pickled
+              "optimize.unpack_method_calls": False}                # few of our calls are of bound methods
 
 
 def cython_modules():
     for path in sorted(Path("mindtorch").rglob("*.pyx")):
-        level = optimize(1 if path.as_posix() in COLD else 2)
+        level = [optimize(2)] if path.as_posix() in HOT else QUICK
         yield Extension(".".join(path.with_suffix("").parts), [str(path)], include_dirs=INCLUDE, define_macros=MACROS,
-                        extra_compile_args=[level, "-g0", "-fvisibility=hidden", *WARNINGS, *CYTHON_WARNINGS])
+                        extra_compile_args=[*level, "-g0", "-fvisibility=hidden", *WARNINGS, *CYTHON_WARNINGS])
 
 
 def up_to_date(target, *sources):
@@ -244,12 +253,31 @@ class Build(build_ext):
 
     def _compile(self, library, source, target, headers):
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        command = [*self.compiler.compiler_so_cxx, "-c", source, "-std=c++17", optimize(2), "-g0",
-                   "-fPIC", "-fvisibility=hidden", "-pthread", *WARNINGS, *library.extra_compile_args]
-        if source in COLD:
-            command.append(optimize(1))
+        command = [*self.compiler.compiler_so_cxx, "-std=c++17", optimize(2), "-g0", "-fPIC", "-fvisibility=hidden",
+                   "-pthread", *WARNINGS, *library.extra_compile_args]
+        quick = QUICK if source.endswith("exports.cpp") else []     # what the generator writes has no loops
         folders = [f"-I{d}" for d in ["include", SIM, *library.include_dirs]]
-        self._make(target, [source, *headers], command, lambda: self.spawn([*command, *folders, "-o", target]))
+        common = library.precompiled and os.path.join(SIM, library.precompiled)
+
+        def compile():
+            precompiled = self._precompile(library, common, [*command, *folders]) if common in headers else []
+            self.spawn([*command, *quick, *precompiled, *folders, "-c", source, "-o", target])
+
+        self._make(target, [source, *headers], [*command, *quick], compile)
+
+    def _precompile(self, library, header, command):
+        """Compiles a header that many sources include, unless it is up to date, and returns options that include it.
+
+        A compiler that cannot use what is compiled reads the header.
+        """
+        includes = Path(self.build_temp, "precompiled", f"{library.library}.h")
+        target = f"{includes}.gch"
+        with library.lock:
+            if not up_to_date(target, header, *headers_of(header, ("include", SIM))):
+                includes.parent.mkdir(parents=True, exist_ok=True)
+                includes.write_text(f'#include "{library.precompiled}"\n', encoding="utf-8")
+                self.spawn([*command, "-x", "c++-header", str(includes), "-o", target])
+        return ["-include", str(includes)]
 
     def _link_library(self, library):
         target = self.get_ext_fullpath(library.name)

@@ -1,6 +1,5 @@
 """The CPU as a backend: memory, copies, NumPy kernels, and memory that processes share."""
-from mindtorch._core.operators.operator cimport opmath
-from mindtorch._core.rules.array cimport raise_not_implemented
+from mindtorch._core.operators.operator cimport opmath, raise_not_implemented
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, Undefined
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 

@@ -184,7 +184,7 @@ def register_kernels(kernels, calls):
         kernel.function, kernel.count, kernel.results = function, len(words), results
         for i in range(kernel.count):
             kernel.conversions[i] = <int>CONVERSIONS[words[i]]
-        kernel.rare_dtypes, kernel.kernel_name, kernel.float8_as_float = rare, refusal, wider
+        kernel.rare_dtypes, kernel.kernel_name, kernel.float8_as_float = <int64_t>rare, refusal, wider
         if key in calls:
             kernel.compiled = CompiledKernel.__new__(CompiledKernel)
             kernel.compiled.entry = calls[key]

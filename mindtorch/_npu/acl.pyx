@@ -240,14 +240,14 @@ class rt:
         return count, ret
 
     @staticmethod
-    def set_device(int32_t device_id):
+    def set_device(int device_id):
         cdef int ret
         with nogil:
             ret = api.aclrtSetDevice(device_id)
         return ret
 
     @staticmethod
-    def reset_device(int32_t device_id):
+    def reset_device(int device_id):
         cdef int ret
         with nogil:
             ret = api.aclrtResetDevice(device_id)
@@ -261,7 +261,7 @@ class rt:
         return ret
 
     @staticmethod
-    def create_context(int32_t device_id):
+    def create_context(int device_id):
         cdef aclrtContext context = NULL
         cdef int ret
         with nogil:
@@ -326,21 +326,21 @@ class rt:
         return free, total, ret
 
     @staticmethod
-    def device_can_access_peer(int32_t device_id, int32_t peer_device_id):
+    def device_can_access_peer(int device_id, int peer_device_id):
         cdef int32_t can = 0
         cdef int ret = api.aclrtDeviceCanAccessPeer(&can, device_id, peer_device_id)
         return can, ret
 
     @staticmethod
-    def device_enable_peer_access(int32_t peer_device_id, uint32_t flags=0):
+    def device_enable_peer_access(int peer_device_id, uint32_t flags=0):
         return api.aclrtDeviceEnablePeerAccess(peer_device_id, flags)
 
     @staticmethod
-    def device_disable_peer_access(int32_t peer_device_id):
+    def device_disable_peer_access(int peer_device_id):
         return api.aclrtDeviceDisablePeerAccess(peer_device_id)
 
     @staticmethod
-    def get_device_utilization_rate(int32_t device_id):
+    def get_device_utilization_rate(int device_id):
         """A dict of percentages; -1 for a unit that the chip does not measure."""
         cdef aclrtUtilizationInfo info
         cdef int ret
@@ -351,7 +351,7 @@ class rt:
                 "memory": info.memoryUtilization}, ret
 
     @staticmethod
-    def device_get_uuid(int32_t device_id):
+    def device_get_uuid(int device_id):
         """16 bytes; None if the toolkit has no such function."""
         cdef aclrtUuid uuid
         if api.aclrtDeviceGetUuid == NULL:
@@ -360,7 +360,7 @@ class rt:
         return uuid.bytes[:sizeof(uuid)], ret
 
     @staticmethod
-    def get_mem_uce_info(int32_t device_id):
+    def get_mem_uce_info(int device_id):
         """[(address, bytes)] of memory errors that the device could not correct."""
         cdef aclrtMemUceInfo found[MAX_MEMORY_ERRORS]
         cdef size_t count = 0
@@ -371,7 +371,7 @@ class rt:
         return [(<intptr_t>found[number].addr, found[number].len) for number in range(count)], ret
 
     @staticmethod
-    def device_task_abort(int32_t device_id, uint32_t timeout=0):
+    def device_task_abort(int device_id, uint32_t timeout=0):
         """`timeout` is in milliseconds; 0 means no limit."""
         cdef int ret
         require_function(<void *>api.aclrtDeviceTaskAbort, "aclrtDeviceTaskAbort")
@@ -380,12 +380,12 @@ class rt:
         return ret
 
     @staticmethod
-    def set_device_res_limit(int32_t device_id, int kind, uint32_t value):
+    def set_device_res_limit(int device_id, int kind, uint32_t value):
         require_function(<void *>api.aclrtSetDeviceResLimit, "aclrtSetDeviceResLimit")
         return api.aclrtSetDeviceResLimit(device_id, <aclrtDevResLimitType>kind, value)
 
     @staticmethod
-    def get_device_res_limit(int32_t device_id, int kind):
+    def get_device_res_limit(int device_id, int kind):
         cdef uint32_t value = 0
         require_function(<void *>api.aclrtGetDeviceResLimit, "aclrtGetDeviceResLimit")
         cdef int ret = api.aclrtGetDeviceResLimit(device_id, <aclrtDevResLimitType>kind, &value)

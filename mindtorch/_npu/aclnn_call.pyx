@@ -6,6 +6,7 @@ from libc.float cimport FLT_EPSILON, FLT_MAX
 from libc.stdint cimport INT64_MAX, intptr_t, uint32_t
 from libc.string cimport memcpy
 
+from mindtorch._core import once
 from mindtorch._npu.acl_loader import ensure_acl
 
 from mindtorch._core._gen.calls cimport op__foreach_add_List, op__foreach_sub_Scalar, op_fill__Scalar, op_sub_Scalar
@@ -206,7 +207,7 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
     words = steps.split()
     parameter.dynamic_shape = "dynamic_shape" in words
     call.dynamic_shapes = call.dynamic_shapes or parameter.dynamic_shape
-    preparation.place, preparation.mask, preparation.name = parameter.place, mask, keep_bytes(name)
+    preparation.place, preparation.mask, preparation.name = parameter.place, <int64_t>mask, keep_bytes(name)
     preparation.written, preparation.promoted = "written" in words, "promoted" in words
     preparation.view_as_int, preparation.contiguous = "view_as_int" in words, "contiguous" in words
     call.prepared += 1
@@ -479,7 +480,7 @@ cdef int read_kernel(AclnnKernel kernel) except -1:
     kernel.conditional, kernel.conditions = conditional, len(conditional)
     if "fallback" in entry:
         kernel.fallback = Decomposition(*decompositions.FALLBACKS[kernel.key])
-        kernel.documented = entry["fallback"]
+        kernel.documented = <int64_t>entry["fallback"]
     kernel.chunked_lists = entry.get("parts")
     kernel.lists = len([i for i in range(op.argument_count) if op.argument_types[i] == operators.TENSOR_LIST])
     if kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None or kernel.call.of_lists:
@@ -492,8 +493,10 @@ cdef int read_kernel(AclnnKernel kernel) except -1:
 
 
 cdef int run_aclnn(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
-    """The first call of a row's kernel, which reads the calls of the row."""
-    read_kernel(<AclnnKernel>entry.data)
+    """The first call of a row's kernel, which reads the calls of the row. Of several threads one reads."""
+    with once.first_use_lock:
+        if entry.call == run_aclnn:
+            read_kernel(<AclnnKernel>entry.data)
     return entry.call(entry, arguments, dtype, inplace)
 
 
@@ -545,7 +548,7 @@ def register_calls():
         KEEP_ALIVE.append(kernel)
         op.kernels[<int>NPU].data = <void *>kernel
         op.kernels[<int>NPU].call = run_aclnn
-        op.foreach_dtypes[<int>NPU] = entry.get("list_dtypes", 0)
+        op.foreach_dtypes[<int>NPU] = <int64_t>entry.get("list_dtypes", 0)
 
 
 # --- the backend -----------------------------------------------------------------------------------------------------

@@ -14,10 +14,12 @@ from mindtorch._npu.segments import flatten
 from mindtorch._core.tensor.tensor cimport NPU, Storage, TensorBase
 from mindtorch._npu.acl cimport api, check
 from mindtorch._npu.cann cimport ACL_HBM_MEM
-from mindtorch._npu.host_memory cimport defer, pending_entries, process_deferred, synchronize_deferred
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.segments cimport LARGE_LIMIT, SMALL_LIMIT, SMALL_SEGMENT, SegmentCache, round_size, settings
-from mindtorch._npu.streams cimport MAX_DEVICES, STREAM_SLOTS, Stream, captures_by_device, current_stream, use_device
+from mindtorch._npu.streams cimport (
+    MAX_DEVICES, STREAM_SLOTS, Stream, captures_by_device, current_stream, defer, pending_entries, process_deferred,
+    synchronize_deferred, use_device,
+)
 from mindtorch._npu.structs cimport Block, PrivatePool, Segment, StreamSlot, StreamUse
 
 

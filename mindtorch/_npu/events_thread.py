@@ -17,10 +17,10 @@ def start():
 
 
 def _run():
-    from mindtorch._npu import host_memory, runtime
+    from mindtorch._npu import runtime, streams
     while runtime.is_started():
-        time.sleep(PAUSE if host_memory.pending_count() else IDLE_PAUSE)
+        time.sleep(PAUSE if streams.pending_count() else IDLE_PAUSE)
         try:
-            host_memory.process_deferred_now()
+            streams.process_deferred_now()
         except RuntimeError:
             return               # the device has failed; its next use raises

@@ -272,7 +272,7 @@ cdef class GraphBase:
             raise RuntimeError("NPU graphs need the caching allocator: their memory must stay theirs")
         graph = Graph.__new__(Graph)
         graph.begin_capture(stream, (next(_pool_numbers), 0) if pool is None else parse_pool_id(pool),
-                            MODES[capture_error_mode],
+                            <aclmdlRICaptureMode><int>MODES[capture_error_mode],
                             list(dict.fromkeys([default_npu_generator(device), *(self.generators or ())])))
         self.graph = graph
 

@@ -1,7 +1,7 @@
-"""Pinned host memory, and releases that are deferred until a stream has done its work so far."""
+"""Pinned host memory: the device copies from and to it without the host."""
 cimport cython
 from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from posix.stdlib cimport posix_memalign
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
@@ -10,180 +10,13 @@ from mindtorch._npu import events_thread, segments
 from mindtorch._core.tensor.dtype cimport dtype_name
 from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, NPU, Storage, TensorBase, empty_like_tensor, empty_pinned_like
 from mindtorch._npu.acl cimport api, check, require_function
-from mindtorch._npu.cann cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED, aclBoolArray, aclOpExecutor, aclScalarList
+from mindtorch._npu.cann cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED
 from mindtorch._npu.segments cimport Stat, stat_decrease, stat_increase, stat_metrics
 from mindtorch._npu.streams cimport (
-    STREAM_SLOTS, bind_device, capture_count, get_event, is_complete, record, return_event, synchronize_stream,
-    thread_state, use_device,
+    bind_device, defer, pending_entries, process_deferred, synchronize_stream, thread_state,
 )
-from mindtorch._npu.structs cimport Deferred, EventSlot
 
 
-# --- deferred releases -----------------------------------------------------------------------------------------------
-# 1. A release that waits for a stream is in that stream's queue, in the order of the events. While the stream captures,
-#    it is in the capture instead, until the graph is reset.
-# 2. An object that CANN failed to destroy is in a circular list. `process_deferred` tries to destroy the first, until
-#    one fails again; that one moves to the end.
-#
-# A queue holds at most LIMIT entries. Then `defer` waits for the oldest one, so that a program that never synchronises
-# does not accumulate events and memory.
-
-
-cdef enum:
-    MAX_DEFERRED = 512
-
-cdef struct Refused:
-    void *handle
-    int kind
-    Refused *next
-
-cdef Refused *last_refused = NULL      # its `next` is the first
-
-
-cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argument) except -1:
-    global pending_entries
-    cdef Deferred *entry
-    while stream.deferred_count >= MAX_DEFERRED:
-        release_oldest(stream)
-    entry = <Deferred *>malloc(sizeof(Deferred))
-    if entry == NULL:
-        raise MemoryError()
-    entry.event = NULL
-    if stream.capture != NULL:
-        entry.release = release
-        entry.argument = argument
-        entry.next = stream.capture.held
-        stream.capture.held = entry
-        return 0
-    try:
-        entry.event = get_event(stream.device, False)
-        record(entry.event, stream)
-    except BaseException:
-        if entry.event != NULL:
-            return_event(entry.event)
-        free(entry)
-        raise
-    entry.release = release
-    entry.argument = argument
-    entry.next = NULL
-    if stream.last_deferred == NULL:
-        stream.first_deferred = entry
-    else:
-        stream.last_deferred.next = entry
-    stream.last_deferred = entry
-    stream.deferred_count += 1
-    pending_entries += 1
-    return 0
-
-
-cdef void release_first(StreamSlot *stream) noexcept:
-    global pending_entries
-    cdef Deferred *entry = stream.first_deferred
-    stream.first_deferred = entry.next
-    if entry.next == NULL:
-        stream.last_deferred = NULL
-    stream.deferred_count -= 1
-    pending_entries -= 1
-    return_event(entry.event)
-    entry.release(entry.argument)
-    free(entry)
-
-
-cdef int release_oldest(StreamSlot *stream) except -1:
-    # Another thread may release the entry and record its event again meanwhile: then this waits longer than necessary.
-    cdef EventSlot *event = stream.first_deferred.event
-    use_device(stream.device)
-    with nogil:
-        check(api.aclrtSynchronizeEvent(event.handle), b"aclrtSynchronizeEvent")
-    if stream.first_deferred != NULL and stream.first_deferred.event == event:
-        release_first(stream)
-    return 0
-
-
-cdef int process_deferred() except -1:
-    cdef StreamSlot *stream = STREAM_SLOTS
-    retry_refused()
-    while stream != NULL and pending_entries != 0 and capture_count == 0:     # a capture may forbid to query events
-        while stream.first_deferred != NULL and is_complete(stream.first_deferred.event):
-            release_first(stream)
-        stream = stream.next
-    return 0
-
-
-cdef int synchronize_deferred(int device) except -1:
-    cdef StreamSlot *stream = STREAM_SLOTS
-    retry_refused()
-    while stream != NULL:
-        while stream.device == device and stream.first_deferred != NULL:
-            release_oldest(stream)
-        stream = stream.next
-    return 0
-
-
-cdef void destroy_later(void *handle, int kind) noexcept with gil:
-    global last_refused, pending_entries
-    cdef Refused *entry = <Refused *>malloc(sizeof(Refused))
-    api.aclGetRecentErrMsg()           # clears the message, which would show up in the next exception
-    if entry == NULL:
-        return                         # the host has no memory left: the object leaks
-    entry.handle = handle
-    entry.kind = kind
-    if last_refused == NULL:
-        entry.next = entry
-    else:
-        entry.next = last_refused.next
-        last_refused.next = entry
-    last_refused = entry
-    pending_entries += 1
-
-
-cdef int retry_destroy(Refused *entry) noexcept:
-    if entry.kind == EXECUTOR:
-        return api.aclDestroyAclOpExecutor(<aclOpExecutor *>entry.handle)
-    if entry.kind == BOOL_ARRAY:
-        return api.aclDestroyBoolArray(<aclBoolArray *>entry.handle)
-    if entry.kind == SCALAR_LIST:
-        return api.aclDestroyScalarList(<aclScalarList *>entry.handle)
-    return try_destroy(entry.handle, entry.kind)
-
-
-cdef void retry_refused() noexcept:
-    global last_refused, pending_entries
-    cdef Refused *entry
-    while last_refused != NULL:
-        entry = last_refused.next
-        if retry_destroy(entry) != 0:
-            api.aclGetRecentErrMsg()
-            last_refused = entry
-            return
-        last_refused.next = entry.next
-        if entry == last_refused:
-            last_refused = NULL
-        free(entry)
-        pending_entries -= 1
-
-
-def release_all(int device):
-    """Release everything at once, because the device is being closed."""
-    cdef StreamSlot *stream = STREAM_SLOTS
-    retry_refused()
-    while stream != NULL:
-        while stream.device == device and stream.first_deferred != NULL:
-            release_first(stream)
-        stream = stream.next
-
-
-def pending_count():
-    """The number of entries."""
-    return pending_entries
-
-
-def process_deferred_now():
-    """`process_deferred`, for Python."""
-    process_deferred()
-
-
-# --- pinned memory ---------------------------------------------------------------------------------------------------
 # Freed blocks are cached by size. A request takes the block of its bucket that was freed last.
 #
 # 1. Sizes are powers of two. Above the thresholds of the settings they are not rounded.

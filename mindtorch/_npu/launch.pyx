@@ -32,13 +32,11 @@ from mindtorch._npu.cann cimport (
     ACL_MEMCPY_HOST_TO_DEVICE, ACL_UINT16, ACL_UINT32, ACL_UINT64, ACL_UINT8, aclBoolArray, aclDataType, aclIntArray,
     aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclnnStatus, aclrtMemcpyKind,
 )
-from mindtorch._npu.host_memory cimport (
-    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, PinnedBlock, PinnedStorage, defer, destroy,
-    destroy_bool_array, destroy_executor, destroy_scalar_list, get_pinned_block, record_pinned_use, release_pinned,
-)
+from mindtorch._npu.host_memory cimport PinnedBlock, PinnedStorage, get_pinned_block, record_pinned_use, release_pinned
 from mindtorch._npu.streams cimport (
-    bind_device, check_sync_debug_mode, current_stream, init_current_stream, synchronize_stream, thread_state,
-    use_device, wait_stream,
+    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, bind_device, check_sync_debug_mode, current_stream, defer,
+    destroy, destroy_bool_array, destroy_executor, destroy_scalar_list, init_current_stream, synchronize_stream,
+    thread_state, use_device, wait_stream,
 )
 from mindtorch._npu.structs cimport Block, StreamSlot
 

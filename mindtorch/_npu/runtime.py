@@ -98,7 +98,7 @@ class _Runtime:
             call()
         streams.make_current(self.device_id)
         check_status(acl.rt.synchronize_device(), "aclrtSynchronizeDevice")
-        host_memory.process_deferred_now()
+        streams.process_deferred_now()
 
     def shutdown(self):
         """Closes every started device, in CANN's order. A status no longer matters: the device may have failed."""
@@ -116,7 +116,7 @@ class _Runtime:
             acl.rt.set_context(runtime.context)
             for stream in streams.stream_handles(runtime.device_id):
                 acl.rt.synchronize_stream(stream)
-            host_memory.release_all(runtime.device_id)
+            streams.release_all(runtime.device_id)
         if started:
             host_memory.close()
         for runtime in started:

@@ -20,9 +20,8 @@ from mindtorch._npu.cann cimport (
 from mindtorch._npu.free_blocks cimport (
     best_fit, insert_free, next_free, next_priority, remove_free, tree_insert, tree_next, tree_remove,
 )
-from mindtorch._npu.host_memory cimport pending_entries
 from mindtorch._npu.lock cimport acquire, release
-from mindtorch._npu.streams cimport use_device
+from mindtorch._npu.streams cimport pending_entries, use_device
 
 
 # --- settings --------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from mindtorch._ops.codegen import (
     emit_table,
     emit_thunks,
     headers,
+    rules,
     schema,
 )
 from mindtorch._ops.codegen.aclnn import operators
@@ -136,6 +137,16 @@ def test_rule_that_does_not_exist(out, message):
     table = one_row_table(row(out=out))
     with pytest.raises(RowError, match=rf"pointwise.toml: add.Tensor: .*{message}"):
         emit_table.entries(table)
+
+
+def test_two_rules_of_one_name_are_refused(tmp_path, monkeypatch):
+    for module in rules.RULE_MODULES:
+        path = tmp_path / f"{module.replace('.', '/')}.pxd"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("cdef int same(Shape *shape, TensorBase a) except -1\n", encoding="utf-8")
+    monkeypatch.setattr(rules, "CORE", tmp_path)
+    with pytest.raises(rules.RuleError, match="same is declared twice: in operators_operator and in rules_infer"):
+        rules.rules.__wrapped__()
 
 
 FOREACH = {"schema": "_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]",

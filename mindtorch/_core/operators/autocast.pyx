@@ -316,6 +316,6 @@ def set_state(tuple state):
     """Restore a state of get_state, in any thread."""
     global mindtorch_autocast_cache_disabled
     devices, dtypes, mindtorch_autocast_cache_disabled = state
-    set_enabled_devices(devices)
+    set_enabled_devices(<int>devices)
     for i in range(3):
         mindtorch_autocast_dtypes[i] = dtypes[i]

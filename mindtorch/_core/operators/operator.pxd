@@ -212,7 +212,7 @@ cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) excep
 cdef ScalarType promote_clamp(TensorBase a, const Scalar *low, const Scalar *high) except *      # NULL: no bound
 cdef ScalarType inferred_dtype(const Scalar *a) except *          # as torch.full infers it
 cdef ScalarType real_dtype(ScalarType dtype) except *           # complex64 -> float32; others unchanged
-cdef ScalarType complex_dtype(ScalarType dtype) except *        # float32 -> complex64
+cdef ScalarType to_complex_dtype(ScalarType dtype) except *     # float32 -> complex64; of integers the default one
 cdef ScalarType integer_power_dtype(ScalarType dtype) except *         # int64 of bool
 cdef ScalarType all_any_dtype(ScalarType dtype) except *          # all and any: uint8 of uint8, else bool
 cdef ScalarType opmath(ScalarType dtype) noexcept               # float32 of floats with fewer bits
@@ -235,6 +235,7 @@ cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1    
 cdef int check_addmm_kernel(TensorBase self) except -1                                # matrix products
 cdef int check_not_complex(TensorBase self, str words) except -1                 # NotImplementedError
 cdef int check_dtype_not_complex(ScalarType dtype, str words) except -1  # the same as a RuntimeError
+cdef int raise_not_implemented(str kernel, ScalarType dtype) except -1      # torch's error of a kernel without it
 cdef int check_kernel_float_or_complex(ScalarType dtype, str op) except -1  # floats and complex numbers
 cdef int check_floating_point(TensorBase self, str words) except -1                 # RuntimeError
 cdef int check_kernel_float_or_double(ScalarType dtype, str op) except -1                   # float32 and float64

@@ -307,8 +307,12 @@ cdef ScalarType real_dtype(ScalarType dtype) except *:
     return Double if dtype == ComplexDouble else dtype
 
 
-cdef ScalarType complex_dtype(ScalarType dtype) except *:
-    return ComplexDouble if dtype == Double or dtype == ComplexDouble else ComplexFloat
+cdef ScalarType to_complex_dtype(ScalarType dtype) except *:
+    if KIND[<int>dtype] == COMPLEX_KIND:
+        return dtype
+    if KIND[<int>dtype] < FLOAT_KIND:
+        return default_complex_dtype()
+    return ComplexDouble if dtype == Double else ComplexFloat
 
 
 cdef ScalarType integer_power_dtype(ScalarType dtype) except *:
@@ -324,6 +328,10 @@ cdef ScalarType opmath(ScalarType dtype) noexcept:
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
+
+cdef int raise_not_implemented(str kernel, ScalarType dtype) except -1:
+    raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype_name(dtype)}'")
+
 
 cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1:
     if alpha.kind == BOOL_KIND and result_dtype != Bool:
@@ -372,7 +380,7 @@ cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1:
 
 cdef int check_kernel_not_bool(ScalarType dtype, str op) except -1:
     if dtype == Bool:
-        raise NotImplementedError(f'"{op}" not implemented for \'Bool\'')
+        raise_not_implemented(op, dtype)
     return 0
 
 
@@ -384,7 +392,7 @@ cdef int check_relu(TensorBase self) except -1:
 
 cdef int check_kernel_not_complex(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] == COMPLEX_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
+        raise_not_implemented(op, dtype)
     return 0
 
 
@@ -402,7 +410,7 @@ cdef int check_dtype_not_complex(ScalarType dtype, str words) except -1:
 
 cdef int check_kernel_float_or_complex(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] < FLOAT_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
+        raise_not_implemented(op, dtype)
     return 0
 
 
@@ -414,7 +422,7 @@ cdef int check_floating_point(TensorBase self, str words) except -1:
 
 cdef int check_kernel_float_or_double(ScalarType dtype, str op) except -1:
     if dtype != Float and dtype != Double:
-        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
+        raise_not_implemented(op, dtype)
     return 0
 
 
@@ -598,7 +606,7 @@ cdef int check_rounding_mode(object rounding_mode) except -1:
 
 cdef int check_kernel_integral(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] > INT_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
+        raise_not_implemented(op, dtype)
     return 0
 
 
@@ -619,7 +627,7 @@ cdef int check_zero_numel(TensorBase self, str op) except -1:
 
 cdef int check_kernel_float(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] != FLOAT_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
+        raise_not_implemented(op, dtype)
     return 0
 
 

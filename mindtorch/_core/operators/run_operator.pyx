@@ -5,6 +5,8 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc
 from libc.string cimport memcmp
 
+from mindtorch._core import once
+
 from mindtorch._core.autograd.node cimport (
     any_may_require_grad, any_requires_grad, may_require_grad, may_require_grad_optional, requires_grad,
 )
@@ -16,9 +18,9 @@ from mindtorch._core.operators.operator cimport (
     ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DEFAULT_VALUE, DTYPE, DTYPE_OF, FLOAT, GENERATOR, HAS_VALUE, INT, INT_LIST,
     MAX_ARGUMENTS, MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
     OPTIONAL_TENSOR_LIST, RESULT_DTYPE, RULE, SAME_ARGUMENT, SCALAR, SCALAR_LIST, SCALAR_OF_LIST, STRING, TENSOR,
-    TENSOR_LIST, TENSOR_OF_LIST, ArgumentType, CommonDevice, ForeachArgument, Operand, Output, Rule, Rules,
-    common_device_of_list, find_operator, find_rule, init_common_device, initialize_inout, require_kernel, run_kernel,
-    set_default_argument, unexpanded_view, update_common_device, write_back_out,
+    TENSOR_LIST, TENSOR_OF_LIST, ArgumentType, CommonDevice, ForeachArgument, ForeachArgumentKind, Operand, OperandKind,
+    Output, Rule, Rules, common_device_of_list, find_operator, find_rule, init_common_device, initialize_inout,
+    require_kernel, run_kernel, set_default_argument, unexpanded_view, update_common_device, write_back_out,
 )
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.rules.infer cimport (
@@ -69,7 +71,7 @@ cdef Rule *read_rule(tuple encoded) except NULL:
 
 cdef int read_operand(Operand *operand, object encoded) except -1:
     if isinstance(encoded, str):
-        operand.kind = {"a": ARGUMENT, "d": DTYPE_OF, "r": RESULT_DTYPE, "g": HAS_VALUE}[encoded[0]]
+        operand.kind = <OperandKind><int>{"a": ARGUMENT, "d": DTYPE_OF, "r": RESULT_DTYPE, "g": HAS_VALUE}[encoded[0]]
         operand.index = int(encoded[1:])
     elif encoded[0] == "=":
         operand.kind = CONSTANT
@@ -140,6 +142,13 @@ cdef int read_output(Output *out, dict column, set tensors) except -1:
 
 
 cdef int load_operator(Operator op) except -1:
+    with once.first_use_lock:
+        if not op.loaded:
+            read_row(op)
+    return 0
+
+
+cdef int read_row(Operator op) except -1:
     cdef int i
     from mindtorch._core._gen import rows, rules        # noqa: F401 - importing rules registers them
     cdef dict row = rows.ROWS[op.key]
@@ -159,7 +168,7 @@ cdef int load_operator(Operator op) except -1:
             op.dim_argument = i
     for wanted in (TENSOR, OPTIONAL_TENSOR):
         for i in range(op.argument_count):
-            if op.argument_types[i] == wanted:
+            if op.argument_types[i] == <int>wanted:
                 op.tensor_arguments[op.tensor_count] = i
                 op.tensor_count += 1
     if op.tensor_count == 0:
@@ -727,7 +736,8 @@ cdef int load_foreach(Operator op, dict row) except -1:
 
 
 cdef int read_foreach_argument(ForeachArgument *source, Operator op, int index, str encoded) except -1:
-    source.kind = {"a": SAME_ARGUMENT, "l": TENSOR_OF_LIST, "n": SCALAR_OF_LIST, "d": DEFAULT_VALUE}[encoded[0]]
+    kinds = {"a": SAME_ARGUMENT, "l": TENSOR_OF_LIST, "n": SCALAR_OF_LIST, "d": DEFAULT_VALUE}
+    source.kind = <ForeachArgumentKind><int>kinds[encoded[0]]
     if source.kind != DEFAULT_VALUE:
         source.index = int(encoded[1:])
     elif op.single_is_method:

@@ -10,6 +10,7 @@ import inspect
 from cpython.ref cimport PyObject, Py_INCREF
 
 from mindtorch import return_types
+from mindtorch._core import once
 from mindtorch._core.once import warn_once
 
 from mindtorch._core.operators.operator cimport (
@@ -30,7 +31,7 @@ from mindtorch._core.python.torch_function cimport OverridableFunction, Vectorca
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from_python
 from mindtorch._core.tensor.generator cimport require_generator
-from mindtorch._core.tensor.tensor cimport TENSOR_SLOTS, Shape, TensorBase, is_tensor
+from mindtorch._core.tensor.tensor cimport SLOT_IADD, TENSOR_SLOTS, Shape, TensorBase, is_tensor
 
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
@@ -114,6 +115,13 @@ cdef int read_default(Conversion *conversion, object value) except -1:
     if known:
         set_default_argument(&conversion.default_argument, conversion.type, value)
         conversion.default_value = <PyObject *>value
+    return 0
+
+
+cdef int load_function(OperatorFunction function) except -1:
+    with once.first_use_lock:
+        if function.specification is not None:
+            read_specification(function)
     return 0
 
 
@@ -439,7 +447,7 @@ cdef object invoke(OperatorFunction function, PyObject *const *values, Py_ssize_
     """Call the function, after `vectorcall_overridable` has tested for profiles and __torch_function__."""
     cdef PyObject *bound[MAX_PARAMETERS + 1]
     if function.specification is not None:
-        read_specification(function)
+        load_function(function)
     if function.varargs:
         return invoke_varargs(function, values, given, names)
     bind(function, bound, values, given, names)
@@ -601,7 +609,7 @@ def make_functions(dict specifications, str table):
 
 
 # --- Python's operators ----------------------------------------------------------------------------------------------
-# The C functions of TENSOR_SLOTS in tensor.pxd, which the slots of TensorBase call: `a + b` calls `add`.
+# The C functions of TENSOR_SLOTS in tensor.pxd, which the slots of TensorBase call: `a + b` calls `binary`.
 #
 # Each gets the operands in Python's order; either may be the tensor. It returns NotImplemented where the other one is
 # no tensor and no number, so that Python tries the other operand's class.
@@ -625,7 +633,7 @@ cdef class OperandCall:
     cdef list constant_objects                              # keeps alive what `rest` points to
 
 cdef class PythonOperator:
-    cdef str slot                               # a field of TENSOR_SLOTS
+    cdef str slot                               # its name in SLOTS
     cdef str profiled_name                              # its name in profiles
     cdef OperandCall tensor_tensor, tensor_scalar, scalar_tensor
     cdef ReflectedForm reflected
@@ -668,9 +676,6 @@ cdef dict OPERATOR_ROWS = {
 cdef dict PROFILED_NAMES = {
     "and_": "__and__", "or_": "__or__", "xor": "__xor__", "lshift": "__lshift__", "rshift": "__rshift__",
     "iand": "__iand__", "ior": "__ior__", "ixor": "__ixor__", "ilshift": "__ilshift__", "irshift": "__irshift__"}
-cdef tuple INPLACE_SLOTS = ("iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv", "imod", "iand", "ior", "ixor",
-                            "ilshift",
-                            "irshift")
 cdef Operator RECIPROCAL_OPERATOR = find_operator("reciprocal")
 
 
@@ -714,11 +719,11 @@ cdef list read_python_operators():
     overloads = overloads_by_row()
     found = []
     cdef PythonOperator made
-    for slot in SLOTS:
+    for i, slot in enumerate(SLOTS):
         tensors, number, left, reverse = OPERATOR_ROWS[slot]
         made = PythonOperator.__new__(PythonOperator)
         made.slot, made.reflected = slot, <ReflectedForm><int>reverse
-        name = tensors.partition(".")[0] + "_" * (slot in INPLACE_SLOTS)
+        name = tensors.partition(".")[0] + "_" * (i >= SLOT_IADD)
         made.profiled_name = f"aten::{PROFILED_NAMES.get(slot, name)}"
         made.tensor_tensor, made.tensor_scalar = read_call(overloads, tensors), read_call(overloads, number)
         made.scalar_tensor = read_call(overloads, left)
@@ -792,10 +797,10 @@ cdef object apply_operator(PythonOperator spec, object a, object b, bint inplace
     return NotImplemented
 
 
-cdef inline object binary(int slot, object a, object b, bint inplace=False):
+cdef object binary(int slot, object a, object b):
     if torch_function.observing:
-        return binary_observed(<PythonOperator>PYTHON_OPERATORS[slot], a, b, inplace)
-    return apply_operator(<PythonOperator>PYTHON_OPERATORS[slot], a, b, inplace)
+        return binary_observed(<PythonOperator>PYTHON_OPERATORS[slot], a, b, slot >= SLOT_IADD)
+    return apply_operator(<PythonOperator>PYTHON_OPERATORS[slot], a, b, slot >= SLOT_IADD)
 
 
 cdef object binary_observed(PythonOperator spec, object a, object b, bint inplace):
@@ -836,186 +841,9 @@ cdef object unary(int slot, object a):
         profiling.close_range(opened)
 
 
-cdef enum Slot:
-    SLOT_ADD, SLOT_SUB, SLOT_MUL, SLOT_TRUEDIV, SLOT_FLOORDIV, SLOT_MOD, SLOT_MATMUL, SLOT_POW, SLOT_AND,
-    SLOT_OR, SLOT_XOR, SLOT_LSHIFT, SLOT_RSHIFT, SLOT_LT, SLOT_LE, SLOT_EQ, SLOT_NE, SLOT_GT, SLOT_GE,
-    SLOT_IADD, SLOT_ISUB, SLOT_IMUL, SLOT_ITRUEDIV, SLOT_IPOW, SLOT_IFLOORDIV, SLOT_IMOD, SLOT_IAND, SLOT_IOR,
-    SLOT_IXOR, SLOT_ILSHIFT, SLOT_IRSHIFT, SLOT_NEG, SLOT_ABS, SLOT_INVERT
-
 cdef tuple SLOTS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "pow", "and_", "or_", "xor", "lshift",
-    "rshift", "lt", "le", "eq", "ne", "gt", "ge", "iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv",
-    "imod", "iand", "ior", "ixor", "ilshift", "irshift", "neg", "abs", "invert")
+    "rshift", "lt", "le", "eq", "ne", "gt", "ge", "neg", "abs", "invert", "iadd", "isub", "imul", "itruediv", "ipow",
+    "ifloordiv", "imod", "iand", "ior", "ixor", "ilshift", "irshift")       # in the order of Slot
 cdef list PYTHON_OPERATORS = read_python_operators()
-
-
-cdef object add(object a, object b):
-    return binary(SLOT_ADD, a, b)
-
-
-cdef object sub(object a, object b):
-    return binary(SLOT_SUB, a, b)
-
-
-cdef object mul(object a, object b):
-    return binary(SLOT_MUL, a, b)
-
-
-cdef object truediv(object a, object b):
-    return binary(SLOT_TRUEDIV, a, b)
-
-
-cdef object floordiv(object a, object b):
-    return binary(SLOT_FLOORDIV, a, b)
-
-
-cdef object mod(object a, object b):
-    return binary(SLOT_MOD, a, b)
-
-
-cdef object matmul(object a, object b):
-    return binary(SLOT_MATMUL, a, b)
-
-
-cdef object pow(object a, object b):
-    return binary(SLOT_POW, a, b)
-
-
-cdef object and_(object a, object b):
-    return binary(SLOT_AND, a, b)
-
-
-cdef object or_(object a, object b):
-    return binary(SLOT_OR, a, b)
-
-
-cdef object xor(object a, object b):
-    return binary(SLOT_XOR, a, b)
-
-
-cdef object lshift(object a, object b):
-    return binary(SLOT_LSHIFT, a, b)
-
-
-cdef object rshift(object a, object b):
-    return binary(SLOT_RSHIFT, a, b)
-
-
-cdef object lt(object a, object b):
-    return binary(SLOT_LT, a, b)
-
-
-cdef object le(object a, object b):
-    return binary(SLOT_LE, a, b)
-
-
-cdef object eq(object a, object b):
-    return binary(SLOT_EQ, a, b)
-
-
-cdef object ne(object a, object b):
-    return binary(SLOT_NE, a, b)
-
-
-cdef object gt(object a, object b):
-    return binary(SLOT_GT, a, b)
-
-
-cdef object ge(object a, object b):
-    return binary(SLOT_GE, a, b)
-
-
-cdef object iadd(object a, object b):
-    return binary(SLOT_IADD, a, b, True)
-
-
-cdef object isub(object a, object b):
-    return binary(SLOT_ISUB, a, b, True)
-
-
-cdef object imul(object a, object b):
-    return binary(SLOT_IMUL, a, b, True)
-
-
-cdef object itruediv(object a, object b):
-    return binary(SLOT_ITRUEDIV, a, b, True)
-
-
-cdef object ipow(object a, object b):
-    return binary(SLOT_IPOW, a, b, True)
-
-
-cdef object ifloordiv(object a, object b):
-    return binary(SLOT_IFLOORDIV, a, b, True)
-
-
-cdef object imod(object a, object b):
-    return binary(SLOT_IMOD, a, b, True)
-
-
-cdef object iand(object a, object b):
-    return binary(SLOT_IAND, a, b, True)
-
-
-cdef object ior(object a, object b):
-    return binary(SLOT_IOR, a, b, True)
-
-
-cdef object ixor(object a, object b):
-    return binary(SLOT_IXOR, a, b, True)
-
-
-cdef object ilshift(object a, object b):
-    return binary(SLOT_ILSHIFT, a, b, True)
-
-
-cdef object irshift(object a, object b):
-    return binary(SLOT_IRSHIFT, a, b, True)
-
-
-cdef object neg(object a):
-    return unary(SLOT_NEG, a)
-
-
-cdef object abs(object a):
-    return unary(SLOT_ABS, a)
-
-
-cdef object invert(object a):
-    return unary(SLOT_INVERT, a)
-
-
-TENSOR_SLOTS.add = add
-TENSOR_SLOTS.sub = sub
-TENSOR_SLOTS.mul = mul
-TENSOR_SLOTS.truediv = truediv
-TENSOR_SLOTS.floordiv = floordiv
-TENSOR_SLOTS.mod = mod
-TENSOR_SLOTS.matmul = matmul
-TENSOR_SLOTS.pow = pow
-TENSOR_SLOTS.and_ = and_
-TENSOR_SLOTS.or_ = or_
-TENSOR_SLOTS.xor = xor
-TENSOR_SLOTS.lshift = lshift
-TENSOR_SLOTS.rshift = rshift
-TENSOR_SLOTS.lt = lt
-TENSOR_SLOTS.le = le
-TENSOR_SLOTS.eq = eq
-TENSOR_SLOTS.ne = ne
-TENSOR_SLOTS.gt = gt
-TENSOR_SLOTS.ge = ge
-TENSOR_SLOTS.iadd = iadd
-TENSOR_SLOTS.isub = isub
-TENSOR_SLOTS.imul = imul
-TENSOR_SLOTS.itruediv = itruediv
-TENSOR_SLOTS.ipow = ipow
-TENSOR_SLOTS.ifloordiv = ifloordiv
-TENSOR_SLOTS.imod = imod
-TENSOR_SLOTS.iand = iand
-TENSOR_SLOTS.ior = ior
-TENSOR_SLOTS.ixor = ixor
-TENSOR_SLOTS.ilshift = ilshift
-TENSOR_SLOTS.irshift = irshift
-TENSOR_SLOTS.neg = neg
-TENSOR_SLOTS.abs = abs
-TENSOR_SLOTS.invert = invert
+TENSOR_SLOTS.binary, TENSOR_SLOTS.unary = binary, unary

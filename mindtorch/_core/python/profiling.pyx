@@ -5,7 +5,6 @@ ranges. Backward tests once for each graph. A launch has one flag for profiles a
 a launch.
 """
 import sys
-import threading
 
 from libc.stdint cimport int64_t
 
@@ -190,7 +189,7 @@ def start(bint shapes, bint stacks, memory, flops):
     if RANGES is not None:
         raise RuntimeError("a profile is running already: there can be one at a time")
     RECORD_SHAPES, WITH_STACK, ALLOCATED_BYTES, COUNT_FLOPS = shapes or flops is not None, stacks, memory, flops
-    PROFILED_THREAD = threading.get_ident()
+    PROFILED_THREAD = PyThread_get_thread_ident()
     INNERMOST = None
     RANGES = []
     return RANGES

@@ -571,10 +571,10 @@ class DisableTorchFunctionSubclass:
 
     def __enter__(self):
         self._before = mindtorch_torch_function_state
-        set_state(max(self._before, self._state))
+        set_state(<int>max(self._before, self._state))
 
     def __exit__(self, *exception):
-        set_state(self._before)
+        set_state(<int>self._before)
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):

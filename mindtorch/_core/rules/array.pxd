@@ -43,7 +43,6 @@ cdef int check_variance(TensorBase self, str name) except -1
 cdef int check_cumulative_not_bool(TensorBase self, ScalarType dtype, str op) except -1           # no bool
 cdef int check_cumulative_not_complex(TensorBase self, str op) except -1                           # no complex numbers
 cdef int check_inplace_dtype(TensorBase self, ScalarType dtype) except -1
-cdef int check_kernel_not_integral(ScalarType dtype, str op) except -1
 cdef int check_out_logsumexp(TensorBase out) except -1                                     # logsumexp
 cdef int check_aminmax(TensorBase self, const Shape *dim) except -1
 cdef int check_isclose(TensorBase self, TensorBase other, double rtol, double atol) except -1
@@ -142,7 +141,6 @@ cdef int check_log_normal(TensorBase self, double std) except -1
 cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) except -1
 cdef int check_poisson(TensorBase self) except -1                             # poisson
 cdef int check_binomial(TensorBase count, TensorBase prob) except -1
-cdef int raise_not_implemented(str name, ScalarType dtype) except -1             # always raises
 cdef int check_rrelu(TensorBase self, const Scalar *lower, const Scalar *upper) except -1
 cdef int check_dropout(TensorBase input, double p) except -1
 

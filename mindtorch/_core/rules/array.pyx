@@ -6,7 +6,8 @@ from libc.string cimport memcmp
 
 from mindtorch._core.autograd.node cimport AutogradMeta, grad_enabled, may_require_grad
 from mindtorch._core.operators.operator cimport (
-    Argument, Operator, check_kernel_float, check_kernel_not_complex, cpp_type_name, find_operator, run_kernel,
+    Argument, Operator, check_kernel_float, check_kernel_not_complex, cpp_type_name, find_operator,
+    raise_not_implemented, run_kernel,
 )
 from mindtorch._core.python.conversion cimport check_scalar_overflow, load_element, read_scalar
 from mindtorch._core.rules.infer cimport (
@@ -152,7 +153,7 @@ cdef int check_variance(TensorBase self, str name) except -1:
 
 cdef int check_cumulative_not_bool(TensorBase self, ScalarType dtype, str op) except -1:
     if dtype == Bool and self.ndim:
-        raise NotImplementedError(f'"{op}" not implemented for \'Bool\'')
+        raise_not_implemented(op, dtype)
     return 0
 
 
@@ -165,12 +166,6 @@ cdef int check_inplace_dtype(TensorBase self, ScalarType dtype) except -1:
 
 cdef int check_cumulative_not_complex(TensorBase self, str op) except -1:
     return check_kernel_not_complex(self.dtype, op) if self.ndim else 0
-
-
-cdef int check_kernel_not_integral(ScalarType dtype, str op) except -1:
-    if KIND[<int>dtype] < FLOAT_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(dtype)}\'')
-    return 0
 
 
 cdef int check_aminmax(TensorBase self, const Shape *dim) except -1:
@@ -227,7 +222,7 @@ cdef int check_kthvalue(TensorBase self, int64_t k, int64_t dim) except -1:
     if k < 1 or k > length:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     if self.ndim and (self.dtype == Bool or KIND[<int>self.dtype] == COMPLEX_KIND):
-        raise NotImplementedError(f'"kthvalue_cpu" not implemented for \'{dtype_name(self.dtype)}\'')
+        raise_not_implemented("kthvalue_cpu", self.dtype)
     return 0
 
 
@@ -273,7 +268,7 @@ cdef int check_searchsorted(TensorBase sequence, TensorBase values, bint right, 
                            f"{shape_text(values.ndim, values.sizes)}")
     dtype = promote_types(sequence.dtype, values.dtype)
     if dtype == Bool or KIND[<int>dtype] == COMPLEX_KIND:
-        raise NotImplementedError(f'"searchsorted_out_cpu" not implemented for \'{dtype_name(dtype)}\'')
+        raise_not_implemented("searchsorted_out_cpu", dtype)
     return 0
 
 
@@ -381,7 +376,7 @@ cdef int check_unique_consecutive(TensorBase self, const Shape *dim) except -1:
 
 cdef int check_bincount(TensorBase self, TensorBase weights, int64_t minlength) except -1:
     if self.dtype == Bool or KIND[<int>self.dtype] != INT_KIND:
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{dtype_name(self.dtype)}'")
+        raise_not_implemented("bincount_cpu", self.dtype)
     if self.ndim != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
@@ -471,7 +466,7 @@ cdef int repeat_interleave_int(Shape *shape, TensorBase self, int64_t repeats, c
 
 cdef int check_repeats_dtype(ScalarType dtype) except -1:
     if dtype != Long and dtype != Int:
-        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{dtype_name(dtype)}'")
+        raise_not_implemented("repeat_interleave_cpu", dtype)
     return 0
 
 
@@ -530,7 +525,7 @@ cdef int check_trace(TensorBase self) except -1:
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype == Bool:
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+        raise_not_implemented("trace", self.dtype)
     return 0
 
 
@@ -622,8 +617,7 @@ cdef int check_scatter_reduce(object reduce, ScalarType dtype, TensorBase index)
     if not index.numel:
         return 0
     if (KIND[<int>dtype] == COMPLEX_KIND and reduce in ("amax", "amin")) or (dtype == Bool and reduce == "mean"):
-        raise NotImplementedError(
-            f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{dtype_name(dtype)}'")
+        raise_not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", dtype)
     return 0
 
 
@@ -923,10 +917,6 @@ cdef double finfo_max(ScalarType dtype) noexcept:
     if dtype == BFloat16:
         return 3.3895313892515355e38
     return 1.7976931348623157e308 if dtype in (Double, ComplexDouble) else 3.4028234663852886e38
-
-
-cdef int raise_not_implemented(str name, ScalarType dtype) except -1:
-    raise NotImplementedError(f"\"{name}\" not implemented for '{dtype_name(dtype)}'")
 
 
 cdef int check_uniform(TensorBase self, double low, double high) except -1:
@@ -1322,7 +1312,7 @@ cdef int check_all_float(list tensors, str op) except -1:
     for tensor in tensors:
         check_kernel_float(tensor.dtype, op)
         if is_float8(tensor.dtype):
-            raise NotImplementedError(f'"{op}" not implemented for \'{dtype_name(tensor.dtype)}\'')
+            raise_not_implemented(op, tensor.dtype)
     return 0
 
 

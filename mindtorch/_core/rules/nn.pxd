@@ -42,7 +42,6 @@ cdef int ctc_log_alpha(Shape *shape, TensorBase log_probs, const Shape *target_l
 cdef int fft_c2r(Shape *shape, TensorBase a, const Shape *dim, int64_t length) except -1    # the last of `dim`
 
 # dtypes
-cdef ScalarType to_complex_dtype(ScalarType dtype) except *
 cdef ScalarType norm_dtype(TensorBase self, ScalarType dtype) except *      # the real dtype of a norm
 cdef ScalarType norm_operand_dtype(TensorBase self, ScalarType dtype) except *    # what it is computed in
 
@@ -91,7 +90,6 @@ cdef int affine_grid(Shape *shape, TensorBase theta, const Shape *size) except -
 cdef int im2col(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *dilation, const Shape *padding,
                 const Shape *stride) except -1
 cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const Shape *kernel_size) except -1
-cdef int check_tensor_kernel_float(TensorBase self, str op) except -1               # no integers, bool, complex
 cdef int check_tensor_kernel_not_integral(TensorBase self, str op) except -1
 cdef int check_tensor_kernel_real(TensorBase self, str op) except -1                        # no bool, complex
 cdef int check_upsample(TensorBase self, const Shape *output_size, str op) except -1

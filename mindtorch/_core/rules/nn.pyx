@@ -4,13 +4,15 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
 from mindtorch._core.autograd.node cimport grad_enabled, requires_grad
-from mindtorch._core.operators.operator cimport check_subtract, mv, real_dtype
+from mindtorch._core.operators.operator cimport (
+    check_kernel_float, check_subtract, mv, raise_not_implemented, real_dtype, to_complex_dtype,
+)
 from mindtorch._core.rules.infer cimport (
     bmm, broadcast, broadcast_shapes, check_cast, like, promote, same_shape, sum_dtype, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, ComplexDouble, ComplexFloat, Double, Float, Half,
-    Long, Undefined, default_complex_dtype, dtype_name, is_float8,
+    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Float, Half, Long, Undefined, dtype_name,
+    is_float8,
 )
 from mindtorch._core.tensor.tensor cimport CPU, shape_text
 
@@ -216,14 +218,6 @@ cdef int fft_c2r(Shape *shape, TensorBase a, const Shape *dim, int64_t length) e
 
 
 # --- dtypes ----------------------------------------------------------------------------------------------------------
-
-cdef ScalarType to_complex_dtype(ScalarType dtype) except *:
-    if KIND[<int>dtype] == COMPLEX_KIND:
-        return dtype
-    if KIND[<int>dtype] < FLOAT_KIND:
-        return default_complex_dtype()
-    return ComplexDouble if dtype == Double else ComplexFloat
-
 
 cdef ScalarType norm_operand_dtype(TensorBase self, ScalarType dtype) except *:
     if dtype == Undefined:
@@ -732,21 +726,15 @@ cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const S
     return 0
 
 
-cdef int check_tensor_kernel_float(TensorBase self, str op) except -1:
-    if KIND[<int>self.dtype] != FLOAT_KIND:
-        raise NotImplementedError(f"\"{op}\" not implemented for '{dtype_name(self.dtype)}'")
-    return 0
-
-
 cdef int check_tensor_kernel_not_integral(TensorBase self, str op) except -1:
     if KIND[<int>self.dtype] == INT_KIND:
-        raise NotImplementedError(f"\"{op}\" not implemented for '{dtype_name(self.dtype)}'")
+        raise_not_implemented(op, self.dtype)
     return 0
 
 
 cdef int check_tensor_kernel_real(TensorBase self, str op) except -1:
     if self.dtype == Bool or KIND[<int>self.dtype] > FLOAT_KIND:
-        raise NotImplementedError(f"\"{op}\" not implemented for '{dtype_name(self.dtype)}'")
+        raise_not_implemented(op, self.dtype)
     return 0
 
 
@@ -763,7 +751,7 @@ cdef int check_upsample(TensorBase self, const Shape *output_size, str op) excep
                 "Input and output sizes should be greater than 0, but got input "
                 f"({sizes_by_side(image)}) and output ({sizes_by_side(list_of(output_size))})")
     if self.dtype != Byte or op in ("upsample_linear1d", "upsample_trilinear3d"):
-        check_tensor_kernel_float(self, op)
+        check_kernel_float(self.dtype, op)
     return 0
 
 
@@ -777,7 +765,7 @@ cdef int check_antialias(TensorBase self, const Shape *output_size, str op) exce
     check_upsample(self, output_size, op)
     # Kernels of the CPU have no half precision.
     if self.dtype == Half and self.device_type == CPU:
-        raise NotImplementedError(f"\"compute_index_ranges_weights\" not implemented for '{dtype_name(self.dtype)}'")
+        raise_not_implemented("compute_index_ranges_weights", self.dtype)
     return 0
 
 
@@ -795,7 +783,7 @@ cdef int check_upsample_backward(TensorBase grad_output, const Shape *output_siz
             raise RuntimeError(
                 f"Expected grad_output to have the same shape as output; output.size({i + 2}) = "
                 f"{output_size.sizes[i]} but got grad_output.size({i + 2}) = {grad_output.sizes[i + 2]}")
-    return check_tensor_kernel_float(grad_output, op)
+    return check_kernel_float(grad_output.dtype, op)
 
 
 # --- grids -----------------------------------------------------------------------------------------------------------
@@ -826,7 +814,7 @@ cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t
                                f"sizes {size_text(input)} with dimension {i} being empty")
     if dims != 2 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    check_tensor_kernel_float(input, f"grid_sampler_{dims}d_cpu_kernel_impl")
+    check_kernel_float(input.dtype, f"grid_sampler_{dims}d_cpu_kernel_impl")
     if grid.dtype != input.dtype:
         raise RuntimeError(f"expected scalar type {dtype_name(input.dtype)} but found {dtype_name(grid.dtype)}")
     return 0
@@ -853,7 +841,7 @@ cdef int check_affine_grid(TensorBase theta, const Shape *size) except -1:
                            f"{dims + 1}] but got: [{theta.sizes[0]}, {theta.sizes[2]}].")
     if theta.sizes[1] != dims:
         raise RuntimeError(f"theta of sizes {size_text(theta)} is invalid for a grid of {dims} dimensions")
-    return check_tensor_kernel_float(theta, "affine_grid_generator")
+    return check_kernel_float(theta.dtype, "affine_grid_generator")
 
 
 # --- the reverse of pooling ------------------------------------------------------------------------------------------
@@ -872,7 +860,7 @@ cdef int check_max_unpool(TensorBase self, TensorBase indices, const Shape *outp
         if self.sizes[i] == 0:
             raise RuntimeError(f"max_unpooling{dims}d_forward_out_cpu(): Expected input to have non-zero size for "
                                f"non-batch dimensions, but got {size_text(self)} with dimension {i} being empty.")
-    return check_tensor_kernel_float(self, f"max_unpool{dims}d")
+    return check_kernel_float(self.dtype, f"max_unpool{dims}d")
 
 
 cdef int check_max_unpool3d(const Shape *stride, const Shape *padding) except -1:
@@ -892,8 +880,7 @@ cdef int check_max_unpool3d(const Shape *stride, const Shape *padding) except -1
 cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -1:
     cdef int dims = padding.ndim // 2, i, dim
     if self.dtype == Bool:
-        raise NotImplementedError(f"\"{'reflection' if reflect else 'replication'}_pad{dims}d\" not implemented for "
-                                  f"'{dtype_name(self.dtype)}'")
+        raise_not_implemented(f"{'reflection' if reflect else 'replication'}_pad{dims}d", self.dtype)
     if self.ndim != dims + 1 and self.ndim != dims + 2:
         raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and "
                            f"other non-zero dimensions for input, but got: {size_text(self)}")

@@ -234,26 +234,26 @@ def _define_dtypes():
         (Float8_e8m0fnu, "Float8_e8m0fnu", "float8_e8m0fnu", FLOAT_KIND, ml_dtypes.float8_e8m0fnu),
     )
     cdef dtype instance
-    cdef ScalarType code
+    cdef int code
     for code, dtype_name, name, kind, numpy_type in rows:
         instance = dtype.__new__(dtype)
-        instance.code = code
+        instance.code = <ScalarType>code
         instance.name = name
         instance.numpy_dtype = numpy.dtype(numpy_type)
         instance.itemsize = instance.numpy_dtype.itemsize
-        ITEMSIZE[<int>code] = instance.itemsize
-        KIND[<int>code] = kind
+        ITEMSIZE[code] = instance.itemsize
+        KIND[code] = <ScalarKind><int>kind
         DTYPES[code] = instance
         SCALAR_TYPE_NAMES[code] = dtype_name
-        REAL_TYPE[<int>code] = code
-        COMPLEX_TYPE[<int>code] = Undefined
+        REAL_TYPE[code] = <ScalarType>code
+        COMPLEX_TYPE[code] = Undefined
         globals()[name] = instance
     REAL_TYPE[<int>ComplexFloat] = Float
     REAL_TYPE[<int>ComplexDouble] = Double
     for code in (ComplexFloat, Float, BFloat16):
-        COMPLEX_TYPE[<int>code] = ComplexFloat
+        COMPLEX_TYPE[code] = ComplexFloat
     for code in (ComplexDouble, Double):
-        COMPLEX_TYPE[<int>code] = ComplexDouble
+        COMPLEX_TYPE[code] = ComplexDouble
 
 
 cdef ScalarType promote_pair(ScalarType a, ScalarType b) noexcept:
@@ -353,7 +353,7 @@ cdef ScalarType numpy_to_scalar_type(object numpy_dtype) except *:
             f"can't convert np.ndarray of type {qualified_type_name(numpy_dtype.type)}. The only supported types are: "
             "float64, "
             "float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.")
-    return code
+    return <ScalarType><int>code
 
 
 cdef str qualified_type_name(object cls):

@@ -15,14 +15,14 @@ from mindtorch._core.tensor.tensor import get_default_device
 
 from mindtorch._core._gen.calls cimport op_normal_, op_random__from, op_uniform_
 from mindtorch._core.operators.operator cimport (
-    ONE, Argument, Operator, find_operator, inferred_dtype, require_kernel, run_kernel, write_back_out,
+    ONE, Argument, Operator, find_operator, inferred_dtype, raise_not_implemented, require_kernel, run_kernel,
+    write_back_out,
 )
 from mindtorch._core.python.conversion cimport (
     as_int, cast_on_host, check_scalar_overflow, from_array, parse_ints, parse_varargs, raise_no_overload,
     raise_wrong_type, read_scalar, require_bool, require_device, require_dtype, require_int, require_scalar,
     require_tensor, storable_dtype, store_element,
 )
-from mindtorch._core.rules.array cimport raise_not_implemented
 from mindtorch._core.rules.infer cimport output_or_temporary
 from mindtorch._core.tensor.copy_cast cimport to_copy
 from mindtorch._core.tensor.dtype cimport (
@@ -555,7 +555,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
     parse_options(&request, layout, device, pin_memory, b"arange")
     cdef ScalarType code = parse_result_dtype(dtype, out, Long if integral else default_dtype(), b"arange")
     if code == Bool or KIND[<int>code] == COMPLEX_KIND:
-        raise NotImplementedError(f'"arange" not implemented for \'{dtype_name(code)}\'')
+        raise_not_implemented("arange", code)
     if code == Long and not integral:
         for i in range(3):
             truncate_to_int(&numbers[i])
@@ -602,7 +602,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
                            "cast to "
                            f"passed dtype {dtype_name(code)}")
     if code == Bool and shape.sizes[0] > 1:
-        raise NotImplementedError('"linspace_cpu" not implemented for \'Bool\'')
+        raise_not_implemented("linspace_cpu", code)
     ends[0], ends[1] = cast_scalar(&ends[0], code), cast_scalar(&ends[1], code)
     made = allocate_result(&request, &shape, code, out, device)
     if made.numel:

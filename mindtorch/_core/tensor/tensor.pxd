@@ -195,43 +195,19 @@ cdef bint has_internal_overlap(TensorBase tensor) noexcept nogil  # elements tha
 cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset) except -1
 cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except -1
 
-# Number slots of TensorBase (`a + b`) call these; mindtorch._core._gen fills them, so no module imports in a circle.
-# Each takes the operands as Python gave them and may return NotImplemented.
+# Python's operators, comparisons in the order of Py_LT ..., then those in place.
+cdef enum Slot:
+    SLOT_ADD, SLOT_SUB, SLOT_MUL, SLOT_TRUEDIV, SLOT_FLOORDIV, SLOT_MOD, SLOT_MATMUL, SLOT_POW, SLOT_AND,
+    SLOT_OR, SLOT_XOR, SLOT_LSHIFT, SLOT_RSHIFT, SLOT_LT, SLOT_LE, SLOT_EQ, SLOT_NE, SLOT_GT, SLOT_GE,
+    SLOT_NEG, SLOT_ABS, SLOT_INVERT,
+    SLOT_IADD, SLOT_ISUB, SLOT_IMUL, SLOT_ITRUEDIV, SLOT_IPOW, SLOT_IFLOORDIV, SLOT_IMOD, SLOT_IAND, SLOT_IOR,
+    SLOT_IXOR, SLOT_ILSHIFT, SLOT_IRSHIFT
+
+# The slots of TensorBase (`a + b`) call these; modules above fill them in, so none imports in a circle. `binary` takes
+# the operands as Python gave them and may return NotImplemented.
 ctypedef struct TensorSlots:
-    object (*add)(object a, object b)
-    object (*sub)(object a, object b)
-    object (*mul)(object a, object b)
-    object (*truediv)(object a, object b)
-    object (*floordiv)(object a, object b)
-    object (*mod)(object a, object b)
-    object (*matmul)(object a, object b)
-    object (*pow)(object a, object b)
-    object (*and_)(object a, object b)
-    object (*or_)(object a, object b)
-    object (*xor)(object a, object b)
-    object (*lshift)(object a, object b)
-    object (*rshift)(object a, object b)
-    object (*lt)(object a, object b)
-    object (*le)(object a, object b)
-    object (*eq)(object a, object b)
-    object (*ne)(object a, object b)
-    object (*gt)(object a, object b)
-    object (*ge)(object a, object b)
-    object (*neg)(object a)
-    object (*abs)(object a)
-    object (*invert)(object a)
-    object (*iadd)(object a, object b)
-    object (*isub)(object a, object b)
-    object (*imul)(object a, object b)
-    object (*itruediv)(object a, object b)
-    object (*ipow)(object a, object b)
-    object (*ifloordiv)(object a, object b)
-    object (*imod)(object a, object b)
-    object (*iand)(object a, object b)
-    object (*ior)(object a, object b)
-    object (*ixor)(object a, object b)
-    object (*ilshift)(object a, object b)
-    object (*irshift)(object a, object b)
+    object (*binary)(int slot, object a, object b)
+    object (*unary)(int slot, object a)
     object (*getitem)(object a, object index)
     int (*setitem)(object a, object index, object value) except -1
     int (*fill)(TensorBase self, const Scalar *value) except -1       # every element = value; counts no version

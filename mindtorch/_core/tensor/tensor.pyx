@@ -3,7 +3,7 @@
 import threading
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT
+from cpython.object cimport PyObject, PyTypeObject, Py_EQ
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
 cimport cython
@@ -437,64 +437,54 @@ cdef class TensorBase:
         raise TypeError("Tensor does not support deleting items")
 
     def __richcmp__(self, other, int op):
-        if op == Py_LT:
-            return TENSOR_SLOTS.lt(self, other)
-        if op == Py_LE:
-            return TENSOR_SLOTS.le(self, other)
-        if op == Py_EQ:
-            found = TENSOR_SLOTS.eq(self, other)
-            return equal_to_array(self, other) if found is NotImplemented else found
-        if op == Py_GT:
-            return TENSOR_SLOTS.gt(self, other)
-        if op == Py_GE:
-            return TENSOR_SLOTS.ge(self, other)
-        return TENSOR_SLOTS.ne(self, other)
+        found = TENSOR_SLOTS.binary(SLOT_LT + op, self, other)
+        return equal_to_array(self, other) if found is NotImplemented and op == Py_EQ else found
 
     # With c_api_binop_methods the first operand is the left one, whichever of the two is the tensor.
 
     def __add__(a, b):
-        return TENSOR_SLOTS.add(a, b)
+        return TENSOR_SLOTS.binary(SLOT_ADD, a, b)
 
     def __sub__(a, b):
-        return TENSOR_SLOTS.sub(a, b)
+        return TENSOR_SLOTS.binary(SLOT_SUB, a, b)
 
     def __mul__(a, b):
-        return TENSOR_SLOTS.mul(a, b)
+        return TENSOR_SLOTS.binary(SLOT_MUL, a, b)
 
     def __truediv__(a, b):
-        return TENSOR_SLOTS.truediv(a, b)
+        return TENSOR_SLOTS.binary(SLOT_TRUEDIV, a, b)
 
     def __floordiv__(a, b):
-        return TENSOR_SLOTS.floordiv(a, b)
+        return TENSOR_SLOTS.binary(SLOT_FLOORDIV, a, b)
 
     def __mod__(a, b):
-        return TENSOR_SLOTS.mod(a, b)
+        return TENSOR_SLOTS.binary(SLOT_MOD, a, b)
 
     def __matmul__(a, b):
-        return TENSOR_SLOTS.matmul(a, b)
+        return TENSOR_SLOTS.binary(SLOT_MATMUL, a, b)
 
     def __pow__(a, b, modulo):
         if modulo is not None:
             return NotImplemented
-        return TENSOR_SLOTS.pow(a, b)
+        return TENSOR_SLOTS.binary(SLOT_POW, a, b)
 
     def __and__(a, b):
-        return TENSOR_SLOTS.and_(a, b)
+        return TENSOR_SLOTS.binary(SLOT_AND, a, b)
 
     def __or__(a, b):
-        return TENSOR_SLOTS.or_(a, b)
+        return TENSOR_SLOTS.binary(SLOT_OR, a, b)
 
     def __xor__(a, b):
-        return TENSOR_SLOTS.xor(a, b)
+        return TENSOR_SLOTS.binary(SLOT_XOR, a, b)
 
     def __lshift__(a, b):
-        return TENSOR_SLOTS.lshift(a, b)
+        return TENSOR_SLOTS.binary(SLOT_LSHIFT, a, b)
 
     def __rshift__(a, b):
-        return TENSOR_SLOTS.rshift(a, b)
+        return TENSOR_SLOTS.binary(SLOT_RSHIFT, a, b)
 
     def __neg__(self):
-        return TENSOR_SLOTS.neg(self)
+        return TENSOR_SLOTS.unary(SLOT_NEG, self)
 
     def __pos__(self):
         if self.dtype == Bool:
@@ -502,48 +492,48 @@ cdef class TensorBase:
         return self
 
     def __abs__(self):
-        return TENSOR_SLOTS.abs(self)
+        return TENSOR_SLOTS.unary(SLOT_ABS, self)
 
     def __invert__(self):
         if not (self.dtype <= Long or self.dtype == Bool or UInt16 <= self.dtype <= UInt64):
             raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-        return TENSOR_SLOTS.invert(self)
+        return TENSOR_SLOTS.unary(SLOT_INVERT, self)
 
     def __iadd__(self, other):
-        return TENSOR_SLOTS.iadd(self, other)
+        return TENSOR_SLOTS.binary(SLOT_IADD, self, other)
 
     def __isub__(self, other):
-        return TENSOR_SLOTS.isub(self, other)
+        return TENSOR_SLOTS.binary(SLOT_ISUB, self, other)
 
     def __imul__(self, other):
-        return TENSOR_SLOTS.imul(self, other)
+        return TENSOR_SLOTS.binary(SLOT_IMUL, self, other)
 
     def __itruediv__(self, other):
-        return TENSOR_SLOTS.itruediv(self, other)
+        return TENSOR_SLOTS.binary(SLOT_ITRUEDIV, self, other)
 
     def __ipow__(self, other):
-        return TENSOR_SLOTS.ipow(self, other)
+        return TENSOR_SLOTS.binary(SLOT_IPOW, self, other)
 
     def __ifloordiv__(self, other):
-        return TENSOR_SLOTS.ifloordiv(self, other)
+        return TENSOR_SLOTS.binary(SLOT_IFLOORDIV, self, other)
 
     def __imod__(self, other):
-        return TENSOR_SLOTS.imod(self, other)
+        return TENSOR_SLOTS.binary(SLOT_IMOD, self, other)
 
     def __iand__(self, other):
-        return TENSOR_SLOTS.iand(self, other)
+        return TENSOR_SLOTS.binary(SLOT_IAND, self, other)
 
     def __ior__(self, other):
-        return TENSOR_SLOTS.ior(self, other)
+        return TENSOR_SLOTS.binary(SLOT_IOR, self, other)
 
     def __ixor__(self, other):
-        return TENSOR_SLOTS.ixor(self, other)
+        return TENSOR_SLOTS.binary(SLOT_IXOR, self, other)
 
     def __ilshift__(self, other):
-        return TENSOR_SLOTS.ilshift(self, other)
+        return TENSOR_SLOTS.binary(SLOT_ILSHIFT, self, other)
 
     def __irshift__(self, other):
-        return TENSOR_SLOTS.irshift(self, other)
+        return TENSOR_SLOTS.binary(SLOT_IRSHIFT, self, other)
 
 
 cdef object equal_to_array(TensorBase self, object other):
@@ -557,7 +547,7 @@ cdef object equal_to_array(TensorBase self, object other):
         other = from_numpy(other)
     except TypeError:                       # of strings, or of objects
         return NotImplemented
-    return TENSOR_SLOTS.eq(self, other)
+    return TENSOR_SLOTS.binary(SLOT_EQ, self, other)
 
 
 TENSOR_CLASS = TensorBase
@@ -947,12 +937,16 @@ def sparse_storage(TensorBase tensor):
 
 # --- operators without an implementation yet: Python then tries the other operand, or raises TypeError ---------------
 
-cdef object unimplemented_binary(object a, object b):
+cdef object unimplemented_binary(int slot, object a, object b):
     return NotImplemented
 
 
-cdef object unimplemented_unary(object a):
+cdef object unimplemented_unary(int slot, object a):
     raise NotImplementedError("this operator has no implementation: import mindtorch first")
+
+
+cdef object unimplemented_getitem(object a, object index):
+    return NotImplemented
 
 
 cdef int unimplemented_setitem(object a, object index, object value) except -1:
@@ -960,20 +954,8 @@ cdef int unimplemented_setitem(object a, object index, object value) except -1:
 
 
 def _reset_slots():
-    TENSOR_SLOTS.add = TENSOR_SLOTS.sub = TENSOR_SLOTS.mul = TENSOR_SLOTS.truediv = TENSOR_SLOTS.floordiv = \
-        unimplemented_binary
-    TENSOR_SLOTS.mod = TENSOR_SLOTS.matmul = TENSOR_SLOTS.pow = unimplemented_binary
-    TENSOR_SLOTS.and_ = TENSOR_SLOTS.or_ = TENSOR_SLOTS.xor = TENSOR_SLOTS.lshift = TENSOR_SLOTS.rshift = \
-        unimplemented_binary
-    TENSOR_SLOTS.lt = TENSOR_SLOTS.le = TENSOR_SLOTS.eq = TENSOR_SLOTS.ne = TENSOR_SLOTS.gt = TENSOR_SLOTS.ge = \
-        unimplemented_binary
-    TENSOR_SLOTS.iadd = TENSOR_SLOTS.isub = TENSOR_SLOTS.imul = TENSOR_SLOTS.itruediv = TENSOR_SLOTS.ipow = \
-        unimplemented_binary
-    TENSOR_SLOTS.ifloordiv = TENSOR_SLOTS.imod = TENSOR_SLOTS.iand = TENSOR_SLOTS.ior = TENSOR_SLOTS.ixor = \
-        unimplemented_binary
-    TENSOR_SLOTS.ilshift = TENSOR_SLOTS.irshift = unimplemented_binary
-    TENSOR_SLOTS.getitem = unimplemented_binary
-    TENSOR_SLOTS.neg = TENSOR_SLOTS.abs = TENSOR_SLOTS.invert = unimplemented_unary
+    TENSOR_SLOTS.binary, TENSOR_SLOTS.unary = unimplemented_binary, unimplemented_unary
+    TENSOR_SLOTS.getitem = unimplemented_getitem
     TENSOR_SLOTS.setitem = unimplemented_setitem
 
 

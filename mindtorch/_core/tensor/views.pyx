@@ -15,7 +15,7 @@ from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
 from mindtorch._core.autograd.recording cimport (
     adopt_history, ints_of, record_as_strided, should_record_inplace, should_record_view,
 )
-from mindtorch._core.operators.operator cimport complex_dtype, real_dtype
+from mindtorch._core.operators.operator cimport real_dtype, to_complex_dtype
 from mindtorch._core.python.conversion cimport (
     parse_ints, parse_varargs, raise_no_overload, raise_wrong_type, require_int, require_tensor, sizes_argument,
 )
@@ -220,7 +220,7 @@ cdef TensorBase complex_view(TensorBase self):
     if self.offset % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     view = make_view(self, last, self.sizes, strides, self.offset // 2)
-    view.dtype = complex_dtype(self.dtype)
+    view.dtype = to_complex_dtype(self.dtype)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "view_as_complex", ())
     if may_require_grad(self) and should_record_view(self, (view,)):

@@ -60,5 +60,7 @@ def rules() -> dict:
         text = (CORE / f"{module.replace('.', '/')}.pxd").read_text(encoding="utf-8")
         for returns, name, parameters in _DECLARATION.findall(text):
             types = tuple(re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",") if p.strip())
+            if name in found:
+                raise RuleError(f"{name} is declared twice: in {found[name].module} and in {alias(module)}")
             found[name] = Rule(name, alias(module), returns, types)
     return found
