@@ -34,14 +34,16 @@ from mindtorch._core.tensor.torch_dispatch import current_modes as _dispatch_mod
 from mindtorch._core.tensor.torch_dispatch import pop_mode as _pop_torch_dispatch_stack
 from mindtorch._core.tensor.torch_dispatch import push_mode as _push_on_torch_dispatch_stack
 from mindtorch._refusals.modules import refused_names
+from mindtorch.autograd.forward_ad import _is_fwd_grad_enabled
+from mindtorch.autograd.forward_ad import _switch_fwd_grad as _set_fwd_grad_enabled
 
 __path__ = []       # modules below it come from the table of refusals
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_DisableTorchDispatch",
            "_TensorBase", "_TensorMeta", "_VariableFunctions", "_disabled_torch_dispatch_impl",
-           "_disabled_torch_function_impl", "_is_torch_function_all_disabled", "_is_torch_function_enabled", "_nn",
-           "_pop_torch_dispatch_stack", "_pop_torch_function_stack", "_push_on_torch_dispatch_stack",
-           "_push_on_torch_function_stack"]
+           "_disabled_torch_function_impl", "_is_fwd_grad_enabled", "_is_torch_function_all_disabled",
+           "_is_torch_function_enabled", "_nn", "_pop_torch_dispatch_stack", "_pop_torch_function_stack",
+           "_push_on_torch_dispatch_stack", "_push_on_torch_function_stack", "_set_fwd_grad_enabled"]
 
 _TensorMeta = type(TensorBase)          # the class that torch gives its Tensor
 

@@ -136,7 +136,7 @@ _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", 
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
          "distributed", "distributions", "functional", "futures", "hub", "library", "multiprocessing", "overrides",
          "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia",
-         "__future__", "_VF", "_utils", "storage", "quasirandom")
+         "__future__", "_VF", "_utils", "storage", "quasirandom", "sparse")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "_assert_async": "jit", "ScriptFunction": "jit", "ScriptModule": "jit", "TensorType": "jit",
@@ -159,6 +159,12 @@ _LAZY_NAMES |= dict.fromkeys((
     "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage",
     "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "Storage",
     "TypedStorage", "_storage_classes"), "_compat.legacy_types")
+_LAZY_NAMES |= dict.fromkeys((
+    "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
+    "sparse_csr_tensor"), "_sparse.constructors")
+_LAZY_NAMES |= dict.fromkeys((
+    "ccol_indices_copy", "col_indices_copy", "crow_indices_copy", "dsmm", "hsmm", "hspmm", "indices_copy",
+    "resize_as_sparse_", "row_indices_copy", "saddmm", "smm", "spmm", "sspaddmm", "values_copy"), "_sparse.functions")
 _LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum"), "_compat.symbolic")

@@ -6,6 +6,7 @@ import weakref
 from pickle import UnpicklingError
 
 import mindtorch
+from mindtorch._core.tensor.tensor import sparse_storage
 
 
 class StorageType:
@@ -81,6 +82,8 @@ def copied_storage(storage, memo):
 
 def deep_copied(tensor, memo):
     """The tensor over a copy of its storage."""
+    if sparse_storage(tensor) is not None:
+        return tensor.detach().clone().requires_grad_(tensor.requires_grad)
     return _rebuild_tensor_v3(copied_storage(tensor.untyped_storage(), memo), tensor.storage_offset(), tensor.size(),
                               tensor.stride(), tensor.requires_grad, None, tensor.dtype)
 
@@ -162,6 +165,23 @@ def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, bac
                               metadata)
 
 
+def sparse_arguments(tensor):
+    """What _rebuild_sparse_tensor takes to make the tensor again."""
+    parts = sparse_storage(tensor)
+    data = (*parts.indices, parts.values, tensor.size())
+    return parts.layout, (*data, bool(parts.coalesced)) if tensor.is_sparse else data
+
+
+def _rebuild_sparse_tensor(layout, data):
+    """A sparse tensor of its indices and values, which are checked."""
+    from mindtorch._sparse import constructors
+    if layout is mindtorch.sparse_coo:
+        indices, values, size, *coalesced = data
+        return constructors.coo(indices, values, size, bool(coalesced and coalesced[0]), check=True)
+    first, plain, values, size = data
+    return constructors.compressed(layout, (first, plain), values, size, check=True)
+
+
 def meta_arguments(tensor):
     """What _rebuild_meta_tensor_no_storage takes to make a tensor like this one."""
     return tensor.dtype, tuple(tensor.size()), tensor.stride(), tensor.requires_grad
@@ -205,7 +225,7 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
 def _rebuild_from_type_v2(func, new_type, args, state):
     """A tensor with attributes of its own."""
     known = any(func is function for function in (_rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_wrapper_subclass,
-                                                  _rebuild_meta_tensor_no_storage))
+                                                  _rebuild_meta_tensor_no_storage, _rebuild_sparse_tensor))
     derived = isinstance(new_type, type) and issubclass(new_type, mindtorch.Tensor)
     if not known or not derived or type(args) is not tuple:
         raise RuntimeError("A tensor with attributes is not put together by a function of torch, from a tuple")

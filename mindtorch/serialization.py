@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 import mindtorch
+from mindtorch._core import formats
 from mindtorch._core.tensor.torch_dispatch import is_wrapper
 from mindtorch._serialization import legacy_format, locations, zip_archive
 from mindtorch._serialization import weights_only_unpickler as restricted
@@ -37,9 +38,11 @@ from mindtorch._utils import (
     _rebuild_meta_tensor_no_storage,
     _rebuild_parameter,
     _rebuild_parameter_with_state,
+    _rebuild_sparse_tensor,
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
     meta_arguments,
+    sparse_arguments,
     tensor_state,
     whole_storage,
 )
@@ -58,6 +61,7 @@ __all__ = [
 ]
 
 MAP_LOCATION = Callable[[UntypedStorage, str], UntypedStorage] | mindtorch.device | str | dict[str, str] | None
+_get_layout = formats._get_layout         # files name it as of this module
 DEFAULT_PROTOCOL = 2
 HELP = "Check the documentation of torch.load to learn more about types accepted by default with weights_only."
 UNSAFE = ("Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
@@ -242,6 +246,8 @@ class _TorchNames:
             return _rebuild_from_type_v2, (rebuild, type(tensor), args, state or {})
         if tensor.is_meta:
             rebuild, args = _rebuild_meta_tensor_no_storage, meta_arguments(tensor)
+        elif tensor.layout is not mindtorch.strided:
+            rebuild, args = _rebuild_sparse_tensor, sparse_arguments(tensor)
         else:
             rebuild = _rebuild_tensor_v2
             args = (self.reference(tensor), tensor.storage_offset(), tuple(tensor.size()), tensor.stride(),

@@ -21,9 +21,12 @@ class _NamedConstant:
 
 
 class layout(_NamedConstant):
-    """How the elements lie in memory. Every tensor here is strided; the others are for code that compares with them."""
+    """How a tensor holds its elements: strided in memory, or as sparse ones do."""
 
     __slots__ = ()
+
+    def __reduce__(self):
+        return _get_layout, (repr(self),)           # as files of torch have it
 
 
 class memory_format(_NamedConstant):
@@ -44,6 +47,17 @@ contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
+
+
+def _get_layout(name):
+    """The layout of that name, as files hold it."""
+    if name not in LAYOUTS:
+        raise RuntimeError(f"there is no layout {name!r}")
+    return LAYOUTS[name]
+
+
+_get_layout.__module__ = "mindtorch.serialization"          # under that name files hold it
+LAYOUTS = {repr(kind): kind for kind in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)}
 
 
 def require_strided(given, function):

@@ -3,7 +3,6 @@
 Functions of the torch namespace and methods of Tensor, by what mindtorch lacks. What is implemented leaves these lists.
 """
 
-_SPARSE = "mindtorch has no sparse tensors. Keep the tensor dense"
 _QUANTIZED = "mindtorch has no quantized dtypes. Keep the tensor in a floating-point dtype"
 _LIBRARY = "this is for a library of another device. Call the function of torch.nn.functional or torch.linalg"
 _STATISTICS = "statistics are not shared between devices here. Call torch.nn.functional.batch_norm"
@@ -14,10 +13,6 @@ _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 _COMPLEX32 = "mindtorch has no dtype torch.complex32. Use torch.complex64"
 
 _FUNCTIONS = {
-    _SPARSE: """
-        ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy resize_as_sparse_
-        row_indices_copy saddmm slice_inverse smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor spmm sspaddmm values_copy""",
     _QUANTIZED: """
         choose_qparams_optimized empty_quantized fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
         fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
@@ -35,13 +30,8 @@ _FUNCTIONS = {
     _STATISTICS: """
         batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
         batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats""",
-    _HASH: "hash_tensor"}
+    _HASH: "hash_tensor", _PRIVATE: "slice_inverse"}
 _METHODS = {
-    _SPARSE: """
-        resize_as_sparse_ slice_inverse smm sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm to_sparse
-        to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr _coalesced_ _dimI _dimV _indices _nnz
-        _sparse_mask_projection _to_dense _to_sparse _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr
-        _values""",
     _QUANTIZED: """
         int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme""",
     _LIBRARY: "to_mkldnn",
@@ -49,7 +39,8 @@ _METHODS = {
         to_padded_tensor _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides""",
     _VIEW: "_lazy_clone _neg_view",
     _PRIVATE: """
-        _addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _philox_normal_
+        slice_inverse _addmm_activation _sparse_mask_projection
+        _autocast_to_full_precision _autocast_to_reduced_precision _philox_normal_
         _philox_uniform_""",
     _COMPLEX32: "chalf",
     _HASH: "hash_tensor"}

@@ -12,6 +12,7 @@ from types import FunctionType
 
 import mindtorch
 from mindtorch import _utils
+from mindtorch._core import formats
 
 # Rejected even if the user allows them.
 BLOCKED_MODULES = {"os", "posix", "nt", "sys", "subprocess", "importlib", "runpy", "ctypes"}
@@ -20,13 +21,12 @@ MALFORMED = (ArithmeticError, AttributeError, EOFError, LookupError, MemoryError
 
 # What files of torch hold beside dense tensors.
 _OTHER_KINDS = {
-    "torch._utils._rebuild_sparse_tensor": "sparse tensors", "torch._utils._rebuild_qtensor": "quantized tensors",
-    "torch._utils._rebuild_nested_tensor": "nested tensors"}
+    "torch._utils._rebuild_qtensor": "quantized tensors", "torch._utils._rebuild_nested_tensor": "nested tensors"}
 _OTHER_DTYPES = {"torch.complex32", "torch.float4_e2m1fn_x2"}
 
 _TAKE_TENSORS = (_utils._rebuild_tensor, _utils._rebuild_tensor_v2, _utils._rebuild_tensor_v3,
                  _utils._rebuild_parameter, _utils._rebuild_parameter_with_state,
-                 _utils._rebuild_meta_tensor_no_storage)
+                 _utils._rebuild_meta_tensor_no_storage, _utils._rebuild_sparse_tensor)
 MOST_NESTED = 1000      # items that the tuples of a key may have, each counted wherever it occurs
 
 user_globals = []
@@ -57,6 +57,7 @@ def default_globals():
         "torch._utils._rebuild_wrapper_subclass": _utils._rebuild_wrapper_subclass,
         "torch.strided": mindtorch.strided, "torch.Tensor": mindtorch.Tensor,
         "torch._tensor._rebuild_from_type_v2": _utils._rebuild_from_type_v2,
+        "torch.serialization._get_layout": formats._get_layout,
         "torch.storage.UntypedStorage": _utils.UNTYPED_STORAGE, "torch.Size": mindtorch.Size,
         "torch.device": mindtorch.device, "collections.OrderedDict": OrderedDict, "collections.Counter": Counter,
         "builtins.set": set, "builtins.complex": complex, "builtins.bytearray": _bytearray, "_codecs.encode": _encode})

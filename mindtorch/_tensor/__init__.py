@@ -9,6 +9,7 @@ import numpy
 
 from mindtorch import _backend, autograd
 from mindtorch._core import hooks
+from mindtorch._core.formats import sparse_coo, sparse_csr, strided
 from mindtorch._core.python import conversion, torch_function
 from mindtorch._core.tensor import attributes, copy_cast, tensor, torch_dispatch, views
 from mindtorch._core.tensor import dtype as dtype_module
@@ -31,8 +32,11 @@ class Tensor(TensorBase):
     __array_priority__ = 1000       # NumPy leaves `array + tensor` to the tensor
 
     # Programs written for torch read these.
-    is_cuda = is_sparse = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
-    is_sparse_csr = is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
+    is_cuda = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
+    is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
+
+    is_sparse = property(lambda self: self.layout is sparse_coo)
+    is_sparse_csr = property(lambda self: self.layout is sparse_csr)
 
     T = property(views.transposed)
     mT = property(views.matrix_transposed)
@@ -253,6 +257,8 @@ class Tensor(TensorBase):
             return _utils._rebuild_wrapper_subclass, _utils.wrapper_arguments(self), _utils.tensor_state(self) or None
         if self.is_meta:
             return _utils._rebuild_meta_tensor_no_storage, _utils.meta_arguments(self), self.__dict__ or None
+        if self.layout is not strided:
+            return _utils._rebuild_sparse_tensor, _utils.sparse_arguments(self), self.__dict__ or None
         return _utils._rebuild_tensor_v3, (
             _utils.PickledStorage.of(self), self.storage_offset(), tuple(self.size()), self.stride(),
             self.requires_grad, OrderedDict(), self.dtype), self.__dict__ or None
@@ -289,6 +295,8 @@ class Tensor(TensorBase):
             size = (options.pop("size"),)
         if len(size) == 1 and isinstance(size[0], (tuple, list)):
             size = size[0]
+        if name in ("empty", "zeros") and self.layout is not strided:
+            options.setdefault("layout", self.layout)
         if torch_dispatch.is_dispatched(self):
             return torch_dispatch.new_like(f"new_{name}", self, [*size], more, dtype=dtype, device=device, **options)
         factory = getattr(mindtorch, name)

@@ -164,6 +164,21 @@ def _sparse_only(name, wanted):
 METHODS.update({name: _sparse_only(name, wanted) for name, wanted in _LAYOUTS.items()})
 
 
+def _of_sparse_tensors(name):
+    def method(self, *args, **kwargs):
+        from mindtorch._sparse.kernels import KERNELS
+        return KERNELS[name](self, *args, **kwargs)
+    method.__name__, method.__doc__ = name, f"torch's `{name}`, which mindtorch._sparse has."
+    return method
+
+
+METHODS.update({name: _of_sparse_tensors(name) for name in (
+    "resize_as_sparse_", "smm", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "sspaddmm", "to_sparse",
+    "to_sparse_bsc", "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr", "_coalesced_", "_dimI",
+    "_dimV", "_indices", "_nnz", "_to_dense", "_to_sparse", "_to_sparse_bsc", "_to_sparse_bsr", "_to_sparse_csc",
+    "_to_sparse_csr", "_values")})
+
+
 @_method
 def to_dense(self, dtype=None, *, masked_grad=None):
     """The tensor itself, or cast to `dtype`."""

@@ -3,6 +3,10 @@ import math
 
 import numpy
 
+from mindtorch._core import hooks
+from mindtorch._core.formats import sparse_bsr, sparse_coo, sparse_csr, strided
+from mindtorch._core.tensor.tensor import sparse_storage
+
 _PROFILES = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80, "sci_mode": None},
@@ -120,8 +124,8 @@ def _host_array(tensor):
     return (array.float() if tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4 else array).numpy()
 
 
-def _with_suffixes(text, suffixes, indent):
-    line = len(text) - text.rfind("\n") + 1
+def _with_suffixes(text, suffixes, indent, on_new_line=False):
+    line = PRINT_OPTS.linewidth if on_new_line else len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if line + len(suffix) + 2 > PRINT_OPTS.linewidth:
             text += ",\n" + " " * indent + suffix
@@ -141,6 +145,17 @@ def _tensor_str(tensor, indent):
     return _format_array(array, indent, summarize, numbers)
 
 
+def _sparse_str(tensor, indent):
+    """The tensors that a sparse tensor holds, each on lines of its own."""
+    names = {sparse_coo: ("indices",), sparse_csr: ("crow_indices", "col_indices"),
+             sparse_bsr: ("crow_indices", "col_indices")}.get(tensor.layout, ("ccol_indices", "row_indices"))
+    parts = []
+    for name, part in zip((*names, "values"), (*sparse_storage(tensor).indices, tensor._values()), strict=True):
+        text = _tensor_str(part, indent + len(name) + 8) if part.numel() else f"[], size={tuple(part.shape)}"
+        parts.append(f"{name}=tensor({text})")
+    return (",\n" + " " * indent).join(parts)
+
+
 def _name(kind):
     """What is printed for an instance: classes derived from Tensor are named."""
     if kind.__module__ in ("mindtorch", "mindtorch.nn.parameter"):      # Parameters say themselves what they are
@@ -157,8 +172,17 @@ def tensor_str(tensor, default_dtype, contents=None, hides_elements=False):
     suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
     dtype = tensor.dtype
     hides_elements = hides_elements or tensor.is_meta
+    implied = {"int64", "bool", default_dtype.name}
+    if default_dtype.name in ("float32", "float64"):
+        implied.add(default_dtype.to_complex().name)
     if contents is not None:
         body = contents
+    elif tensor.layout is not strided:
+        body = _sparse_str(tensor, len(prefix))
+        suffixes += [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
+        if dtype.name not in implied:
+            suffixes.append(f"dtype={dtype}")
+        suffixes.append(f"layout={tensor.layout}")
     elif tensor.numel() == 0 or hides_elements:
         body = "..." if hides_elements else "[]"
         if tensor.dim() != 1 or hides_elements:
@@ -166,15 +190,15 @@ def tensor_str(tensor, default_dtype, contents=None, hides_elements=False):
         if dtype is not default_dtype:
             suffixes.append(f"dtype={dtype}")
     else:
-        implied = {"int64", "bool", default_dtype.name}
-        if default_dtype.name in ("float32", "float64"):
-            implied.add(default_dtype.to_complex().name)
         if dtype.name not in implied:
             suffixes.append(f"dtype={dtype}")
         body = _tensor_str(tensor, len(prefix))
+    tangent = hooks.tangent_of(tensor)
     if tensor.grad_fn is not None:
         suffixes.append(f"grad_fn=<{tensor.grad_fn.name().split('::')[-1]}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    text = _with_suffixes(prefix + body, suffixes, len(prefix))
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
+    text = _with_suffixes(prefix + body, suffixes, len(prefix), tensor.is_sparse)
     return f"Parameter({text})" if getattr(tensor, "_is_param", False) else text

@@ -32,6 +32,15 @@ class OptState(Enum):
     STEPPED = 2
 
 
+def _finite_checked(param):
+    """The gradient, or of a sparse one the values: of float16 coalesced, since sums may overflow."""
+    if not param.grad.is_sparse:
+        return param.grad
+    if param.grad.dtype is float16:
+        param.grad = param.grad.coalesce()
+    return param.grad._values()
+
+
 def _refresh_per_optimizer_state():
     return {"stage": OptState.READY, "found_inf_per_device": {}}
 
@@ -105,7 +114,7 @@ class GradScaler:
                 if param.grad is not None:
                     if not allow_fp16 and param.grad.dtype is float16:
                         raise ValueError("Attempting to unscale FP16 gradients.")
-                    groups[param.grad.device, param.grad.dtype].append(param.grad)
+                    groups[param.grad.device, param.grad.dtype].append(_finite_checked(param))
         found = {}
         with no_grad():
             for (device, _), grads in groups.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from mindtorch._core.autograd import engine as _engine
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
-from mindtorch.autograd import functional, graph
+from mindtorch.autograd import forward_ad, functional, graph
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from mindtorch.autograd.function import Function
 from mindtorch.autograd.grad_mode import (
@@ -30,7 +30,7 @@ __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", 
            "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "is_view_replay_enabled",
            "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled"]
 
-_LAZY = ("forward_ad", "profiler", "profiler_util")
+_LAZY = ("profiler", "profiler_util")
 
 
 if not TYPE_CHECKING:        # a type checker would take any name for one of this module
@@ -96,6 +96,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     outputs, inputs = _tuple(outputs), _tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if forward_ad._current_level >= 0 and forward_ad.has_dual(outputs):
+        return forward_ad.grad_of_duals(lambda: grad(outputs, inputs, grad_outputs, True, True, True, allow_unused,
+                                                     is_grads_batched, materialize_grads), create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     given = None if grad_outputs is None else _tuple(grad_outputs)
 

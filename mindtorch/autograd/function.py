@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mindtorch._core import hooks
 from mindtorch._core.autograd.engine import FunctionNode, apply_custom_function
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch.autograd import forward_ad
 from mindtorch.autograd.grad_mode import no_grad
 
 if TYPE_CHECKING:
@@ -79,11 +80,21 @@ class Function(metaclass=_FunctionMeta):
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        """The tangents of forward's results, by those of its inputs. To be written by the subclass."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
+                                  "forward mode AD.")
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record it."""
         takes_ctx = cls.setup_context is Function.setup_context
-        return apply_custom_function(cls, cls._backward_cls(), args, kwargs, takes_ctx)
+        node = cls._backward_cls()
+        if forward_ad._current_level >= 0 and forward_ad.has_dual(args):
+            return forward_ad.apply_function(
+                cls, node, lambda: apply_custom_function(cls, node, args, kwargs, takes_ctx), args)
+        return apply_custom_function(cls, node, args, kwargs, takes_ctx)
 
 
 def once_differentiable(function: Any) -> Any:

@@ -2,7 +2,7 @@
 
 Jacobians are tables of Python numbers: what is checked is small, and the check must not lean on what it checks. A
 complex number counts as two real ones, its parts: the gradient dL/d(re) + i dL/d(im) of a real L holds what both get.
-Checks that need forward-mode differentiation or vmap are refused.
+Checks that need vmap are refused.
 """
 from __future__ import annotations
 
@@ -32,13 +32,16 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
     Inputs that require a gradient should be float64 or complex128. GradcheckError where they disagree; False instead,
     with `raise_exception` False. `fast_mode` compares sums with random weights, and elements where those disagree.
     """
-    if check_forward_ad or check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck without forward-mode differentiation and vmap checks backward alone")
-    if not check_backward_ad:
-        raise ValueError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    inputs = _tuple(inputs)
+    if check_batched_grad or check_batched_forward_grad:
+        raise NotImplementedError("gradcheck without vmap checks no batched gradients")
+    if not check_backward_ad and not check_forward_ad:
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    func, inputs = _of_values(func, _tuple(inputs))
     try:
         _check_inputs(inputs)
+        if not check_backward_ad:
+            _check_forward(func, inputs, eps, atol, rtol)
+            return True
         outputs = _differentiable(func(*inputs))
         if not outputs:
             return _check_nothing_differentiable(func, inputs, eps)
@@ -47,6 +50,8 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
         _check_zero_gradients(outputs, inputs)
         if check_undefined_grad:
             _check_undefined_gradients(func, inputs)
+        if check_forward_ad:
+            _check_forward(func, inputs, eps, atol, rtol)
     except GradcheckError:
         if raise_exception:
             raise
@@ -64,9 +69,9 @@ def gradgradcheck(func: Any, inputs: Any, grad_outputs: Any = None, *, eps: floa
     grad_outputs: gradients of the outputs; random numbers where None.
     """
     if check_fwd_over_rev:
-        raise NotImplementedError("gradgradcheck without forward-mode differentiation checks backward alone")
+        raise NotImplementedError("gradgradcheck without the forward mode of backward checks backward alone")
     if not check_rev_over_rev:
-        raise ValueError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     inputs = _tuple(inputs)
     if grad_outputs is None:
         random = numpy.random.default_rng(0)
@@ -85,6 +90,21 @@ def gradgradcheck(func: Any, inputs: Any, grad_outputs: Any = None, *, eps: floa
                      nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
                      check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad, fast_mode=fast_mode,
                      masked=masked)
+
+
+def _of_values(func, inputs):
+    """The function and its inputs with the values of sparse tensors in the place of these, and with dense results."""
+    from mindtorch import strided
+    from mindtorch._sparse.tensors import values_of, with_values
+    sparse = {i: x for i, x in enumerate(inputs) if _is_tensor(x) and x.layout is not strided}
+
+    def wrapped(*arguments):
+        found = func(*[with_values(sparse[i].detach(), x) if i in sparse else x for i, x in enumerate(arguments)])
+        dense = tuple(out.to_dense() if _is_tensor(out) and out.layout is not strided else out for out in _tuple(found))
+        return dense if isinstance(found, (tuple, list)) else dense[0]
+
+    return wrapped, tuple(values_of(x.detach()).clone().requires_grad_(x.requires_grad) if i in sparse else x
+                          for i, x in enumerate(inputs))
 
 
 # --- inputs and outputs ----------------------------------------------------------------------------------------------
@@ -263,6 +283,38 @@ def _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_d
                     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
                     "gives different values, although analytical gradient matches numerical gradient.The tolerance for "
                     f"nondeterminism was {nondet_tol}.")
+
+
+def _check_forward(func, inputs, eps, atol, rtol):
+    """Forward mode: the tangents of the results, for tangents that are 1 in one element of an input."""
+    from mindtorch import zeros_like
+    from mindtorch.autograd import forward_ad
+    places = [i for i, out in enumerate(_tuple(func(*inputs))) if _is_tensor(out) and (
+        out.is_floating_point() or out.is_complex())]
+
+    def select(results):
+        results = _tuple(results)
+        return [results[place] for place in places]
+
+    for index, tensor in _wanted(inputs):
+        rows, unit = [], zeros_like(tensor).detach()
+        for element in itertools.product(*(range(size) for size in tensor.shape)):
+            for part in _parts(tensor):
+                unit[element] = part
+                with forward_ad.dual_level():
+                    duals = {place: forward_ad.make_dual(x.detach(), (unit if x is tensor else x * 0).detach().clone())
+                             for place, x in _wanted(inputs)}
+                    results = select(func(*[duals.get(place, x) for place, x in enumerate(inputs)]))
+                    tangents = [forward_ad.unpack_dual(result).tangent for result in results]
+                rows.append([_numbers(zeros_like(result) if tangent is None else tangent)
+                             for result, tangent in zip(results, tangents, strict=True)])
+                unit[element] = 0.0
+        numerical = _numerical(func, inputs, tensor, eps, select)
+        for number in range(len(places)):
+            moved, found = (numpy.array([row[number] for row in table]) for table in (numerical, rows))
+            if not numpy.allclose(found, moved, rtol, atol):
+                raise GradcheckError(f"Jacobian computed with forward mode mismatch for output {number} with respect "
+                                     f"to input {index},\nnumerical:{moved}\nanalytical:{found}\n")
 
 
 def _wrong_part(output, analytical, moved, rtol, atol):

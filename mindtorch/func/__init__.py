@@ -4,15 +4,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import stack
-from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
+from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from mindtorch.func._vmap import vmap
 from mindtorch.nn.utils.stateless import _functional_call
 
 if TYPE_CHECKING:
     from mindtorch.nn.modules.module import Module
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state",
-           "vjp", "vmap"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+           "stack_module_state", "vjp", "vmap"]
 
 
 def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,

@@ -12,7 +12,7 @@ from typing import Any
 import mindtorch
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
 
 def _stand_ins(values, own):
@@ -165,18 +165,46 @@ def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux
     for primal, tangent in zip(tree_leaves(primals), tree_leaves(tangents), strict=True):
         if primal.shape != tangent.shape:
             raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same shapes.")
-    own, keep = set(), mindtorch.is_grad_enabled()
+    output, aux, own, along = _linearized(func, primals, has_aux, "jvp(f, primals, tangents)")
+    keep = mindtorch.is_grad_enabled()
+    results = output, along(tree_leaves(tangents)), aux
+    results = _handed_out(results, own) if keep else _without_history(results)
+    return results if has_aux else results[:2]
+
+
+def _linearized(func, primals, has_aux, name):
+    """func(*primals), what is beside it, the leaves of this call, and the function from tangents to the change."""
+    own = set()
     with mindtorch.enable_grad():
         inputs, leaves = _stand_ins(primals, own)
-        output, aux = _pair(func(*inputs), has_aux, "jvp(f, primals, tangents)")
-        outputs, spec = _tensor_leaves(output, "jvp(f, primals, tangents)"), tree_flatten(output)[1]
+        output, aux = _pair(func(*inputs), has_aux, name)
+        outputs, spec = _tensor_leaves(output, name), tree_flatten(output)[1]
         # Gradients are linear in the cotangents: their derivative by these, along the tangents, is the change.
         cotangents = [mindtorch.zeros_like(each).requires_grad_() for each in outputs]
         own.update(map(id, cotangents))
-        change = _gradients(_gradients(outputs, leaves, cotangents), cotangents, tree_leaves(tangents))
-    results = output, tree_unflatten(change, spec), aux
-    results = _handed_out(results, own) if keep else _without_history(results)
-    return results if has_aux else results[:2]
+        gradients = _gradients(outputs, leaves, cotangents)
+
+    def along(tangents):
+        with mindtorch.enable_grad():
+            return tree_unflatten(_gradients(gradients, cotangents, tangents), spec)
+    return output, aux, own, along
+
+
+def linearize(func, *primals):
+    """func(*primals), and the function that gives how it changes where the primals change by the tangents."""
+    output, _, own, along = _linearized(func, primals, False, "linearize(f, *primals)")
+
+    def change(*tangents):
+        if tree_flatten(primals)[1] != tree_flatten(tangents)[1]:
+            raise RuntimeError("Expected the tangents to have the python structure of the primals: "
+                               f"{tree_flatten(tangents)[1]} is not {tree_flatten(primals)[1]}")
+        for primal, tangent in zip(tree_leaves(primals), tree_leaves(tangents), strict=True):
+            if primal.shape != tangent.shape or primal.dtype is not tangent.dtype:
+                raise RuntimeError(f"Expected a tangent of shape {list(primal.shape)} and {primal.dtype}, but got "
+                                   f"{list(tangent.shape)} and {tangent.dtype}")
+        return _handed_out(along(tree_leaves(tangents)), own)
+
+    return _handed_out(output, own), change
 
 
 def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: Any = None,

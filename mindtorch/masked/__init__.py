@@ -1,10 +1,13 @@
 """torch.masked: reductions that leave out the elements whose mask is False. Without a mask, all take part."""
 from __future__ import annotations
 
+import functools
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
+from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
+from mindtorch._sparse.tensors import coordinates, make
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -24,6 +27,27 @@ def _filled(input, mask, value, dtype=None):
     if mask.dim() > input.dim():
         raise ValueError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     return input.masked_fill(mask.logical_not(), value)
+
+
+def _of_layouts(function):
+    """The function, for sparse inputs and masks too: of a sparse input the elements that it holds take part."""
+    @functools.wraps(function)
+    def run(input, *args, mask=None, **kwargs):
+        if mask is not None and mask.layout is not strided:
+            mask = mask.to_dense()
+        if input.layout is strided:
+            return function(input, *args, mask=mask, **kwargs)
+        held = _held(input)
+        mask = held if mask is None else held & mask
+        result = function(input.to_dense(), *args, mask=mask, **kwargs)
+        return result if result.dim() != 2 and input.layout is not sparse_coo else result.to_sparse(layout=input.layout)
+    return run
+
+
+def _held(sparse):
+    """Which elements a sparse tensor holds."""
+    indices, values = coordinates(sparse.detach())
+    return make(sparse_coo, (indices,), values.new_ones(values.shape).bool(), sparse.shape).to_dense()
 
 
 def _dims(input, dim):
@@ -88,6 +112,7 @@ def _limits(input):
     return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
+@_of_layouts
 @without_autocast
 def sum(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
         mask: Tensor | None = None) -> Tensor:
@@ -95,6 +120,7 @@ def sum(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any
     return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim=bool(keepdim), dtype=dtype)
 
 
+@_of_layouts
 @without_autocast
 def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
@@ -117,12 +143,14 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
 
 
+@_of_layouts
 def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
     """The largest element; the lowest number of the dtype where nothing takes part."""
     return _filled(input, mask, _lowest(input), dtype).amax(_dims(input, dim), bool(keepdim))
 
 
+@_of_layouts
 def amin(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
     """The smallest element; the highest number of the dtype where nothing takes part."""
@@ -147,6 +175,7 @@ def _count(input, dim, keepdim, mask):
     return present.sum(_dims(input, dim), keepdim=keepdim)
 
 
+@_of_layouts
 @without_autocast
 def mean(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:

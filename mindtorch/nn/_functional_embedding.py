@@ -24,11 +24,9 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         if not -weight.size(0) <= padding_idx < weight.size(0):
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= weight.size(0)
-    if sparse:
-        raise NotImplementedError("sparse gradients are not implemented")
     if max_norm is not None:
         _ops.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
-    return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+    return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)
 
 
 def one_hot(tensor: Any, num_classes: Any = -1) -> Any:
@@ -66,7 +64,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     count = offsets.numel() - bool(include_last_offset)
     bags = _ops.searchsorted(offsets, _ops.arange(input.numel(), dtype=offsets.dtype, device=input.device), right=True)
     try:
-        rows = at_least_float32(_embedding(weight, input, padding, scale_grad_by_freq))
+        rows = at_least_float32(_embedding(weight, input, padding, scale_grad_by_freq, sparse))
     except IndexError as error:
         raise _no_such_row(input.tolist(), weight.size(0), mode == "max" or padding_idx is not None) from error
     kept = (input != padding) & (bags > 0) & (bags <= count)        # offsets may be none, or end the last bag early
@@ -161,8 +159,6 @@ def _check_mode(mode, scale_grad_by_freq, sparse, per_sample_weights):
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
-    if sparse:
-        raise NotImplementedError("sparse gradients are not implemented")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only "
                                   f"supported for mode='sum' (got mode='{mode}'). Please open a feature request on "

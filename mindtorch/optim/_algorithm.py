@@ -10,6 +10,7 @@ from typing import Any
 
 import mindtorch
 from mindtorch._core.autograd.node import _set_grad_enabled, is_grad_enabled
+from mindtorch._core.tensor.tensor import any_sparse
 from mindtorch._tensor import Tensor
 from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.optim._foreach import DIFFERENTIABLE, FOREACH, PLAIN
@@ -98,6 +99,7 @@ class Algorithm(Optimizer):
     _counters = {"step": 0}     # states of one number, with their first values
     _gathers = True             # counters may be replaced by elements of one tensor
     _tensors = ()               # states like the parameter, which begin with zeros
+    _instead = ""               # what torch's message recommends for sparse gradients
     _capturable = "params and state_steps"      # what a capturable step needs on the device, as torch says it
 
     def __setstate__(self, state: Any) -> None:
@@ -133,7 +135,14 @@ class Algorithm(Optimizer):
     def _step_group(self, group, params):
         if group.get("fused"):
             self._check_fused({(param.device, param.dtype) for param in params})
-        self._run(group, params, [param.grad for param in params], self._states(group, params))
+        grads = [param.grad for param in params]
+        if any_sparse(grads):
+            self._check_sparse(group)
+        self._run(group, params, grads, self._states(group, params))
+
+    def _check_sparse(self, group):
+        """RuntimeError where the algorithm takes no sparse gradients."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{self._instead}")
 
     @classmethod
     def _call(cls, params, grads, columns, group, grad_scale=None, found_inf=None):
@@ -158,7 +167,7 @@ class Algorithm(Optimizer):
         fused = group.get("fused")
         if group.get("capturable"):
             self._check_capturable(params, states)
-        foreach = False if fused else self._takes_foreach(group, kinds)
+        foreach = False if fused or any_sparse(grads) else self._takes_foreach(group, kinds)
         if foreach and group.get("differentiable"):
             raise AssertionError("_foreach ops don't support autograd")
         counts = self._count(group, states)

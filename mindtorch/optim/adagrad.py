@@ -4,6 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import mindtorch
+from mindtorch._core.tensor.tensor import any_sparse
+from mindtorch._sparse.tensors import with_values
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
 from mindtorch.optim._foreach import scaled_addcdiv_
 from mindtorch.optim._step_counters import column, uncount
@@ -35,6 +37,12 @@ class Adagrad(Algorithm):
         for group in self.param_groups:
             self._states(group, group["params"])
 
+    def _check_sparse(self, group):
+        if group["fused"]:
+            raise RuntimeError("`fused` does not support sparse gradients")
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+
     def _start(self, state, param, group):
         value = self.defaults["initial_accumulator_value"]
         super()._start(state, param, group)
@@ -45,6 +53,9 @@ class Adagrad(Algorithm):
         decay = group["lr_decay"]
         rates = [-lr / (1 + (count - 1) * decay) for count in counts]
         sums = column(states, "sum")
+        if any_sparse(grads):
+            _update_rows(params[0], grads[0].coalesce(), sums[0], rates[0], group["eps"])
+            return
         ops.addcmul_(sums, grads, grads, 1)
         roots = ops.sqrt(sums)
         ops.add_(roots, group["eps"])
@@ -58,6 +69,14 @@ class Adagrad(Algorithm):
             grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
         if found_inf is not None:
             uncount(steps, found_inf)
+
+
+def _update_rows(param, grad, squares, rate, eps):
+    """The update of the elements that a sparse gradient has."""
+    values = grad.values()
+    squares.add_(with_values(grad, values * values))
+    roots = squares.sparse_mask(grad).values().sqrt().add_(eps)
+    param.add_(with_values(grad, values / roots), alpha=rate)
 
 
 def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor],

@@ -18,6 +18,7 @@ __all__ = ["Adam", "adam"]
 class Adam(Algorithm):
     """Gradients averaged, and scaled by the average of their squares."""
 
+    _instead = ", please consider SparseAdam instead"
     _tensors = ("exp_avg", "exp_avg_sq")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,

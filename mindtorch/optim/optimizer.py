@@ -12,6 +12,7 @@ from typing import Any, Self, TypeAlias
 
 import mindtorch
 from mindtorch._core.python.profiling import begin_user_range, end_user_range
+from mindtorch._core.tensor.tensor import any_sparse
 from mindtorch._tensor import Tensor
 from mindtorch.utils.hooks import RemovableHandle
 
@@ -259,7 +260,7 @@ class Optimizer:
                 grad.detach_()
             else:
                 grad.requires_grad_(False)
-        if self.defaults.get("foreach") or self.defaults.get("fused"):
+        if (self.defaults.get("foreach") or self.defaults.get("fused")) and not any_sparse(grads):
             if grads:
                 mindtorch._foreach_zero_(grads)
         else:

@@ -35,6 +35,10 @@ class SGD(Algorithm):
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
         self._refuse_what_fused_lacks(fused, foreach, differentiable)
 
+    def _check_sparse(self, group):
+        if group["fused"]:
+            raise RuntimeError("`_fused_sgd` does not support sparse gradients")
+
     def _states(self, group, params):
         # Without momentum nothing is kept, not even empty states.
         return [self.state[param] for param in params] if group["momentum"] != 0 else [{}] * len(params)

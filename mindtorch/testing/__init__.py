@@ -84,12 +84,31 @@ def _compare_tensors(actual, expected, rtol, atol, equal_nan, checks):
     if actual.dtype is not expected.dtype:
         common = mindtorch.promote_types(actual.dtype, expected.dtype)
         actual, expected = actual.to(common), expected.to(common)
+    if actual.layout is not mindtorch.strided or expected.layout is not mindtorch.strided:
+        if actual.layout is expected.layout:
+            return _compare_sparse(actual, expected, rtol, atol, equal_nan, checks)
+        actual, expected = actual.to_dense(), expected.to_dense()
     close = mindtorch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if bool(close.all().item()):
-        return
+        return None
     if actual.dim() == 0:
         raise _Mismatch(_difference(actual.item(), expected.item(), rtol, atol))
     raise _Mismatch(_statistics(actual, expected, close, rtol, atol))
+
+
+def _compare_sparse(actual, expected, *arguments):
+    """Indices, which must be equal, and values."""
+    if actual.is_sparse:
+        actual, expected = actual.coalesce(), expected.coalesce()
+    if actual._nnz() != expected._nnz():
+        raise _Mismatch(f"The number of specified values in sparse {'COO' if actual.is_sparse else 'CSR'} tensors does "
+                        f"not match: {actual._nnz()} != {expected._nnz()}")
+    names = ["indices"] if actual.is_sparse else ["crow_indices", "col_indices"]
+    if actual.layout in (mindtorch.sparse_csc, mindtorch.sparse_bsc):
+        names = ["ccol_indices", "row_indices"]
+    for name in names:
+        _compare_tensors(getattr(actual, name)(), getattr(expected, name)(), 0, 0, *arguments[2:])
+    _compare_tensors(actual.values(), expected.values(), *arguments)
 
 
 def _compare_numbers(actual, expected, rtol, atol, equal_nan, checks):

@@ -97,6 +97,7 @@ def differences(name, device):
             yield f"{name} of {sample.input.dtype if hasattr(sample.input, 'dtype') else 'a list'}: {ours}, {theirs}"
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state")         # of torch
 def test_dtypes_of_results(device):
     lists = npu_lists(torch.bfloat16) if device == "npu" else contextlib.nullcontext()
     with lists:

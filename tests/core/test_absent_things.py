@@ -103,13 +103,13 @@ torch.signal.windows.hann(3, layout=torch.sparse_coo) | copy.copy(torch.sparse_c
 """
 # They make tensors that are not strided with torch; here they are refused.
 REFUSED = """
-torch.empty(2, layout=torch.sparse_coo) | torch.zeros(2, layout=torch.jagged) | torch.ones(2, layout=torch.sparse_csr)
+torch.zeros(2, layout=torch.jagged) | torch.ones(2, layout=torch.sparse_csr)
 torch.full((2,), 1., layout=torch.sparse_coo) | torch.zeros_like(a, layout=torch.sparse_coo)
-a.new_zeros(2, layout=torch.sparse_coo) | torch.eye(3, layout=torch.sparse_coo)
+a.new_zeros(2, layout=torch.jagged) | torch.empty(2, layout=torch._mkldnn)
 torch.arange(2, layout=torch.sparse_coo) | torch.rand(2, layout=torch.sparse_coo)
 torch.rand_like(a, layout=torch.sparse_coo)
 torch.randint(3, (2,), layout=torch.sparse_coo) | torch.randperm(3, layout=torch.sparse_coo)
-torch.empty_strided((2,), (1,), layout=torch.sparse_coo) | torch.tril_indices(2, 2, layout=torch.sparse_coo)
+torch.tril_indices(2, 2, layout=torch.sparse_coo)
 torch.linspace(0, 1, 3, layout=torch.sparse_coo) | torch.logspace(0, 1, 3, layout=torch.sparse_coo)
 """
 

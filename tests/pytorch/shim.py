@@ -279,21 +279,6 @@ class _TorchFunctionState(enum.Enum):
     ENABLED, SUBCLASSES_DISABLED, ALL_DISABLED = 0, 1, 2
 
 
-class _NoSparseInvariants(contextlib.ContextDecorator):
-    """torch.sparse.check_sparse_tensor_invariants, where there are no sparse tensors."""
-    is_enabled = staticmethod(lambda: False)
-    enable = disable = staticmethod(lambda: None)
-
-    def __init__(self, enable=True):
-        pass
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, *error):
-        pass
-
-
 def _add(module, **names):
     """Gives a module what it lacks of `names`; a module that is lacking is made."""
     if isinstance(module, str):
@@ -331,7 +316,6 @@ def _add_names(device):
          log_compilation_metrics=False, issue_3_13_0_warning=False)
     _add(torch._dynamo, reset=lambda: None)
     _add(torch.compiler, set_stance=lambda *args, **kwargs: None)
-    _add("torch.sparse", check_sparse_tensor_invariants=_NoSparseInvariants)
     _add(torch._C, _DisableFuncTorch=contextlib.nullcontext,
          _TorchFunctionState=_TorchFunctionState, _get_torch_function_state=lambda: _TorchFunctionState.ENABLED,
          _set_torch_function_state=lambda state: None, has_lapack=True, has_mkl=False, has_spectral=True,
@@ -339,8 +323,9 @@ def _add_names(device):
 
 
 def weaken_gradcheck():
-    """PyTorch's helpers ask each gradcheck for batched gradients and forward mode, which mindtorch refuses. They are
-    left out, and `weakened` is set: what the check says of backward is worth knowing."""
+    """PyTorch's helpers ask each gradcheck for batched gradients, which mindtorch refuses, and gradgradcheck for the
+    forward mode of backward. They are left out, and `weakened` is set; the rest of the check is worth having.
+    """
     import torch
 
     def weaker(function, names):
@@ -353,5 +338,5 @@ def weaken_gradcheck():
         return check
 
     batched = ("check_batched_grad", "check_batched_forward_grad")
-    torch.autograd.gradcheck = weaker(torch.autograd.gradcheck, (*batched, "check_forward_ad"))
+    torch.autograd.gradcheck = weaker(torch.autograd.gradcheck, batched)
     torch.autograd.gradgradcheck = weaker(torch.autograd.gradgradcheck, (*batched, "check_fwd_over_rev"))

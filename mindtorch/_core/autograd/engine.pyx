@@ -32,8 +32,8 @@ from mindtorch._core.python.profiling cimport (
 )
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, NPU, TensorBase, bump_version, copy_data, empty_like_tensor, is_non_overlapping_and_dense, make_device,
-    make_view, shape_text, shown_device_index, shown_device_type,
+    BACKENDS, NPU, SPARSE, SparseStorage, TensorBase, bump_version, copy_data, empty_like_tensor,
+    is_non_overlapping_and_dense, is_sparse, make_device, make_view, shape_text, shown_device_index, shown_device_type,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -137,6 +137,8 @@ cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node gi
             f"Function {giver.name()} returned an invalid gradient at index {index} - got "
             f"{shape_text(grad.ndim, grad.sizes)} but expected shape compatible with "
             f"{shape_text(wanted.ndim, wanted.sizes)}")
+    if is_sparse(grad) or wanted.device_type >= SPARSE:         # either may be sparse where the other is dense
+        return grad if grad.dtype == wanted.dtype else <TensorBase>value.to(DTYPES[<int>wanted.dtype])
     value = sum_to(grad, wanted.ndim, wanted.sizes)
     if KIND[<int>grad.dtype] == COMPLEX_KIND and KIND[<int>wanted.dtype] != COMPLEX_KIND:
         value = value.real
@@ -254,6 +256,9 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
     cdef AutogradMeta meta = <AutogradMeta>leaf.autograd
     cdef TensorBase kept
     with ACCUMULATE_LOCK:
+        if is_sparse(grad) or (meta.grad is not None and is_sparse(meta.grad)):
+            accumulate_sparse_grad(meta, grad)
+            return run_post_accumulate_hooks(meta, leaf)
         if meta.grad is not None and not obeys_layout_contract(meta.grad, leaf):
             warn_layout_contract(meta.grad, leaf)
         if meta.grad is not None and not grad_enabled():
@@ -273,6 +278,23 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
             kept = empty_like_tensor(like, grad.dtype, grad.device_type, grad.device_index)
             copy_data(kept, grad, False)
             meta.grad = kept
+    return run_post_accumulate_hooks(meta, leaf)
+
+
+cdef int accumulate_sparse_grad(AutogradMeta meta, TensorBase grad) except -1:
+    """`accumulate_leaf_grad` where the gradient or the .grad is sparse: two sparse ones stay sparse."""
+    if meta.grad is None:
+        shared = Py_REFCNT(<PyObject *>grad) > 2 or Py_REFCNT(<PyObject *>grad.storage) > 1 or (
+            not (<SparseStorage>grad.storage).values.contiguous)
+        meta.grad = <TensorBase>(grad.clone() if shared or grad_enabled() else grad)
+    elif grad_enabled() or (is_sparse(meta.grad) and not is_sparse(grad)):
+        meta.grad = <TensorBase>(grad + meta.grad)
+    else:
+        meta.grad = <TensorBase>meta.grad.__iadd__(grad)
+    return 0
+
+
+cdef int run_post_accumulate_hooks(AutogradMeta meta, TensorBase leaf) except -1:
     if meta.post_accumulate_hooks is not None:
         for hook in list(meta.post_accumulate_hooks.values()):
             hook(leaf)
@@ -348,6 +370,10 @@ cdef list call_function_anomaly(Node node, list grads, set needed):
     return results
 
 
+cdef object sum_gradients(TensorBase a, TensorBase b):
+    return b + a if is_sparse(a) and not is_sparse(b) else a + b
+
+
 cdef int queue_gradients(GraphTask task, Node node, list results) except -1:
     cdef Py_ssize_t i, count = len(node.edges)
     cdef Node target
@@ -384,7 +410,7 @@ cdef int accumulate_input_buffer(GraphTask task, Node target, int output_nr, obj
         return 0
     if task.streams is not None:
         task.streams.enter(stream_of(target))
-    buffer[output_nr] = buffer[output_nr] + shaped
+    buffer[output_nr] = sum_gradients(<TensorBase>buffer[output_nr], shaped)
     if task.streams is not None:
         task.streams.enter(stream_of(giver))
     return 0
@@ -487,7 +513,7 @@ cdef int add_root(GraphTask task, TensorBase tensor, object grad, list roots) ex
         roots.append(node)
     if task.streams is not None:
         task.streams.synchronize_gradient(grad, None, stream_of(node))
-    buffer[output_nr] = grad if buffer[output_nr] is None else buffer[output_nr] + grad
+    buffer[output_nr] = grad if buffer[output_nr] is None else sum_gradients(buffer[output_nr], grad)
     return 0
 
 
@@ -656,7 +682,9 @@ cdef class FunctionNode(Node):
 
     @property
     def saved_tensors(self):
-        """The tensors of save_for_backward."""
+        """The tensors of save_for_backward, or of save_for_forward where there are some."""
+        if self.saved_for_forward is not None:
+            return tuple(self.saved_for_forward)
         return tuple([unpack_value(self, value) for value in self.saved or ()])
 
 

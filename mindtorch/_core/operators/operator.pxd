@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 from mindtorch._core.autograd.node cimport NodeType
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType
-from mindtorch._core.tensor.tensor cimport DEVICE_TYPES, Shape, TensorBase
+from mindtorch._core.tensor.tensor cimport BACKEND_TYPES, Shape, TensorBase
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
@@ -94,8 +94,8 @@ cdef class Operator:
     cdef readonly str key                               # "add.Tensor": torch's name and overload
     cdef readonly str name                              # "add"
     cdef bint loaded                                    # whether load_operator has read the row
-    cdef Kernel kernels[DEVICE_TYPES]
-    cdef unsigned int foreach_dtypes[DEVICE_TYPES]  # dtypes that the kernel of an operator on lists takes, as bits
+    cdef Kernel kernels[BACKEND_TYPES]
+    cdef unsigned int foreach_dtypes[BACKEND_TYPES]  # dtypes that the kernel of an operator on lists takes, as bits
     cdef int argument_count, result_count                             # the numbers of arguments and of results
     cdef ArgumentType argument_types[MAX_ARGUMENTS]
     cdef bint inplace_only                               # the operator has the in-place form alone, as fill_

@@ -15,8 +15,8 @@ from mindtorch._core.tensor.dtype cimport (
     default_dtype, dtype_name, is_float8, is_scalar, promote_types, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, META, bump_version, copy_data, device_of, empty_tensor, has_internal_overlap, make_device, make_view,
-    require_backend, shape_text, shown_device_index, shown_device_type,
+    CPU, META, SPARSE, bump_version, copy_data, device_of, empty_tensor, has_internal_overlap, make_device, make_view,
+    raise_no_sparse_kernel, require_backend, shape_text, shown_device_index, shown_device_type,
 )
 
 
@@ -65,6 +65,8 @@ cdef int raise_no_kernel(Operator op, int device_type, ScalarType dtype) except 
         raise NotImplementedError(
             f"aten::{op.key}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta "
             "kernel registered: the shape of its result depends on the elements")
+    if device_type >= SPARSE:
+        raise_no_sparse_kernel(op.key, device_type)
     raise NotImplementedError(
         f"Could not run '{op.key}' on {make_device(device_type, -1)} (dtype {dtype_name(dtype)}): "
         "there is no kernel for it on that device")

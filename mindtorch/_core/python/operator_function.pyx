@@ -813,7 +813,7 @@ cdef object binary_observed(PythonOperator spec, object a, object b, bint inplac
         if opened is not None:
             profiling.set_shapes(opened, [a, b])
     try:
-        if torch_function.active and torch_function.operands_have_torch_function(a, b):
+        if torch_function.active and torch_function.operands_are_overridden(a, b):
             result = torch_function.handle_operator(spec.slot, (a, b))
         else:
             result = apply_operator(spec, a, b, inplace)
@@ -828,7 +828,7 @@ cdef object unary(int slot, object a):
     cdef PythonOperator spec = <PythonOperator>PYTHON_OPERATORS[slot]
     cdef profiling.Range opened = None
     cdef Argument arguments[2]
-    if torch_function.active and torch_function.operands_have_torch_function(a, a):
+    if torch_function.active and torch_function.operands_are_overridden(a, a):
         return torch_function.handle_operator(spec.slot, (a,))
     if profiling.records_operators:
         opened = profiling.open_range(spec.profiled_name, profiling.FUNCTION, "cpu_op")

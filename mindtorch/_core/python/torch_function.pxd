@@ -4,8 +4,8 @@ from cpython.ref cimport PyObject
 
 cdef bint active                                       # whether the process has seen a class or mode with a handler
 cdef bint observing                                    # whether that is so, or a profile records operators
-# Whether a mode, or the class of an operand, has a handler.
-cdef bint operands_have_torch_function(object a, object b) except -1
+# Whether a mode, or the class of an operand, has a handler, or an operand is sparse.
+cdef bint operands_are_overridden(object a, object b) except -1
 # Calls the handlers for an operator of OPERATOR_METHODS; NotImplemented where all of them return that.
 cdef object handle_operator(str name, tuple operands)
 cdef object handle_index(str name, tuple operands)    # the same of indexing; TypeError instead of NotImplemented

@@ -14,9 +14,11 @@ from types import FunctionType
 
 from cpython.object cimport PyObject, PyTypeObject
 
+from mindtorch._core import hooks
+
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.tensor.tensor as tensor_module
-from mindtorch._core.tensor.tensor cimport TensorBase
+from mindtorch._core.tensor.tensor cimport TensorBase, is_sparse
 
 
 cdef extern from *:
@@ -147,10 +149,29 @@ cdef bint array_has_torch_function(PyObject *const *values, Py_ssize_t count) no
     return not mindtorch_torch_function_state and any_has_handler(values, count, MAX_NESTING)
 
 
-cdef bint operands_have_torch_function(object a, object b) except -1:
+cdef bint contains_sparse(PyObject *const *values, Py_ssize_t count, int levels) noexcept:
+    """Whether a value, or an element of nested lists, is a sparse tensor."""
+    cdef Py_ssize_t i
+    for i in range(count):
+        if isinstance(<object>values[i], TensorBase):
+            if is_sparse(<TensorBase>values[i]):
+                return True
+        elif levels and (PyList_Check(values[i]) or PyTuple_Check(values[i])):
+            if contains_sparse(PySequence_Fast_ITEMS(values[i]), PySequence_Fast_GET_SIZE(values[i]), levels - 1):
+                return True
+    return False
+
+
+cdef bint array_is_overridden(PyObject *const *values, Py_ssize_t count) noexcept:
+    """Whether a handler or, of sparse tensors, a sparse kernel takes the place of the function."""
+    return array_has_torch_function(values, count) or (
+        tensor_module.sparse_seen and contains_sparse(values, count, MAX_NESTING))
+
+
+cdef bint operands_are_overridden(object a, object b) except -1:
     cdef PyObject *values[2]
     values[0], values[1] = <PyObject *>a, <PyObject *>b
-    return array_has_torch_function(values, 2)
+    return array_is_overridden(values, 2)
 
 
 def has_torch_function(tuple args, dict kwargs):
@@ -227,7 +248,6 @@ def handle_python_function(function, tuple relevant, tuple args, dict kwargs):
 
 
 cdef object qualified_name(object function):
-    from mindtorch._core import hooks
     return hooks.resolve_name(function) or f"{function.__module__}.{function.__name__}"
 
 
@@ -247,7 +267,13 @@ cdef object handle_compiled_function(object public, object unpack, tuple args, d
                     "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
 
+cdef bint only_sparse(tuple operands) except -1:
+    return not array_has_torch_function(PySequence_Fast_ITEMS(<PyObject *>operands), len(operands))
+
+
 cdef object handle_index(str name, tuple operands):
+    if only_sparse(operands):
+        return hooks.find_sparse_kernel(OPERATOR_METHODS[name][0])(*operands)
     return handle_compiled_function(getattr(tensor_module.TENSOR_CLASS, OPERATOR_METHODS[name][0]), None, operands, {})
 
 
@@ -255,6 +281,8 @@ cdef object handle_operator(str name, tuple operands):
     method, *reflected = OPERATOR_METHODS[name]
     if not isinstance(operands[0], TensorBase):
         method, operands = reflected[0], operands[::-1]
+    if only_sparse(operands):
+        return hooks.find_sparse_kernel(method)(*operands)
     return call_handlers(getattr(tensor_module.TENSOR_CLASS, method), operands, operands, None, False)[0]
 
 
@@ -278,18 +306,23 @@ cdef inline Py_ssize_t total_count(size_t nargsf, PyObject *names) noexcept:
 
 
 cdef bint call_has_torch_function(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
-    """Whether a mode, or the class of an argument that counts, has a handler."""
+    """Whether a mode, or the class of an argument that counts, has a handler, or an argument is sparse."""
     if (<OverridableFunction>callable)._modes_only:
         return has_enabled_mode()
-    return array_has_torch_function(values, total_count(nargsf, names))
+    return array_is_overridden(values, total_count(nargsf, names))
 
 
 cdef object handle_torch_function(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names):
-    """Call the handlers of a call."""
+    """Call the handlers of a call; where there are none, but sparse tensors, the sparse kernel."""
     cdef OverridableFunction function = <OverridableFunction>callable
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     cdef tuple args = positional_tuple(values, count)
     cdef dict kwargs = keyword_dict(values + count, names)
+    if not array_has_torch_function(values, total_count(nargsf, names)) and not function._modes_only:
+        kernel = hooks.find_sparse_kernel(function)
+        if kernel is None:
+            return (<RaisingCall>function.implementation)(function.target, values, nargsf, names)
+        return kernel(*args, **kwargs)
     public = function if function._public is None else function._public
     if not isinstance(<object>function.target, FunctionType):
         return handle_compiled_function(public, function._unpack, args, kwargs)

@@ -14,8 +14,8 @@ from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, dtype_name, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, META, NPU, Storage, TensorBase, WrapperStorage, bump_version, device_of, make_size, make_tensor, shape_text,
-    shown_device_index, shown_device_type, version_of,
+    CPU, META, NPU, SparseStorage, Storage, TensorBase, WrapperStorage, bump_version, device_of, is_sparse, make_size,
+    make_tensor, shape_text, shown_device_index, shown_device_type, version_of,
 )
 
 
@@ -231,18 +231,18 @@ def device(TensorBase self):
 
 
 def layout(TensorBase self):
-    """Always torch.strided."""
-    return strided
+    """torch.strided, or how a sparse tensor holds its elements."""
+    return (<SparseStorage>self.storage).layout if is_sparse(self) else strided
 
 
 def is_cpu(TensorBase self):
     """Whether the elements are in host memory."""
-    return shown_device_type(self) == CPU
+    return device_of(self).type_code == CPU
 
 
 def is_npu(TensorBase self):
     """Whether the elements are on an NPU."""
-    return shown_device_type(self) == NPU
+    return device_of(self).type_code == NPU
 
 
 def is_meta(TensorBase self):
@@ -253,7 +253,7 @@ def is_meta(TensorBase self):
 def get_device(input):
     """The index of the NPU; -1 for other devices."""
     cdef TensorBase self = require_tensor(input, b"get_device", b"input", 1)
-    return shown_device_index(self) if shown_device_type(self) == NPU else -1
+    return shown_device_index(self) if is_npu(self) else -1
 
 
 PROPERTIES = {

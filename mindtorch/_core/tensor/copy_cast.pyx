@@ -20,8 +20,8 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, NPU, TENSOR_SLOTS, Shape, Storage, bump_version, copy_data, device, device_of, empty_like_tensor,
-    empty_pinned_like, empty_tensor, make_device, make_variable_data, resolve_device, set_geometry, set_storage,
-    shape_text, shown_device_index, shown_device_type, version_of,
+    empty_pinned_like, empty_tensor, is_sparse, make_device, make_variable_data, resolve_device, set_geometry,
+    set_storage, shape_text, shown_device_index, shown_device_type, version_of,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -144,7 +144,8 @@ def get_legacy_type_name(TensorBase self):
 
 
 cdef str legacy_type_name(TensorBase self):
-    return f"torch.{'' if self.device_type == CPU else device_of(self).type + '.'}{dtype_name(self.dtype)}Tensor"
+    place = device_of(self).type
+    return f"torch.{'' if place == 'cpu' else place + '.'}{'sparse.' * is_sparse(self)}{dtype_name(self.dtype)}Tensor"
 
 
 # --- memory formats --------------------------------------------------------------------------------------------------
@@ -410,6 +411,9 @@ cdef TensorBase with_own_version(TensorBase made, TensorBase source):
 def set_data(TensorBase self, new_data):
     """`self.data = new_data`: self takes over storage and geometry, and keeps its identity."""
     cdef TensorBase source = require_tensor(new_data, b"data", b"new_data")
+    if is_sparse(self) != is_sparse(source):
+        raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+                           "incompatible tensor type.")
     set_storage(self, source.storage, source.dtype)
     set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
     if self.autograd is not None:

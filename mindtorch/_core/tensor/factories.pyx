@@ -10,7 +10,7 @@ from cpython.sequence cimport PySequence_Check, PySequence_Fast
 from libc.math cimport ceil, isfinite
 from libc.stdint cimport int64_t
 
-from mindtorch._core.formats import require_strided
+from mindtorch._core.formats import require_strided, strided
 from mindtorch._core.tensor.tensor import get_default_device
 
 from mindtorch._core._gen.calls cimport op_normal_, op_random__from, op_uniform_
@@ -33,7 +33,7 @@ from mindtorch._core.tensor.dtype cimport (
 from mindtorch._core.tensor.generator cimport generator_for, require_generator
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CPU, MAX_DIMS, Shape, TensorBase, check_pinnable, empty_like_tensor, empty_pinned_like, empty_tensor,
-    make_device, make_view,
+    make_device, make_size, make_view,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -361,6 +361,12 @@ cdef int run_factory(Operator op, const Scalar *numbers, int count, TensorBase m
 
 # --- from a size ---------------------------------------------------------------------------------------------------
 
+cdef object empty_sparse(Shape *shape, object layout, object dtype, object device):
+    """A sparse tensor without elements, of the layout given."""
+    from mindtorch._sparse.constructors import empty as empty_of_layout
+    return empty_of_layout(make_size(shape.ndim, shape.sizes), layout, dtype, device)
+
+
 def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
           memory_format=None):
     """A tensor of the given size with undefined content: empty(2, 3) or empty((2, 3))."""
@@ -370,6 +376,8 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
         return dispatched("empty.memory_format", (sizes_of(&shape),), dtype, layout,
                           get_default_device() if device is None else device, pin_memory, memory_format, requires_grad)
+    if layout is not None and layout is not strided:
+        return empty_sparse(&shape, layout, dtype, device).requires_grad_(requires_grad)
     parse_options(&request, layout, device, pin_memory, b"empty")
     made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"empty"), out, device)
     return with_requires_grad(write_back_out(made, out), requires_grad)
@@ -385,6 +393,8 @@ def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
             raise RuntimeError("zeros: Dimension size must be non-negative.")
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
         return dispatched_sized("zeros", (sizes_of(&shape),), dtype, layout, device, pin_memory, requires_grad)
+    if layout is not None and layout is not strided:
+        return empty_sparse(&shape, layout, dtype, device).requires_grad_(requires_grad)
     parse_options(&request, layout, device, pin_memory, b"zeros")
     made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"zeros"), out, device)
     return with_requires_grad(write_back_out(fill_new(made, &ZERO), out), requires_grad)

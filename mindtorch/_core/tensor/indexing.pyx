@@ -26,7 +26,7 @@ from mindtorch._core.python.conversion cimport (
 )
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
-from mindtorch._core.python.torch_function cimport handle_index, operands_have_torch_function
+from mindtorch._core.python.torch_function cimport handle_index, operands_are_overridden
 from mindtorch._core.rules.array cimport check_index_put
 from mindtorch._core.rules.infer cimport (
     check_no_internal_overlap, check_no_partial_overlap, output_or_temporary, same_shape,
@@ -633,13 +633,13 @@ TENSOR_SLOTS.setitem = setitem
 # What takes their place once there is a class or mode that has to be asked: see torch_function.pyx.
 
 cdef object getitem_overridable(object tensor, object index):
-    if operands_have_torch_function(tensor, index):
+    if operands_are_overridden(tensor, index):
         return handle_index("getitem", (tensor, index))
     return getitem_impl(tensor, index)
 
 
 cdef int setitem_overridable(object tensor, object index, object value) except -1:
-    if operands_have_torch_function(tensor, (index, value)):
+    if operands_are_overridden(tensor, (index, value)):
         handle_index("setitem", (tensor, index, value))
         return 0
     return setitem_impl(tensor, index, value)

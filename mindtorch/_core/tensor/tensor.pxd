@@ -21,6 +21,10 @@ cdef enum DeviceType:
     META = 2
     DEVICE_TYPES = 3
 
+cdef enum:
+    SPARSE = 3             # SPARSE + CPU, SPARSE + NPU: the device_type of sparse tensors, for which no row has a kernel
+    BACKEND_TYPES = 5
+
 
 cdef class device:
     cdef readonly int type_code               # DeviceType
@@ -41,7 +45,7 @@ ctypedef struct Backend:
     bint streams                                             # some thread has left a device's default stream
     intptr_t (*capturing)(int index) noexcept                # which capture stores its stream's work there; CPU: NULL
 
-cdef Backend BACKENDS[DEVICE_TYPES]
+cdef Backend BACKENDS[BACKEND_TYPES]
 
 # None: the default device. Loads the backend.
 cdef int resolve_device(object device_or_none, int *type_code, int *index) except -1
@@ -87,6 +91,13 @@ cdef class WrapperStorage(Storage):
     cdef int shown_index
 
 
+cdef class SparseStorage(Storage):       # of a sparse tensor: no bytes, but the tensors that hold its elements
+    cdef readonly object layout
+    cdef public tuple indices          # COO: (indices,); compressed: (compressed indices, plain indices)
+    cdef public TensorBase values
+    cdef public bint coalesced         # COO: the indices are sorted, and none is there twice
+
+
 cdef class TensorBase:
     cdef Storage storage
     cdef int64_t *sizes                # inline_dims, or in heap_dims when ndim > INLINE_DIMS
@@ -97,7 +108,7 @@ cdef class TensorBase:
     cdef int64_t numel
     cdef int ndim
     cdef ScalarType dtype
-    cdef int device_type               # copies of the storage's, one load nearer
+    cdef int device_type               # copies of the storage's, one load nearer; SPARSE + that of a sparse tensor
     cdef int device_index
     cdef bint contiguous
     cdef object autograd               # AutogradMeta, or None for a tensor that never took part in differentiation
@@ -108,6 +119,11 @@ cdef class TensorBase:
     cdef inline char *data_ptr(self) noexcept:
         return self.storage.data + self.offset * ITEMSIZE[<int>self.dtype]
 
+
+cdef bint sparse_seen                  # whether the process has made a sparse tensor
+
+cdef inline bint is_sparse(TensorBase tensor) noexcept:
+    return tensor.device_type >= SPARSE
 
 # The device that a tensor shows.
 cdef inline int shown_device_type(TensorBase tensor) noexcept:
@@ -145,6 +161,8 @@ cdef str shape_text(int ndim, const int64_t *sizes)                # "[2, 3]", a
 # the memory of another tensor, `base`, is an inference tensor where that is one, whatever the mode.
 cdef int inference_threads
 cdef object (*mark_inference)(TensorBase tensor, TensorBase base)
+
+cdef int raise_no_sparse_kernel(str operator, int device_type) except -1          # always raises NotImplementedError
 
 # The class of every tensor handed to Python (mindtorch.Tensor), registered once by mindtorch._tensor.
 cdef type TENSOR_CLASS

@@ -174,8 +174,8 @@ def is_cuda_read_as_npu():
 
 cdef device make_device(int type_code, int index):
     cdef device made = device.__new__(device)
-    made.type_code = type_code
-    made.given_index = index if type_code == NPU else -1
+    made.type_code = type_code - SPARSE if type_code >= SPARSE else type_code
+    made.given_index = index if made.type_code == NPU else -1
     return made
 
 
@@ -186,7 +186,7 @@ cdef list NPU_DEVICES = []
 
 cdef device device_of(TensorBase tensor):
     cdef int type_code = shown_device_type(tensor), index = shown_device_index(tensor)
-    if type_code == CPU:
+    if type_code == CPU or type_code == SPARSE + CPU:
         return CPU_DEVICE
     if type_code == META:
         return META_DEVICE
@@ -409,6 +409,10 @@ cdef class Storage:
 @cython.no_gc
 cdef class WrapperStorage(Storage):
     """The storage of a wrapper: bytes that nobody has."""
+
+
+cdef class SparseStorage(Storage):
+    """The indices and values of a sparse tensor: tensors, which have no history."""
 
 
 @cython.no_gc_clear
@@ -755,6 +759,8 @@ cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const i
 
 
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset):
+    if is_sparse(base):
+        raise_no_sparse_kernel("as_strided", base.device_type)
     cdef TensorBase view = new_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
     view.base = base if base.base is None else base.base
     view.version_counter = base.version_counter
@@ -858,6 +864,75 @@ BACKENDS[<int>META].current_index = index_of_meta
 BACKENDS[<int>META].copy = copy_meta
 BACKENDS[<int>META].read = read_meta
 BACKENDS[<int>META].ready = True
+
+
+# --- sparse tensors --------------------------------------------------------------------------------------------------
+# A sparse tensor has a shape, and a SparseStorage in which the tensors of its indices and values are. Operators have no
+# kernel for it: their functions in Python ask for a sparse one first (torch_function.pyx), and mindtorch._sparse has
+# those that there are.
+
+cdef int raise_no_sparse_kernel(str operator, int device_type) except -1:
+    backend = "SparseCPU" if device_type == SPARSE + CPU else "SparseNPU"
+    raise NotImplementedError(f"Could not run 'aten::{operator}' with arguments from the '{backend}' backend.")
+
+
+cdef Storage allocate_sparse_cpu(size_t nbytes, int index):
+    raise_no_sparse_kernel("empty_strided", SPARSE + CPU)
+
+
+cdef Storage allocate_sparse_npu(size_t nbytes, int index):
+    raise_no_sparse_kernel("empty_strided", SPARSE + NPU)
+
+
+cdef int copy_sparse(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    raise_no_sparse_kernel("copy_", max(dst.device_type, src.device_type))
+
+
+cdef int read_sparse(TensorBase src, char *elements) except -1:
+    raise_no_sparse_kernel("_local_scalar_dense", src.device_type)
+
+
+for sparse_type in range(SPARSE, BACKEND_TYPES):
+    BACKENDS[<int>sparse_type].current_index = index_of_meta
+    BACKENDS[<int>sparse_type].copy = copy_sparse
+    BACKENDS[<int>sparse_type].read = read_sparse
+    BACKENDS[<int>sparse_type].ready = True
+BACKENDS[SPARSE + CPU].allocate = allocate_sparse_cpu
+BACKENDS[SPARSE + NPU].allocate = allocate_sparse_npu
+
+
+def make_sparse(layout, tuple indices, TensorBase values, size, bint coalesced):
+    """A sparse tensor of the shape `size` that holds these indices and values."""
+    global sparse_seen
+    cdef SparseStorage storage = SparseStorage.__new__(SparseStorage)
+    cdef Shape shape
+    cdef int i
+    if values.device_type >= META:
+        raise NotImplementedError(f"mindtorch has no sparse tensors on device '{device_of(values)}'")
+    shape.ndim = len(size)
+    if shape.ndim > MAX_DIMS:
+        raise RuntimeError(f"tensors of more than {MAX_DIMS} dimensions are not supported, got {shape.ndim}")
+    for i in range(shape.ndim):
+        shape.sizes[i] = size[i]
+    checked_numel(&shape)
+    storage.layout, storage.indices, storage.values, storage.coalesced = layout, indices, values, coalesced
+    storage.device_type, storage.device_index = SPARSE + values.device_type, values.device_index
+    sparse_seen = True
+    return make_tensor(storage, values.dtype, shape.ndim, shape.sizes, NULL, 0)
+
+
+def any_sparse(tensors):
+    """Whether one of the tensors is sparse."""
+    if sparse_seen:
+        for tensor in tensors:
+            if is_sparse(<TensorBase?>tensor):
+                return True
+    return False
+
+
+def sparse_storage(TensorBase tensor):
+    """The SparseStorage of a tensor; None of a dense one."""
+    return <SparseStorage>tensor.storage if is_sparse(tensor) else None
 
 
 # --- operators without an implementation yet: Python then tries the other operand, or raises TypeError ---------------

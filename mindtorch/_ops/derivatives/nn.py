@@ -97,6 +97,20 @@ def prelu_mixed_derivative(grad, self):
     return ops.where(self > 0, ops.zeros_like(grad), grad)
 
 
+def embedding_derivative(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse):
+    """By the weight, of embedding: dense, or sparse with a row for each index that is no padding."""
+    if not sparse:
+        return ops.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+    if scale_grad_by_freq:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    from mindtorch._sparse.tensors import make_rows
+    indices, rows = indices.reshape(-1).long(), grad.reshape(indices.numel(), grad.shape[-1])
+    if padding_idx >= 0:
+        kept = (indices != padding_idx).nonzero().reshape(-1)
+        indices, rows = indices.index_select(0, kept), rows.index_select(0, kept)
+    return make_rows(indices, rows, num_weights)
+
+
 def embedding_double_backward(grad, indices, padding_idx, scale_grad_by_freq):
     """By grad_output, of embedding_dense_backward: the rows asked for, 0 for the padding."""
     if scale_grad_by_freq:

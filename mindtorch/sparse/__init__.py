@@ -1,0 +1,38 @@
+"""torch.sparse: functions of sparse tensors."""
+from mindtorch._sparse import products as _products
+from mindtorch._sparse import reductions as _reductions
+from mindtorch._sparse.constructors import check_sparse_tensor_invariants, spdiags
+from mindtorch._sparse.products import addmm, sampled_addmm
+from mindtorch._sparse.reductions import log_softmax, softmax
+from mindtorch._sparse.tensors import is_sparse as _is_sparse
+
+__all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm",
+           "softmax", "solve", "spdiags", "spsolve", "sum"]
+
+
+def mm(mat1, mat2, reduce="sum", *, out=None):
+    """The product of two matrices of which one or both are sparse; `reduce` says what is done in place of the sum."""
+    if reduce == "sum":
+        return _products.mm(mat1, mat2)
+    return _products.reduced_mm(mat1, mat2, reduce)
+
+
+def sum(input, dim=None, dtype=None):
+    """The sum of a sparse tensor over dimensions; a number without them."""
+    if not _is_sparse(input):
+        return input.sum() if dim is None else input.sum(dim, dtype=dtype)
+    return _reductions.sum(input, dim, dtype=dtype)
+
+
+def spsolve(input, other, *, left=True):
+    """NotImplementedError: torch has it for CUDA alone."""
+    raise NotImplementedError("torch.sparse.spsolve: there is no sparse solver here. Call torch.linalg.solve on "
+                              "input.to_dense()")
+
+
+solve = spsolve
+
+
+def as_sparse_gradcheck(gradcheck):
+    """`gradcheck` itself: it takes sparse inputs and outputs."""
+    return gradcheck
