@@ -69,7 +69,7 @@ class SharedLibrary(Extension):
 RUN_PATH = "$ORIGIN:$ORIGIN/../../../../scipy_openblas32/lib"
 # In the order of linking.
 LIBRARIES = [
-    SharedLibrary("ascendcl", "runtime", precompiled="runtime/runtime.h", extra_compile_args=QUICK),
+    SharedLibrary("ascendcl", "runtime", precompiled="runtime/runtime.h"),
     SharedLibrary("acl_op_compiler", "op_compiler", needs=["ascendcl"]),
     SharedLibrary("hccl", "hccl", needs=["ascendcl"]),
     SharedLibrary("nnopbase", "nnopbase", needs=["ascendcl"]),
