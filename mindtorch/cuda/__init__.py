@@ -1,7 +1,7 @@
 """torch.cuda as in a torch that was built without CUDA: there is no such device."""
 from __future__ import annotations
 
-import warnings
+import sys
 from collections import OrderedDict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -48,13 +48,13 @@ _hinted = False
 
 
 def is_available() -> bool:
-    """False. Where there is an NPU, a warning, once, says how a CUDA program runs on it."""
+    """False. Where there is an NPU, a line on stderr, once, says how a CUDA program runs on it."""
     global _hinted
     if not _hinted and _backend.npu_available():
         _hinted = True
-        warnings.warn("torch.cuda.is_available() is False, as mindtorch has no CUDA: the accelerator is 'npu'. With "
-                      "`python -m mindtorch --cuda-is-npu`, or after `import torch_npu.contrib.transfer_to_npu`, "
-                      "'cuda' and torch.cuda mean the NPU", stacklevel=2)
+        print("mindtorch: torch.cuda.is_available() is False, as there is no CUDA: the accelerator is 'npu'. With "
+              "`python -m mindtorch --cuda-is-npu`, or after `import torch_npu.contrib.transfer_to_npu`, 'cuda' and "
+              "torch.cuda mean the NPU", file=sys.stderr)
     return False
 
 
