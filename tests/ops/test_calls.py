@@ -5,9 +5,9 @@ import pickle
 import numpy
 import pytest
 import torch
-from mindtorch._core._gen.namespace import FUNCTIONS, METHODS
 
 import mindtorch
+from mindtorch._core._gen.namespace import FUNCTIONS, METHODS
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.pow, operator.lt,
           operator.le, operator.eq, operator.ne, operator.gt, operator.ge]

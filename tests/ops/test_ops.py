@@ -8,10 +8,10 @@ from functools import partial
 
 import pytest
 import torch
-from mindtorch._core._gen.namespace import ATEN
 from samples import DTYPES, LAYOUTS, SAMPLES, Description, Make
 
 import mindtorch
+from mindtorch._core._gen.namespace import ATEN
 from mindtorch._ops.codegen.emit_python import SYNONYMS
 from mindtorch._ops.codegen.rows import Table
 

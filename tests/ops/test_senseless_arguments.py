@@ -4,9 +4,9 @@ import sys
 
 import pytest
 import torch
-from mindtorch._core._gen.namespace import ATEN
 
 import mindtorch
+from mindtorch._core._gen.namespace import ATEN
 
 
 def made(lib, device, *shape):
