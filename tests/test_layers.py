@@ -224,6 +224,20 @@ def test_canns_headers_are_declared_in_one_file():
 
 
 @pytest.mark.quick
+def test_pages_name_files_that_exist():
+    """Files that the pages mention; what the build generates is left out."""
+    files = {str(path.relative_to(ROOT)) for folder in ("mindtorch", "include", "tests", "bench", "examples", "docs")
+             for path in (ROOT / folder).rglob("*") if path.is_file()}
+    files |= {path.name for path in ROOT.iterdir()}
+    for page in ("README.md", "CONTRIBUTING.md", "docs/design.md", "docs/kernels.md"):
+        mentioned = re.findall(r"`([\w./]+\.(?:pyx|pxd|py|toml|cpp|h|md|txt|jsonl))`",
+                               (ROOT / page).read_text(encoding="utf-8"))
+        gone = [name for name in mentioned if "_gen/" not in name
+                and not any(file == name or file.endswith(f"/{name}") for file in files)]
+        assert not gone, f"{page} mentions {gone}"
+
+
+@pytest.mark.quick
 def test_torch_is_never_imported_by_the_package():
     """torch is the oracle of the tests; the package stands without it."""
     wrong = [str(path.relative_to(ROOT)) for path in sources()
