@@ -253,7 +253,7 @@ cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1  #
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1
 cdef int check_out_all_any(TensorBase out, str op) except -1                       # all and any
 cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1
-cdef int check_not_bool(TensorBase self, str op) except -1                        # argmax, argmin
+cdef int check_arg_extremum(TensorBase self, str op) except -1                        # argmax, argmin
 cdef int check_abs(TensorBase self) except -1
 cdef int check_abs_in_place(TensorBase self) except -1
 cdef int check_addmm_self(TensorBase self, TensorBase mat2) except -1                 # addmm

@@ -537,9 +537,11 @@ cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1:
     return 0
 
 
-cdef int check_not_bool(TensorBase self, str op) except -1:
+cdef int check_arg_extremum(TensorBase self, str op) except -1:
     if self.dtype == Bool:
         raise RuntimeError(f"{op}(): does not support bool input")
+    if KIND[<int>self.dtype] == COMPLEX_KIND:
+        raise RuntimeError(f"{op}(): does not support complex input")
     return 0
 
 

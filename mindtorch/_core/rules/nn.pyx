@@ -1088,6 +1088,7 @@ cdef int check_group_norm(TensorBase input, TensorBase weight, TensorBase bias, 
 cdef int check_batch_norm(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running_mean,
                           TensorBase running_var, bint training) except -1:
     cdef int64_t channels = input.sizes[wrap_dim(1, input.ndim)]
+    check_kernel_float(input.dtype, "batch_norm")           # before the rest, though torch's kernel refuses it
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if not training and running_mean is None:
