@@ -615,6 +615,7 @@ cdef int set_results(Operator op, Argument *arguments, list results) except -1:
 cdef bint should_record_write(Operator op, TensorBase self, Argument *arguments) except -1:
     """Whether to record an in-place form. Raises where `self` must not be written to, though nothing is recorded."""
     cdef ScalarType dtypes[MAX_RESULTS]
+    dtypes[0] = Undefined
     if op.differentiable_count == 0:
         # torch's autograd knows nothing of the logical operators, which give bools.
         if may_require_grad(self) and (op.inplace_only or
