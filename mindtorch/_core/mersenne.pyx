@@ -106,17 +106,16 @@ class MersenneTwister:
     @contextmanager
     def doubles_one_by_one(self):
         """Gives a function that deals doubles one by one, in Python's floats."""
-        block, held = [], None
+        block, states = [], []                  # states: those before each block was drawn
 
         def deal():
-            nonlocal held
             if not block:
-                held = self._bits.state["state"]
+                states.append(self._bits.state["state"])
                 block.extend(self.doubles(_BLOCK_SIZE)[::-1].tolist())
             return block.pop()
         yield deal
-        if held is not None:        # what was not dealt goes back
-            self._restore(held)
+        if states:                  # what was not dealt goes back
+            self._restore(states[-1])
             self.doubles(_BLOCK_SIZE - len(block))
 
     def get_state(self):

@@ -364,7 +364,8 @@ cdef int prepare_call(Operator op, Operands *operands, Argument *arguments, Scal
     return 0
 
 
-cdef inline int run_kernel_checks(Operator op, int device_type, Argument *arguments, const ScalarType *dtypes) except -1:
+cdef inline int run_kernel_checks(Operator op, int device_type, Argument *arguments,
+                                  const ScalarType *dtypes) except -1:
     """What the kernel refuses: after all that is checked of shapes, of autograd and of the result."""
     if op.kernel_checks.count:
         run_checks(&op.kernel_checks, arguments, dtypes)

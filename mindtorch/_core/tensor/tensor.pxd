@@ -22,7 +22,7 @@ cdef enum DeviceType:
     DEVICE_TYPES = 3
 
 cdef enum:
-    SPARSE = 3             # SPARSE + CPU, SPARSE + NPU: the device_type of sparse tensors, for which no row has a kernel
+    SPARSE = 3            # SPARSE + CPU, SPARSE + NPU: the device_type of sparse tensors, for which no row has a kernel
     BACKEND_TYPES = 5
 
 
