@@ -115,7 +115,7 @@ class MersenneTwister:
             return block.pop()
         yield deal
         if states:                  # what was not dealt goes back
-            self._restore(states[-1])
+            self._restore(states.pop())
             self.doubles(_BLOCK_SIZE - len(block))
 
     def get_state(self):
