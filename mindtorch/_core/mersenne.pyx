@@ -24,23 +24,23 @@ cdef struct Twister:        # NumPy's state of an MT19937, at its `ctypes.state_
     int used                # so many words of the key have been drawn
 
 
-cdef inline uint32_t twisted(uint32_t word, uint32_t after, uint32_t far) noexcept:
-    cdef uint32_t mixed = (word & <uint32_t>0x80000000) | (after & <uint32_t>0x7fffffff)
-    return far ^ (mixed >> 1) ^ (-(mixed & 1) & <uint32_t>0x9908b0df)
+cdef inline uint32_t twist(uint32_t word, uint32_t next, uint32_t middle) noexcept:
+    cdef uint32_t mixed = (word & <uint32_t>0x80000000) | (next & <uint32_t>0x7fffffff)
+    return middle ^ (mixed >> 1) ^ (-(mixed & 1) & <uint32_t>0x9908b0df)
 
 
-cdef void renew(Twister *twister) noexcept:
+cdef void refill_state(Twister *twister) noexcept:
     cdef uint32_t *key = twister.key
     cdef int i
     for i in range(WORDS - MIDDLE):
-        key[i] = twisted(key[i], key[i + 1], key[i + MIDDLE])
+        key[i] = twist(key[i], key[i + 1], key[i + MIDDLE])
     for i in range(WORDS - MIDDLE, WORDS - 1):
-        key[i] = twisted(key[i], key[i + 1], key[i + MIDDLE - WORDS])
-    key[WORDS - 1] = twisted(key[WORDS - 1], key[0], key[MIDDLE - 1])
+        key[i] = twist(key[i], key[i + 1], key[i + MIDDLE - WORDS])
+    key[WORDS - 1] = twist(key[WORDS - 1], key[0], key[MIDDLE - 1])
     twister.used = 0
 
 
-cdef inline uint32_t tempered(uint32_t word) noexcept:
+cdef inline uint32_t temper(uint32_t word) noexcept:
     word ^= word >> 11
     word ^= (word << 7) & <uint32_t>0x9d2c5680
     word ^= (word << 15) & <uint32_t>0xefc60000
@@ -49,9 +49,9 @@ cdef inline uint32_t tempered(uint32_t word) noexcept:
 
 cdef inline uint32_t next_word(Twister *twister) noexcept:
     if twister.used == WORDS:
-        renew(twister)
+        refill_state(twister)
     twister.used += 1
-    return tempered(twister.key[twister.used - 1])
+    return temper(twister.key[twister.used - 1])
 
 
 class MersenneTwister:
