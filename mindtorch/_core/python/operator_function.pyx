@@ -10,7 +10,7 @@ import inspect
 from cpython.ref cimport PyObject, Py_INCREF
 
 from mindtorch import return_types
-from mindtorch._core import once
+from mindtorch._core import hooks, once
 from mindtorch._core.once import warn_once
 
 from mindtorch._core.operators.operator cimport (
@@ -549,8 +549,7 @@ cdef class OperatorFunction(OverridableFunction):
 
     @property
     def __doc__(self):
-        keys = self._keys()
-        return f"{self.name}{self.__signature__}. Schemas: {'; '.join(keys)}."
+        return hooks.describe(self, self._keys()) or f"{self.name}{self.__signature__}"
 
     def _keys(self):
         """The keys of the overloads."""
