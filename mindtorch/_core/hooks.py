@@ -1,7 +1,8 @@
 """What `_core` calls in the packages above it. Each of them enters its own when it is imported.
 
 load_backend(name), current_stream(index), default_stream(index), set_stream(stream): mindtorch._backend.
-resolve_name(function), load_torch_dispatch(), describe(function, overloads): mindtorch._tensor. Function: mindtorch.autograd.function.
+resolve_name(function), load_torch_dispatch(), describe(function, overloads): mindtorch._tensor.
+Function: mindtorch.autograd.function.
 tangent_of(tensor): mindtorch.autograd.forward_ad.
 find_sparse_kernel(function or name of a method): mindtorch._sparse.
 call_torch_dispatch(overload, args, kwargs), call_torch_dispatch_of_row(key, values, outs, inplace), and the functions

@@ -33,26 +33,30 @@ def read_entries(text):
             entry = Entry(line.split(", "))
             entries.append(entry)
             continue
-        line = line.removeprefix("    ")
-        parameter = _PARAMETER.fullmatch(line)
-        if not line or line.startswith("#"):
+        body = line.removeprefix("    ")
+        parameter = _PARAMETER.fullmatch(body)
+        if not body or body.startswith("#"):
             continue
-        if entry.example or line.startswith(">>>"):
-            entry.example.append(line)
+        if entry.example or body.startswith(">>>"):
+            entry.example.append(body)
         elif parameter:
             entry.parameters[parameter[1]] = parameter[2]
         else:
-            entry.text.append(line)
+            entry.text.append(body)
     return entries
 
 
 @cache
 def entries():
-    """Every entry by the name that follows `torch.`: "add", "Tensor.view", "linalg.inv"."""
+    """Every entry by the name that follows `torch.`: "add", "Tensor.view", "linalg.inv". Functions may have several names."""
     found = {}
     for namespace, prefix in NAMESPACES.items():
         for entry in read_entries((FOLDER / f"{namespace}.txt").read_text(encoding="utf-8")):
             found |= {prefix + name: entry for name in entry.names}
+    first = _names()
+    for name, function in public_functions():
+        if name not in found and first[id(function)] in found:
+            found[name] = found[first[id(function)]]
     return found
 
 
@@ -77,12 +81,12 @@ def public_functions():
 
 
 def find_entry(name):
-    """The entry of a function: its own, that of torch's function of a method's name, or that of the plain form of an
+    """The entry of a function: its own, that of the function of the same name in torch, or that of the plain form of an
     in-place form. And whether it is the latter.
     """
     known = entries()
     plain = name.removesuffix("_")
-    for candidate in (name, name.removeprefix("Tensor."), plain, plain.removeprefix("Tensor.")):
+    for candidate in (name, name.rpartition(".")[2], plain, plain.rpartition(".")[2]):
         if candidate in known:
             return known[candidate], candidate.endswith("_") != name.endswith("_")
     return None, False
@@ -116,14 +120,13 @@ def describe(function, overloads=()):
 
 def meaning(parameter, entry):
     """What a parameter means to a function; None where nothing says it."""
-    name = str(parameter).partition("=")[0]
+    name = str(parameter).partition("=")[0].partition(":")[0]
     return entry.parameters.get(name) or entry.parameters.get(name.lstrip("*")) or parameters().get(name)
 
 
 def _arguments(signature, entry):
     for parameter in signature.parameters.values():
-        name = str(parameter).partition("=")[0].partition(":")[0]
-        yield f"    {name}: {meaning(parameter, entry)}"
+        yield f"    {str(parameter).partition('=')[0].partition(':')[0]}: {meaning(parameter, entry)}"
 
 
 def _support(overloads):

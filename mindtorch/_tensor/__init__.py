@@ -1,7 +1,7 @@
 """torch._tensor: class Tensor, which is TensorBase with its methods. What needs speed is in Cython (_core)."""
-import sys
 import copy
 import copyreg
+import sys
 import warnings
 from collections import OrderedDict
 from importlib import import_module

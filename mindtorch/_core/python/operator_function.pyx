@@ -549,7 +549,7 @@ cdef class OperatorFunction(OverridableFunction):
 
     @property
     def __doc__(self):
-        return hooks.describe(self, self._keys()) or f"{self.name}{self.__signature__}"
+        return describe(self)
 
     def _keys(self):
         """The keys of the overloads."""
@@ -583,9 +583,17 @@ cdef class OperatorMethod(OperatorFunction):
     def __qualname__(self):
         return f"Tensor.{self.name}"
 
+    @property
+    def __doc__(self):              # a class does not inherit this one
+        return describe(self)
+
 
 set_vectorcall_slot(OperatorFunction, False)
 set_vectorcall_slot(OperatorMethod, True)
+
+
+cdef object describe(OperatorFunction function):
+    return hooks.describe(function, function._keys()) or f"{function.name}{function.__signature__}"
 
 
 cdef dict specification_of(OperatorFunction function):
