@@ -48,7 +48,7 @@ def read_entries(text):
 
 @cache
 def entries():
-    """Every entry by the name that follows `torch.`: "add", "Tensor.view", "linalg.inv". Functions may have several names."""
+    """Every entry by the name that follows `torch.`: "add", "Tensor.view", "linalg.inv". One may have several."""
     found = {}
     for namespace, prefix in NAMESPACES.items():
         for entry in read_entries((FOLDER / f"{namespace}.txt").read_text(encoding="utf-8")):
