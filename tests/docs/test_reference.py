@@ -1,28 +1,14 @@
 """The reference behind help(): every public function has an entry, every parameter a meaning, every example runs."""
 import doctest
 import inspect
-import math
-import re
 
 import pytest
+from doc_checker import Checker
 
 import mindtorch as torch
 from mindtorch import _docs
 
 FUNCTIONS = {name: function for name, function in _docs.public_functions() if not getattr(function, "refuses", False)}
-
-
-NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]\d+)?")
-
-
-class Checker(doctest.OutputChecker):
-    """Numbers may differ in the last digits, as they do between processors; the text around them may not."""
-
-    def check_output(self, want, got, optionflags):
-        texts = ["".join(NUMBER.sub("#", text).replace("+", "").split()) for text in (want, got)]
-        numbers = [[float(number) for number in NUMBER.findall(text)] for text in (want, got)]
-        return texts[0] == texts[1] and all(
-            math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-4) for a, b in zip(*numbers, strict=True))
 
 
 def entries_of(namespace):
