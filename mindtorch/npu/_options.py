@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from mindtorch import npu
-from mindtorch.npu._acl_calls import check
+from mindtorch.npu._acl_calls import check, executor_cache
 from mindtorch.npu.device import _lazy_init
 
 
@@ -169,6 +169,7 @@ def set_deterministic_level(level: Any) -> None:
         raise RuntimeError(f"set_deterministic_level supports the levels 0, 1, 2 and 3, but got {level}")
     deterministic = 0                                    # ACL_OPT_DETERMINISTIC
     check(_acl().rt.set_ctx_sys_param_opt(deterministic, int(level > 0)), "aclrtCtxSetSysParamOpt")
+    executor_cache().note_setting(("deterministic", npu.current_device()), level > 0)
 
 
 def _toggled(tensor, forward, backward):

@@ -136,7 +136,7 @@ aclOpExecutor *getCall(const char *function, const Caller &own, uint64_t *worksp
 
 }  // namespace
 
-int32_t simOpCache = 1;
+int32_t simOpCache = -1;
 
 bool readOpCacheSetting() {
   const char *setting = std::getenv("MINDTORCH_SIM_OP_CACHE");
