@@ -130,7 +130,7 @@ cdef bint enabled                # whether calls look for executors
 cdef enum LookUp:
     NOT_KEPT                     # CANN does not keep the call
     FOUND                        # phase 2 follows
-    MISSED                       # both phases follow, with `end_look_up` between them, also where phase 1 is not reached
+    MISSED                       # both phases follow, with `end_look_up` between them, also where phase 1 is not called
 
 # Look for the executor of a call of the function `name`.
 cdef LookUp find_executor(Key *key, const char *name, aclOpExecutor **executor, uint64_t *workspace_size) noexcept

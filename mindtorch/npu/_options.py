@@ -198,6 +198,15 @@ def disable_deterministic_with_backward(tensor: Any) -> Any:
     return _toggled(tensor, 0, 1)
 
 
+def executor_cache_stats() -> dict[str, int]:
+    """How many launches found an executor in CANN's cache, and how many did not that CANN keeps from then on.
+
+    {"hits": ..., "misses": ...}, of all threads and devices since the start. mindtorch's own, torch_npu has no such
+    function.
+    """
+    return executor_cache().stats()
+
+
 def set_op_timeout_ms(timeout: Any) -> None:
     """Sets the execution timeout of an operator in milliseconds. A longer run is a device fault."""
     check(_acl().rt.set_op_execute_time_out_with_ms(timeout), "aclrtSetOpExecuteTimeOutWithMs")
