@@ -18,6 +18,17 @@ def test_a_call_that_differs_in_one_part_is_another_call():
     assert misses == {title: [0, int(title in different), 0, 0] for title in misses}
 
 
+def test_attributes_of_operators_are_kept():
+    code = """
+import mindtorch as torch
+a = torch.tensor([1.0, 1.5, float("nan")], device="npu")
+for _ in range(3):
+    print(torch.linspace(0, 5, 6, device="npu"), torch.isclose(a, a + 0.25, rtol=0.2), a.nan_to_num(7), a.logit(0.25),
+          torch.quantile(a[:2], 0.5), a.cumsum(0), torch.nn.functional.gelu(a, approximate="tanh"))
+"""
+    assert run(code, **KEPT).stdout == run(code).stdout
+
+
 # A program by a seed: operators over views of a few tensors, of which some die; streams, graphs, other memory.
 RANDOM_PROGRAM = """
 import random
