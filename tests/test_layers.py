@@ -39,7 +39,7 @@ LAYERS = (
     ("_npu.acl", "_npu.structs"),
     ("_npu.acl_loader", "_npu.free_blocks"),
     ("_npu.streams",),
-    ("_npu.events_thread", "_npu.peers", "_npu.segments", "_npu.stream_context"),
+    ("_npu.events_thread", "_npu.executor_cache", "_npu.peers", "_npu.segments", "_npu.stream_context"),
     ("_npu.allocator", "_npu.host_memory"),
     ("_npu.memory_history",),
     ("_npu.oom_snapshot",),

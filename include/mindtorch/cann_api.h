@@ -50,7 +50,9 @@ void _ZdaPv(void *array);
   X(aclmdlRICaptureBegin) X(aclmdlRICaptureGetInfo) X(aclmdlRICaptureEnd) \
   X(aclmdlRIExecuteAsync) X(aclmdlRIDestroy) X(aclmdlRIDebugJsonPrint) \
   X(aclmdlRICaptureTaskGrpBegin) X(aclmdlRICaptureTaskGrpEnd) \
-  X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRICaptureTaskUpdateEnd)
+  X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRICaptureTaskUpdateEnd) \
+  X(CanUsePTACache) X(InitPTACacheThreadLocal) X(UnInitPTACacheThreadLocal) X(AddTensorAddrToCachedList) \
+  X(SetPTACacheHashKey) X(PTAFindExecCache)
 /* clang-format on */
 
 typedef struct CannApi {

@@ -3,11 +3,12 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 cimport cython
 from libc.float cimport FLT_EPSILON, FLT_MAX
-from libc.stdint cimport INT64_MAX, intptr_t, uint32_t
+from libc.stdint cimport INT64_MAX, intptr_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from mindtorch._core import once
 from mindtorch._npu.acl_loader import ensure_acl
+from mindtorch._npu.executor_cache import enable as enable_executor_cache
 
 from mindtorch._core._gen.calls cimport op__foreach_add_List, op__foreach_sub_Scalar, op_fill__Scalar, op_sub_Scalar
 from mindtorch._core.autograd.node cimport set_grad_enabled
@@ -20,7 +21,7 @@ from mindtorch._core.rules.array cimport common_base
 from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
-    Long, Short, cast_scalar, scalar_to_python,
+    Long, Short, cast_scalar, scalar_from_python, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport (
@@ -29,6 +30,11 @@ from mindtorch._core.tensor.tensor cimport (
 from mindtorch._npu.acl cimport AclnnFunction, find_function
 from mindtorch._npu.allocator cimport allocate
 from mindtorch._npu.cann cimport AclnnValue, aclTensor
+cimport mindtorch._npu.executor_cache as executor_cache
+from mindtorch._npu.executor_cache cimport (
+    FOUND, MISSED, NOT_KEPT, Key, LookUp, add_real, add_scalar, add_shape, add_tensor, add_tensors, add_text, add_word,
+    begin_key, end_look_up, find_executor,
+)
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
     MAX_LIST_TENSORS, Call, Phase2, acl_dtype, bool_array_argument, cast_to_supported, copy, free_call, init_call,
@@ -45,8 +51,9 @@ from mindtorch._npu.streams cimport current_capture, thread_state
 #
 # 1. Tensors are cast to a dtype that the function takes, and made contiguous if it takes no strides.
 # 2. Adapters compute arguments that the function needs in another form.
-# 3. Each argument is converted to C, by the conversion of the table. Phase 1 is called, through its C signature.
-# 4. `launch` does the rest.
+# 3. A call that CANN has kept an executor of goes on with 5 (executor_cache.pyx).
+# 4. Each argument is converted to C, by the conversion of the table. Phase 1 is called, through its C signature.
+# 5. `launch` does the rest.
 
 
 cdef enum:
@@ -133,6 +140,7 @@ cdef class AclnnCall:
     cdef bint of_lists                  # the operator takes lists of tensors
     cdef bint per_tensor  # the function takes single tensors: one call for each element of the lists
     cdef bint dynamic_shapes                   # the function determines the shapes of results
+    cdef bint kept                      # CANN may keep executors of the call
 
 
 cdef const char *keep_bytes(object text):
@@ -151,6 +159,7 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
     find_function(&call.function, name)
     call.of_lists = op.is_foreach
     call.arguments = op.argument_count + op.result_count
+    call.kept = True
     if len(parameters) > MAX_PARAMETERS:
         raise ValueError(f"{name} has {len(parameters)} parameters, {MAX_PARAMETERS} at most")
     for word, found, *preparation in parameters:
@@ -165,6 +174,7 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
         if preparation:
             read_preparation(call, parameter, preparation)
         call.count += 1
+    call.kept = call.kept and not call.dynamic_shapes
     return call
 
 
@@ -197,6 +207,8 @@ cdef int read_adapter(AclnnCall call, tuple encoded) except -1:
             adapter.constants[i].real = operand[1]
         else:
             adapter.constants[i].integer = operand[1]
+    if encoded[0] == "next_offset":     # no call is like another
+        call.kept = False
     call.adapted += 1
     return call.arguments + call.adapted - 1
 
@@ -308,57 +320,135 @@ cdef list run_adapters(AclnnCall call, Argument *arguments, Argument *adapted, S
     return temporaries
 
 
-cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
-                        TensorBase on_device) except -1:
-    """Convert the arguments to C, run phase 1 and launch, on the device of `on_device`."""
-    cdef AclnnValue values[MAX_PARAMETERS]
-    cdef const Parameter *parameter
+cdef inline const Argument *find_argument(AclnnCall made, int i, Argument *arguments, Argument *adapted) noexcept:
+    cdef int place = made.parameters[i].place
+    return &arguments[place] if place < made.arguments else &adapted[place - made.arguments]
+
+
+cdef inline int run_phase1(AclnnCall made, Call *call, AclnnValue *values, Argument *arguments, Argument *adapted,
+                           ScalarType dtype, int *status) except -1:
+    """Convert the arguments to C and call phase 1."""
     cdef Argument argument
     cdef Conversion conversion
     cdef Scalar element
-    cdef Call call
-    cdef int i, status
-    init_call(&call, on_device)
-    call.dynamic_shapes = made.dynamic_shapes
+    cdef int i
     for i in range(made.count):
-        parameter = &made.parameters[i]
-        conversion = parameter.conversion
+        conversion = made.parameters[i].conversion
         if conversion == CONSTANT:
-            values[i] = parameter.constant
+            values[i] = made.parameters[i].constant
             continue
-        argument = (arguments[parameter.place] if parameter.place < made.arguments else
-                    adapted[parameter.place - made.arguments])
+        argument = find_argument(made, i, arguments, adapted)[0]
         if conversion == TENSOR:
-            values[i].pointer = tensor_argument(&call, <TensorBase>argument.object)
+            values[i].pointer = tensor_argument(call, <TensorBase>argument.object)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR:
             values[i].pointer = NULL
             if argument.scalar != NULL:
                 element = cast_scalar(argument.scalar, dtype if conversion == SCALAR else opmath(dtype))
-                values[i].pointer = scalar_argument(&call, &element)
+                values[i].pointer = scalar_argument(call, &element)
         elif conversion == INTEGER:
             values[i].integer = argument.integer
         elif conversion == OPTIONAL_TENSOR:
-            values[i].pointer = optional_tensor_argument(&call, <TensorBase>argument.object)
+            values[i].pointer = optional_tensor_argument(call, <TensorBase>argument.object)
         elif conversion == INT_ARRAY:
-            values[i].pointer = int_array_argument(&call, argument.ints)
+            values[i].pointer = int_array_argument(call, argument.ints)
         elif conversion == REAL:
             values[i].real = argument.real
         elif conversion == PLAIN_SCALAR:
-            values[i].pointer = scalar_argument(&call, argument.scalar)
+            values[i].pointer = scalar_argument(call, argument.scalar)
         elif conversion == TENSOR_LIST:
-            values[i].pointer = tensor_list_argument(&call, <list>argument.object)
+            values[i].pointer = tensor_list_argument(call, <list>argument.object)
         elif conversion == BOOL_ARRAY:
-            values[i].pointer = bool_array_argument(&call, argument.ints)
+            values[i].pointer = bool_array_argument(call, argument.ints)
         elif conversion == TEXT:
             values[i].pointer = argument.object
         else:
             values[i].pointer = scalar_list_argument(
-                &call, <tuple>argument.object, dtype if conversion == SCALAR_LIST else opmath(dtype))
-    status = made.signature(made.function.phase1, values, &call.workspace_size, &call.executor)
+                call, <tuple>argument.object, dtype if conversion == SCALAR_LIST else opmath(dtype))
+    status[0] = made.signature(made.function.phase1, values, &call.workspace_size, &call.executor)
+    return 0
+
+
+cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
+                        TensorBase on_device) except -1:
+    """Convert the arguments to C, run phase 1 and launch, on the device of `on_device`."""
+    cdef AclnnValue values[MAX_PARAMETERS]
+    cdef Call call
+    cdef int status
+    init_call(&call, on_device)
+    if executor_cache.enabled and made.kept:
+        return run_kept_call(made, &call, arguments, adapted, dtype)
+    call.dynamic_shapes = made.dynamic_shapes
+    run_phase1(made, &call, values, arguments, adapted, dtype, &status)
     launch(&call, status, made.name, <Phase2>made.function.phase2)
     if made.dynamic_shapes:
         set_output_shapes(made, &call, values, given)
     return 0
+
+
+cdef int run_kept_call(AclnnCall made, Call *call, Argument *arguments, Argument *adapted, ScalarType dtype) except -1:
+    """Launch the executor that CANN has kept of an equal call; without one, run both phases."""
+    cdef AclnnValue values[MAX_PARAMETERS]
+    cdef Key key
+    cdef LookUp found = NOT_KEPT
+    cdef int status = 0
+    begin_key(&key, <void *>made, call.device, thread_state().limits)
+    if write_key(made, &key, arguments, adapted, dtype):
+        found = find_executor(&key, made.name, &call.executor, &call.workspace_size)
+    if found != FOUND:
+        try:
+            run_phase1(made, call, values, arguments, adapted, dtype, &status)
+        finally:
+            if found == MISSED:
+                end_look_up()
+    return launch(call, status, made.name, <Phase2>made.function.phase2)
+
+
+cdef bint write_key(AclnnCall made, Key *key, Argument *arguments, Argument *adapted, ScalarType dtype) except -1:
+    """Add the arguments, as `run_phase1` converts them. False: CANN does not keep the call."""
+    cdef const Argument *argument
+    cdef Conversion conversion
+    cdef ScalarType number_dtype
+    cdef Scalar element
+    cdef bint kept = True
+    cdef int i
+    for i in range(made.count):
+        conversion = made.parameters[i].conversion
+        if conversion == CONSTANT:
+            continue
+        argument = find_argument(made, i, arguments, adapted)
+        if conversion == TENSOR:
+            kept = add_tensor(key, <TensorBase>argument.object)
+        elif conversion == SCALAR or conversion == OPMATH_SCALAR:
+            if argument.scalar == NULL:
+                kept = add_word(key, 0)
+            else:
+                element = cast_scalar(argument.scalar, dtype if conversion == SCALAR else opmath(dtype))
+                kept = add_scalar(key, &element)
+        elif conversion == INTEGER:
+            kept = add_word(key, <uint64_t>argument.integer)
+        elif conversion == OPTIONAL_TENSOR:
+            kept = (add_word(key, 0) if argument.object == <PyObject *>None else
+                    add_tensor(key, <TensorBase>argument.object))
+        elif conversion == INT_ARRAY or conversion == BOOL_ARRAY:
+            kept = add_shape(key, argument.ints)
+        elif conversion == REAL:
+            kept = add_real(key, argument.real)
+        elif conversion == PLAIN_SCALAR:
+            kept = add_scalar(key, argument.scalar)
+        elif conversion == TENSOR_LIST:
+            kept = add_tensors(key, <list>argument.object)
+        elif conversion == TEXT:
+            kept = add_text(key, <const char *>argument.object)
+        else:
+            number_dtype = dtype if conversion == SCALAR_LIST else opmath(dtype)
+            kept = add_word(key, <uint64_t>len(<tuple>argument.object))
+            for number in <tuple>argument.object:
+                scalar_from_python(number, &element)
+                element = cast_scalar(&element, number_dtype)
+                kept = kept and add_scalar(key, &element)
+        if not kept:
+            return False
+    return True
 
 
 cdef int set_output_shapes(AclnnCall made, Call *call, const AclnnValue *values, Argument *given) except -1:
@@ -567,6 +657,7 @@ def register():
     if BACKENDS[<int>NPU].ready:
         return
     ensure_acl()
+    enable_executor_cache()
     BACKENDS[<int>NPU].allocate = allocate
     BACKENDS[<int>NPU].allocate_pinned = allocate_pinned
     BACKENDS[<int>NPU].current_index = current_index

@@ -1,5 +1,5 @@
 """What mindtorch calls of CANN: types, enums and codes of its headers, and CannApi, which holds its functions."""
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 
 
@@ -291,3 +291,9 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclError (*aclmdlRICaptureTaskGrpEnd)(aclrtStream stream, aclrtTaskGrp *handle) noexcept nogil
         aclError (*aclmdlRICaptureTaskUpdateBegin)(aclrtStream stream, aclrtTaskGrp handle) noexcept nogil
         aclError (*aclmdlRICaptureTaskUpdateEnd)(aclrtStream stream) noexcept nogil
+        cbool (*CanUsePTACache)(const char *api) noexcept nogil
+        void (*InitPTACacheThreadLocal)() noexcept nogil
+        void (*UnInitPTACacheThreadLocal)() noexcept nogil
+        void (*AddTensorAddrToCachedList)(void *addr) noexcept nogil
+        void (*SetPTACacheHashKey)(uint8_t *key, size_t len) noexcept nogil
+        aclOpExecutor *(*PTAFindExecCache)(uint8_t *buf, size_t len, uint64_t *workspaceSize) noexcept nogil

@@ -32,6 +32,10 @@ from mindtorch._npu.cann cimport (
     ACL_MEMCPY_HOST_TO_DEVICE, ACL_UINT16, ACL_UINT32, ACL_UINT64, ACL_UINT8, aclBoolArray, aclDataType, aclIntArray,
     aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclnnStatus, aclrtMemcpyKind,
 )
+cimport mindtorch._npu.executor_cache as executor_cache
+from mindtorch._npu.executor_cache cimport (
+    FOUND, MISSED, NOT_KEPT, Key, LookUp, add_tensor, begin_key, end_look_up, find_executor,
+)
 from mindtorch._npu.host_memory cimport PinnedBlock, PinnedStorage, get_pinned_block, record_pinned_use, release_pinned
 from mindtorch._npu.streams cimport (
     INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, bind_device, check_sync_debug_mode, current_stream, defer,
@@ -546,8 +550,11 @@ cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
 
 cdef int copy_on_device(TensorBase dst, TensorBase src) except -1:
     cdef Call call
+    cdef Key key
+    cdef LookUp found = NOT_KEPT
     cdef aclTensor *target
     cdef aclTensor *source
+    cdef int status = 0
     if is_float8(dst.dtype) or is_float8(src.dtype):
         if dst.dtype != src.dtype:
             return cast_on_device(dst, src)
@@ -558,27 +565,53 @@ cdef int copy_on_device(TensorBase dst, TensorBase src) except -1:
         dst = flatten(dst)
         src = flatten(src)
     init_call(&call, dst)
-    target = tensor_argument(&call, dst)
-    source = tensor_argument(&call, src)
-    return launch(&call, (<CopyPhase1>IN_PLACE_COPY.phase1)(target, source, &call.workspace_size, &call.executor),
-                  b"aclnnInplaceCopy", <Phase2>IN_PLACE_COPY.phase2)
+    if executor_cache.enabled:
+        found = find_copy(&call, &key, b"aclnnInplaceCopy", &IN_PLACE_COPY, dst, src)
+    if found != FOUND:
+        try:
+            target = tensor_argument(&call, dst)
+            source = tensor_argument(&call, src)
+            status = (<CopyPhase1>IN_PLACE_COPY.phase1)(target, source, &call.workspace_size, &call.executor)
+        finally:
+            if found == MISSED:
+                end_look_up()
+    return launch(&call, status, b"aclnnInplaceCopy", <Phase2>IN_PLACE_COPY.phase2)
+
+
+cdef LookUp find_copy(Call *call, Key *key, const char *name, AclnnFunction *function, TensorBase first,
+                      TensorBase second) noexcept:
+    """Look for the executor of a copy; `first` and `second` are in the order of the function's parameters."""
+    begin_key(key, function, call.device, thread_state().limits)
+    if not add_tensor(key, first) or not add_tensor(key, second):
+        return NOT_KEPT
+    return find_executor(key, name, &call.executor, &call.workspace_size)
 
 
 cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
     cdef Call call
+    cdef Key key
+    cdef LookUp found = NOT_KEPT
     cdef Shape shape
     cdef aclTensor *target
     cdef aclTensor *source
+    cdef int status = 0
     find_required_function(&CAST_TO, b"aclnnCast")
     same_shape(&shape, dst)
     src = cast_to_supported(expand_to(src, &shape), src.dtype, CAST_DTYPES, b"aclnnCast", b"self")
     cast_to_supported(dst, dst.dtype, CAST_DTYPES, b"aclnnCast", b"out")
     init_call(&call, dst)
-    target = tensor_argument(&call, dst)
-    source = tensor_argument(&call, src)
-    return launch(&call, (<CastPhase1>CAST_TO.phase1)(source, ACL_DTYPES[<int>dst.dtype], target,
-                                                      &call.workspace_size, &call.executor),
-                  b"aclnnCast", <Phase2>CAST_TO.phase2)
+    if executor_cache.enabled:
+        found = find_copy(&call, &key, b"aclnnCast", &CAST_TO, src, dst)
+    if found != FOUND:
+        try:
+            target = tensor_argument(&call, dst)
+            source = tensor_argument(&call, src)
+            status = (<CastPhase1>CAST_TO.phase1)(source, ACL_DTYPES[<int>dst.dtype], target, &call.workspace_size,
+                                                  &call.executor)
+        finally:
+            if found == MISSED:
+                end_look_up()
+    return launch(&call, status, b"aclnnCast", <Phase2>CAST_TO.phase2)
 
 
 cdef TensorBase flatten(TensorBase tensor):

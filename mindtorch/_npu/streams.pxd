@@ -20,6 +20,7 @@ cdef extern from "mindtorch/thread_state.h" nogil:
         int device
         int bound
         void *streams[MAX_DEVICES]
+        void *limits
 
 cdef StreamSlot *STREAM_SLOTS                                   # all streams of the process
 

@@ -38,9 +38,9 @@ _LAZY = {
     "mindtorch.npu._options": (
         "CubeMathType", "are_compatible_impl_enabled", "clear_npu_overflow_flag", "config", "conv",
         "current_blas_handle", "disable_deterministic_with_backward", "enable_deterministic_with_backward",
-        "finalize_dump", "get_mm_bmm_format_nd", "get_task_queue_enable", "init_dump", "is_jit_compile_false",
-        "matmul", "npurt", "set_compile_mode", "set_deterministic_level", "set_dump", "set_mm_bmm_format_nd",
-        "set_op_timeout_ms", "set_option", "set_task_queue_enable", "use_compatible_impl"),
+        "executor_cache_stats", "finalize_dump", "get_mm_bmm_format_nd", "get_task_queue_enable", "init_dump",
+        "is_jit_compile_false", "matmul", "npurt", "set_compile_mode", "set_deterministic_level", "set_dump",
+        "set_mm_bmm_format_nd", "set_op_timeout_ms", "set_option", "set_task_queue_enable", "use_compatible_impl"),
     "mindtorch.npu._repair": ("check_uce_in_memory", "restart_device", "stop_device"),
     "mindtorch.npu._unavailable": (
         "NpuGraphOpHandler", "get_npu_overflow_flag", "obfuscation_calculate", "obfuscation_finalize",

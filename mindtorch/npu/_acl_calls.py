@@ -13,6 +13,12 @@ def bound(index: Any) -> Any:
     return acl.rt
 
 
+def executor_cache() -> Any:
+    """The module that is told of settings which phase 1 of operators reads."""
+    from mindtorch._npu import executor_cache
+    return executor_cache
+
+
 def check(status: Any, function: Any) -> None:
     """RuntimeError unless the status is 0."""
     from mindtorch._npu.acl import check_status

@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from mindtorch import npu
-from mindtorch.npu._acl_calls import check
+from mindtorch.npu._acl_calls import check, executor_cache
 from mindtorch.npu.device import _lazy_init
 
 
@@ -169,6 +169,7 @@ def set_deterministic_level(level: Any) -> None:
         raise RuntimeError(f"set_deterministic_level supports the levels 0, 1, 2 and 3, but got {level}")
     deterministic = 0                                    # ACL_OPT_DETERMINISTIC
     check(_acl().rt.set_ctx_sys_param_opt(deterministic, int(level > 0)), "aclrtCtxSetSysParamOpt")
+    executor_cache().note_setting(("deterministic", npu.current_device()), level > 0)
 
 
 def _toggled(tensor, forward, backward):
@@ -195,6 +196,15 @@ def enable_deterministic_with_backward(tensor: Any) -> Any:
 def disable_deterministic_with_backward(tensor: Any) -> Any:
     """Returns `tensor` and lets later operators be non-deterministic, until backward reaches this tensor."""
     return _toggled(tensor, 0, 1)
+
+
+def executor_cache_stats() -> dict[str, int]:
+    """How many launches found an executor in CANN's cache, and how many did not that CANN keeps from then on.
+
+    {"hits": ..., "misses": ...}, of all threads and devices since the start. mindtorch's own, torch_npu has no such
+    function.
+    """
+    return executor_cache().stats()
 
 
 def set_op_timeout_ms(timeout: Any) -> None:

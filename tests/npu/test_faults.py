@@ -22,6 +22,10 @@ REPEATED = {"aclDestroyTensor", "aclDestroyScalar", "aclDestroyIntArray", "aclDe
 # Failures without a code: these return nothing but what they make or find.
 CODELESS = {"aclCreateTensor", "aclCreateScalar", "aclCreateIntArray", "aclCreateBoolArray", "aclCreateTensorList",
             "aclCreateScalarList", "aclrtGetSocName"}
+# Of CANN's cache of executors. The first two may find nothing, the others return nothing (test_executor_cache.py).
+UNSUCCESSFUL = {"CanUsePTACache", "PTAFindExecCache"}
+WITHOUT_RESULT = {"InitPTACacheThreadLocal", "UnInitPTACacheThreadLocal", "AddTensorAddrToCachedList",
+                  "SetPTACacheHashKey"}
 
 
 def work():
@@ -117,7 +121,8 @@ def calls_made(work):
     """How often a piece of work calls each function of CANN."""
     with sim.counting() as calls:
         work()
-    return {name: count for name, count in calls.items() if count and not name.startswith("sim")}
+    return {name: count for name, count in calls.items()
+            if count and not name.startswith("sim") and name not in WITHOUT_RESULT}
 
 
 def failure(work, function, nth):
@@ -135,7 +140,7 @@ def test_every_function_that_mindtorch_calls_is_made_to_fail_here():
     known = run("from mindtorch._npu import acl; print(*acl.load_functions([], []))").stdout.split()
     failing = {*calls_made(do_all), *calls_made(do_growing), *START, *END, *PEERS, "aclGetRecentErrMsg"}
     known = {name for name in known if name.startswith("acl")}          # not what frees an array of C++
-    assert known == {name for name in failing if not name.startswith("aclnn")}
+    assert known == {name for name in failing - UNSUCCESSFUL if not name.startswith("aclnn")}
 
 
 @pytest.mark.parametrize("work", [do_all, do_growing])
@@ -145,7 +150,7 @@ def test_any_call_may_fail_once(work):
     for name, count in sorted(calls_made(work).items()):
         for nth in range(1, count + 1):
             error, failed = failure(work, name, nth)
-            if name in REPEATED or not failed:       # how often events are asked for is a matter of time
+            if name in REPEATED | UNSUCCESSFUL or not failed:       # how often events are asked for is a matter of time
                 assert error is None
             else:
                 assert type(error) is RuntimeError, f"call {nth} of {name}"

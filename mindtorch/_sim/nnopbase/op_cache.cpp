@@ -136,7 +136,7 @@ aclOpExecutor *getCall(const char *function, const Caller &own, uint64_t *worksp
 
 }  // namespace
 
-int32_t simOpCache = 1;
+int32_t simOpCache = -1;
 
 bool readOpCacheSetting() {
   const char *setting = std::getenv("MINDTORCH_SIM_OP_CACHE");
@@ -170,7 +170,7 @@ aclOpExecutor *copyExecutor(const aclOpExecutor &executor) {
   copy->tensors = executor.tensors;
   copy->flops = executor.flops;
   copy->scalar_count = executor.scalar_count;
-  for (uint32_t i = 0; i < executor.scalar_count; ++i) copy->scalars[i] = executor.scalars[i];
+  std::copy(std::begin(executor.scalars), std::end(executor.scalars), copy->scalars); /* operators set more of them */
   copy->scalar_list = executor.scalar_list;
   copy->integers = executor.integers;
   copy->run = executor.run;

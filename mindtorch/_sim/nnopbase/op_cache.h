@@ -15,11 +15,12 @@
 
 namespace sim {
 
-/* 0: the cache is off; 1: it is on, or the setting was not read yet */
+/* 0: the cache is off; 1: it is on; -1: the setting was not read yet */
 extern SIM_API int32_t simOpCache;
 SIM_API bool readOpCacheSetting();
 inline bool opCacheEnabled() {
-  return __builtin_expect(__atomic_load_n(&simOpCache, __ATOMIC_RELAXED), 0) && readOpCacheSetting();
+  const int32_t setting = __atomic_load_n(&simOpCache, __ATOMIC_RELAXED);
+  return __builtin_expect(setting != 0, 0) && (setting > 0 || readOpCacheSetting());
 }
 
 void opCacheAtFork(Fork stage); /* its lock comes before those of the pools */

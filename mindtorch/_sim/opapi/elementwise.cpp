@@ -281,6 +281,8 @@ aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *argu
   for (uint32_t i = 0; i < tensors; ++i) {
     Operand repeated = operands[i];
     repeated.tensor = number.tensor;
+    repeated.base = number.base;
+    repeated.given = number.given;
     repeated.address = number.address;
     repeated.bytes = number.bytes;
     repeated.type = number.type;
