@@ -1,12 +1,28 @@
 """Backend: what an engine offers to the process groups of a device type."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mindtorch.distributed._options import UNSET_TIMEOUT
 
-__all__ = ["Backend"]
+if TYPE_CHECKING:
+    from mindtorch.distributed._stores import Store
+
+__all__ = ["Backend", "DistributedBackendOptions"]
+
+
+@dataclass
+class DistributedBackendOptions:
+    """What an engine is made of: the store has keys of its own for this engine of this group."""
+
+    store: Store
+    group_rank: int
+    group_size: int
+    timeout: timedelta
+    group_id: str
+    global_ranks_in_group: list[int]
 
 
 class Backend:
