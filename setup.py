@@ -77,7 +77,7 @@ LIBRARIES = [
     SharedLibrary("mindtorch_kernels", "opapi", libraries=["dl"], precompiled="opapi/loops.h",
                   extra_compile_args=[optimize(3), "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]),
     SharedLibrary("hccl", "hccl", needs=["mindtorch_kernels", "ascendcl"]),
-    SharedLibrary("hcomm", "hcomm", needs=["hccl"]),        # no code: newer CANN has half of HCCL's functions by this name
+    SharedLibrary("hcomm", "hcomm", needs=["hccl"]),   # no code: newer CANN has some of them there
     SharedLibrary("opapi", "phases", needs=["mindtorch_kernels", "nnopbase", "ascendcl"]),
 ]
 
