@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mindtorch._refusals.modules import refused_names
-from mindtorch.distributed import device_mesh
+from mindtorch.distributed import device_mesh, distributed_c10d
 from mindtorch.distributed._debug import (
     DebugLevel,
     get_debug_level,
@@ -25,7 +25,6 @@ from mindtorch.distributed._stores import (
 )
 from mindtorch.distributed.device_mesh import DeviceMesh
 from mindtorch.distributed.distributed_c10d import *
-from mindtorch.distributed.distributed_c10d import __all__ as _c10d_names
 from mindtorch.distributed.distributed_c10d import (
     _all_gather_base,
     _coalescing_manager,
@@ -36,10 +35,10 @@ from mindtorch.distributed.distributed_c10d import (
 )
 from mindtorch.distributed.rendezvous import register_rendezvous_handler, rendezvous
 
-__all__ = [*_c10d_names, "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore",
-           "HashStore", "QueueEmptyError", "TCPStore", "device_mesh", "is_available", "register_rendezvous_handler",
-           "rendezvous",
-           "set_debug_level", "set_debug_level_from_env"]
+__all__ = distributed_c10d.__all__ + [      # noqa: RUF005 - so that linters see which names
+    "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore", "HashStore",
+    "QueueEmptyError", "TCPStore", "device_mesh", "is_available", "register_rendezvous_handler", "rendezvous",
+    "set_debug_level", "set_debug_level_from_env"]
 
 
 def is_available() -> bool:

@@ -120,7 +120,7 @@ _COLLECTIVES = {
     "reduce": ("reduce", "tensors, opts: ReduceOptions"),
     "allgather": ("allgather", "[[a tensor for each rank]], [tensor], opts: AllgatherOptions"),
     "_allgather_base": ("_allgather_base", "output, input, opts: AllgatherOptions"),
-    "allgather_coalesced": ("allgather_coalesced", "for each tensor a list with one for each rank, tensors, opts"),
+    "allgather_coalesced": ("allgather_coalesced", "for each rank a list with one for each tensor, tensors, opts"),
     "allgather_into_tensor_coalesced": ("allgather_into_tensor_coalesced", "outputs, inputs, opts"),
     "reduce_scatter": ("reduce_scatter", "[tensor], [[a tensor for each rank]], opts: ReduceScatterOptions"),
     "_reduce_scatter_base": ("_reduce_scatter_base", "output, input, opts: ReduceScatterOptions"),

@@ -192,7 +192,7 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Proces
 
 def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group: ProcessGroup | None = None,
                          async_op: bool = False) -> Work | None:
-    """all_gather of several tensors at once, with a list of outputs for each."""
+    """all_gather of several tensors at once: for each rank there is a list of outputs."""
     if _outside(group, "all_gather_coalesced"):
         return None
     _check_tensor_list(input_tensor_list, "input_tensor_list")
@@ -326,9 +326,7 @@ def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = N
     if _outside(pg, "isend"):
         return None
     _check_single_tensor(tensor, "tensor")
-    peer = _canonicalize_group_rank(pg, dst, group_dst)
-    _check_not_self_rank(pg, peer, "destination")
-    return pg.send([_real(tensor)], peer, tag)
+    return pg.send([_real(tensor)], _canonicalize_group_rank(pg, dst, group_dst), tag)
 
 
 def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0,
@@ -346,6 +344,9 @@ def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = N
 def send(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0,
          group_dst: int | None = None) -> None:
     """Send a tensor, until it may be changed again."""
+    pg = _group_or_default_group(group)
+    if not _rank_not_in_group(pg):
+        _check_not_self_rank(pg, _canonicalize_group_rank(pg, dst, group_dst), "destination")
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()

@@ -46,8 +46,9 @@ class FakeProcessGroup(Backend):
         return FakeWork(OpType._ALLGATHER_BASE, [output])
 
     def allgather_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> FakeWork:
-        for places, tensor in zip(outputs, inputs, strict=True):
-            self.allgather([places], [tensor], opts)
+        for places in outputs:
+            for place, tensor in zip(places, inputs, strict=True):
+                place.copy_(tensor)
         return FakeWork(OpType.ALLGATHER_COALESCED, outputs)
 
     def allgather_into_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> FakeWork:

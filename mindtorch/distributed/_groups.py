@@ -69,6 +69,7 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
         store.set_timeout(timeout)
         store = PrefixStore("default_pg", store)
     bound = None if device_id is None else _bound_device(device_id)
+    _start_engines(names, store, rank, world_size, timeout)
     pg = _new_process_group(world_size, rank, list(range(world_size)) if _ranks is None else _ranks, names, store,
                             group_name or _next_name(), pg_options, timeout, bound, "default_pg", "")
     _world.default_pg = pg
@@ -80,6 +81,13 @@ def _world_of_mpiexec(timeout):
         return None, -1, -1
     from mindtorch.distributed import _mpi
     return _mpi.world_of_launcher(timeout)
+
+
+def _start_engines(names, store, rank, size, timeout):
+    """MPI starts with all ranks of the job, before the first group that uses it is made."""
+    if Backend.MPI in names.get_device_backend_map().values():
+        from mindtorch.distributed import _mpi
+        _mpi.start(store, rank, size, timeout)
 
 
 def _bound_device(device_id):
@@ -205,6 +213,8 @@ def _new_group_with_tag(ranks=None, timeout=None, backend=None, backend_options=
     for rank in ranks:
         if not 0 <= rank < size:
             raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")
+    if not use_local_synchronization:
+        _start_engines(names, store.underlying_store, default.rank(), size, timeout)
     name = _name_of(ranks) if use_local_synchronization else _next_name()
     if default.rank() not in ranks:
         return GroupMember.NON_GROUP_MEMBER

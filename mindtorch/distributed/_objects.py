@@ -28,11 +28,11 @@ _pickler, _unpickler = pickle.Pickler, pickle.Unpickler
 
 
 def _object_to_tensor(obj, device, group=None):
-    """The pickled object as bytes, and their number."""
+    """The pickled object as bytes, in memory that can grow, and their number."""
     file = io.BytesIO()
     _pickler(file).dump(obj)
     data = mindtorch.frombuffer(bytearray(file.getbuffer()), dtype=mindtorch.uint8)
-    return data.to(device), mindtorch.tensor([data.numel()], dtype=mindtorch.int64, device=device)
+    return data.to(device, copy=True), mindtorch.tensor([data.numel()], dtype=mindtorch.int64, device=device)
 
 
 def _tensor_to_object(tensor: Tensor, tensor_size: Any, group: Any = None) -> Any:
