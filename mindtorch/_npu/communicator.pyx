@@ -8,7 +8,7 @@ from mindtorch._npu.acl_loader import OLDEST, open_hccl
 
 from mindtorch._core.tensor.dtype cimport (
     BFloat16, Bool, Byte, Char, Double, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, Long,
-    NUM_SCALAR_TYPES, ScalarType, Short, UInt16, UInt32, UInt64,
+    NUM_SCALAR_TYPES, Short, UInt16, UInt32, UInt64,
 )
 from mindtorch._core.tensor.tensor cimport NPU, TensorBase, bump_version
 from mindtorch._npu.acl cimport find_symbols
@@ -21,7 +21,7 @@ from mindtorch._npu.hccl_api cimport (
     HcclCommConfigInit, HcclDataType, HcclReduceOp, HcclResult, HcclRootInfo, HcclSendRecvItem, mindtorch_hccl_names,
     mindtorch_hccl_optional_names,
 )
-from mindtorch._npu.streams cimport current_stream, is_capturing, use_device, wait_stream
+from mindtorch._npu.streams cimport current_stream, is_capturing, synchronize_stream, use_device, wait_stream
 from mindtorch._npu.structs cimport StreamSlot
 
 
@@ -74,7 +74,7 @@ cdef int check(int status, const char *function) except -1:
 
 
 def get_root_info(int device):
-    """What the ranks of a new communicator need to find each other, as bytes. One rank makes it and tells the others."""
+    """What the ranks of a new communicator need to find each other, as bytes, of which one rank tells the others."""
     cdef HcclRootInfo info
     cdef int status
     use_device(device)
@@ -96,7 +96,7 @@ cdef uint64_t *counts_of(object counts, uint64_t *total) except NULL:
             result[i] = counts[i]
             result[n + i] = total[0]
             total[0] += result[i]
-    except:
+    except BaseException:
         free(result)
         raise
     return result
@@ -133,6 +133,11 @@ cdef class Communicator:
             else:                        # the environment variable HCCL_EXEC_TIMEOUT counts
                 status = api.HcclCommInitRootInfo(size, &info, rank, &self.handle)
         check(status, b"HcclCommInitRootInfo")
+
+    def synchronize(self):
+        """Wait until all its operations are done."""
+        if self.last != NULL and self.last.handle != NULL:
+            synchronize_stream(self.last)    # which waits for the streams of those before
 
     def destroy(self):
         """Release it. Operations that are under way fail."""
@@ -304,7 +309,7 @@ cdef class Communicator:
         cdef int status
         try:
             from_ranks = counts_of(output_counts, &total_out)
-        except:
+        except BaseException:
             free(to_ranks)
             raise
         if total_in != <uint64_t>input.numel or total_out != <uint64_t>output.numel:

@@ -29,6 +29,7 @@ __all__ = ["ProcessGroupHCCL", "create_backend"]
 
 MOST_SECONDS = 2**31 - 1
 NAME = "hccl"
+BLOCKING_WAIT = os.environ.get("TORCH_HCCL_BLOCKING_WAIT") == "1"       # Work.wait() lets the host wait
 
 
 def create_backend(options: Any, pg_options: Any = None) -> ProcessGroupHCCL:
@@ -55,7 +56,7 @@ class HcclWork(Work):
 
     def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
         self.synchronize()
-        if self._op_type is OpType.BARRIER or os.environ.get("TORCH_HCCL_BLOCKING_WAIT") == "1":
+        if BLOCKING_WAIT or self._op_type is OpType.BARRIER:
             npu.current_stream(self._channel.communicator.device).synchronize()
         return True
 
@@ -136,9 +137,11 @@ class ProcessGroupHCCL(Backend):
         self._channel(device)
 
     def shutdown(self) -> None:
-        for channel in self._channels.values():
-            channel.stream.synchronize()
-        self.abort()
+        try:
+            for channel in self._channels.values():
+                channel.communicator.synchronize()
+        finally:
+            self.abort()
 
     def abort(self) -> None:
         channels, self._channels = self._channels, {}
