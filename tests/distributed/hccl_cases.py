@@ -2,6 +2,8 @@
 
 Each case returns plain values. The CPU's ranks are the reference, so every case is one that gloo has, too.
 """
+from datetime import timedelta
+
 CASES = {}
 
 
@@ -35,7 +37,7 @@ def all_reduce_of_many_elements(torch, dist, rank, size, device):
     tensor = torch.arange(300001, device=device) * (rank + 1)
     work = dist.all_reduce(tensor, async_op=True)
     work.wait()
-    return [(tensor == 3 * torch.arange(300001, device=device)).all(), tensor[-3:], work.is_completed()]
+    return [(tensor == 3 * torch.arange(300001, device=device)).all(), tensor[-3:].tolist(), work.is_completed()]
 
 
 @case
@@ -188,7 +190,7 @@ def only_hccl(torch, rank, size):
 def time_out(torch, rank, size, folder):
     """Rank 1 does not come to the second all_reduce."""
     dist = torch.distributed
-    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size)
+    dist.init_process_group("hccl", f"file://{folder}/store", timedelta(seconds=1), size, rank)
     tensor = torch.ones(2, device="npu")
     dist.all_reduce(tensor)
     torch.npu.synchronize()

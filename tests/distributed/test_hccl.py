@@ -6,8 +6,8 @@ from ranks import run_ranks
 ENVIRONMENT = {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1"}
 
 
-def run_hccl(function, folder, *arguments, backend="hccl", **env):
-    return run_ranks(f"hccl_cases:{function}", 2, folder, arguments=arguments, env=ENVIRONMENT | env, backend=backend)
+def run_hccl(function, folder, *arguments, backend="hccl"):
+    return run_ranks(f"hccl_cases:{function}", 2, folder, arguments=arguments, env=ENVIRONMENT, backend=backend)
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +37,14 @@ def test_what_hccl_has_beyond_gloo(tmp_path):
 
 
 def test_a_rank_that_does_not_come_is_named_after_the_time_out(tmp_path):
-    stuck, away = run_hccl("time_out", tmp_path, str(tmp_path), backend="none",
-                           MINDTORCH_SIM_HCCL_TIMEOUT_SCALE="0.001")
+    stuck, away = run_hccl("time_out", tmp_path, str(tmp_path), backend="none")
     assert away == "away"
-    assert "EI0002" in stuck and "rank 1" in stuck
+    assert "EI0002" in stuck
+    assert "rank 1" in stuck
 
 
 def test_unequal_counts_are_an_error_on_both_ranks(tmp_path):
     for raised, found in run_hccl("mismatch", tmp_path, str(tmp_path), backend="none"):
-        assert "EI0005" in raised and "count differs between ranks" in raised
+        assert "EI0005" in raised
+        assert "count differs between ranks" in raised
         assert "HCCL error 1 (parameter error)" in found

@@ -89,9 +89,7 @@ class Run {
         rank_(communicator_.rank),
         item_(sizeOf(operation.data_type)) {
     const double seconds = communicator_.settings.execute_seconds * environment().scale;
-    end_ = communicator_.settings.execute_seconds == 0
-               ? forever()
-               : Clock::now() + std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
+    patience_ = std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
     const bool pairs = operation.type == HCCL_CMD_BATCH_SEND_RECV;
     const bool even = operation.send_counts.empty() && operation.receive_counts.empty() && !pairs;
     signature_ = {static_cast<uint32_t>(operation.type), pairs ? 0u : static_cast<uint32_t>(operation.data_type),
@@ -148,7 +146,7 @@ class Run {
   }
   void receive(uint32_t peer, char *data, uint64_t count) { transfers_.push_back({peer, false, data, count * item_}); }
   aclError exchangeAll() {
-    const aclError error = exchange(communicator_, transfers_, signature_, end_);
+    const aclError error = exchange(communicator_, transfers_, signature_, patience_);
     transfers_.clear();
     return error;
   }
@@ -244,7 +242,7 @@ class Run {
   const uint32_t ranks_;
   const uint32_t rank_;
   const uint64_t item_;
-  Clock::time_point end_;
+  Clock::duration patience_;
   Signature signature_;
   char *send_ = nullptr;
   char *receive_ = nullptr;

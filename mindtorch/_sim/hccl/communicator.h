@@ -194,9 +194,10 @@ struct Signature {
   uint64_t count = 0;
 };
 
-// Does all transfers, side by side. A failure is a device's, with its text among the thread's messages.
+// Does all transfers, side by side, within `patience` (zero: without limit) once the ranks are linked. A failure is a
+// device's, with its text among the thread's messages.
 aclError exchange(Communicator &communicator, const std::vector<Transfer> &transfers, const Signature &signature,
-                  Clock::time_point end);
+                  Clock::duration patience);
 
 // ---- reduce.cpp
 uint64_t sizeOf(HcclDataType type);                                         // 0: there is no such type

@@ -179,12 +179,15 @@ class Exchange {
     (transfer.sends ? plan.sends : plan.receives).push_back(transfer);
   }
 
-  aclError run(Clock::time_point end) {
+  aclError run(Clock::duration patience) {
     if (const aclError error = moveWithin(); error != ACL_SUCCESS) return error;
     for (uint32_t peer = 0; peer < plans_.size(); ++peer) {
       if (!plans_[peer].over()) partners_.push_back(peer);
     }
-    const auto linked = std::min(end, connectDeadline());
+    // Links are made at the first exchange of two ranks, before the time of the operation counts.
+    const auto linked = connectDeadline();
+    bool moving = false;
+    auto end = forever();
     while (!partners_.empty()) {
       if (communicator_.destroyed.load()) {
         return stop(HCCL_E_INTERNAL, ACL_ERROR_RT_STREAM_ABORT, "EI9999",
@@ -194,7 +197,11 @@ class Exchange {
         return stop(HCCL_E_INTERNAL, ACL_ERROR_RT_STREAM_ABORT, "EI9999", "the stream was aborted");
       if (const aclError error = step(); error != ACL_SUCCESS) return error;
       if (partners_.empty()) break;
-      if (!allLinked() && Clock::now() >= linked) {
+      if (!moving && allLinked()) {
+        moving = true;
+        if (patience != Clock::duration::zero()) end = Clock::now() + patience;
+      }
+      if (!moving && Clock::now() >= linked) {
         return stop(HCCL_E_TIMEOUT, ACL_ERROR_RT_FFTS_PLUS_TIMEOUT, "EI0006",
                     "no link in time to " + listOf([&](uint32_t peer) { return !link(peer).established(); }));
       }
@@ -374,10 +381,10 @@ class Exchange {
 }  // namespace
 
 aclError exchange(Communicator &communicator, const std::vector<Transfer> &transfers, const Signature &signature,
-                  Clock::time_point end) {
+                  Clock::duration patience) {
   Exchange exchange(communicator, signature);
   for (const Transfer &transfer : transfers) exchange.add(transfer);
-  return exchange.run(end);
+  return exchange.run(patience);
 }
 
 }  // namespace sim::hccl
