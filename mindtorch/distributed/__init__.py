@@ -1,38 +1,50 @@
-"""torch.distributed, which mindtorch does not have: programs that ask first run on one device."""
+"""torch.distributed: processes that communicate, by MPI on the CPU and by HCCL on NPUs."""
+# ruff: noqa: F401, F403 - the names are here for programs
 from __future__ import annotations
 
-from mindtorch._compat.absent_device import abstract_class
 from mindtorch._refusals.modules import refused_names
-from mindtorch.distributed import device_mesh
+from mindtorch.distributed import device_mesh, distributed_c10d
+from mindtorch.distributed._debug import (
+    DebugLevel,
+    get_debug_level,
+    set_debug_level,
+    set_debug_level_from_env,
+)
+from mindtorch.distributed._options import _make_nccl_premul_sum
+from mindtorch.distributed._stores import (
+    DistBackendError,
+    DistError,
+    DistNetworkError,
+    DistStoreError,
+    FileStore,
+    HashStore,
+    PrefixStore,
+    QueueEmptyError,
+    Store,
+    TCPStore,
+)
 from mindtorch.distributed.device_mesh import DeviceMesh
+from mindtorch.distributed.distributed_c10d import *
+from mindtorch.distributed.distributed_c10d import (
+    _all_gather_base,
+    _coalescing_manager,
+    _CoalescingManager,
+    _get_process_group_name,
+    _rank_not_in_group,
+    _reduce_scatter_base,
+)
+from mindtorch.distributed.rendezvous import register_rendezvous_handler, rendezvous
 
-__all__ = ["DeviceMesh", "ProcessGroup", "device_mesh", "is_available", "is_backend_available", "is_gloo_available",
-           "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available",
-           "is_xccl_available"]
-
-ProcessGroup = abstract_class(
-    "torch.distributed", "ProcessGroup", "mindtorch has no torch.distributed: a program is one process")
+__all__ = distributed_c10d.__all__ + [      # noqa: RUF005 - so that linters see which names
+    "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore", "HashStore",
+    "QueueEmptyError", "TCPStore", "device_mesh", "is_available", "register_rendezvous_handler", "rendezvous",
+    "set_debug_level", "set_debug_level_from_env"]
 
 
 def is_available() -> bool:
-    """False."""
-    return False
+    """True."""
+    return True
 
 
-def is_initialized() -> bool:
-    """False: there is no process group."""
-    return False
-
-
-def is_backend_available(backend):
-    """False: there is no backend."""
-    return False
-
-
-def is_torchelastic_launched():
-    """False: torchrun has not started this process."""
-    return False
-
-
-is_gloo_available = is_mpi_available = is_nccl_available = is_ucc_available = is_xccl_available = is_available
+set_debug_level_from_env()
 __getattr__ = refused_names(__name__)

@@ -1,0 +1,658 @@
+"""The engine of the CPU: MPI through mpi4py, of the extra mindtorch[mpi].
+
+MPI starts once in a process, with all ranks of the job; each group has a communicator of its own. A collective is a
+call of MPI that returns at once with a request, which a Work tests until it has ended or the group's time-out has
+passed: MPI itself does not notice that a rank is gone.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import threading
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy
+
+import mindtorch
+from mindtorch.distributed import _pmi
+from mindtorch.distributed._backend import Backend
+from mindtorch.distributed._monitored_barrier import monitored_barrier
+from mindtorch.distributed._options import OpType, ReduceOp, reduction
+from mindtorch.distributed._stores import DistBackendError, PrefixStore, TCPStore
+from mindtorch.distributed._work import NO_TIMEOUT, Work
+from mindtorch.futures import Future
+
+try:
+    import mpi4py
+    mpi4py.rc.initialize = mpi4py.rc.finalize = False
+    from mpi4py import MPI
+except ImportError as error:
+    raise RuntimeError("Distributed package doesn't have MPI built in. The engine of the CPU is an extra: "
+                       "pip install 'mindtorch[mpi]'") from error
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.distributed._backend import DistributedBackendOptions
+    from mindtorch.distributed._stores import Store
+
+__all__ = ["ProcessGroupMPI", "create_backend", "start", "world_of_launcher"]
+
+_SPIN = 0.01            # seconds in which a Work that is waited for is tested without a pause,
+_SPIN_PER_BYTE = 1e-8   # and the time that its bytes may take
+_PAUSE = 50e-6          # seconds between two tests afterwards, and of Works that nobody waits for
+
+
+# Start
+
+_mpi_ranks: list[int] = []      # of each rank of the job, its rank in MPI.COMM_WORLD
+
+
+def _library():
+    return ctypes.CDLL(MPI.__file__)        # by ctypes, since mpi4py keeps the GIL, which the answers to MPI need
+
+
+def _initialize():
+    provided = ctypes.c_int()
+    if _library().MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(provided)):
+        raise DistBackendError("MPI_Init_thread failed")
+    if provided.value < MPI.THREAD_MULTIPLE:
+        raise DistBackendError("torch.distributed needs an MPI with MPI_THREAD_MULTIPLE")
+    MPI.COMM_WORLD.Set_errhandler(MPI.ERRORS_RETURN)
+    MPI.COMM_SELF.Set_errhandler(MPI.ERRORS_RETURN)
+
+
+def _launched_size():
+    """The number of ranks that mpiexec or Slurm has started, by their variables."""
+    names = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS")
+    return next((int(os.environ[name]) for name in names if name in os.environ), 0)
+
+
+def _finalize_at_exit():
+    """mpiexec takes a process that ends without MPI_Finalize for one that has failed."""
+    import atexit
+    atexit.register(_library().MPI_Finalize)
+
+
+def _remove_shared_files():
+    """MPI has mapped the files of this job's shared memory; without names they end with the last process."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/dev/shm/mpich_shm" in line}
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
+
+
+def world_of_launcher(timeout: timedelta) -> tuple[Store | None, int, int]:
+    """The store, rank and size of the job where mpiexec has started it; None, -1, -1 elsewhere."""
+    if _launched_size() < 1:
+        return None, -1, -1
+    if not MPI.Is_initialized():
+        _initialize()
+        _finalize_at_exit()
+    world = MPI.COMM_WORLD
+    store, address = None, None
+    if world.rank == 0:
+        store = TCPStore(socket.gethostname(), 0, is_master=True, timeout=timeout, wait_for_workers=False)
+        address = store.host, store.port
+    host, port = world.bcast(address)
+    store = store or TCPStore(host, port, timeout=timeout, wait_for_workers=False)
+    return store, world.rank, world.size
+
+
+def start(store: Store, rank: int, size: int, timeout: timedelta) -> None:
+    """Start MPI with all ranks of the job, each of which calls this, unless it runs."""
+    if len(_mpi_ranks) == size:
+        return
+    if MPI.Is_initialized() or _launched_size() == size:
+        if not MPI.Is_initialized():
+            _initialize()
+            _finalize_at_exit()
+    elif size == 1:
+        _initialize()
+    else:
+        _start_by_store(PrefixStore("mpi", store.clone()), rank, size, timeout)
+    if size > 1:
+        _remove_shared_files()
+    if MPI.COMM_WORLD.size != size:
+        raise DistBackendError(f"MPI runs with {MPI.COMM_WORLD.size} ranks in this process, and the job has {size}. "
+                               "A process can join one job only; start a new one")
+    if size > 1:
+        store.set(f"mpi_rank/{rank}", str(MPI.COMM_WORLD.rank))
+        _mpi_ranks[:] = map(int, store.multi_get([f"mpi_rank/{other}" for other in range(size)]))
+    else:
+        _mpi_ranks[:] = [0]
+
+
+def _start_by_store(store, rank, size, timeout):
+    store.set_timeout(timeout)
+    connection = _pmi.serve(store, rank, size)
+    with _pmi.environment(connection, rank, size):
+        _initialize()
+    connection.detach()         # MPI keeps it
+    _within(timeout, MPI.COMM_WORLD.Barrier, "the start of MPI")
+
+
+def _within(timeout, function, what):
+    """The result of a call of MPI that cannot be tested for; RuntimeError after the time-out."""
+    result, error = [], []
+
+    def call():
+        try:
+            result.append(function())
+        except MPI.Exception as failure:
+            error.append(failure)
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(timeout.total_seconds())
+    if error:
+        raise DistBackendError(str(error[0])) from None
+    if not result:
+        raise DistBackendError(f"Timed out waiting {round(timeout.total_seconds() * 1000)}ms for {what}. Has every "
+                               "rank come here, and is it alive?")
+    return result[0]
+
+
+# Works
+
+class _Progress:
+    """A thread that tests the Works that nobody waits for, so that they go on and their Futures are completed."""
+
+    def __init__(self):
+        self._works, self._changed, self._thread = [], threading.Condition(), None
+
+    def add(self, work):
+        with self._changed:
+            self._works.append(work)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="mindtorch MPI", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def _run(self):
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._works)
+                works = list(self._works)
+            ended = {id(work) for work in works if work.test()}
+            if ended:
+                with self._changed:
+                    self._works = [work for work in self._works if id(work) not in ended]
+            del works
+            time.sleep(_PAUSE)
+
+
+_progress = _Progress()
+_abandoned: list[Any] = []      # (group, request, memory) of Works past their time-out: MPI may still use the memory
+
+
+class _MPIWork(Work):
+    """A request of MPI, and what is to be done when it has ended."""
+
+    def __init__(self, group, op_type, request, tensors, timeout, buffers=None, finish=None, size=0):
+        self._group, self._op_type, self._request, self._tensors = group, op_type, request, tensors
+        self._buffers, self._finish = buffers, finish
+        self._begun = time.monotonic()
+        self._spin_until = self._begun + _SPIN + size * _SPIN_PER_BYTE
+        self._timeout, self._deadline = timeout, self._begun + timeout.total_seconds()
+        self._lock = threading.Lock()
+        self._ended, self._error, self._future = False, None, None
+        self._status = MPI.Status() if op_type in (OpType.RECV, OpType.RECVANYSOURCE) else None
+
+    def test(self) -> bool:
+        """Whether it has ended, at which its results are made."""
+        if self._ended:
+            return True
+        if not self._lock.acquire(blocking=False):
+            return self._ended
+        try:
+            if not self._ended:
+                self._test()
+        finally:
+            self._lock.release()
+        if self._ended and self._future is not None:
+            self._complete_future()
+        return self._ended
+
+    def _test(self):
+        try:
+            if not self._request.Test(self._status):
+                if time.monotonic() < self._deadline:
+                    return
+                _abandoned.append((self._group, self._request, self._buffers))
+                raise DistBackendError(self._timed_out())
+            if self._finish is not None:
+                self._finish()
+        except MPI.Exception as error:
+            self._error = DistBackendError(f"{self._op_type.name} of group {self._group.group_name!r}: {error}")
+        except RuntimeError as error:
+            self._error = error
+        self._request = self._finish = self._buffers = None
+        self._ended = True
+
+    def _timed_out(self):
+        group = self._group
+        return (f"Timed out waiting {round(self._timeout.total_seconds() * 1000)}ms for {self._op_type.name} operation "
+                f"to complete on rank {group.rank()} of group {group.group_name!r} (ranks {group.global_ranks}). "
+                "Has every rank called it, and is it alive?")
+
+    def _complete_future(self):
+        with self._lock:
+            future, self._future = self._future, None
+        if future is not None and self._error is not None:
+            future.set_exception(self._error)
+        elif future is not None:
+            future.set_result(self._tensors)
+
+    def is_completed(self) -> bool:
+        return self.test()
+
+    def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
+        limit = time.monotonic() + timeout.total_seconds() if timeout else self._deadline + 1
+        while not self.test():
+            now = time.monotonic()
+            if now > limit:
+                self._deadline = 0      # the next test ends it
+                self._timeout = timeout
+            elif now > self._spin_until:
+                time.sleep(_PAUSE)
+            else:
+                os.sched_yield()
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def result(self) -> Any:
+        if not self.test():
+            raise RuntimeError("Work needs to be completed before calling result().")
+        return self._tensors
+
+    def source_rank(self) -> int:
+        return super().source_rank() if self._status is None else self._status.source
+
+    _source_rank = source_rank
+
+    def get_future(self) -> Future:
+        future = Future()
+        with self._lock:
+            before, self._future = self._future, future
+        if before is not None:
+            future.add_done_callback(lambda done: _hand_over(done, before))
+        if self._ended:
+            self._complete_future()
+        else:
+            _progress.add(self)
+        return future
+
+
+def _hand_over(done, to):
+    if done._error is not None:
+        to.set_exception(done._error)
+    else:
+        to.set_result(done.value())
+
+
+# Reductions
+
+_TYPES = {mindtorch.float32: MPI.FLOAT, mindtorch.float64: MPI.DOUBLE, mindtorch.uint8: MPI.UINT8_T,
+          mindtorch.int8: MPI.INT8_T, mindtorch.int16: MPI.INT16_T, mindtorch.int32: MPI.INT32_T,
+          mindtorch.int64: MPI.INT64_T, mindtorch.uint16: MPI.UINT16_T, mindtorch.uint32: MPI.UINT32_T,
+          mindtorch.uint64: MPI.UINT64_T, mindtorch.bool: MPI.C_BOOL, mindtorch.complex64: MPI.C_FLOAT_COMPLEX,
+          mindtorch.complex128: MPI.C_DOUBLE_COMPLEX}
+_OPERATIONS = {ReduceOp.SUM: MPI.SUM, ReduceOp.PRODUCT: MPI.PROD, ReduceOp.MIN: MPI.MIN, ReduceOp.MAX: MPI.MAX,
+               ReduceOp.BAND: MPI.BAND, ReduceOp.BOR: MPI.BOR, ReduceOp.BXOR: MPI.BXOR}
+_OF_BOOLS = {ReduceOp.SUM: MPI.LOR, ReduceOp.PRODUCT: MPI.LAND, ReduceOp.MIN: MPI.LAND, ReduceOp.MAX: MPI.LOR,
+             ReduceOp.BAND: MPI.LAND, ReduceOp.BOR: MPI.LOR, ReduceOp.BXOR: MPI.LXOR}
+_OF_HALVES = {ReduceOp.SUM: numpy.add, ReduceOp.PRODUCT: numpy.multiply, ReduceOp.MIN: numpy.minimum,
+              ReduceOp.MAX: numpy.maximum}
+_SUMS = (ReduceOp.AVG, ReduceOp.PREMUL_SUM)     # with a division or multiplication of ours
+_BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
+_HALVES = {mindtorch.bfloat16: ml_dtypes.bfloat16, mindtorch.float16: numpy.float16}
+_made_operations: dict[Any, MPI.Op] = {}
+
+
+def _operation_of_halves(dtype, op):
+    """The operation on a 16-bit float, of which MPI sees two bytes."""
+    key = dtype, op
+    if key not in _made_operations:
+        of_numpy, function = _HALVES[dtype], _OF_HALVES[op]
+
+        def reduce(source, target, _):
+            values = numpy.frombuffer(target, of_numpy)
+            function(numpy.frombuffer(source, of_numpy), values, out=values)
+        _made_operations[key] = MPI.Op.Create(reduce, commute=True)
+    return _made_operations[key]
+
+
+def _type_and_operation(dtype, op):
+    """What MPI is told of the elements and of the reduction."""
+    kind = ReduceOp.SUM if reduction(op) in _SUMS else reduction(op)
+    if kind in _BITWISE and (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"Cannot use ReduceOp.{kind.name} with non-integral dtype")
+    if dtype is mindtorch.bool:
+        return MPI.C_BOOL, _OF_BOOLS[kind]
+    if dtype in _HALVES:
+        return MPI.UINT16_T, _operation_of_halves(dtype, kind)
+    if dtype not in _TYPES:
+        raise RuntimeError(f"ProcessGroupMPI: {dtype} cannot be reduced")
+    return _TYPES[dtype], _OPERATIONS[kind]
+
+
+# Memory
+
+def _memory(tensor, kind=None):
+    """The memory of a contiguous tensor, as MPI takes it; without a kind, as bytes."""
+    memory = MPI.buffer.fromaddress(tensor.data_ptr(), tensor.nbytes)
+    return [memory, MPI.BYTE] if kind is None else [memory, tensor.numel(), kind]
+
+
+def _checked(tensor):
+    if tensor.is_sparse or tensor.device.type != "cpu":
+        raise RuntimeError("ProcessGroupMPI: tensors must be dense and on the CPU")
+    return tensor.detach()
+
+
+def _scratch(tensor):
+    """Contiguous memory for the results of `tensor`, and what writes them there: nothing where it is contiguous."""
+    tensor = _checked(tensor)
+    if tensor.is_contiguous():
+        return tensor, None
+    memory = mindtorch.empty_like(tensor, memory_format=mindtorch.contiguous_format)
+    return memory, lambda: tensor.copy_(memory)
+
+
+def _flat(tensors):
+    """The elements of all, behind each other, in new memory."""
+    return mindtorch.cat([_checked(tensor).reshape(-1) for tensor in tensors])
+
+
+def _spread(memory, tensors):
+    """What writes the elements of `memory` to tensors, one behind the other."""
+    def finish():
+        parts = memory.split([tensor.numel() for tensor in tensors])
+        for tensor, part in zip(tensors, parts, strict=True):
+            tensor.detach().copy_(part.view(tensor.shape))
+    return finish
+
+
+def _divided(tensor, op, size, finish=None):
+    """What also divides by the number of ranks, for the average."""
+    if reduction(op) is not ReduceOp.AVG:
+        return finish
+    tensor.new_empty(0).div_(1)         # raises for integers
+
+    def divide():
+        tensor.div_(size)
+        if finish is not None:
+            finish()
+    return divide
+
+
+def _scaled(tensor, op):
+    """The input of a reduction, multiplied where that belongs to it."""
+    return tensor * op.factor if reduction(op) is ReduceOp.PREMUL_SUM else tensor
+
+
+def _check_alike(name, tensors, like, count):
+    if len(tensors) != count:
+        raise RuntimeError(f"ProcessGroupMPI::{name}: invalid output tensor list at index 0 (expected length {count}, "
+                           f"got {len(tensors)})")
+    for place, tensor in enumerate(tensors):
+        if tensor.shape != like.shape:
+            raise RuntimeError(f"ProcessGroupMPI::{name}: invalid tensor size at index {place} (expected "
+                               f"{_sizes(like)}, got {_sizes(tensor)})")
+
+
+def _sizes(tensor):
+    return f"({', '.join(map(str, tensor.shape))})"
+
+
+class ProcessGroupMPI(Backend):
+    """The collectives of one group, on a communicator of its own."""
+
+    def __init__(self, options: DistributedBackendOptions) -> None:
+        super().__init__(options.group_rank, options.group_size, options.timeout)
+        self.global_ranks, self.group_name = options.global_ranks_in_group, options.group_id
+        self._store, self._monitored_barriers = options.store, 0
+        members = MPI.COMM_WORLD.group.Incl([_mpi_ranks[rank] for rank in self.global_ranks])
+        tag = sum(self.group_name.encode()) % 32768
+        self._comm = _within(options.timeout, lambda: MPI.COMM_WORLD.Create_group(members, tag),
+                             f"group {self.group_name!r} of the ranks {self.global_ranks} to be made")
+        self._comm.Set_errhandler(MPI.ERRORS_RETURN)
+
+    def name(self) -> str:
+        return "mpi"
+
+    @property
+    def options(self) -> Backend.Options:
+        return Backend.Options("mpi", self._timeout)
+
+    def shutdown(self) -> None:
+        if self._comm is not None and not any(group is self for group, _, _ in _abandoned):
+            self._comm.Free()
+        self._comm = None
+
+    def abort(self) -> None:
+        self._comm = None
+
+    def _work(self, op_type, opts, call, arguments, tensors, keep=(), finish=None, size=0):
+        """Call MPI, which returns a request."""
+        if self._comm is None:
+            raise DistBackendError(f"The process group {self.group_name!r} has been destroyed")
+        self._sequence_number += 1
+        try:
+            request = getattr(self._comm, call)(*arguments)
+        except MPI.Exception as error:
+            raise DistBackendError(f"{op_type.name} of group {self.group_name!r}: {error}") from None
+        timeout = self._timeout if opts is None else self._timeout_of(opts)
+        work = _MPIWork(self, op_type, request, tensors, timeout, (keep, arguments), finish, size)
+        if opts is None or opts.asyncOp:
+            _progress.add(work)
+        return work
+
+    def allreduce(self, tensors: list[Tensor], opts: Any) -> Work:
+        return self._allreduce(OpType.ALLREDUCE, tensors, opts)
+
+    def _allreduce(self, op_type, tensors, opts):
+        tensor = tensors[0]
+        if len(tensors) > 1 or not tensor.is_contiguous() or tensor.is_sparse:
+            memory = _flat(tensors)
+            finish = _spread(memory, tensors)
+        else:
+            memory, finish = _checked(tensor), None
+        op = opts.reduceOp
+        if reduction(op) is ReduceOp.PREMUL_SUM:
+            memory.mul_(op.factor)
+        kind, operation = _type_and_operation(memory.dtype, op)
+        finish = _divided(memory, op, self._size, finish)
+        return self._work(op_type, opts, "Iallreduce", (MPI.IN_PLACE, _memory(memory, kind), operation), tensors,
+                          memory, finish, memory.nbytes)
+
+    def allreduce_coalesced(self, tensors: list[Tensor], opts: Any) -> Work:
+        return self._allreduce(OpType.ALLREDUCE_COALESCED, tensors, opts)
+
+    def broadcast(self, tensors: list[Tensor], opts: Any) -> Work:
+        memory, finish = _scratch(tensors[0])
+        if finish is not None and opts.rootRank == self._rank:
+            memory.copy_(tensors[0].detach())
+        return self._work(OpType.BROADCAST, opts, "Ibcast", (_memory(memory), opts.rootRank), tensors, memory, finish,
+                          memory.nbytes)
+
+    def reduce(self, tensors: list[Tensor], opts: Any) -> Work:
+        is_root, op = opts.rootRank == self._rank, opts.reduceOp
+        memory = _scaled(_checked(tensors[0]), op).contiguous()
+        kind, operation = _type_and_operation(memory.dtype, op)
+        data = _memory(memory, kind)
+        finish = None
+        if is_root and memory.data_ptr() != tensors[0].data_ptr():
+            finish = _spread(memory.reshape(-1), tensors)
+        if is_root:
+            finish = _divided(memory, op, self._size, finish)
+        arguments = (MPI.IN_PLACE, data) if is_root else (data, None)
+        return self._work(OpType.REDUCE, opts, "Ireduce", (*arguments, operation, opts.rootRank), tensors, memory,
+                          finish, memory.nbytes)
+
+    def allgather(self, output_tensors: list[list[Tensor]], input_tensors: list[Tensor], opts: Any) -> Work:
+        outputs, source = output_tensors[0], _checked(input_tensors[0]).contiguous()
+        _check_alike("allgather", outputs, source, self._size)
+        memory = source.new_empty(self._size * source.numel())
+        return self._work(OpType.ALLGATHER, opts, "Iallgather", (_memory(source), _memory(memory)), output_tensors,
+                          (source, memory), _spread(memory, outputs), memory.nbytes)
+
+    def _allgather_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
+        if output.dtype != input.dtype:
+            raise RuntimeError("output tensor must have the same type as input tensor")
+        if output.numel() != input.numel() * self._size:
+            raise RuntimeError("output tensor size must be equal to world_size times input tensor size")
+        source = _checked(input).contiguous()
+        memory, finish = _scratch(output)
+        return self._work(OpType._ALLGATHER_BASE, opts, "Iallgather", (_memory(source), _memory(memory)), [output],
+                          (source, memory), finish, memory.nbytes)
+
+    def allgather_coalesced(self, output_lists: list[list[Tensor]], input_list: list[Tensor], opts: Any) -> Work:
+        if len(output_lists) != self._size:
+            raise RuntimeError("ProcessGroupMPI::allgather_coalesced: output lists should be equal to world size")
+        for outputs in output_lists:
+            for place, (output, source) in enumerate(zip(outputs, input_list, strict=True)):
+                if output.shape != source.shape:
+                    raise RuntimeError("ProcessGroupMPI::allgather_coalesced: invalid size of output tensor at index "
+                                       f"{place} (expected length {_sizes(source)}, got {_sizes(output)})")
+        source = _flat(input_list)
+        memory = source.new_empty(self._size * source.numel())
+        places = [output for outputs in output_lists for output in outputs]
+        return self._work(OpType.ALLGATHER_COALESCED, opts, "Iallgather", (_memory(source), _memory(memory)),
+                          output_lists, (source, memory), _spread(memory, places), memory.nbytes)
+
+    def allgather_into_tensor_coalesced(self, outputs: list[Tensor], inputs: list[Tensor], opts: Any) -> Work:
+        shares = [output.view(self._size, *source.shape) for output, source in zip(outputs, inputs, strict=True)]
+        return self.allgather_coalesced([[share[rank] for share in shares] for rank in range(self._size)], inputs, opts)
+
+    def reduce_scatter(self, output_tensors: list[Tensor], input_tensors: list[list[Tensor]], opts: Any) -> Work:
+        parts = input_tensors[0]
+        if len(parts) != self._size:
+            raise RuntimeError(f"ProcessGroupMPI::reduce_scatter: invalid input tensor list at index 0 (expected "
+                               f"length {self._size}, got {len(parts)})")
+        return self._reduce_scatter(OpType.REDUCE_SCATTER, output_tensors, _flat(parts),
+                                    [part.numel() for part in parts], opts)
+
+    def _reduce_scatter(self, op_type, outputs, source, counts, opts):
+        """`outputs` have the share of this rank, behind each other."""
+        op = opts.reduceOp
+        if counts[self._rank] != sum(output.numel() for output in outputs):
+            raise RuntimeError("input tensor must be the same size as output size times world size")
+        if outputs[0].dtype != source.dtype:
+            raise RuntimeError("input tensor must be the same type as the output tensor.")
+        memory, finish = _scratch(outputs[0])
+        if len(outputs) > 1:
+            memory = source.new_empty(counts[self._rank])
+            finish = _spread(memory, outputs)
+        source = _scaled(source, op)
+        kind, operation = _type_and_operation(source.dtype, op)
+        arguments = (_memory(source, kind), _memory(memory, kind), counts, operation)
+        return self._work(op_type, opts, "Ireduce_scatter", arguments, outputs, (source, memory),
+                          _divided(memory, op, self._size, finish), source.nbytes)
+
+    def _reduce_scatter_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
+        return self._reduce_scatter(OpType._REDUCE_SCATTER_BASE, [output], _checked(input).contiguous(),
+                                    [input.numel() // self._size] * self._size, opts)
+
+    def reduce_scatter_tensor_coalesced(self, outputs: list[Tensor], inputs: list[Tensor], opts: Any) -> Work:
+        shares = [tensor.reshape(self._size, -1) for tensor in map(_checked, inputs)]
+        source = mindtorch.cat(shares, 1).reshape(-1)
+        return self._reduce_scatter(OpType.REDUCE_SCATTER_TENSOR_COALESCED, outputs, source,
+                                    [source.numel() // self._size] * self._size, opts)
+
+    def gather(self, output_tensors: list[list[Tensor]], input_tensors: list[Tensor], opts: Any) -> Work:
+        source = _checked(input_tensors[0]).contiguous()
+        memory = finish = None
+        if opts.rootRank == self._rank:
+            outputs = output_tensors[0]
+            if len(outputs) != self._size:
+                raise RuntimeError(f"ProcessGroupMPI::gather: Incorrect output list size {len(outputs)}. Output list "
+                                   f"size should be {self._size}, same as size of the process group.")
+            _check_alike("gather", outputs, source, self._size)
+            memory = source.new_empty(self._size * source.numel())
+            finish = _spread(memory, outputs)
+        target = None if memory is None else _memory(memory)
+        return self._work(OpType.GATHER, opts, "Igather", (_memory(source), target, opts.rootRank), output_tensors,
+                          (source, memory), finish, source.nbytes)
+
+    def scatter(self, output_tensors: list[Tensor], input_tensors: list[list[Tensor]], opts: Any) -> Work:
+        memory, finish = _scratch(output_tensors[0])
+        source = None
+        if opts.rootRank == self._rank:
+            parts = input_tensors[0]
+            if len(parts) != self._size:
+                raise RuntimeError(f"ProcessGroupMPI::scatter: Incorrect input list size {len(parts)}. Input list size "
+                                   f"should be {self._size}, same as size of the process group.")
+            _check_alike("scatter", parts, memory, self._size)
+            source = _flat(parts)
+        data = None if source is None else _memory(source)
+        return self._work(OpType.SCATTER, opts, "Iscatter", (data, _memory(memory), opts.rootRank), output_tensors,
+                          (source, memory), finish, memory.nbytes)
+
+    def alltoall(self, output_tensors: list[Tensor], input_tensors: list[Tensor], opts: Any) -> Work:
+        for tensors in (output_tensors, input_tensors):
+            if len(tensors) != self._size:
+                raise RuntimeError("Number of input tensors are not equal to group size" if tensors is input_tensors
+                                   else "Number of output tensors are not equal to group size")
+        source = _flat(input_tensors)
+        memory = source.new_empty(sum(tensor.numel() for tensor in output_tensors))
+        return self._alltoall(OpType.ALLTOALL, output_tensors, source, memory,
+                              [tensor.nbytes for tensor in input_tensors],
+                              [tensor.nbytes for tensor in output_tensors], opts, _spread(memory, output_tensors))
+
+    def _alltoall(self, op_type, outputs, source, memory, sent, received, opts, finish):
+        arguments = ([*_memory(source)[:1], sent, MPI.BYTE], [*_memory(memory)[:1], received, MPI.BYTE])
+        return self._work(op_type, opts, "Ialltoallv", arguments, outputs, (source, memory), finish, source.nbytes)
+
+    def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: list[int],
+                      input_split_sizes: list[int], opts: Any) -> Work:
+        source = _checked(input).contiguous()
+        memory, finish = _scratch(output)
+        return self._alltoall(OpType.ALLTOALL_BASE, [output], source, memory,
+                              self._bytes_of_splits(source, input_split_sizes),
+                              self._bytes_of_splits(memory, output_split_sizes), opts, finish)
+
+    def _bytes_of_splits(self, tensor, splits):
+        """The bytes for each rank, by the rows that it gets: equally many where `splits` is empty."""
+        rows = tensor.shape[0]
+        if not splits:
+            if rows % self._size:
+                raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+            splits = [rows // self._size] * self._size
+        if len(splits) != self._size:
+            raise RuntimeError("Number of tensor splits not equal to group size")
+        if sum(splits) != rows:
+            raise RuntimeError("Split sizes doesn't match total dim 0 size")
+        return [split * (tensor.nbytes // rows if rows else 0) for split in splits]
+
+    def barrier(self, opts: Any) -> Work:
+        return self._work(OpType.BARRIER, opts, "Ibarrier", (), [])
+
+    def send(self, tensors: list[Tensor], rank: int, tag: int) -> Work:
+        source = _checked(tensors[0]).contiguous()
+        return self._work(OpType.SEND, None, "Isend", (_memory(source), rank, tag), tensors, source)
+
+    def recv(self, tensors: list[Tensor], rank: int, tag: int) -> Work:
+        return self._receive(OpType.RECV, tensors, rank, tag)
+
+    def recv_anysource(self, tensors: list[Tensor], tag: int) -> Work:
+        return self._receive(OpType.RECVANYSOURCE, tensors, MPI.ANY_SOURCE, tag)
+
+    def _receive(self, op_type, tensors, rank, tag):
+        memory, finish = _scratch(tensors[0])
+        return self._work(op_type, None, "Irecv", (_memory(memory), rank, tag), tensors, memory, finish)
+
+    def monitored_barrier(self, opts: Any, wait_all_ranks: bool) -> None:
+        self._monitored_barriers += 1
+        store = PrefixStore(f"monitored_barrier/{self._monitored_barriers}", self._store)
+        monitored_barrier(store, self._rank, self._size, self._timeout_of(opts), wait_all_ranks)
+
+
+def create_backend(options: DistributedBackendOptions, pg_options: Any = None) -> ProcessGroupMPI:
+    """The engine of a group; MPI runs."""
+    return ProcessGroupMPI(options)

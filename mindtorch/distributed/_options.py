@@ -1,0 +1,154 @@
+"""What a collective is told beside its tensors: the reduction, the root, the time-out."""
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import Enum
+from typing import Any
+
+__all__ = ["UNSET_TIMEOUT", "AllToAllOptions", "AllgatherOptions", "AllreduceCoalescedOptions", "AllreduceOptions",
+           "BarrierOptions", "BroadcastOptions", "GatherOptions", "OpType", "ReduceOp", "ReduceOptions",
+           "ReduceScatterOptions", "ScatterOptions", "_make_nccl_premul_sum"]
+
+UNSET_TIMEOUT = timedelta(milliseconds=-1)      # the group's time-out counts
+
+
+class _IntegerEnum(Enum):
+    """An enumeration whose members convert to integers and are none."""
+
+    def __int__(self) -> int:
+        return self.value
+
+    __index__ = __int__
+
+    def __repr__(self) -> str:
+        return f"<{self}: {self.value}>"
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+
+class RedOpType(_IntegerEnum):
+    """The kinds of reductions."""
+
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
+
+
+class _ReduceOpMeta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, RedOpType) or type.__instancecheck__(cls, instance)
+
+
+class ReduceOp(metaclass=_ReduceOpMeta):
+    """A reduction. `ReduceOp.SUM` and the like are members of `RedOpType`; one with a factor is an instance."""
+
+    RedOpType = RedOpType
+
+    def __init__(self, op: RedOpType, factor: Any = None) -> None:
+        self.op, self.factor = reduction(op), factor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReduceOp) and self.op is reduction(other)
+
+    def __hash__(self) -> int:
+        return self.op.value
+
+
+for _member in RedOpType:
+    setattr(ReduceOp, _member.name, _member)
+
+
+def reduction(op: Any) -> RedOpType:
+    """The kind of a reduction that is given as either."""
+    return op if isinstance(op, RedOpType) else op.op
+
+
+def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
+    """The reduction that multiplies by `factor`, a number or a tensor with one element, and adds."""
+    return ReduceOp(RedOpType.PREMUL_SUM, factor)
+
+
+class OpType(_IntegerEnum):
+    """What a Work does."""
+
+    BROADCAST = 0
+    ALLREDUCE = 1
+    ALLREDUCE_COALESCED = 2
+    REDUCE = 3
+    ALLGATHER = 4
+    _ALLGATHER_BASE = 5
+    ALLGATHER_COALESCED = 6
+    GATHER = 7
+    SCATTER = 8
+    REDUCE_SCATTER = 9
+    ALLTOALL_BASE = 10
+    ALLTOALL = 11
+    SEND = 12
+    RECV = 13
+    RECVANYSOURCE = 14
+    BARRIER = 15
+    _REDUCE_SCATTER_BASE = 16
+    COALESCED = 17
+    _ALLREDUCE_SPARSE = 18
+    REDUCE_SCATTER_TENSOR_COALESCED = 19
+    UNKNOWN = 100
+
+
+class _Options:
+    timeout = UNSET_TIMEOUT
+    asyncOp = True
+
+
+class AllgatherOptions(_Options):
+    """Of all_gather and its forms."""
+
+
+class AllToAllOptions(_Options):
+    """Of all_to_all and all_to_all_single."""
+
+
+class AllreduceOptions(_Options):
+    """Of all_reduce."""
+
+    reduceOp: Any = RedOpType.SUM
+
+
+class AllreduceCoalescedOptions(AllreduceOptions):
+    """Of all_reduce_coalesced."""
+
+
+class ReduceScatterOptions(_Options):
+    """Of reduce_scatter and its forms."""
+
+    reduceOp: Any = RedOpType.SUM
+
+
+class BroadcastOptions(_Options):
+    """Of broadcast; the root is a rank of the group."""
+
+    rootRank = 0
+    rootTensor = 0
+
+
+class ReduceOptions(BroadcastOptions):
+    """Of reduce."""
+
+    reduceOp: Any = RedOpType.SUM
+
+
+class GatherOptions(_Options):
+    """Of gather; the root is a rank of the group."""
+
+    rootRank = 0
+
+
+class ScatterOptions(_Options):
+    """Of scatter; the root is a rank of the group."""
+
+    rootRank = 0
+
+
+class BarrierOptions(_Options):
+    """Of barrier."""
+
+    device: Any = None
+    device_ids: Any = ()

@@ -1,0 +1,7 @@
+"""Time-outs of process groups where a program does not say."""
+from datetime import timedelta
+
+__all__ = ["default_pg_nccl_timeout", "default_pg_timeout"]
+
+default_pg_timeout = timedelta(minutes=30)
+default_pg_nccl_timeout = timedelta(minutes=10)     # of engines of devices
