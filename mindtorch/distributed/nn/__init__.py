@@ -1,0 +1,9 @@
+"""torch.distributed.nn: collectives that can be differentiated."""
+# ruff: noqa: F401, F403 - the names are here for programs
+from __future__ import annotations
+
+from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.nn import functional
+from mindtorch.distributed.nn.functional import *
+
+__getattr__ = refused_names(__name__)
