@@ -58,7 +58,7 @@ LAYERS = (
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
      "masked", "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "sparse", "testing", "types", "xpu",
      "_docs", "_stubs",
-     "autograd.profiler", "autograd._profiled_functions", "autograd._recording"),
+     "autograd.profiler", "autograd._profiled_functions", "autograd._recording", "nn.parallel.distributed"),
 )
 # What a function imports from above nevertheless: (who, what) -> why.
 EXCEPTIONS = {
@@ -88,6 +88,8 @@ EXCEPTIONS = {
     ("_utils", "nn.parameter"): "a file may hold a Parameter",
     ("autograd", "func"): "autograd.functional differentiates a batch by vmap",
     ("utils.data", "distributed"): "a DistributedSampler asks for the rank of this process",
+    ("nn.modules.batchnorm", "distributed"): "SyncBatchNorm adds the sums of all ranks",
+    ("nn.parallel", "nn.parallel.distributed"): "DistributedDataParallel stands on distributed, which stands on nn",
     ("random", "npu"): "fork_rng saves the generators of the NPUs",
 }
 ALLOWED_TO_IMPORT_NPU = {"_backend", "_npu", "npu"}

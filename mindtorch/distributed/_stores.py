@@ -465,6 +465,11 @@ class TCPStore(_RequestStore):
         if world_size is not None and wait_for_workers:
             self._join(world_size, is_master)
 
+    @property
+    def local_address(self) -> str:
+        """The address of this machine at which the server sees it."""
+        return self._socket.getsockname()[0]
+
     def _join(self, world_size, is_master):
         joined = int(self._request(None, b"add", b"init/", b"1")[0])
         if not is_master:

@@ -261,6 +261,36 @@ class SyncBatchNorm(_BatchNorm):
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
+    def forward(self, input: Tensor) -> Tensor:
+        from mindtorch import distributed
+        together = self.training and distributed.is_initialized()
+        if not together or distributed.get_world_size(self.process_group) == 1:
+            return super().forward(input)
+        self._check_input_dim(input)
+        from mindtorch.distributed.nn.functional import all_reduce
+        group = self.process_group or distributed.group.WORLD
+        others = [each for each in range(input.dim()) if each != 1]
+        x = input.float()
+        count = x.new_tensor([input.numel() // input.shape[1]])
+        sums = all_reduce(cat([x.sum(others), count]), group=group)
+        count, across = sums[-1].detach(), (1, -1, *[1] * (input.dim() - 2))
+        mean = sums[:-1] / count
+        centered = x - mean.view(across)
+        variance = all_reduce((centered * centered).sum(others), group=group) / count
+        if self.track_running_stats:
+            self._count_batch(mean.detach(), variance.detach() * (count / (count - 1)))
+        result = centered * (variance + self.eps).rsqrt().view(across)
+        for parameter, operation in ((self.weight, mul), (self.bias, add)):
+            if parameter is not None:
+                result = operation(result, parameter.view(across))
+        return result.to(input.dtype)
+
+    def _count_batch(self, mean, variance):
+        self.num_batches_tracked.add_(1)
+        share = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+        self.running_mean.lerp_(mean.to(self.running_mean.dtype), share)
+        self.running_var.lerp_(variance.to(self.running_var.dtype), share)
+
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Any:
         """`module` with a SyncBatchNorm, of the same parameters and statistics, in the place of every batch norm."""

@@ -1,8 +1,216 @@
-"""torch.nn.parallel.distributed: for programs that ask whether a module is trained by several processes. None is."""
-from mindtorch._compat.absent_device import abstract_class
+"""torch.nn.parallel.distributed: a module that several processes train, each with a part of the batch."""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import mindtorch
+from mindtorch import distributed as dist
+from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch.distributed._reducer import FIRST_BUCKET_BYTES, Reducer, broadcast_coalesced
+from mindtorch.distributed.algorithms.join import Join, Joinable, JoinHook
+from mindtorch.nn.modules.module import Module
+from mindtorch.nn.parallel.scatter_gather import scatter_kwargs
+from mindtorch.utils._pytree import tree_leaves
+
+if TYPE_CHECKING:
+    from mindtorch.distributed import ProcessGroup
 
 __all__ = ["DistributedDataParallel"]
 
-DistributedDataParallel = abstract_class(
-    "torch.nn.parallel.distributed", "DistributedDataParallel",
-    "mindtorch has no DistributedDataParallel. Reduce the gradients with torch.distributed.all_reduce")
+_BUCKET_MB = 25
+
+
+class _JoinHook(JoinHook):
+    """What a rank does for DistributedDataParallel whose inputs have ended."""
+
+    def __init__(self, ddp, divide_by_initial_world_size):
+        self._ddp = ddp
+        ddp._divide_by_initial_world_size = divide_by_initial_world_size
+
+    def main_hook(self):
+        ddp = self._ddp
+        ddp.reducer.rebuild()
+        ddp._sync_buffers_while_joining()
+        if ddp._any_rank_syncs(False):
+            ddp.reducer.join_backward()
+
+    def post_hook(self, is_last_joiner):
+        """All ranks get the parameters and buffers of the one that was the last to end."""
+        ddp = self._ddp
+        broadcast_coalesced(ddp.process_group, ddp._module_state(), ddp._last_rank(is_last_joiner))
+
+
+class DistributedDataParallel(Module, Joinable):
+    """Trains `module` in all processes of a group: the gradients are the mean of those of all ranks.
+
+    On construction all ranks get the parameters and buffers of rank 0. A backward puts the gradients into buckets, in
+    the reverse order of the parameters, and reduces each bucket as soon as it is full, while it goes on.
+    """
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0,
+                 broadcast_buffers: bool | None = None, init_sync: bool = True,
+                 process_group: ProcessGroup | None = None, bucket_cap_mb: float | None = None,
+                 find_unused_parameters: bool = False, check_reduction: bool = False,
+                 gradient_as_bucket_view: bool = False, static_graph: bool = False, device_mesh: Any = None) -> None:
+        super().__init__()
+        Joinable.__init__(self)
+        if device_mesh is not None and process_group is not None:
+            raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+        if device_mesh is not None:
+            if device_mesh.ndim != 1:
+                raise RuntimeError(f"Only 1D device mesh is supported, but got {device_mesh}.")
+            process_group = device_mesh.get_group()
+        self.process_group = dist.distributed_c10d._get_default_group() if process_group is None else process_group
+        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        self.parameters_to_ignore = ignored
+        named = [(name, each) for name, each in module.named_parameters() if each.requires_grad and name not in ignored]
+        if not named:
+            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that "
+                               "requires a gradient.")
+        if device_ids is not None and len(device_ids) > 1:
+            raise ValueError("device_ids can only be None or contain a single element.")
+        kinds = {each.device.type for _, each in named}
+        if len(kinds) != 1:
+            raise ValueError("DistributedDataParallel's input module must be on the same type of devices, but input "
+                             f"module parameters locate in {kinds}.")
+        self.device_type, = kinds
+        if device_ids and self.device_type == "cpu":
+            raise ValueError("DistributedDataParallel device_ids and output_device arguments only work with "
+                             "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
+                             f"{device_ids}, output_device {output_device}, and module parameters {kinds}.")
+        self.device_ids = [each if isinstance(each, int) else mindtorch.device(each).index
+                           for each in device_ids] if device_ids else None
+        self.output_device = output_device
+        self.module, self.dim = module, dim
+        self.device = named[0][1].device
+        self.broadcast_buffers = broadcast_buffers is not False
+        self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
+        self.gradient_as_bucket_view = gradient_as_bucket_view
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self._divide_by_initial_world_size = True
+        if init_sync:
+            self._check_parameters(named)
+            broadcast_coalesced(self.process_group, self._module_state())
+        limit = int((_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
+        first_limit = FIRST_BUCKET_BYTES if bucket_cap_mb is None else limit
+        self.reducer = Reducer(named, self.process_group, first_limit, limit, find_unused_parameters,
+                               gradient_as_bucket_view, static_graph)
+
+    def _check_parameters(self, named):
+        """All ranks have parameters of the same shapes and dtypes."""
+        mine = [(tuple(each.shape), str(each.dtype)) for _, each in named]
+        of_ranks = [None] * dist.get_world_size(self.process_group)
+        dist.all_gather_object(of_ranks, mine, group=self.process_group)
+        rank = dist.get_rank(self.process_group)
+        for other, theirs in enumerate(of_ranks):
+            if len(theirs) != len(mine):
+                raise RuntimeError(f"DDP expects same model across all ranks, but Rank {rank} has {len(mine)} params, "
+                                   f"while rank {other} has inconsistent {len(theirs)} params.")
+            for place, (own, its) in enumerate(zip(mine, theirs, strict=True)):
+                if own != its:
+                    raise RuntimeError(f"DDP expects same model across all ranks, but params[{place}] "
+                                       f"({named[place][0]}) is {own} in this process (rank {rank}) and {its} on rank "
+                                       f"{other}.")
+
+    def _buffers_to_sync(self):
+        return [each for name, each in self.module.named_buffers() if name not in self.parameters_to_ignore]
+
+    def _module_state(self):
+        return [each for name, each in self.module.named_parameters()
+                if name not in self.parameters_to_ignore] + self._buffers_to_sync()
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: Any) -> None:
+        """Parameters and buffers of `module`, by name, that DistributedDataParallel leaves alone."""
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
+
+    def _set_static_graph(self) -> None:
+        """As the argument static_graph, before the first forward."""
+        self.static_graph = self.reducer._static_graph = True
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """A backward in here, or of a forward in here, leaves the gradients of this rank as they are."""
+        before = self.require_backward_grad_sync
+        self.require_backward_grad_sync = False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def will_sync_module_buffers(self) -> bool:
+        """Whether the next forward broadcasts buffers."""
+        return self.require_forward_param_sync and self.broadcast_buffers and bool(self._buffers_to_sync())
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        training = mindtorch.is_grad_enabled() and self.require_backward_grad_sync
+        if self._join_config.enable:
+            self._notify_joined(training)
+        elif self.will_sync_module_buffers():
+            self._sync_buffers()
+        if self.device_ids:
+            inputs, kwargs = (each[0] for each in scatter_kwargs(inputs, kwargs, self.device_ids, self.dim))
+        outputs = self.module(*inputs, **kwargs)
+        self.require_forward_param_sync = self.reducer.active = training
+        if training:
+            self.reducer.prepare([leaf for leaf in tree_leaves(outputs) if isinstance(leaf, TensorBase)])
+        return outputs
+
+    def _sync_buffers(self, source=0):
+        broadcast_coalesced(self.process_group, self._buffers_to_sync(), source)
+
+    def register_comm_hook(self, state: object, hook: Callable) -> None:
+        """Have `hook(state, bucket)` reduce the buckets, which returns a Future of a tensor in the shape of the buffer.
+
+        It sees the sum of this rank's gradients, and also divides by the number of ranks if that is wanted.
+        """
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        self.reducer.register_hook(state, hook)
+
+    # Ranks whose inputs end at different times
+
+    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
+             throw_on_early_termination: bool = False) -> Join:
+        """A context in which ranks may have different numbers of inputs."""
+        return Join([self], enable, throw_on_early_termination,
+                    divide_by_initial_world_size=divide_by_initial_world_size)
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        return _JoinHook(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> Any:
+        return self.device
+
+    @property
+    def join_process_group(self) -> Any:
+        return self.process_group
+
+    def _notify_joined(self, training):
+        count = Join.notify_join_context(self)
+        if count is not None:
+            self.reducer.divisor = (dist.get_world_size(self.process_group) if self._divide_by_initial_world_size
+                                    else count)
+            self.reducer.rebuild()
+            self._sync_buffers_while_joining(active=True)
+            self._any_rank_syncs(training)
+
+    def _sync_buffers_while_joining(self, active=False):
+        """The buffers of the last rank that still has inputs, instead of those of rank 0."""
+        if not (self.broadcast_buffers and self._buffers_to_sync()):
+            return
+        self._sync_buffers(self._last_rank(active))
+
+    def _last_rank(self, is_one):
+        """The last rank for which `is_one` holds."""
+        last = mindtorch.tensor([dist.get_rank(self.process_group) if is_one else -1], device=self.device)
+        dist.all_reduce(last, dist.ReduceOp.MAX, group=self.process_group)
+        return int(last)
+
+    def _any_rank_syncs(self, training):
+        flag = mindtorch.tensor([int(training)], device=self.device)
+        dist.all_reduce(flag, dist.ReduceOp.MAX, group=self.process_group)
+        return bool(flag)

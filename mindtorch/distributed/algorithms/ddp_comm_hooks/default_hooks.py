@@ -1,0 +1,66 @@
+"""torch.distributed.algorithms.ddp_comm_hooks.default_hooks: the mean of the ranks, in 16 bits if wanted."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import mindtorch
+from mindtorch import distributed as dist
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+    from mindtorch.distributed import ProcessGroup
+    from mindtorch.distributed._reducer import GradBucket
+    from mindtorch.futures import Future
+
+__all__ = ["allreduce_hook", "bf16_compress_hook", "bf16_compress_wrapper", "fp16_compress_hook",
+           "fp16_compress_wrapper"]
+
+
+def mean_of_ranks(tensor: Tensor, group: ProcessGroup | None) -> Future:
+    """A Future of the mean of a tensor, which is overwritten, over the ranks of a group."""
+    work = dist.all_reduce(tensor.div_(dist.get_world_size(group)), group=group, async_op=True)
+    return work.get_future().then(lambda done: done.value()[0])
+
+
+def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
+    """What DistributedDataParallel does without a hook."""
+    return mean_of_ranks(bucket.buffer(), process_group)
+
+
+def _compress(dtype, group, bucket):
+    return mean_of_ranks(bucket.buffer().to(dtype), group).then(lambda done: bucket.buffer().copy_(done.value()))
+
+
+def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
+    """The mean, communicated in float16."""
+    return _compress(mindtorch.float16, process_group, bucket)
+
+
+def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
+    """The mean, communicated in bfloat16."""
+    return _compress(mindtorch.bfloat16, process_group, bucket)
+
+
+def _wrapper(dtype, hook):
+    def compressed(state: Any, bucket: GradBucket) -> Future:
+        whole = bucket.buffer()
+        bucket._buffer = whole.to(dtype)
+        future = hook(state, bucket)
+
+        def decompress(done):
+            value = done.value()
+            return whole.copy_(value[0] if isinstance(value, (list, tuple)) else value)
+        bucket._buffer = whole
+        return future.then(decompress)
+    return compressed
+
+
+def fp16_compress_wrapper(hook: Callable) -> Callable:
+    """`hook`, whose bucket is in float16."""
+    return _wrapper(mindtorch.float16, hook)
+
+
+def bf16_compress_wrapper(hook: Callable) -> Callable:
+    """`hook`, whose bucket is in bfloat16."""
+    return _wrapper(mindtorch.bfloat16, hook)

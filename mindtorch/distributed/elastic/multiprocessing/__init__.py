@@ -1,0 +1,350 @@
+"""torch.distributed.elastic.multiprocessing: the worker processes of a node, and where their output goes."""
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntFlag
+from pathlib import Path
+from typing import Any
+
+from mindtorch.distributed.elastic.multiprocessing.errors import ProcessFailure, record
+
+__all__ = ["DefaultLogsSpecs", "LogsDest", "LogsSpecs", "MultiprocessContext", "PContext", "ProcessFailure",
+           "RunProcsResult", "SignalException", "Std", "SubprocessContext", "start_processes", "to_map"]
+
+_TAIL_INTERVAL = 0.1        # seconds between two looks at a log that is shown on the console
+
+
+class SignalException(Exception):
+    """torchrun has received a signal."""
+
+    def __init__(self, msg: str, sigval: signal.Signals) -> None:
+        super().__init__(msg)
+        self.sigval = sigval
+
+
+class Std(IntFlag):
+    """Standard streams: 0 none, 1 stdout, 2 stderr, 3 both."""
+
+    NONE = 0
+    OUT = 1
+    ERR = 2
+    ALL = 3
+
+    @classmethod
+    def from_str(cls, vm: str) -> Std | dict[int, Std]:
+        """"3" for all ranks, or "0:1,1:2" by local rank."""
+        try:
+            if ":" not in vm:
+                return cls(int(vm))
+            return {int(rank): cls(int(value)) for rank, value in (pair.split(":") for pair in vm.split(","))}
+        except ValueError:
+            raise ValueError(f"{vm} is neither one of 0 1 2 3 nor rank:value,rank:value") from None
+
+
+def to_map(val_or_map: Std | dict[int, Std], local_world_size: int) -> dict[int, Std]:
+    """The streams of each local rank."""
+    if isinstance(val_or_map, Std):
+        return dict.fromkeys(range(local_world_size), val_or_map)
+    return {rank: val_or_map.get(rank, Std.NONE) for rank in range(local_world_size)}
+
+
+@dataclass
+class LogsDest:
+    """By local rank: the files of the streams ("" for none), those that are shown as well, and the error files."""
+
+    stdouts: dict[int, str] = field(default_factory=dict)
+    stderrs: dict[int, str] = field(default_factory=dict)
+    tee_stdouts: dict[int, str] = field(default_factory=dict)
+    tee_stderrs: dict[int, str] = field(default_factory=dict)
+    error_files: dict[int, str] = field(default_factory=dict)
+
+
+class LogsSpecs(ABC):
+    """Says where the output of the workers goes: `reify` is asked for each start."""
+
+    def __init__(self, log_dir: str | None = None, redirects: Std | dict[int, Std] = Std.NONE,
+                 tee: Std | dict[int, Std] = Std.NONE, local_ranks_filter: set[int] | None = None) -> None:
+        self._root_log_dir, self._redirects, self._tee = log_dir, redirects, tee
+        self._local_ranks_filter = local_ranks_filter
+
+    @abstractmethod
+    def reify(self, envs: dict[int, dict[str, str]]) -> LogsDest:
+        """The files for workers of these environments."""
+
+    def discard(self) -> None:      # noqa: B027 - a class that keeps its files need not say so
+        """All workers have succeeded: delete what was kept for the case of a failure."""
+
+    @property
+    def root_log_dir(self) -> str | None:
+        """The folder of all logs."""
+        return self._root_log_dir
+
+
+class DefaultLogsSpecs(LogsSpecs):
+    """<log_dir>/<run id>_<random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}."""
+
+    def __init__(self, log_dir: str | None = None, redirects: Std | dict[int, Std] = Std.NONE,
+                 tee: Std | dict[int, Std] = Std.NONE, local_ranks_filter: set[int] | None = None) -> None:
+        if log_dir is not None and os.path.exists(log_dir) and not os.path.isdir(log_dir):
+            raise NotADirectoryError(f"log_dir: {log_dir} is a file")
+        super().__init__(log_dir, redirects, tee, local_ranks_filter)
+        self._run_folder, self._is_temporary = None, log_dir is None
+
+    def reify(self, envs: dict[int, dict[str, str]]) -> LogsDest:
+        first = next(iter(envs.values()), {})
+        if self._run_folder is None:
+            if self._root_log_dir is None:
+                self._root_log_dir = tempfile.mkdtemp(prefix="torchelastic_")
+            os.makedirs(self._root_log_dir, exist_ok=True)
+            self._run_folder = tempfile.mkdtemp(prefix=f"{first.get('TORCHELASTIC_RUN_ID', 'run')}_",
+                                                dir=self._root_log_dir)
+        attempt = Path(self._run_folder, f"attempt_{first.get('TORCHELASTIC_RESTART_COUNT', 0)}")
+        redirects, tee = to_map(self._redirects, len(envs)), to_map(self._tee, len(envs))
+        made = LogsDest()
+        for rank in envs:
+            folder = attempt / str(rank)
+            folder.mkdir(parents=True, exist_ok=True)
+            made.error_files[rank] = str(folder / "error.json")
+            shown = self._local_ranks_filter is None or rank in self._local_ranks_filter
+            for stream, files, tees in ((Std.OUT, made.stdouts, made.tee_stdouts),
+                                        (Std.ERR, made.stderrs, made.tee_stderrs)):
+                path = str(folder / f"std{stream.name.lower()}.log")
+                files[rank] = path if stream in redirects[rank] | tee[rank] or not shown else ""
+                if shown and stream in tee[rank]:
+                    tees[rank] = path
+        return made
+
+    def discard(self) -> None:
+        if self._is_temporary and self._redirects == self._tee == Std.NONE:
+            shutil.rmtree(self._root_log_dir, ignore_errors=True)
+
+
+@dataclass
+class RunProcsResult:
+    """What the workers have returned, or how they have failed, by local rank."""
+
+    return_values: dict[int, Any] = field(default_factory=dict)
+    failures: dict[int, ProcessFailure] = field(default_factory=dict)
+    stdouts: dict[int, str] = field(default_factory=dict)
+    stderrs: dict[int, str] = field(default_factory=dict)
+
+    def is_failed(self) -> bool:
+        """Whether one has failed."""
+        return bool(self.failures)
+
+
+class _Tail(threading.Thread):
+    """Copies what is appended to a file to a stream of this process, until `stop`."""
+
+    def __init__(self, path, stream, prefix):
+        super().__init__(name=f"tail of {path}", daemon=True)
+        self._file = open(path, "a+", encoding="utf-8", errors="replace")       # noqa: SIM115 - run() closes it
+        self._file.seek(0)
+        self._stream, self._prefix, self._ended = stream, prefix, threading.Event()
+        self.start()
+
+    def run(self):
+        with self._file:
+            ended = False
+            while not ended:
+                ended = self._ended.wait(_TAIL_INTERVAL)
+                for line in self._file:
+                    self._stream.write(self._prefix + line)
+                self._stream.flush()
+
+    def stop(self):
+        self._ended.set()
+        self.join()
+
+
+class PContext(ABC):
+    """The workers of a node. Each is the first of its process group, which `close` ends."""
+
+    shutdown_timeout = 30.0     # seconds that workers have to end by themselves
+
+    def __init__(self, name: str, entrypoint: Any, args: dict[int, tuple], envs: dict[int, dict[str, str]],
+                 logs_specs: LogsSpecs, log_line_prefixes: dict[int, str] | None = None) -> None:
+        self.name, self.entrypoint, self.args, self.envs = name, entrypoint, args, envs
+        self.logs = logs_specs.reify(envs)
+        self._prefixes, self._tails = log_line_prefixes or {}, []
+        self._pidfds: dict[int, int] = {}       # descriptors of the workers that have not been seen to end
+        self._pids: dict[int, int] = {}
+        self.exitcodes: dict[int, int] = {}
+
+    @abstractmethod
+    def _start(self, rank) -> int:
+        """Start a worker; its process id."""
+
+    @abstractmethod
+    def _exitcode(self, rank) -> int:
+        """The exit code of a worker that has ended."""
+
+    def start(self) -> None:
+        """Start the workers."""
+        for rank in self.envs:
+            self.envs[rank]["TORCHELASTIC_ERROR_FILE"] = self.logs.error_files[rank]
+            self._pids[rank] = self._start(rank)
+            self._pidfds[rank] = os.pidfd_open(self._pids[rank])
+        for files, stream in ((self.logs.tee_stdouts, sys.stdout), (self.logs.tee_stderrs, sys.stderr)):
+            self._tails += [_Tail(path, stream, self._prefixes.get(rank, f"[{self.name}{rank}]:"))
+                            for rank, path in files.items()]
+
+    def pids(self) -> dict[int, int]:
+        """The process ids by local rank."""
+        return dict(self._pids)
+
+    def _reap(self, timeout):
+        """Wait at most so many seconds for a worker to end, and take note of all that have."""
+        poll = select.poll()
+        ranks = {descriptor: rank for rank, descriptor in self._pidfds.items()}
+        for descriptor in ranks:
+            poll.register(descriptor, select.POLLIN)
+        for descriptor, _ in poll.poll(max(0, timeout) * 1000) if ranks else ():
+            rank = ranks[descriptor]
+            self.exitcodes[rank] = self._exitcode(rank)
+            os.close(self._pidfds.pop(rank))
+
+    def wait(self, timeout: float = -1, period: float = 1) -> RunProcsResult | None:
+        """The result, once all workers have ended or one has failed; None if `timeout` seconds pass before (0: a look).
+
+        A failure ends the others.
+        """
+        deadline = time.monotonic() + (timeout if timeout >= 0 else float("inf"))
+        while True:
+            self._reap(min(period, deadline - time.monotonic()))
+            failed = {rank: code for rank, code in self.exitcodes.items() if code}
+            if failed or not self._pidfds:
+                return self._result(failed)
+            if time.monotonic() >= deadline:
+                return None
+
+    def _result(self, failed):
+        if not failed:
+            self._stop_tails()
+            return RunProcsResult(self._return_values(), {}, self.logs.stdouts, self.logs.stderrs)
+        failures = {rank: self._failure(rank) for rank in failed}
+        self.close()
+        failures |= {rank: self._failure(rank) for rank, code in self.exitcodes.items()
+                     if code and rank not in failures}
+        return RunProcsResult({}, failures, self.logs.stdouts, self.logs.stderrs)
+
+    def _failure(self, rank):
+        return ProcessFailure(rank, self._pids[rank], self.exitcodes[rank], self.logs.error_files[rank])
+
+    def _return_values(self):
+        return dict.fromkeys(self.envs)
+
+    def close(self, death_sig: signal.Signals | None = None, timeout: float | None = None) -> None:
+        """End the workers by `death_sig` (SIGTERM), and after `timeout` seconds their process groups by SIGKILL."""
+        timeout = self.shutdown_timeout if timeout is None else timeout
+        for descriptor in self._pidfds.values():
+            signal.pidfd_send_signal(descriptor, death_sig or signal.SIGTERM)
+        deadline = time.monotonic() + timeout
+        while self._pidfds and time.monotonic() < deadline:
+            self._reap(deadline - time.monotonic())
+        for descriptor in self._pidfds.values():
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        for pid in self._pids.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+        while self._pidfds:
+            self._reap(60)
+        self._stop_tails()
+
+    def _stop_tails(self):
+        for tail in self._tails:
+            tail.stop()
+        self._tails = []
+
+
+class SubprocessContext(PContext):
+    """Workers that run a command."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._processes: dict[int, subprocess.Popen] = {}
+
+    def _start(self, rank):
+        with contextlib.ExitStack() as files:
+            streams = {name: files.enter_context(open(paths[rank], "ab")) if paths.get(rank) else None
+                       for name, paths in (("stdout", self.logs.stdouts), ("stderr", self.logs.stderrs))}
+            self._processes[rank] = subprocess.Popen([self.entrypoint, *map(str, self.args[rank])], process_group=0,
+                                                     env=os.environ | self.envs[rank], **streams)
+        return self._processes[rank].pid
+
+    def _exitcode(self, rank):
+        return self._processes[rank].wait()
+
+
+class MultiprocessContext(PContext):
+    """Workers that run a function of Python."""
+
+    def __init__(self, *args: Any, start_method: str = "spawn", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._context = multiprocessing.get_context(start_method)
+        self._processes: dict[int, Any] = {}
+        self._results = tempfile.TemporaryDirectory(prefix="torchelastic_results_")
+
+    def _start(self, rank):
+        process = self._context.Process(target=_call, args=(
+            self.entrypoint, self.args[rank], self.envs[rank], self.logs.stdouts.get(rank),
+            self.logs.stderrs.get(rank), str(Path(self._results.name, str(rank)))))
+        process.start()
+        self._processes[rank] = process
+        return process.pid
+
+    def _exitcode(self, rank):
+        self._processes[rank].join()
+        return self._processes[rank].exitcode
+
+    def _return_values(self):
+        return {rank: pickle.loads(Path(self._results.name, str(rank)).read_bytes()) for rank in self.envs}
+
+    def close(self, death_sig: signal.Signals | None = None, timeout: float | None = None) -> None:
+        super().close(death_sig, timeout)
+        self._results.cleanup()
+
+
+def _call(function, args, env, stdout, stderr, result):
+    """What a worker does that runs a function."""
+    os.setpgid(0, 0)
+    os.environ.update(env)
+    for path, stream in ((stdout, sys.stdout), (stderr, sys.stderr)):
+        if path:
+            with open(path, "ab") as file:
+                os.dup2(file.fileno(), stream.fileno())
+    value = record(function)(*args)
+    Path(result).write_bytes(pickle.dumps(value))
+
+
+def start_processes(name: str, entrypoint: Callable | str, args: dict[int, tuple], envs: dict[int, dict[str, str]],
+                    logs_specs: LogsSpecs, log_line_prefixes: dict[int, str] | None = None,
+                    start_method: str = "spawn") -> PContext:
+    """Start a worker for each local rank: the command or the function `entrypoint` with its arguments."""
+    if args.keys() != envs.keys():
+        raise RuntimeError(f"args has the local ranks {sorted(args)}, envs has {sorted(envs)}")
+    if isinstance(entrypoint, str):
+        context = SubprocessContext(name, entrypoint, args, envs, logs_specs, log_line_prefixes)
+    else:
+        context = MultiprocessContext(name, entrypoint, args, envs, logs_specs, log_line_prefixes,
+                                      start_method=start_method)
+    try:
+        context.start()
+    except BaseException:
+        context.close()
+        raise
+    return context

@@ -1,0 +1,33 @@
+"""torch.distributed.elastic.utils.distributed: ports and addresses of this machine."""
+from __future__ import annotations
+
+import socket
+
+__all__ = ["get_free_port", "get_socket_with_port", "is_local_address"]
+
+
+def get_socket_with_port() -> socket.socket:
+    """A socket that is bound to a free port."""
+    return socket.create_server(("", 0), backlog=1)
+
+
+def get_free_port() -> int:
+    """A port that was free a moment ago."""
+    with get_socket_with_port() as listener:
+        return listener.getsockname()[1]
+
+
+def is_local_address(host: str) -> bool:
+    """Whether `host` names this machine: only then a socket can be bound to its address."""
+    try:
+        addresses = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    for family, kind, protocol, _, address in addresses:
+        try:
+            with socket.socket(family, kind, protocol) as probe:
+                probe.bind(address)
+        except OSError:
+            continue
+        return True
+    return False
