@@ -19,7 +19,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
-.PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel test-clients test-packages
+.PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel wheels test-clients test-packages
 .PHONY: test-pytorch scan-packages fuzz pyright clean distclean
 .DELETE_ON_ERROR:
 
@@ -102,6 +102,17 @@ build: $(VENV)/.package            ## compile in place what has changed
 wheel: $(VENV)/.build            ## dist/mindtorch-*.whl
 	$(RUN) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 
+# 8.5.0 alone: make wheels CANN=8.5.0
+CANN ?= 8.0.0 8.1.RC1 8.2.RC1 8.3.RC1 8.5.0 9.0.0 9.1.0
+
+wheels: $(VENV)/.build $(VENV)/.wheels            ## dist/mindtorch-*+cann*-manylinux*.whl, one for each release of CANN in the list CANN
+	rm -rf build/wheels
+	for release in $(CANN); do \
+		MINDTORCH_CANN=$$release $(RUN) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheels . \
+			|| exit 1; \
+	done
+	PATH="$(abspath $(VENV))/bin:$$PATH" auditwheel repair --wheel-dir dist build/wheels/*.whl
+
 test-clients: $(VENV)/.package            ## the published torch_npu wheel on the simulated toolkit, and mindtorch beside it
 	@if [ "$$(uname -m)" != x86_64 ] || ! $(RUN) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
 		echo "test-clients: left out, torch_npu is published for x86_64 and Python 3.11 only"; \
@@ -144,7 +155,7 @@ $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit("mindtorch needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.build $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.examples: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
+$(VENV)/.build $(VENV)/.wheels $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.examples: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
 	$(RUN) -c '$(REQUIREMENTS)' $* > $(VENV)/$*.txt
 	$(RUN) -m pip install --no-compile --progress-bar off -r $(VENV)/$*.txt
 	@touch $@

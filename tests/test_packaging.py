@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mindtorch import version
+
 ROOT = Path(__file__).parent.parent
 INCLUDE = ROOT / "include"
 
@@ -79,6 +81,23 @@ def test_wheel_holds_what_runs_and_nothing_else(built):
 
 
 @pytest.mark.slow
+def test_a_wheel_for_a_release_of_cann_says_so(built, tmp_path):
+    with tarfile.open(built[0]) as tar:
+        tar.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    run(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir",
+        tmp_path / "dist", source, env={**os.environ, "MINDTORCH_CANN": "8.1.RC1"})
+    (wheel,) = tmp_path.glob("dist/*.whl")
+    assert wheel.name.startswith(f"mindtorch-{version.mindtorch}+cann8.1.rc1-cp3")
+    with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(built[1]) as plain:
+        assert '\ncann = "8.1.RC1"' in archive.read("mindtorch/version.py").decode()
+        assert "\ncann = None" in plain.read("mindtorch/version.py").decode()
+        (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
+    assert f"\nVersion: {version.mindtorch}+cann8.1.rc1\n" in metadata
+    assert "\nClassifier: Programming Language :: Python :: 3.11\n" in metadata
+
+
+@pytest.mark.slow
 def test_wheel_runs_in_an_empty_environment(built, tmp_path):
     venv.create(tmp_path / "empty", with_pip=True)
     python = tmp_path / "empty" / "bin" / "python"
@@ -122,6 +141,7 @@ def test_api_structs_compile():
 def test_operators_have_the_signatures_through_which_they_are_called():
     """C compares what the generator has written for each signature with the declarations in include/aclnnop."""
     from mindtorch._ops.codegen import emit_npu, emit_thunks
+    from mindtorch._ops.codegen.aclnn import operators
     from mindtorch._ops.codegen.rows import Table
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                f"-I{INCLUDE}", "-x", "c", "-"]
@@ -130,6 +150,8 @@ def test_operators_have_the_signatures_through_which_they_are_called():
                "aclnnStatus (*cast)(const aclTensor *, aclDataType, aclTensor *, uint64_t *, aclOpExecutor **) = "
                "aclnnCastGetWorkspaceSize;\n")
     text = '#include "aclnnop/aclnn_copy.h"\n#include "aclnnop/aclnn_cast.h"\n'
-    text += emit_thunks.assignments(emit_npu.Calls(Table())) + by_hand
+    calls = emit_npu.Calls(Table())
+    headers = {operators()[name].header for name in calls.operators}
+    text += emit_thunks.assignments(calls, calls.operators, headers) + by_hand
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
