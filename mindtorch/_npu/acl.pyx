@@ -101,8 +101,8 @@ cdef int require_function(void *function, str name) except -1:
 
 
 # Advice for some statuses, which follows the meaning in the message.
-FAULT = ("an operator failed on the device, perhaps one that was called long before: with ACL_LAUNCH_BLOCKING=1 its own "
-         "call raises. The device stays unusable: restart the process")
+FAULT = ("an operator failed on the device, perhaps one called long before: with ACL_LAUNCH_BLOCKING=1 its own call "
+         "raises. The device stays unusable: restart the process")
 REMEDIES = {
     361001: FAULT, 507011: FAULT, 507014: FAULT, 507015: FAULT, 507016: FAULT, 507017: FAULT, 507018: FAULT,
     507034: FAULT, 507035: FAULT,

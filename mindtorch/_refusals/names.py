@@ -472,7 +472,4 @@ NAMES = {
         torch.profiler._memory_profiler: MemoryProfileTimeline _CATEGORY_TO_COLORS _CATEGORY_TO_INDEX
         torch.profiler._utils: _init_for_cuda_graphs
         torch.utils._appending_byte_serializer: AppendingByteSerializer
-        torch.utils._device:
-        torch.utils.benchmark: Compare Timer
-        torch.utils.benchmark.utils:
-        torch.utils.benchmark.utils.common: Measurement TaskSpec"""}
+        torch.utils._device:"""}
