@@ -19,7 +19,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
-.PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel wheels test-clients test-packages
+.PHONY: test test-processors quick sanitizers valgrind lint format bench bench-save bench-compare bench-report build wheel wheels test-clients test-packages
 .PHONY: test-pytorch scan-packages fuzz pyright clean distclean
 .DELETE_ON_ERROR:
 
@@ -96,6 +96,18 @@ bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples          
 	$(RUN) -m bench.replay
 	$(RUN) -m bench.memory
 	$(RUN) -m bench.kernels
+
+bench-save: $(VENV)/.package $(VENV)/.test $(VENV)/.bench            ## time operators by rung and save the run in .benchmarks
+	$(RUN) -m pytest bench --benchmark-autosave
+
+THRESHOLD ?= 0.25
+
+bench-compare: $(VENV)/.package $(VENV)/.test $(VENV)/.bench            ## run beside the last saved run; fails where a ratio to a peer has grown by THRESHOLD
+	$(RUN) -m pytest bench --benchmark-autosave --benchmark-compare
+	$(RUN) -m bench.saved compare --threshold $(THRESHOLD)
+
+bench-report:            ## build/bench.html: the saved runs as plots
+	$(RUN) -m bench.saved report
 
 build: $(VENV)/.package            ## compile in place what has changed
 
