@@ -61,7 +61,7 @@ valgrind: $(VENV)/.package $(VENV)/.test            ## the same under valgrind
 	$(RUN) -m pytest -m valgrind --numprocesses $(TEST_PROCESSES) tests/sim $(PYTEST_ARGS)
 
 # Generated code is not ours to format; the declarations in include/ keep the vendor's argument order one to a line.
-NATIVE = $(shell find mindtorch/_sim tests/sim bench -name '*.h' -o -name '*.cpp' -o -name '*.c' | grep -v -e /toolkit/ -e /build/)
+NATIVE = $(shell find mindtorch/_sim tests/sim bench examples -name '*.h' -o -name '*.cpp' -o -name '*.c' | grep -v -e /toolkit/ -e /build/)
 
 # cython-lint calls `dtype` and `device` as argument names shadowing; they are torch's.
 CYTHON = $(shell find mindtorch bench \( -name '*.pyx' -o -name '*.pxd' \) -not -path '*/_gen/*' -not -path '*/build/*')

@@ -302,11 +302,21 @@ class Build(build_ext):
                         *(f"-l{name}" for name in [*library.needs, *library.libraries])])
 
     def _complete_toolkit(self, root):
-        """The files beside the libraries: the version that clients read, and in a source tree a link to the BLAS."""
+        """The files beside the libraries: versions, declarations, what build tools read, in a source tree the BLAS."""
         for package in ("runtime", "opbase", "ops_math", "ops_nn"):
             info = root / "share" / "info" / package
             info.mkdir(parents=True, exist_ok=True)
             (info / "version.info").write_text(f"Version={SIM_CANN_VERSION}\n", encoding="utf-8")
+        for folder, name in (("pkgconfig", "cann.pc"), ("cmake/CANN", "CANNConfig.cmake")):
+            text = Path(SIM, "development", name).read_text(encoding="utf-8").replace("@VERSION@", SIM_CANN_VERSION)
+            target = root / "lib64" / folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        include = root / "include"
+        if not self.in_tree:
+            shutil.copytree("include", include, dirs_exist_ok=True)
+        elif not include.exists():
+            include.symlink_to(ROOT / "include")
         blas = importlib.util.find_spec("scipy_openblas32")
         if self.in_tree and blas:
             library = Path(blas.origin).with_name("lib") / "libscipy_openblas.so"

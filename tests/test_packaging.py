@@ -62,7 +62,10 @@ def test_wheel_holds_what_runs_and_nothing_else(built):
         names = archive.namelist()
     for library in ("ascendcl", "nnopbase", "mindtorch_kernels", "opapi", "acl_op_compiler", "hccl"):
         assert f"mindtorch/_sim/toolkit/lib64/lib{library}.so" in names
-    assert any(name.startswith("mindtorch/_sim/toolkit/share/info/") for name in names)
+    toolkit = "mindtorch/_sim/toolkit"
+    assert any(name.startswith(f"{toolkit}/share/info/") for name in names)
+    assert {f"{toolkit}/include/acl/acl.h", f"{toolkit}/include/aclnnop/aclnn_add.h",
+            f"{toolkit}/lib64/pkgconfig/cann.pc", f"{toolkit}/lib64/cmake/CANN/CANNConfig.cmake"} <= set(names)
     for module in ROOT.joinpath("mindtorch").rglob("*.pyx"):
         path = module.relative_to(ROOT).with_suffix("")
         assert any(name.startswith(f"{path}.cpython-") for name in names), f"{path} is not in the wheel"
