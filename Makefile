@@ -19,8 +19,8 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
-.PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel test-clients test-packages
-.PHONY: test-pytorch scan-packages fuzz pyright docs clean distclean
+.PHONY: test test-processors quick sanitizers valgrind lint format bench bench-save bench-compare bench-report build wheel
+.PHONY: wheels test-clients test-packages test-pytorch scan-packages fuzz pyright docs clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -61,7 +61,7 @@ valgrind: $(VENV)/.package $(VENV)/.test            ## the same under valgrind
 	$(RUN) -m pytest -m valgrind --numprocesses $(TEST_PROCESSES) tests/sim $(PYTEST_ARGS)
 
 # Generated code is not ours to format; the declarations in include/ keep the vendor's argument order one to a line.
-NATIVE = $(shell find mindtorch/_sim tests/sim bench -name '*.h' -o -name '*.cpp' -o -name '*.c' | grep -v -e /toolkit/ -e /build/)
+NATIVE = $(shell find mindtorch/_sim tests/sim bench examples -name '*.h' -o -name '*.cpp' -o -name '*.c' | grep -v -e /toolkit/ -e /build/)
 
 # cython-lint calls `dtype` and `device` as argument names shadowing; they are torch's.
 CYTHON = $(shell find mindtorch bench \( -name '*.pyx' -o -name '*.pxd' \) -not -path '*/_gen/*' -not -path '*/build/*')
@@ -97,10 +97,33 @@ bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples          
 	$(RUN) -m bench.memory
 	$(RUN) -m bench.kernels
 
+bench-save: $(VENV)/.package $(VENV)/.test $(VENV)/.bench            ## time operators by rung and save the run in .benchmarks
+	$(RUN) -m pytest bench --benchmark-autosave
+
+THRESHOLD ?= 0.25
+
+bench-compare: $(VENV)/.package $(VENV)/.test $(VENV)/.bench            ## run beside the last saved run; fails where a ratio to a peer has grown by THRESHOLD
+	$(RUN) -m pytest bench --benchmark-autosave --benchmark-compare
+	$(RUN) -m bench.saved compare --threshold $(THRESHOLD)
+
+bench-report:            ## build/bench.html: the saved runs as plots
+	$(RUN) -m bench.saved report
+
 build: $(VENV)/.package            ## compile in place what has changed
 
 wheel: $(VENV)/.build            ## dist/mindtorch-*.whl
 	$(RUN) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+
+# 8.5.0 alone: make wheels CANN=8.5.0
+CANN ?= 8.0.0 8.1.RC1 8.2.RC1 8.3.RC1 8.5.0 9.0.0 9.1.0
+
+wheels: $(VENV)/.build $(VENV)/.wheels            ## dist/mindtorch-*+cann*-manylinux*.whl, one for each release of CANN in the list CANN
+	rm -rf build/wheels
+	for release in $(CANN); do \
+		MINDTORCH_CANN=$$release $(RUN) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheels . \
+			|| exit 1; \
+	done
+	PATH="$(abspath $(VENV))/bin:$$PATH" auditwheel repair --wheel-dir dist build/wheels/*.whl
 
 test-clients: $(VENV)/.package            ## the published torch_npu wheel on the simulated toolkit, and mindtorch beside it
 	@if [ "$$(uname -m)" != x86_64 ] || ! $(RUN) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
@@ -148,7 +171,7 @@ $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit("mindtorch needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.build $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.examples $(VENV)/.docs: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
+$(VENV)/.build $(VENV)/.wheels $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.examples $(VENV)/.docs: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
 	$(RUN) -c '$(REQUIREMENTS)' $* > $(VENV)/$*.txt
 	$(RUN) -m pip install --no-compile --progress-bar off -r $(VENV)/$*.txt
 	@touch $@

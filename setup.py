@@ -3,6 +3,7 @@
 Everything else about the package stands in pyproject.toml. MINDTORCH_BUILD_JOBS sets how many compilers run at once
 (default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors; MINDTORCH_BUILD_OPTIMIZE=0 (or 1)
 compiles everything at that level, in half the time; MINDTORCH_BUILD_CACHE names a folder for what has been compiled.
+MINDTORCH_CANN=8.5.0 makes the wheel for that release of CANN, mindtorch-X.Y.Z+cann8.5.0.
 Every few seconds a line tells how far the build is; pip shows it with --verbose.
 """
 import hashlib
@@ -27,12 +28,15 @@ ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "mindtorch" / "_ops"))   # the generator must not need the package that it builds
 
 import codegen.__main__ as op_generator  # noqa: E402
+import codegen.fit as fit  # noqa: E402
 import codegen.sim_exports as sim_exports  # noqa: E402
 
 INCLUDE = ["include", "mindtorch/_npu/_gen", numpy.get_include()]
 SIM = "mindtorch/_sim"
 TOOLKIT = "mindtorch._sim.toolkit"
 SIM_CANN_VERSION = "8.5.0"
+CANN = os.environ.get("MINDTORCH_CANN")      # the release that the wheel is for; its code is that of every other wheel
+VERSION_FILE = Path("mindtorch", "version.py")
 WARNINGS = ["-Wall", "-Wextra"] + (["-Werror"] if os.environ.get("MINDTORCH_WERROR") == "1" else [])
 # What Cython writes by design: parameters of unused slots, tables filled in part, comparisons of its own ints.
 CYTHON_WARNINGS = ["-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-unused-function",
@@ -235,7 +239,12 @@ class Build(build_ext):
         super().copy_extensions_to_source()
 
     def run(self):
+        if CANN:
+            fit.check(CANN)
         super().run()
+        if not self.in_tree:        # always, since the folder may be that of another wheel's build
+            text = VERSION_FILE.read_text(encoding="utf-8").replace("\ncann = None", f"\ncann = {CANN!r}")
+            Path(self.build_lib, VERSION_FILE).write_text(text, encoding="utf-8")
         package = ROOT if self.in_tree else Path(self.build_lib)
         self._complete_toolkit(package.joinpath(*TOOLKIT.split(".")))
         subprocess.run([sys.executable, "-B", "-m", "mindtorch._stubs.generate"], cwd=package, check=True)
@@ -294,11 +303,21 @@ class Build(build_ext):
                         *(f"-l{name}" for name in [*library.needs, *library.libraries])])
 
     def _complete_toolkit(self, root):
-        """The files beside the libraries: the version that clients read, and in a source tree a link to the BLAS."""
+        """The files beside the libraries: versions, declarations, what build tools read, in a source tree the BLAS."""
         for package in ("runtime", "opbase", "ops_math", "ops_nn"):
             info = root / "share" / "info" / package
             info.mkdir(parents=True, exist_ok=True)
             (info / "version.info").write_text(f"Version={SIM_CANN_VERSION}\n", encoding="utf-8")
+        for folder, name in (("pkgconfig", "cann.pc"), ("cmake/CANN", "CANNConfig.cmake")):
+            text = Path(SIM, "development", name).read_text(encoding="utf-8").replace("@VERSION@", SIM_CANN_VERSION)
+            target = root / "lib64" / folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        include = root / "include"
+        if not self.in_tree:
+            shutil.copytree("include", include, dirs_exist_ok=True)
+        elif not include.exists():
+            include.symlink_to(ROOT / "include")
         blas = importlib.util.find_spec("scipy_openblas32")
         if self.in_tree and blas:
             library = Path(blas.origin).with_name("lib") / "libscipy_openblas.so"
@@ -311,4 +330,6 @@ class Build(build_ext):
 
 os.chdir(ROOT)
 op_generator.main([])
-setup(ext_modules=[*cython_modules(), *LIBRARIES], cmdclass={"build_ext": Build})
+version = re.search('(?m)^mindtorch = "(.+)"', VERSION_FILE.read_text(encoding="utf-8"))[1]
+setup(version=f"{version}+cann{CANN.lower()}" if CANN else version, ext_modules=[*cython_modules(), *LIBRARIES],
+      cmdclass={"build_ext": Build})

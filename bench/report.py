@@ -3,7 +3,6 @@
 Figures are medians in nanoseconds per op, of one run on this machine; the ratios are what may be compared elsewhere.
 """
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -24,30 +23,16 @@ TIMED_IMPORT = "import time; start = time.perf_counter(); import {}; print(time.
 
 def run_rungs(kernels):
     """{(rung, op): nanoseconds} of one process that runs all rungs."""
-    environment = dict(os.environ)
-    environment.pop("MINDTORCH_SIM_KERNELS", None)
-    if kernels == "null":
-        environment["MINDTORCH_SIM_KERNELS"] = "null"
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        subprocess.run([sys.executable, "-m", "pytest", "bench", "-q", "-p", "no:cacheprovider", "-m", "",
-                        "-o", "python_files=bench_*.py", "-o", "python_functions=bench_*",
-                        "--benchmark-disable-gc", "--benchmark-quiet", f"--benchmark-json={result}"],
-                       check=True, cwd=ROOT, env=environment)
-        benchmarks = json.loads(result.read_text(encoding="utf-8"))["benchmarks"]
-    medians = {(b["extra_info"]["rung"], b["extra_info"]["op"]): 1e9 * b["stats"]["median"] / b["extra_info"]["count"]
-               for b in benchmarks}
-    return medians | {("torch_npu", op): time for op, time in torch_npu_rung(environment).items()}
+        subprocess.run([sys.executable, "-m", "pytest", "bench", "-q", f"--kernels={kernels}", "--benchmark-quiet",
+                        f"--benchmark-json={result}"], check=True, cwd=ROOT)
+        return medians(json.loads(result.read_text(encoding="utf-8")))
 
 
-def torch_npu_rung(environment):
-    """{op: nanoseconds} of the published wheel on the same toolkit, as its users have it; nothing where it is not."""
-    if not client.PYTHON.exists():
-        return {}
-    command = client.command(client.PYTHON, "torch_npu_rung.py")
-    shown = subprocess.run(command, check=True, cwd=ROOT, env=client.environment(environment), capture_output=True,
-                           text=True).stdout
-    return client.hear(shown.splitlines())
+def medians(saved):
+    """{(rung, op): nanoseconds} of what pytest-benchmark has saved."""
+    return {(b["extra_info"]["rung"], b["extra_info"]["op"]): 1e9 * b["stats"]["median"] for b in saved["benchmarks"]}
 
 
 def toolkit():

@@ -1,4 +1,5 @@
 """The benches of host cost run, and leave out no row of the op table; what they measure is theirs to say."""
+import json
 import re
 import subprocess
 import sys
@@ -12,6 +13,34 @@ ROOT = Path(__file__).parent.parent
 def output(module, *arguments):
     return subprocess.run([sys.executable, "-m", module, *arguments], check=True, cwd=ROOT, capture_output=True,
                           text=True).stdout
+
+
+def test_pytest_collects_the_benches_and_saved_runs_are_compared(tmp_path):
+    """Two saved runs of two rungs: the same ratio passes, a ratio that has grown fails; the page shows both."""
+    storage = tmp_path / "benchmarks"
+    shown = output("pytest", "bench", "-k", "relu and (operators or torch)", "--benchmark-autosave",
+                   f"--benchmark-storage={storage}")
+    assert "2 passed" in shown
+    (first,) = storage.glob("*/0001_*.json")
+    saved = json.loads(first.read_text())
+    times = {(b["group"], b["name"]): b["stats"]["median"] for b in saved["benchmarks"]}
+    assert set(times) == {("a.relu()", "mindtorch"), ("a.relu()", "torch CPU")}
+    assert all(1e-8 < time < 1e-4 for time in times.values())       # of one operator, not of a thousand
+    for number, factor in (("0002", 1.1), ("0003", 2)):
+        for bench in saved["benchmarks"]:
+            if bench["name"] == "mindtorch":
+                bench["stats"]["median"] = times["a.relu()", "mindtorch"] * factor
+        first.with_name(f"{number}_.json").write_text(json.dumps(saved))
+    command = [sys.executable, "-m", "bench.saved", "--storage", storage]
+    assert "0 ratios have grown" in output("bench.saved", "--storage", storage, "compare", "0001", "0002")
+    compared = subprocess.run([*command, "compare"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert compared.returncode == 1
+    assert "GROWN" in compared.stdout
+    assert output("bench.saved", "report", "--storage", storage, "--output", tmp_path / "bench.html").strip().endswith(
+        "bench.html")
+    page = (tmp_path / "bench.html").read_text()
+    assert page.count("<rect") == 2
+    assert page.count("<circle") == 3
 
 
 def test_every_row_is_measured_or_has_a_reason():

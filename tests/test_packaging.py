@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mindtorch import version
+
 ROOT = Path(__file__).parent.parent
 INCLUDE = ROOT / "include"
 
@@ -36,9 +38,10 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A source archive, and the wheel built from that archive: (archive, wheel)."""
+    """A source archive, and the wheel for a release of CANN built from that archive: (archive, wheel)."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT,
+        env={**os.environ, "MINDTORCH_CANN": "8.1.RC1"})
     (archive,), (wheel,) = folder.glob("mindtorch-*.tar.gz"), folder.glob("mindtorch-*.whl")
     return archive, wheel
 
@@ -60,7 +63,10 @@ def test_wheel_holds_what_runs_and_nothing_else(built):
         names = archive.namelist()
     for library in ("ascendcl", "nnopbase", "mindtorch_kernels", "opapi", "acl_op_compiler", "hccl", "hcomm"):
         assert f"mindtorch/_sim/toolkit/lib64/lib{library}.so" in names
-    assert any(name.startswith("mindtorch/_sim/toolkit/share/info/") for name in names)
+    toolkit = "mindtorch/_sim/toolkit"
+    assert any(name.startswith(f"{toolkit}/share/info/") for name in names)
+    assert {f"{toolkit}/include/acl/acl.h", f"{toolkit}/include/aclnnop/aclnn_add.h",
+            f"{toolkit}/lib64/pkgconfig/cann.pc", f"{toolkit}/lib64/cmake/CANN/CANNConfig.cmake"} <= set(names)
     for module in ROOT.joinpath("mindtorch").rglob("*.pyx"):
         path = module.relative_to(ROOT).with_suffix("")
         assert any(name.startswith(f"{path}.cpython-") for name in names), f"{path} is not in the wheel"
@@ -76,6 +82,16 @@ def test_wheel_holds_what_runs_and_nothing_else(built):
     with zipfile.ZipFile(built[1]) as archive:
         libraries = sum(entry.file_size for entry in archive.infolist() if entry.filename.endswith(".so"))
     assert libraries < 14e6, f"{libraries / 1e6:.1f} MB"
+
+
+@pytest.mark.slow
+def test_a_wheel_for_a_release_of_cann_says_so(built):
+    assert built[1].name.startswith(f"mindtorch-{version.mindtorch}+cann8.1.rc1-cp3")
+    with zipfile.ZipFile(built[1]) as archive:
+        assert '\ncann = "8.1.RC1"' in archive.read("mindtorch/version.py").decode().replace("'", '"')
+        (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
+    assert f"\nVersion: {version.mindtorch}+cann8.1.rc1\n" in metadata
+    assert "\nClassifier: Programming Language :: Python :: 3.11\n" in metadata
 
 
 @pytest.mark.slow
@@ -122,6 +138,7 @@ def test_api_structs_compile():
 def test_operators_have_the_signatures_through_which_they_are_called():
     """C compares what the generator has written for each signature with the declarations in include/aclnnop."""
     from mindtorch._ops.codegen import emit_npu, emit_thunks
+    from mindtorch._ops.codegen.aclnn import operators
     from mindtorch._ops.codegen.rows import Table
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                f"-I{INCLUDE}", "-x", "c", "-"]
@@ -130,6 +147,8 @@ def test_operators_have_the_signatures_through_which_they_are_called():
                "aclnnStatus (*cast)(const aclTensor *, aclDataType, aclTensor *, uint64_t *, aclOpExecutor **) = "
                "aclnnCastGetWorkspaceSize;\n")
     text = '#include "aclnnop/aclnn_copy.h"\n#include "aclnnop/aclnn_cast.h"\n'
-    text += emit_thunks.assignments(emit_npu.Calls(Table())) + by_hand
+    calls = emit_npu.Calls(Table())
+    headers = {operators()[name].header for name in calls.operators}
+    text += emit_thunks.assignments(calls, calls.operators, headers) + by_hand
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

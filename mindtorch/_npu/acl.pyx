@@ -33,6 +33,7 @@ cdef extern from "mindtorch/cann_tables.h" nogil:
 
 
 cdef list OPERATOR_LIBRARIES = []        # handles of the libraries with ACLNN's functions
+cdef object LEFT_OUT = frozenset()       # names of functions that this build of mindtorch does not call
 
 
 cdef void *find_symbol(list handles, const char *name) except? NULL:
@@ -55,17 +56,18 @@ cdef void **find_symbols(void **member, const char **names, list handles, list m
     return member
 
 
-def load_functions(list runtime, list operators):
+def load_functions(list runtime, list operators, left_out=frozenset()):
     """Fill CannApi from `runtime`, a list of dlopen handles. Return the names of required functions that are missing.
 
-    If any is missing, nothing is kept. `operators` are the handles of the libraries with ACLNN's functions.
+    If any is missing, nothing is kept. `operators` are the handles of the libraries with ACLNN's functions,
+    of which those named in `left_out` count as missing.
     """
-    global OPERATOR_LIBRARIES
+    global OPERATOR_LIBRARIES, LEFT_OUT
     cdef list missing = []
     cdef void **member = find_symbols(<void **>&api, <const char **>mindtorch_acl_names, runtime, missing)
     member = find_symbols(member, <const char **>mindtorch_nnopbase_names, runtime, missing)
     find_symbols(member, <const char **>mindtorch_optional_names, runtime, [])
-    OPERATOR_LIBRARIES = operators
+    OPERATOR_LIBRARIES, LEFT_OUT = operators, left_out
     if missing:
         memset(&api, 0, sizeof(api))
         OPERATOR_LIBRARIES = []
@@ -73,8 +75,9 @@ def load_functions(list runtime, list operators):
 
 
 cdef int find_function(AclnnFunction *found, str name) except -1:
-    found.phase1 = find_symbol(OPERATOR_LIBRARIES, f"{name}GetWorkspaceSize".encode())
-    found.phase2 = find_symbol(OPERATOR_LIBRARIES, name.encode())
+    cdef list libraries = [] if name in LEFT_OUT else OPERATOR_LIBRARIES
+    found.phase1 = find_symbol(libraries, f"{name}GetWorkspaceSize".encode())
+    found.phase2 = find_symbol(libraries, name.encode())
     if found.phase1 == NULL or found.phase2 == NULL:
         found.phase1 = found.phase2 = NULL
     return 0
@@ -98,7 +101,11 @@ cdef int require_function(void *function, str name) except -1:
 
 
 # Advice for some statuses, which follows the meaning in the message.
+FAULT = ("an operator failed on the device, perhaps one called long before: with ACL_LAUNCH_BLOCKING=1 its own call "
+         "raises. The device stays unusable: restart the process")
 REMEDIES = {
+    361001: FAULT, 507011: FAULT, 507014: FAULT, 507015: FAULT, 507016: FAULT, 507017: FAULT, 507018: FAULT,
+    507034: FAULT, 507035: FAULT,
     561003: "the toolkit has no kernel for these arguments: is the ops package of this chip installed?",
     561107: "ASCEND_OPP_PATH should name the opp folder of the toolkit",
     507899: "the driver failed: compare its version with the toolkit's",

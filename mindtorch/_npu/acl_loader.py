@@ -12,13 +12,13 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from mindtorch import sim
+from mindtorch import sim, version
 from mindtorch._npu import toolkit as toolkits
 from mindtorch._npu.elf import DamagedLibraryError, read_needed
 
 SIMULATOR_SYMBOL = "simLive"         # only the simulator exports it
 HCCL = "libhccl.so"
-OLDEST = "8.0"                       # the oldest CANN release that has all required functions
+OLDEST = "8.0.RC1"                   # the oldest CANN release that has all required functions
 SPLIT_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so")
 # The head of dlopen's message when a dependency is absent: the message itself may be translated.
 MISSING_DEPENDENCY = re.compile(r"^(lib[^/\s:]+\.so[.\d]*): ")
@@ -58,6 +58,28 @@ def toolkit():
     return _TOOLKIT
 
 
+def newer_functions():
+    """Names of operator functions that came after the release that this mindtorch is built for, and are not called."""
+    from mindtorch._npu._gen.calls import FUNCTIONS
+    key = toolkits.version_key
+    return frozenset(name for name, since in FUNCTIONS.items() if version.cann and key(since) > key(version.cann))
+
+
+def describe_missing(function, since):
+    """Why an operator function cannot be called."""
+    came = f"it came with CANN {since}" if since else "it is not known which release of CANN has it"
+    if function in newer_functions():
+        return (f"{function} is not in CANN {version.cann}, which this mindtorch is built for; {came}. Install "
+                f"{wheel_for(_TOOLKIT.version)}")
+    return f"{function} is not in {_TOOLKIT}; {came}"
+
+
+def wheel_for(found):
+    """What pip installs for a toolkit of this version."""
+    release = toolkits.release_for(found)
+    return f"mindtorch=={version.mindtorch}" + (f"+cann{release.lower()}" if release else "")
+
+
 def missing_operators():
     """Names of operator functions that mindtorch calls and the toolkit lacks."""
     from mindtorch._npu import acl
@@ -68,15 +90,20 @@ def missing_operators():
 def _import_acl():
     global _TOOLKIT
     found = toolkits.find()
-    if [] < toolkits.version_key(found.version) < toolkits.version_key(OLDEST):
+    key = toolkits.version_key
+    if [] < key(found.version) < key(OLDEST):
         raise RuntimeError(f"{found} is too old for mindtorch. Install CANN {OLDEST} or newer, or name another toolkit "
                            "in MINDTORCH_CANN_HOME")
+    if version.cann and [] < key(found.version) < key(version.cann):
+        raise RuntimeError(f"this mindtorch is built for CANN {version.cann}, and {found} is older. Install "
+                           f"{wheel_for(found.version)}, or a toolkit of release {version.cann} or newer")
     runtime, operators = open_libraries(found)
     if hasattr(runtime[0], SIMULATOR_SYMBOL):        # also if a variable names its folder
         found = replace(found, simulated=True)
         sim.name_blas()
     from mindtorch._npu import acl
-    missing = acl.load_functions([lib._handle for lib in runtime], [lib._handle for lib in operators])
+    missing = acl.load_functions([lib._handle for lib in runtime], [lib._handle for lib in operators],
+                                 newer_functions())
     if missing:
         raise RuntimeError(f"{found} lacks {', '.join(missing)}, which mindtorch needs (looked in "
                            f"{', '.join(Path(lib._name).name for lib in runtime)}). Install CANN {OLDEST} or newer")

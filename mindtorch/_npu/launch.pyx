@@ -448,8 +448,8 @@ cdef int raise_launch_error(Call *call, int status, const char *name, bint in_ph
 # Rare cases of aclnn_call.pyx
 
 cdef int raise_missing_symbol(const char *name, const char *since) except -1:
-    from mindtorch._npu.acl_loader import toolkit
-    raise NotImplementedError(f"{name.decode()} is not in {toolkit()}; it came with CANN {since.decode()}")
+    from mindtorch._npu.acl_loader import describe_missing
+    raise NotImplementedError(describe_missing(name.decode(), since.decode()))
 
 
 cdef int raise_not_capturable(const char *name) except -1:

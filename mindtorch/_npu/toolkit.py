@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+# The releases of CANN for which there are wheels.
+RELEASES = ("8.0.0", "8.1.RC1", "8.2.RC1", "8.3.RC1", "8.5.0", "9.0.0", "9.1.0")
 MODES = ("auto", "cann", "sim", "off")
 # Variables that name a toolkit root, by priority.
 VARIABLES = ("MINDTORCH_CANN_HOME", "ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
@@ -122,6 +124,11 @@ def library_folders(root):
     return [root / name for name in names if (root / name).is_dir()]
 
 
+def include_folders(root):
+    """The folders of a toolkit with C declarations."""
+    return [root / name for name in ("include", f"{platform.machine()}-linux/include") if (root / name).is_dir()]
+
+
 def driver_root():
     """The folder with the driver and the firmware, which the toolkit's libraries need."""
     try:
@@ -168,5 +175,14 @@ def version_in(file):
 
 
 def version_key(text):
-    """Sorts versions by their numbers."""
-    return [int(number) for number in re.findall(r"\d+", text)]
+    """Sorts versions of CANN: 8.0.0 < 8.1.RC1 < 8.5.0.alpha1 < 8.5.0. What names no version comes first."""
+    found = re.search(r"(\d+(?:\.\d+)*)(?:[.-]?(alpha|beta|rc)\.?(\d*))?", text.lower())
+    if not found:
+        return []
+    numbers = [*map(int, found[1].split(".")), 0, 0][:3]
+    return [*numbers, ("alpha", "beta", "rc", None).index(found[2]), int(found[3] or 0)]
+
+
+def release_for(version):
+    """The newest of RELEASES that is not newer than a toolkit's version; None for an older or an unknown one."""
+    return max((r for r in RELEASES if version_key(r) <= version_key(version)), key=version_key, default=None)

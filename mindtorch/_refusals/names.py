@@ -4,7 +4,8 @@ _DISTRIBUTED = "mindtorch has not this part of torch.distributed. Use its collec
 _EXPORT = "mindtorch exports no programs. Save the state_dict, and export the model with PyTorch"
 _QUANTIZED = "mindtorch has no quantized tensors. Keep the model in a floating-point dtype"
 _NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
-_EXTENSION = "mindtorch builds no extensions of PyTorch. Register an operator in Python with torch.library.custom_op"
+_EXTENSION = ("mindtorch has none of PyTorch's C++ API. Build over ACL with torch.utils.cpp_extension.load, and "
+              "register the operator with torch.library.custom_op")
 _DATAPIPES = "mindtorch has no data pipes. Use torch.utils.data.IterableDataset"
 _JIT = "mindtorch has no TorchScript. Save the state_dict, and call the model as the Python that it is"
 _COMPILER = "mindtorch has no compiler: torch.compile returns the function itself. Call it uncompiled"
@@ -261,11 +262,9 @@ NAMES = {
             nested_view_from_values_offsets
         torch.nested._internal.ops: extract_kwargs""",
     _EXTENSION: """
-        torch.utils.cpp_extension: BuildExtension CUDAExtension CUDA_HOME CppExtension ROCM_HOME SyclExtension
+        torch.utils.cpp_extension: CUDAExtension CUDA_HOME ROCM_HOME SyclExtension
             _get_build_directory _get_cuda_arch_flags check_compiler_is_gcc check_compiler_ok_for_platform
-            get_compiler_abi_compatibility_and_version get_cxx_compiler get_default_build_root include_paths
-            is_ninja_available library_paths load load_inline remove_extension_h_precompiler_headers
-            verify_ninja_availability
+            get_compiler_abi_compatibility_and_version remove_extension_h_precompiler_headers verify_ninja_availability
         torch.utils.hipify:
         torch.utils.hipify.hipify_python: hipify""",
     _DATAPIPES: """
@@ -447,7 +446,4 @@ NAMES = {
         torch.profiler._memory_profiler: MemoryProfileTimeline _CATEGORY_TO_COLORS _CATEGORY_TO_INDEX
         torch.profiler._utils: _init_for_cuda_graphs
         torch.utils._appending_byte_serializer: AppendingByteSerializer
-        torch.utils._device:
-        torch.utils.benchmark: Compare Timer
-        torch.utils.benchmark.utils:
-        torch.utils.benchmark.utils.common: Measurement TaskSpec"""}
+        torch.utils._device:"""}

@@ -206,9 +206,16 @@ class Tensor(TensorBase):
             raise AssertionError("stream should be None on cpu.")
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        if not self.is_cpu or self.dtype.numpy_dtype.isbuiltin != 1:
-            raise BufferError(f"Can't export tensors of {self.dtype} on {self.device}: DLPack is served through NumPy, "
-                              f"which has host memory and no {self.dtype.name}")
+        if self.layout is not strided:
+            raise BufferError("Can't export tensors with layout other than torch.strided")
+        if self.is_meta:
+            raise BufferError("Cannot pack tensors on meta")
+        if not self.is_cpu:
+            raise BufferError(f"Can't export tensors on {self.device}: no other library reads its memory. Use "
+                              "Tensor.cpu() to copy the tensor to host memory first")
+        if self.dtype.numpy_dtype.isbuiltin != 1:
+            raise BufferError(f"Can't export tensors of {self.dtype}: NumPy, which serves DLPack here, has no such "
+                              "dtype. Use Tensor.float(), or Tensor.view(torch.uint8) for the bytes")
         return self.numpy().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
     # --- copying and pickling -----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from mindtorch import version
 from mindtorch._npu import alloc_config, toolkit
+from mindtorch._npu.acl_loader import wheel_for
 from mindtorch._npu.elf import DamagedLibraryError, read_needed
 
 __all__ = ["Finding", "examine", "main", "report"]
@@ -61,7 +62,9 @@ def examine():
 
 
 def _software():
-    yield Finding("software", "mindtorch", f"{version.mindtorch}, stands for torch {version.__version__.split('+')[0]}")
+    built = f"built for CANN {version.cann}, " if version.cann else ""
+    yield Finding("software", "mindtorch", f"{version.mindtorch}, {built}stands for torch "
+                  f"{version.__version__.split('+')[0]}")
     yield Finding("software", "Python", f"{platform.python_version()} at {sys.executable}")
     yield Finding("software", "system", f"{platform.platform()}, {os.cpu_count()} processors")
     for name in PACKAGES:
@@ -143,6 +146,10 @@ def _toolkit(found):
     """The folders that were searched, and the files of the toolkit that was found."""
     searched = [name for name in toolkit.VARIABLES if os.environ.get(name)] or [*toolkit.PREFIXES]
     yield Finding("CANN", "searched", ", ".join(searched))
+    release = toolkit.release_for(found.version)
+    if version.cann and release and toolkit.version_key(version.cann) < toolkit.version_key(release):
+        yield Finding("CANN", "fit", f"mindtorch is built for CANN {version.cann}, which works on newer toolkits", NOTE,
+                      f"{wheel_for(found.version)} also calls what CANN {release} has added")
     yield Finding("CANN", "toolkit", str(found) if found.root != toolkit.SIMULATOR else f"none; simulated: {found}")
     for folder in toolkit.library_folders(found.root)[:1]:
         for path in sorted(folder.glob("lib*.so")):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from mindtorch._core.python.conversion import from_numpy
+from mindtorch._core.tensor.tensor import TensorBase
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -36,6 +37,8 @@ class _Writable:
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """The tensor of another library (or a DLPack capsule), sharing its memory. BufferError where NumPy cannot."""
+    if isinstance(ext_tensor, TensorBase):
+        return _of_own(ext_tensor, device, copy)
     is_bare = not hasattr(ext_tensor, "__dlpack__")
     if is_bare:
         if type(ext_tensor).__name__ != "PyCapsule":
@@ -43,12 +46,22 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
                                "only once, so you might have already constructed a tensor from it once.")
         ext_tensor = _Capsule(ext_tensor)
     array = numpy.from_dlpack(ext_tensor, copy=copy)
-    made = from_numpy(numpy.asarray(_Writable(array)) if is_bare else array)
+    return _on_device(from_numpy(numpy.asarray(_Writable(array)) if is_bare else array), device, copy)
+
+
+def _of_own(tensor: Any, device: Any, copy: bool | None) -> Any:
+    """The same for a tensor of ours, which takes neither NumPy's dtypes nor host memory."""
+    if tensor.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return _on_device(tensor.clone() if copy else tensor.detach(), device, copy)
+
+
+def _on_device(made: Any, device: Any, copy: bool | None) -> Any:
     if device is None:
         return made
     moved = made.to(device)
     if copy is False and moved is not made:
-        raise ValueError(f"cannot move a tensor from cpu to {device} without copying")
+        raise ValueError(f"cannot move a tensor from {made.device.type} to {device} without copying")
     return moved
 
 

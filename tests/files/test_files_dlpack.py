@@ -56,11 +56,34 @@ def test_devices_are_named(device):
 
 
 @pytest.mark.parametrize("make", [
-    lambda: mindtorch.ones(2, requires_grad=True), lambda: mindtorch.ones(2, device="npu"),
-    lambda: mindtorch.ones(2, dtype=mindtorch.bfloat16)])
+    lambda lib: lib.ones(2, requires_grad=True), lambda lib: lib.ones(2).to_sparse(),
+    lambda lib: lib.ones(2, device="meta")])
 def test_what_cannot_be_given(make):
-    with pytest.raises(BufferError, match="Can't export"):
+    refusals = []
+    for library in (mindtorch, torch):
+        with pytest.raises(BufferError) as refused:
+            make(library).__dlpack__()
+        refusals.append(str(refused.value))
+    assert refusals[0] == refusals[1]
+
+
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda: mindtorch.ones(2, device="npu"), "on npu:0: no other library reads its memory. Use Tensor.cpu()"),
+    (lambda: mindtorch.ones(2, dtype=mindtorch.bfloat16), "of torch.bfloat16: NumPy, which serves DLPack here, has no"),
+])
+def test_what_torch_would_give_and_why_it_is_not(make, said):
+    with pytest.raises(BufferError, match=said):
         make().__dlpack__()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float8_e5m2"])
+def test_a_tensor_of_ours_is_taken_on_its_device(device, dtype):
+    given = mindtorch.ones(3, device=device).to(getattr(mindtorch, dtype))
+    taken = mindtorch.from_dlpack(given)
+    assert (taken.data_ptr(), taken.dtype, taken.device) == (given.data_ptr(), given.dtype, given.device)
+    assert mindtorch.from_dlpack(given, copy=True).data_ptr() != given.data_ptr()
+    with pytest.raises(BufferError, match="require gradient"):
+        mindtorch.from_dlpack(mindtorch.ones(2, device=device, requires_grad=True))
 
 
 def test_what_cannot_be_taken():

@@ -1,4 +1,5 @@
 """The ends of a process: exit with everything alive, fork, device faults, several devices. Each in its own process."""
+import pytest
 from process import COUNT_AT_EXIT, run
 
 
@@ -226,6 +227,45 @@ del b
 """)
     assert done.stdout.splitlines() == ["seen 3", "left: {}"]
     assert "Traceback" not in done.stderr
+
+
+KERNEL_FAULTS = (
+    ("x[torch.tensor([3, 12], device='npu')]", "aclnnIndex", "index 12 is out of bounds for a dimension of size 10 "
+     "(self FLOAT[10], indices[0] INT64[2], out FLOAT[2])"),
+    ("x.take(torch.tensor([-11], device='npu'))", "aclnnTake", "index -11 is out of bounds for a dimension of size 10"),
+    ("x.gather(0, torch.tensor([10], device='npu'))", "aclnnGather",
+     "index 10 is out of bounds for a dimension of size 10"),
+    ("x.index_select(0, torch.tensor([10], device='npu'))", "aclnnIndexSelect",
+     "index 10 is out of bounds for a dimension of size 10 (self FLOAT[10], index INT64[1], out FLOAT[1])"),
+    ("torch.nn.functional.embedding(torch.tensor([7], device='npu'), x.view(5, 2))", "aclnnEmbedding",
+     "index 7 is out of bounds for a dimension of size 5 (weight FLOAT[5,2], indices INT64[1], out FLOAT[1,2])"),
+    ("torch.nn.functional.nll_loss(x.view(5, 2), torch.tensor([0, 1, 2, 0, 1], device='npu'))", "aclnnNLLLoss",
+     "index 2 is out of bounds for a dimension of size 2 (self FLOAT[5,2], target INT64[5]"),
+)
+
+
+@pytest.mark.parametrize("blocking", ["0", "1"])
+def test_a_kernel_fault_names_operator_arguments_and_bound(blocking):
+    done = run(f"""
+import os, sys
+import mindtorch as torch
+for call in {[call for call, *_ in KERNEL_FAULTS]!r}:
+    if os.fork() == 0:
+        x = torch.arange(10.0, device="npu")
+        try:
+            eval(call)
+            print("returned, then ", end="")
+            torch.npu.synchronize()
+        except RuntimeError as error:
+            print(str(error).replace(chr(10), " "), flush=True)
+        sys.exit()
+    os.wait()
+""", ACL_LAUNCH_BLOCKING=blocking)
+    for line, (_, operator, bound) in zip(done.stdout.splitlines(), KERNEL_FAULTS, strict=True):
+        assert line.startswith("returned") == (blocking == "0")
+        assert operator in line
+        assert bound in line
+        assert "with ACL_LAUNCH_BLOCKING=1 its own call raises. The device stays unusable: restart" in line
 
 
 def test_launch_blocking_reports_a_device_fault_at_the_op():

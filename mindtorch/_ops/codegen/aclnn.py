@@ -45,6 +45,7 @@ class Parameter:
 class Operator:
     name: str
     parameters: tuple
+    since: str           # the first release of CANN known to have it; "" where none is
 
     @property
     def header(self) -> str:
@@ -76,5 +77,5 @@ def operators() -> dict:
         table[row["name"]] = Operator(row["name"], tuple(
             Parameter(p["name"], p["type"], "out" if p["role"].startswith("out") else p["role"],
                       frozenset(p.get("dtypes", ())), _ranks(p.get("rank")), p.get("noncontiguous_ok", False))
-            for p in row["params"]))
+            for p in row["params"]), row.get("seen_since", ""))
     return table

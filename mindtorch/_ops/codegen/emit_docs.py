@@ -14,7 +14,7 @@ Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu`
 for lists take those whose tensors are alike. `npu dtypes` are those that CANN documents for the operand; with others
 the operand is cast or the call raises, as in torch_npu, or its elements are moved as integers of their size; "all"
 leaves out uint16, uint32, uint64 and the floats of 8 bits, which are named. `since` is the oldest CANN release that
-has the call. `gradient` names the differentiable operands.
+is known to have the call. `gradient` names the differentiable operands.
 """
 _COMMON = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
 _RARE = {RARE_DTYPES["UINT16"]: "uint16", RARE_DTYPES["UINT32"]: "uint32", RARE_DTYPES["UINT64"]: "uint64",
@@ -38,7 +38,7 @@ def ops_md(table) -> str:
 
 
 def _line(row) -> str:
-    since = row.since if _npu(row).startswith("`") else ""
+    since = _main_call(row).operator.since if _npu(row).startswith("`") else ""
     cells = (f"`{row.schema.text}`", _forms(row), _npu(row), _npu_dtypes(row), since, _derivative(row))
     line = f"| {' | '.join(cells)} |\n"
     while "|  |" in line:
@@ -46,11 +46,15 @@ def _line(row) -> str:
     return line
 
 
+def _main_call(row):
+    return read_call(row, alternatives(row, row.npu)[0][1])
+
+
 def _npu_dtypes(row) -> str:
     """The documented dtypes of the first tensor that the call reads; nothing where CANN documents none."""
     if row.alias_of or not row.npu.startswith("aclnn"):
         return ""
-    call = read_call(row, alternatives(row, row.npu)[0][1])
+    call = _main_call(row)
     kinds = ("aclTensor", "aclTensorList")
     mask = next((value.mask for value in call.values if value.parameter.kind in kinds and value.mask), 0)
     complete = mask & COMMON_DTYPES == COMMON_DTYPES

@@ -10,18 +10,17 @@ An entry of CALLS:
     "list_dtypes"       of an operator on lists: dtypes that its kernel takes, as bits
     "parts"             of an operator on lists: places of the lists that are split where they are long
 
-A call: (function, release of CANN that brought it, number of its signature, place of a tensor or list on the device,
-whether it is made for each tensor of the lists, parameters). A parameter: (conversion, where its value is found); of
-tensors also the name in the prototype, the dtypes taken as bits, and what is done to it before. A value is found in an
-argument's place, or it is a constant, or an adapter gives it: (name, operand, ...), each a place or ("=", number).
+A call: (function, the first release of CANN known to have it or "", number of its signature, place of a tensor or list
+on the device, whether it is made for each tensor of the lists, parameters). A parameter: (conversion, where its value
+is found); of X
 """
 import functools
 import pprint
 
+from .aclnn import operators
 from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, adapters, alternatives, draws, graph_form, read_call, signature_of
 from .emit_grad import NOTE
 
-GRAPH_FORMS_SINCE = "8.3"      # operators that read seed and offset from tensors
 _CONVERSIONS = {
     "aclTensorList": "tensor_list", "aclIntArray": "int_array", "aclBoolArray": "bool_array", "double": "real",
     "float": "real", "char": "text",
@@ -42,9 +41,11 @@ class Calls:
         for key, entry in self.entries.items():
             columns = "".join(f"        {name!r}: {value!r},\n" for name, value in entry.items())
             lines.append(f'    "{key}": {{\n{columns}    }},\n')
+        functions = {name: operators()[name].since for name in sorted(self.operators)}
         return (NOTE.format(source="*.toml") + '"""What each operator calls on the NPU."""\n\n'
                 f"CALLS = {{\n{''.join(lines)}}}\n\n"
-                f"FUNCTIONS = {pprint.pformat(sorted(self.operators), width=110, compact=True)}\n")
+                "# With the first release of CANN known to have each.\n"
+                f"FUNCTIONS = {pprint.pformat(functions, width=110)}\n")
 
     def _entry(self, row) -> dict:
         *special, (_, text) = alternatives(row, row.npu)
@@ -62,7 +63,7 @@ class Calls:
                                         for condition, call in special)
         if draws(text):
             form = graph_form(text)
-            entry["in_graph"] = self._call(row, form, GRAPH_FORMS_SINCE) if form else None
+            entry["in_graph"] = self._call(row, form) if form else None
         if row.fallback:
             entry["fallback"] = _documented(row, read_call(row, text))
         return entry
@@ -73,14 +74,14 @@ class Calls:
         self.conditions[name] = (text, types)
         return name
 
-    def _call(self, row, text, since=None) -> tuple:
+    def _call(self, row, text) -> tuple:
         call = read_call(row, text)
         self.operators.add(call.operator.name)
         number = self.signatures.setdefault(signature_of(call.operator), len(self.signatures))
         places = {name: place for place, name in enumerate(names_of(row))}
         parameters = tuple(self._parameter(row, value, places, call) for value in call.values)
         each = row.of_lists and runs_one_by_one(call)
-        return (call.operator.name, since or row.since, number, places[_target(row)], each, parameters)
+        return (call.operator.name, call.operator.since, number, places[_target(row)], each, parameters)
 
     def _parameter(self, row, value, places, call) -> tuple:
         kind = value.parameter.kind

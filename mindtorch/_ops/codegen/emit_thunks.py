@@ -37,12 +37,12 @@ def module(calls) -> str:
             + "register_thunks(aclnn_signatures, ADAPTERS_BY_NAME, ADAPTERS, CONDITIONS_BY_NAME, CONDITIONS)\n")
 
 
-def assignments(calls) -> str:
-    """A C file that compiles where each operator in include/aclnnop has the signature through which it is called."""
+def assignments(calls, names, headers) -> str:
+    """A C file that compiles where the headers declare each operator named with the signature of its calls."""
     lines = ['#include "mindtorch/aclnn_call.h"\n#include <stdbool.h>\n']
-    lines += [f'#include "aclnnop/{header}"\n' for header in sorted({operators()[n].header for n in calls.operators})]
+    lines += [f'#include "aclnnop/{header}"\n' for header in sorted(headers)]
     lines += [f"{_pointer(f'signature_{number}', signature)};\n" for signature, number in calls.signatures.items()]
-    for name in sorted(calls.operators):
+    for name in sorted(names):
         number = calls.signatures[signature_of(operators()[name])]
         lines.append(f"signature_{number} {name}_phase_1 = {name}GetWorkspaceSize;\n")
         lines.append(f"aclnnStatus (*{name}_phase_2)(void *, uint64_t, aclOpExecutor *, aclrtStream) = {name};\n")

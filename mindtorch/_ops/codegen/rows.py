@@ -29,7 +29,6 @@ COLUMNS = {
     "schema": "torch's schema of the operator",
     "npu": '`aclnnAdd(self, other, alpha, out)`: the call; `a if condition else b` chooses; "decomposition: f(self)", '
            '"view", "composite" or "none: reason"; "per_tensor" where ACLNN has no call for lists',
-    "since": "the oldest CANN release that has the call; 8.0 where nothing is said",
     "fallback": '"decomposition: ...": for dtypes that CANN does not document, and for releases without the call',
     "graph_capture": '"decomposition: ...": replaces the call of a random operator while a graph is captured, where '
                      "ACLNN has no form that reads the seed from a tensor",
@@ -95,7 +94,6 @@ class Row:
     family: str
     schema: Schema
     npu: str = ""
-    since: str = "8.0"
     fallback: str = ""
     graph_capture: str = ""
     outputs: tuple = ()

@@ -23,7 +23,7 @@ class IndexCursor {
     int64_t buffer[kBlock];
     const int64_t *indices = static_cast<const int64_t *>(index_.read(buffer, count));
     for (int64_t i = 0; i < count; ++i, line_.skip(1)) {
-      if (indices[i] < 0 || indices[i] >= size_) return false;
+      if (!inBounds(indices[i], size_)) return false;
       addresses[i] = line_.position() + indices[i] * stride_;
     }
     return true;

@@ -14,6 +14,15 @@ thread_local Failure failure;
 
 const Failure &lastFailure() { return failure; }
 
+void forgetFailure() { failure.text[0] = '\0'; }
+
+bool inBounds(int64_t index, int64_t size) {
+  if (__builtin_expect(index >= 0 && index < size, 1)) return true;
+  fail(ACLNN_ERR_INNER, "EZ9999", "index %lld is out of bounds for a dimension of size %lld",
+       static_cast<long long>(index), static_cast<long long>(size));
+  return false;
+}
+
 aclnnStatus fail(aclnnStatus status, const char *id, const char *format, ...) {
   failure.id = id;
   va_list values;
@@ -93,6 +102,18 @@ const char *typeName(aclDataType type) {
     if (entry.type == type) return entry.name;
   }
   return "another type";
+}
+
+std::string describeOperands(const aclOpExecutor &executor) {
+  std::string text;
+  for (const Operand &operand : executor.operands) {
+    if (operand.base == 0 && operand.count > 0) continue; /* left out */
+    text += text.empty() ? "" : ", ";
+    text += executor.op->parameters[operand.parameter].name;
+    if (operand.element >= 0) text += "[" + std::to_string(operand.element) + "]";
+    text += std::string(" ") + typeName(operand.type) + ShapeText(operand.dims, operand.rank).text;
+  }
+  return text;
 }
 
 Shape shapeOf(const Operand &operand) {

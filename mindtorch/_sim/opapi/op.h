@@ -4,6 +4,7 @@
  * prepareElementwise, &kLoopsOf<Exp>, kFloatResult) */
 #ifndef MINDTORCH_SIM_OPAPI_OP_H_
 #define MINDTORCH_SIM_OPAPI_OP_H_
+#include <string>
 #include <type_traits>
 
 #include "nnopbase/executor.h"
@@ -114,6 +115,11 @@ struct Failure {
   char text[640];
 };
 SIM_API const Failure &lastFailure();
+SIM_API void forgetFailure();
+/* For kernels: whether a dimension has the index; if not, lastFailure() says so. */
+bool inBounds(int64_t index, int64_t size);
+/* "self FLOAT[5,2], indices INT64[2], out FLOAT[2,2]" */
+SIM_API std::string describeOperands(const aclOpExecutor &executor);
 aclnnStatus fail(aclnnStatus status, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* For prepare functions: fails with the operator's name and `format`, each {} of which is replaced by a value. */

@@ -453,7 +453,11 @@ aclError runTask(void *argument) {
     /* Fill the workspace with garbage, to find clients that pass their own data as workspace or expect data in it. */
     std::memset(executor.workspace, 0xA5, executor.workspace_size);
   }
-  return executor.run(executor);
+  forgetFailure();
+  const aclError code = executor.run(executor);
+  if (code == ACL_SUCCESS) return code;
+  const char *why = lastFailure().text;
+  return simFail(code, "EZ9999", "%s%s(%s)", why, *why == '\0' ? "" : " ", describeOperands(executor).c_str());
 }
 
 void dropTask(void *argument) { releaseExecutor(static_cast<aclOpExecutor *>(argument)); }

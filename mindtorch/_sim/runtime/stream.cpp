@@ -191,9 +191,11 @@ void Stream::run(const SimTask &task) {
     code = task.kind == SIM_TASK_KERNEL ? runTimed(task) : task.run(task.argument);
   }
   if (code != ACL_SUCCESS && !cancelled()) {
-    const char *text = aclGetRecentErrMsg();
+    const char *message = aclGetRecentErrMsg();
+    std::string text = message == nullptr ? "" : std::string(": ") + message;
+    if (!text.empty() && text.back() == '\n') text.pop_back();
     device.fail(code, std::string(task.name == nullptr ? "a task" : task.name) + " on stream " +
-                          std::to_string(streams().indexOf(this)) + (text == nullptr ? "" : std::string(": ") + text));
+                          std::to_string(streams().indexOf(this)) + text);
     if (failure_mode.load() != 0) context()->stopped.store(true);
   }
   if (task.drop != nullptr) task.drop(task.argument);

@@ -20,7 +20,7 @@ class FlatIndexCursor {
     const int64_t *indices = static_cast<const int64_t *>(index_.read(buffer, count));
     for (int64_t i = 0; i < count; ++i) {
       int64_t rest = indices[i] < 0 ? indices[i] + indexed_.count : indices[i];
-      if (rest < 0 || rest >= indexed_.count) return false;
+      if (rest < 0 || rest >= indexed_.count) return inBounds(indices[i], indexed_.count);
       addresses[i] = indexed_.host;
       for (int32_t dim = indexed_.rank; dim-- > 0; rest /= indexed_.dims[dim]) {
         addresses[i] += rest % indexed_.dims[dim] * indexed_.strides[dim] * indexed_.item;
@@ -89,7 +89,7 @@ aclError runIndexSelect(const aclOpExecutor &executor) {
   for (int64_t i = 0; i < index.count; ++i, out.host += to_step) {
     int64_t value;
     value = *static_cast<const int64_t *>(indices.read(&value, 1));
-    if (value < 0 || value >= size) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    if (!inBounds(value, size)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     in.host = start + value * from_step;
     convertView(in, out);
   }
@@ -121,7 +121,7 @@ aclError runIndexFill(const aclOpExecutor &executor) {
     int64_t buffer;
     int64_t at = *static_cast<const int64_t *>(indices.read(&buffer, 1));
     if (at < 0) at += size;
-    if (at < 0 || at >= size) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    if (!inBounds(at, size)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     slice.host = part.host + at * step;
     convertView(value.operand(), slice);
   }
@@ -143,7 +143,7 @@ aclError runIndexCopy(const aclOpExecutor &executor) {
   for (int64_t i = 0; i < index.count; ++i, source.host += from_step) {
     int64_t buffer;
     const int64_t at = *static_cast<const int64_t *>(indices.read(&buffer, 1));
-    if (at < 0 || at >= size) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    if (!inBounds(at, size)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     out.host = start + at * step;
     convertView(source, out);
   }
@@ -416,7 +416,7 @@ bool AdvancedIndexCursor::read(char **addresses, int64_t count) {
     const int64_t *indices = static_cast<const int64_t *>(axis.index->read(buffer, count));
     for (int64_t i = 0; i < count; ++i) {
       const int64_t index = indices[i] < 0 ? indices[i] + axis.size : indices[i];
-      if (index < 0 || index >= axis.size) return false;
+      if (index < 0 || index >= axis.size) return inBounds(indices[i], axis.size);
       addresses[i] += index * axis.stride;
     }
   }
@@ -775,7 +775,7 @@ class RowIndices {
   bool next(int64_t *row) {
     int64_t buffer;
     *row = *static_cast<const int64_t *>(cursor_.read(&buffer, 1));
-    return *row >= 0 && *row < rows_;
+    return inBounds(*row, rows_);
   }
 
  private:

@@ -50,7 +50,7 @@ bool readSample(const aclOpExecutor &executor, const Operand &targets, const Ope
     *sample = {-1, 0.0};
     return true;
   }
-  if (sample->target < 0 || sample->target >= executor.attributes[kClasses]) return false;
+  if (!inBounds(sample->target, executor.attributes[kClasses])) return false;
   sample->weight = weights.tensor == nullptr ? 1.0 : readAt(weights, offsetOf(weights, sample->target));
   return true;
 }

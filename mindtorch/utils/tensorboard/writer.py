@@ -1,0 +1,300 @@
+"""Writes event files that TensorBoard shows: scalars, histograms, images, figures, texts, hyperparameters."""
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+try:
+    from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, tensor_shape_pb2
+    from tensorboard.plugins.custom_scalar import layout_pb2
+    from tensorboard.plugins.hparams import api_pb2, plugin_data_pb2
+    from tensorboard.plugins.hparams import metadata as hparams_metadata
+    from tensorboard.plugins.text import metadata as text_metadata
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+except ImportError as error:
+    raise ImportError("torch.utils.tensorboard needs the package tensorboard: pip install tensorboard") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+__all__ = ["FileWriter", "SummaryWriter"]
+
+
+def _array(values: Any) -> Any:
+    """An array of a tensor of any device, of an array or of numbers."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = (values.float() if values.is_floating_point() else values).numpy()
+    return numpy.asarray(values)
+
+
+def _value(tag: str, **content: Any) -> Any:
+    return summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag=tag, **content)])
+
+
+def _scalar(tag: str, value: Any) -> Any:
+    number = _array(value)
+    assert number.squeeze().ndim == 0, "scalar should be 0D"
+    return _value(tag, simple_value=float(number.squeeze()))
+
+
+def _histogram(tag: str, values: Any, bins: Any, max_bins: int | None) -> Any:
+    values = _array(values).astype(numpy.float64).reshape(-1)
+    if values.size == 0:
+        raise ValueError("The input has no element.")
+    if bins == "tensorflow":         # exponential, as TensorBoard's own
+        positive = 1e-12 * 1.1 ** numpy.arange(776)
+        bins = numpy.concatenate([-positive[::-1], [0.0], positive])
+    counts, limits = numpy.histogram(values, bins)
+    if max_bins is not None and len(counts) > max_bins:
+        step = len(counts) // max_bins
+        counts = numpy.add.reduceat(counts, numpy.arange(0, len(counts), step))
+        limits = numpy.append(limits[:-1:step], limits[-1])
+    filled = numpy.flatnonzero(counts)
+    shown = slice(filled[0], filled[-1] + 2)         # with an empty bucket before what is there
+    return _value(tag, histo=summary_pb2.HistogramProto(
+        min=values.min(), max=values.max(), num=len(values), sum=values.sum(), sum_squares=values @ values,
+        bucket_limit=limits[shown].tolist(), bucket=[0, *counts][shown]))
+
+
+def _image(tag: str, image: Any, dataformats: str) -> Any:
+    """An image of elements from 0 to 1, or of uint8, whose dimensions `dataformats` names: CHW, HWC, HW, NCHW."""
+    from PIL import Image
+    array = _array(image)
+    names = dataformats.upper()
+    assert array.ndim == len(names), (
+        f"size of input tensor and input format are different.         tensor shape: {array.shape}, input_format: "
+        f"{dataformats}")
+    if "N" in names:                                    # side by side, in a grid of eight a row
+        array = numpy.moveaxis(array, [names.index(letter) for letter in "NHWC"], range(4))
+        columns = min(8, len(array))
+        rows = -(-len(array) // columns)
+        count, height, width, channels = array.shape
+        grid = numpy.zeros((rows * columns, height, width, channels), array.dtype)
+        grid[:count] = array
+        grid = grid.reshape(rows, columns, height, width, channels).swapaxes(1, 2)
+        array = grid.reshape(rows * height, columns * width, channels)
+    elif "C" in names:
+        array = numpy.moveaxis(array, [names.index(letter) for letter in "HWC"], range(3))
+    else:
+        array = numpy.moveaxis(array, [names.index(letter) for letter in "HW"], range(2))[..., None]
+    if array.dtype != numpy.uint8:
+        array = numpy.clip(array * 255, 0, 255).astype(numpy.uint8)
+    if array.shape[2] == 1:
+        array = numpy.repeat(array, 3, axis=2)
+    file = io.BytesIO()
+    Image.fromarray(array).save(file, format="PNG")
+    height, width, channels = array.shape
+    return _value(tag, image=summary_pb2.Summary.Image(height=height, width=width, colorspace=channels,
+                                                       encoded_image_string=file.getvalue()))
+
+
+def _figure(figure: Any) -> Any:
+    """The pixels of a figure of matplotlib, as HWC."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return numpy.asarray(canvas.buffer_rgba())[..., :3]
+
+
+def _text(tag: str, text: str) -> Any:
+    metadata = text_metadata.create_summary_metadata(display_name="", description="")
+    shape = tensor_shape_pb2.TensorShapeProto(dim=[tensor_shape_pb2.TensorShapeProto.Dim(size=1)])
+    tensor = tensor_pb2.TensorProto(dtype="DT_STRING", string_val=[text.encode()], tensor_shape=shape)
+    return _value(f"{tag}/text_summary", metadata=summary_pb2.SummaryMetadata(
+        plugin_data=metadata.plugin_data), tensor=tensor)
+
+
+def _hparams(values: Mapping[str, Any], metrics: Any, domains: Mapping[str, list[Any]]) -> list[Any]:
+    """The three events of a run: the experiment's columns, the run's values, and that it succeeded."""
+    start, columns = plugin_data_pb2.SessionStartInfo(), []
+    for name, value in values.items():
+        kind = "bool" if isinstance(value, bool) else "string" if isinstance(value, str) else "number"
+        setattr(start.hparams[name], f"{kind}_value", value)
+        number = {"bool": api_pb2.DATA_TYPE_BOOL, "string": api_pb2.DATA_TYPE_STRING,
+                  "number": api_pb2.DATA_TYPE_FLOAT64}[kind]
+        column = api_pb2.HParamInfo(name=name, type=number)
+        if name in domains:
+            column.domain_discrete.extend(domains[name])
+        columns.append(column)
+    named = [api_pb2.MetricInfo(name=api_pb2.MetricName(tag=name)) for name in metrics]
+    end = plugin_data_pb2.SessionEndInfo(status=api_pb2.STATUS_SUCCESS)
+    contents = ((hparams_metadata.EXPERIMENT_TAG, {"experiment": api_pb2.Experiment(hparam_infos=columns,
+                                                                                   metric_infos=named)}),
+                (hparams_metadata.SESSION_START_INFO_TAG, {"session_start_info": start}),
+                (hparams_metadata.SESSION_END_INFO_TAG, {"session_end_info": end}))
+    return [_value(tag, metadata=hparams_metadata.create_summary_metadata(plugin_data_pb2.HParamsPluginData(**content)))
+            for tag, content in contents]
+
+
+class FileWriter:
+    """Adds events to a file in a folder, in a thread of its own."""
+
+    def __init__(self, log_dir: str, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "") -> None:
+        self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
+
+    def get_logdir(self) -> Any:
+        return self.event_writer.get_logdir()
+
+    def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
+        event.wall_time = time.time() if walltime is None else walltime
+        if step is not None:
+            event.step = int(step)
+        self.event_writer.add_event(event)
+
+    def add_summary(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
+        self.add_event(event_pb2.Event(summary=summary), global_step, walltime)
+
+    def flush(self) -> None:
+        self.event_writer.flush()
+
+    def close(self) -> None:
+        self.event_writer.close()
+
+
+class SummaryWriter:
+    """Writes what a training run adds to an event file in `log_dir`, by default runs/<time>_<host><comment>.
+
+    Values may be tensors of any device, arrays or numbers; `global_step` is where they stand on TensorBoard's axis.
+    """
+
+    def __init__(self, log_dir: str | os.PathLike[str] | None = None, comment: str = "",
+                 purge_step: int | None = None, max_queue: int = 10, flush_secs: int = 120,
+                 filename_suffix: str = "") -> None:
+        if not log_dir:
+            log_dir = os.path.join("runs", f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}")
+        self.log_dir, self.purge_step = os.fspath(log_dir), purge_step
+        self._options = (max_queue, flush_secs, filename_suffix)
+        self.all_writers: dict[str, FileWriter] = {}
+        self._writer(self.log_dir)
+        if purge_step is not None:          # TensorBoard drops what an earlier run wrote from there on
+            self.file_writer.add_event(event_pb2.Event(file_version="brain.Event:2"), purge_step)
+            start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+            self.file_writer.add_event(event_pb2.Event(session_log=start), purge_step)
+
+    def _writer(self, folder: str) -> FileWriter:
+        if folder not in self.all_writers:
+            self.all_writers[folder] = FileWriter(folder, *self._options)
+        return self.all_writers[folder]
+
+    @property
+    def file_writer(self) -> FileWriter:
+        return self._writer(self.log_dir)
+
+    def get_logdir(self) -> str:
+        """The folder of the event file."""
+        return self.log_dir
+
+    def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None,
+                   new_style: bool = False, double_precision: bool = False) -> None:
+        """A number."""
+        self.file_writer.add_summary(_scalar(tag, scalar_value), global_step, walltime)
+
+    def add_scalars(self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: int | None = None,
+                    walltime: float | None = None) -> None:
+        """Numbers that stand in one plot; each has a folder of its own."""
+        for name, value in tag_scalar_dict.items():
+            writer = self._writer(os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{name}"))
+            writer.add_summary(_scalar(main_tag, value), global_step, walltime)
+
+    def add_histogram(self, tag: str, values: Any, global_step: int | None = None, bins: Any = "tensorflow",
+                      walltime: float | None = None, max_bins: int | None = None) -> None:
+        """How the elements of a tensor are distributed."""
+        self.file_writer.add_summary(_histogram(tag, values, bins, max_bins), global_step, walltime)
+
+    def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
+                  dataformats: str = "CHW") -> None:
+        """An image of elements from 0 to 1, or of uint8. Needs Pillow."""
+        self.file_writer.add_summary(_image(tag, img_tensor, dataformats), global_step, walltime)
+
+    def add_images(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
+                   dataformats: str = "NCHW") -> None:
+        """A batch of images, in a grid."""
+        self.add_image(tag, img_tensor, global_step, walltime, dataformats)
+
+    def add_figure(self, tag: str, figure: Any, global_step: int | None = None, close: bool = True,
+                   walltime: float | None = None) -> None:
+        """A figure of matplotlib, or a list of them. Needs Pillow."""
+        figures = figure if isinstance(figure, list) else [figure]
+        pixels = numpy.stack([_figure(one) for one in figures])
+        self.add_image(tag, pixels, global_step, walltime, "NHWC")
+        if close:
+            from matplotlib import pyplot
+            for one in figures:
+                pyplot.close(one)
+
+    def add_text(self, tag: str, text_string: str, global_step: int | None = None,
+                 walltime: float | None = None) -> None:
+        """A text in Markdown."""
+        self.file_writer.add_summary(_text(tag, text_string), global_step, walltime)
+
+    def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Any]]) -> None:
+        """Which scalars stand in one plot: {category: {title: ["Multiline" or "Margin", tags]}}."""
+        categories = []
+        for category, charts in layout.items():
+            made = []
+            for title, (kind, tags) in charts.items():
+                if kind == "Margin":
+                    series = layout_pb2.MarginChartContent.Series(value=tags[0], lower=tags[1], upper=tags[2])
+                    chart = layout_pb2.Chart(title=title, margin=layout_pb2.MarginChartContent(series=[series]))
+                else:
+                    chart = layout_pb2.Chart(title=title, multiline=layout_pb2.MultilineChartContent(tag=tags))
+                made.append(chart)
+            categories.append(layout_pb2.Category(title=category, chart=made))
+        tensor = tensor_pb2.TensorProto(dtype="DT_STRING", tensor_shape=tensor_shape_pb2.TensorShapeProto(),
+                                        string_val=[layout_pb2.Layout(category=categories).SerializeToString()])
+        plugin = summary_pb2.SummaryMetadata.PluginData(plugin_name="custom_scalars")
+        self.file_writer.add_summary(_value("custom_scalars__config__", tensor=tensor,
+                                            metadata=summary_pb2.SummaryMetadata(plugin_data=plugin)))
+
+    def add_hparams(self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any],
+                    hparam_domain_discrete: Mapping[str, list[Any]] | None = None, run_name: str | None = None,
+                    global_step: int | None = None) -> None:
+        """The hyperparameters of a run and what came of them, in a folder of their own."""
+        for value in hparam_dict.values():
+            if not isinstance(value, (bool, int, float, str)) and _array(value).ndim:
+                raise ValueError("value should be one of int, float, str, bool, or torch.Tensor")
+        plain = {name: value if isinstance(value, (bool, int, float, str)) else _array(value).item()
+                 for name, value in hparam_dict.items()}
+        writer = self._writer(os.path.join(self.log_dir, run_name or str(time.time())))
+        for summary in _hparams(plain, metric_dict, hparam_domain_discrete or {}):
+            writer.add_summary(summary)
+        for name, value in metric_dict.items():
+            writer.add_summary(_scalar(name, value), global_step)
+
+    def add_tensor(self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None) -> None:
+        """The elements of a tensor."""
+        array = _array(tensor)
+        shape = tensor_shape_pb2.TensorShapeProto(
+            dim=[tensor_shape_pb2.TensorShapeProto.Dim(size=size) for size in array.shape])
+        content = tensor_pb2.TensorProto(dtype="DT_FLOAT", tensor_shape=shape,
+                                         float_val=array.astype(numpy.float32).reshape(-1).tolist())
+        plugin = summary_pb2.SummaryMetadata.PluginData(plugin_name="tensor", content=json.dumps({}).encode())
+        self.file_writer.add_summary(_value(tag, tensor=content, metadata=summary_pb2.SummaryMetadata(
+            plugin_data=plugin)), global_step, walltime)
+
+    def flush(self) -> None:
+        """Write what is waiting."""
+        for writer in self.all_writers.values():
+            writer.flush()
+
+    def close(self) -> None:
+        """Write what is waiting and close the files. A later call of add_... opens a new file."""
+        for writer in self.all_writers.values():
+            writer.flush()
+            writer.close()
+        self.all_writers.clear()
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self.close()
