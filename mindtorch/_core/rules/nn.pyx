@@ -726,15 +726,15 @@ cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const S
     return 0
 
 
-cdef int check_tensor_kernel_not_integral(TensorBase self, str op) except -1:
-    if KIND[<int>self.dtype] == INT_KIND:
-        raise_not_implemented(op, self.dtype)
+cdef int check_tensor_kernel_not_integral(ScalarType dtype, str op) except -1:
+    if KIND[<int>dtype] == INT_KIND:
+        raise_not_implemented(op, dtype)
     return 0
 
 
-cdef int check_tensor_kernel_real(TensorBase self, str op) except -1:
-    if self.dtype == Bool or KIND[<int>self.dtype] > FLOAT_KIND:
-        raise_not_implemented(op, self.dtype)
+cdef int check_tensor_kernel_real(ScalarType dtype, str op) except -1:
+    if dtype == Bool or KIND[<int>dtype] > FLOAT_KIND:
+        raise_not_implemented(op, dtype)
     return 0
 
 
