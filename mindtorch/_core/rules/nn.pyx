@@ -570,7 +570,7 @@ cdef int raise_output_padding_too_large(const Shape *stride, const Shape *dilati
     for name, values in (("output_padding", list_of(output_padding)), ("stride", list_of(stride)),
                          ("dilation", list_of(dilation))):
         sides = ("width",) if len(values) == 1 else ("depth", "height", "width")[-len(values):]
-        text.append(" ".join(f"{name}_{side}: {value}" for side, value in zip(sides, values)))
+        text.append(" ".join([f"{name}_{side}: {value}" for side, value in zip(sides, values)]))
     raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(text)}")
 
 
