@@ -478,7 +478,7 @@ cdef class NpuAllocator(PoolCache):
     def begin_allocate_to_pool(self, tuple number, intptr_t capture=0):
         """Serve this thread, or the capture's streams, from a private pool until `end_allocate_to_pool`."""
         whose = (0, capture) if capture else (threading.get_ident(), 0)
-        if any(number == other for other, _ in self.active_pools):
+        if any([number == other for other, _ in self.active_pools]):
             raise RuntimeError(f"memory is allocated to pool {number} already")
         self.acquire_pool(number)
         self.active_pools.append((number, whose))
@@ -605,7 +605,7 @@ cdef NpuAllocator allocator_of(int device):
 def set_pluggable_allocator(source):
     """Take all memory from an NPUPluggableAllocator. Only before any device is used."""
     global _default_source
-    if any(allocator is not None for allocator in ALLOCATORS):
+    if any([allocator is not None for allocator in ALLOCATORS]):
         raise RuntimeError("Can't swap an already initialized allocator")
     _default_source = (source, False)
 

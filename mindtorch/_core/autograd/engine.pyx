@@ -379,7 +379,7 @@ cdef int queue_gradients(GraphTask task, Node node, list results) except -1:
     cdef Node target
     cdef object grad
     if len(results) != count:
-        if len(results) < count or any(result is not None for result in results[count:]):
+        if len(results) < count or any([result is not None for result in results[count:]]):
             raise RuntimeError(f"Function {node.name()} returned an incorrect number of gradients (expected {count}, "
                                f"got {len(results)})")
     for i in range(count):
@@ -476,7 +476,7 @@ cdef set nodes_leading_to(list roots, set goals):
     while stack:
         node, done = stack.pop()
         if done:
-            if any(edge is not None and (edge in goals or edge in found) for edge in node.edges):
+            if any([edge is not None and (edge in goals or edge in found) for edge in node.edges]):
                 found.add(node)
         elif node not in seen:
             seen.add(node)

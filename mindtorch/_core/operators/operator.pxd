@@ -61,8 +61,9 @@ cdef struct Rule:
     bint keeps_shape            # a shape: that of the tensors where all have the same
     unsigned int kept_dtypes    # a dtype: that of the tensors where all have the same and it is one of these bits, ...
     int kept_beside             # ... unless the number in this argument is of a higher kind; -1: there is none
-    bint of_one_dtype           # a check that depends on one dtype alone; so far it has accepted those of these bits
+    bint of_one_dtype           # a check that depends on one dtype alone; so far it accepted those of these bits, ...
     unsigned int accepted_dtypes
+    int scalar_argument         # ... where the number in this argument is the default ONE; -1: it has no such number
 
 cdef struct Rules:
     int count
@@ -165,13 +166,8 @@ cdef inline int init_common_device(CommonDevice *place, TensorBase tensor) excep
     place.only_cpu_scalars = tensor.ndim == 0 and tensor.device_type == 0
     return 0
 
-cdef inline int update_common_device(CommonDevice *place, TensorBase tensor) except -1:
-    if tensor is not None and (tensor.device_type != place.type or tensor.device_index != place.index):
-        update_common_device_slow(place, tensor)
-    return 0
-
-# RuntimeError where the devices differ
-cdef int update_common_device_slow(CommonDevice *place, TensorBase tensor) except -1
+# What another operand, on another device than the first ones, makes of it. RuntimeError where both have dimensions.
+cdef int update_common_device(CommonDevice *place, TensorBase tensor) except -1
 cdef int common_device_of_list(CommonDevice *place, list tensors) except -1
 
 # What an operator with out= returns: `out`, after the temporary that the kernel may have written is copied to it.
@@ -223,21 +219,21 @@ cdef str cpp_type_name(ScalarType dtype)                               # the C++
 cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1
 cdef int check_subtract(TensorBase self, TensorBase other) except -1
 cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1
-cdef int check_negative(TensorBase self) except -1
+cdef int check_negative(ScalarType dtype) except -1
 cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1      # mean
-cdef int check_relu(TensorBase self) except -1
+cdef int check_relu(ScalarType dtype) except -1
 cdef int check_kernel_not_bool(ScalarType dtype, str op) except -1                    # no bool
 cdef int check_kernel_not_complex(ScalarType dtype, str op) except -1                        # no complex
 cdef int check_zero_numel_dims(TensorBase self, const Shape *dim, str op) except -1    # empty input without a dim
 cdef int check_zero_numel_dim(TensorBase self, int64_t dim, str op) except -1
-cdef int check_where_condition(TensorBase condition) except -1
+cdef int check_where_condition(ScalarType dtype) except -1
 cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1           # clamp
 cdef int check_addmm_kernel(TensorBase self) except -1                                # matrix products
-cdef int check_not_complex(TensorBase self, str words) except -1                 # NotImplementedError
+cdef int check_not_complex(ScalarType dtype, str words) except -1                 # NotImplementedError
 cdef int check_dtype_not_complex(ScalarType dtype, str words) except -1  # the same as a RuntimeError
 cdef int raise_not_implemented(str kernel, ScalarType dtype) except -1      # torch's error of a kernel without it
 cdef int check_kernel_float_or_complex(ScalarType dtype, str op) except -1  # floats and complex numbers
-cdef int check_floating_point(TensorBase self, str words) except -1                 # RuntimeError
+cdef int check_floating_point(ScalarType dtype, str words) except -1                 # RuntimeError
 cdef int check_kernel_float_or_double(ScalarType dtype, str op) except -1                   # float32 and float64
 cdef int check_same_dtype(TensorBase a, TensorBase b, str words) except -1       # RuntimeError
 cdef int check_polygamma_order(int64_t n) except -1                                        # polygamma
@@ -253,9 +249,9 @@ cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1  #
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1
 cdef int check_out_all_any(TensorBase out, str op) except -1                       # all and any
 cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1
-cdef int check_arg_extremum(TensorBase self, str op) except -1                        # argmax, argmin
-cdef int check_abs(TensorBase self) except -1
-cdef int check_abs_in_place(TensorBase self) except -1
+cdef int check_arg_extremum(ScalarType dtype, str op) except -1                        # argmax, argmin
+cdef int check_abs(ScalarType dtype) except -1
+cdef int check_abs_in_place(ScalarType dtype) except -1
 cdef int check_addmm_self(TensorBase self, TensorBase mat2) except -1                 # addmm
 cdef int check_optional_scalar_overflow(ScalarType dtype, const Scalar *number) except -1      # NULL fits
 cdef int check_addmm_factors(TensorBase a, TensorBase b) except -1                     # addmm

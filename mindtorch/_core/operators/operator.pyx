@@ -74,7 +74,9 @@ cdef int raise_no_kernel(Operator op, int device_type, ScalarType dtype) except 
 
 cdef object set_default_argument(Argument *argument, ArgumentType type, object value):
     cdef Scalar *number
-    if type == SCALAR or (type == OPTIONAL_SCALAR and value is not None):
+    if type == SCALAR and isinstance(value, int) and not isinstance(value, bool) and value == 1:
+        argument.scalar = &ONE
+    elif type == SCALAR or (type == OPTIONAL_SCALAR and value is not None):
         number = <Scalar *>calloc(1, sizeof(Scalar))        # lives as long as the process
         if number == NULL:
             raise MemoryError()
@@ -99,7 +101,7 @@ cdef object set_default_argument(Argument *argument, ArgumentType type, object v
 
 # --- the device of the operands --------------------------------------------------------------------------------------
 
-cdef int update_common_device_slow(CommonDevice *place, TensorBase tensor) except -1:
+cdef int update_common_device(CommonDevice *place, TensorBase tensor) except -1:
     if tensor.ndim == 0 and tensor.device_type == CPU:
         return 0
     if not place.only_cpu_scalars:
@@ -363,8 +365,8 @@ cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1:
     return 0
 
 
-cdef int check_negative(TensorBase self) except -1:
-    if self.dtype == Bool:
+cdef int check_negative(ScalarType dtype) except -1:
+    if dtype == Bool:
         raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert "
                            "a mask, use the `~` or `logical_not()` operator instead.")
     return 0
@@ -384,8 +386,8 @@ cdef int check_kernel_not_bool(ScalarType dtype, str op) except -1:
     return 0
 
 
-cdef int check_relu(TensorBase self) except -1:
-    if self.dtype == Bool:
+cdef int check_relu(ScalarType dtype) except -1:
+    if dtype == Bool:
         raise RuntimeError("Boolean inputs not supported for relu")
     return 0
 
@@ -396,8 +398,8 @@ cdef int check_kernel_not_complex(ScalarType dtype, str op) except -1:
     return 0
 
 
-cdef int check_not_complex(TensorBase self, str words) except -1:
-    if KIND[<int>self.dtype] == COMPLEX_KIND:
+cdef int check_not_complex(ScalarType dtype, str words) except -1:
+    if KIND[<int>dtype] == COMPLEX_KIND:
         raise NotImplementedError(words)
     return 0
 
@@ -414,8 +416,8 @@ cdef int check_kernel_float_or_complex(ScalarType dtype, str op) except -1:
     return 0
 
 
-cdef int check_floating_point(TensorBase self, str words) except -1:
-    if KIND[<int>self.dtype] != FLOAT_KIND:
+cdef int check_floating_point(ScalarType dtype, str words) except -1:
+    if KIND[<int>dtype] != FLOAT_KIND:
         raise RuntimeError(words)
     return 0
 
@@ -480,10 +482,10 @@ cdef int check_zero_numel_dim(TensorBase self, int64_t dim, str op) except -1:
     return 0
 
 
-cdef int check_where_condition(TensorBase condition) except -1:
-    if condition.dtype != Bool and condition.dtype != Byte:
+cdef int check_where_condition(ScalarType dtype) except -1:
+    if dtype != Bool and dtype != Byte:
         raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype "
-                           f"{dtype_name(condition.dtype)}")
+                           f"{dtype_name(dtype)}")
     return 0
 
 
@@ -537,20 +539,20 @@ cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1:
     return 0
 
 
-cdef int check_arg_extremum(TensorBase self, str op) except -1:
-    if self.dtype == Bool:
+cdef int check_arg_extremum(ScalarType dtype, str op) except -1:
+    if dtype == Bool:
         raise RuntimeError(f"{op}(): does not support bool input")
-    if KIND[<int>self.dtype] == COMPLEX_KIND:
+    if KIND[<int>dtype] == COMPLEX_KIND:
         raise RuntimeError(f"{op}(): does not support complex input")
     return 0
 
 
-cdef int check_abs(TensorBase self) except -1:
-    return check_kernel_not_bool(self.dtype, "abs")
+cdef int check_abs(ScalarType dtype) except -1:
+    return check_kernel_not_bool(dtype, "abs")
 
 
-cdef int check_abs_in_place(TensorBase self) except -1:
-    if KIND[<int>self.dtype] == COMPLEX_KIND:
+cdef int check_abs_in_place(ScalarType dtype) except -1:
+    if KIND[<int>dtype] == COMPLEX_KIND:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return 0
 

@@ -1,9 +1,7 @@
 """run and run_inplace run every operator by what its row says (_core/_gen/rows.py): device, dtype and shape of the
 results, checks, allocation, the device's kernel, history."""
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc
-from libc.string cimport memcmp
 
 from mindtorch._core import once
 
@@ -16,7 +14,7 @@ from mindtorch._core.autograd.recording cimport (
 cimport mindtorch._core.operators.autocast as autocast
 from mindtorch._core.operators.operator cimport (
     ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DEFAULT_VALUE, DTYPE, DTYPE_OF, FLOAT, GENERATOR, HAS_VALUE, INT, INT_LIST,
-    MAX_ARGUMENTS, MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
+    MAX_ARGUMENTS, MAX_OPERANDS, MAX_RESULTS, ONE, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
     OPTIONAL_TENSOR_LIST, RESULT_DTYPE, RULE, SAME_ARGUMENT, SCALAR, SCALAR_LIST, SCALAR_OF_LIST, STRING, TENSOR,
     TENSOR_LIST, TENSOR_OF_LIST, ArgumentType, CommonDevice, ForeachArgument, ForeachArgumentKind, Operand, OperandKind,
     Output, Rule, Rules, common_device_of_list, find_operator, find_rule, init_common_device, initialize_inout,
@@ -64,8 +62,6 @@ cdef Rule *read_rule(tuple encoded) except NULL:
         raise ValueError(f"rule {name} has {rule.count} operands, {MAX_OPERANDS} at most")
     for i in range(rule.count):
         read_operand(&rule.operands[i], encoded[i + 1])
-    rule.of_one_dtype = rule.count > 0 and rule.operands[0].kind in (DTYPE_OF, RESULT_DTYPE) and all(
-        [rule.operands[i].kind == CONSTANT for i in range(1, rule.count)])
     return rule
 
 
@@ -89,7 +85,7 @@ cdef int read_operand(Operand *operand, object encoded) except -1:
     return 0
 
 
-cdef int read_rules(Rules *rules, object encoded) except -1:
+cdef int read_rules(Operator op, Rules *rules, object encoded) except -1:
     cdef int i
     rules.count = len(encoded)
     if rules.count:
@@ -97,8 +93,23 @@ cdef int read_rules(Rules *rules, object encoded) except -1:
         if rules.rules == NULL:
             raise MemoryError()
         for i in range(rules.count):
-            rules.rules[i] = read_rule(encoded[i])
+            rules.rules[i] = read_check(op, encoded[i])
     return 0
+
+
+cdef Rule *read_check(Operator op, tuple encoded) except NULL:
+    cdef Rule *rule = read_rule(encoded)
+    cdef const Operand *operand
+    cdef int i
+    rule.of_one_dtype = rule.count > 0 and rule.operands[0].kind in (DTYPE_OF, RESULT_DTYPE)
+    rule.scalar_argument = -1
+    for i in range(1, rule.count):
+        operand = &rule.operands[i]
+        if rule.scalar_argument < 0 and operand.kind == ARGUMENT and op.argument_types[operand.index] == SCALAR:
+            rule.scalar_argument = operand.index
+        elif operand.kind != CONSTANT:
+            rule.of_one_dtype = False
+    return rule
 
 
 cdef bint returns_common_dtype(tuple rule, set tensors) except -1:
@@ -181,11 +192,11 @@ cdef int read_row(Operator op) except -1:
             op.kernels[<int>META].call = NULL
     op.inplace_dtype = read_dtype_rule(row["inplace_dtype"], tensors) if "inplace_dtype" in row else NULL
     op.compute_dtype = read_dtype_rule(row["compute"], tensors) if "compute" in row else NULL
-    read_rules(&op.checks, row.get("check", ()))
-    read_rules(&op.inplace_checks, row.get("inplace_check", ()))
-    read_rules(&op.out_checks, row.get("out_check", ()))
-    read_rules(&op.kernel_checks, row.get("kernel_check", ()))
-    read_rules(&op.cpu_checks, row.get("cpu_check", ()))
+    read_rules(op, &op.checks, row.get("check", ()))
+    read_rules(op, &op.inplace_checks, row.get("inplace_check", ()))
+    read_rules(op, &op.out_checks, row.get("out_check", ()))
+    read_rules(op, &op.kernel_checks, row.get("kernel_check", ()))
+    read_rules(op, &op.cpu_checks, row.get("cpu_check", ()))
     op.autocasts = "autocast" in row
     op.cpu_policy, op.npu_policy = row.get("autocast", (0, 0))
     op.inout = row.get("inout", -1)
@@ -197,7 +208,7 @@ cdef int read_row(Operator op) except -1:
     op.records_inplace_only = row.get("recorded_in_place_only", False)
     if op.is_foreach:
         load_foreach(op, row)
-        read_rules(&op.fused_if, row.get("fused_if", ()))
+        read_rules(op, &op.fused_if, row.get("fused_if", ()))
     op.loaded = True
     return 0
 
@@ -253,13 +264,14 @@ cdef int first_dtype(const Rule *rule, Argument *arguments, const ScalarType *dt
 
 
 cdef int run_checks(const Rules *checks, Argument *arguments, const ScalarType *dtypes) except -1:
-    """Run the checks, but those of a dtype alone only once for each dtype that they accept."""
+    """Run the checks, but those of a dtype alone, or of one beside a default of 1, once for each dtype they accept."""
     cdef const Operand *operand
     cdef Rule *rule
     cdef int i, dtype
     for i in range(checks.count):
         rule = checks.rules[i]
-        if not rule.of_one_dtype:
+        if not rule.of_one_dtype or (
+                rule.scalar_argument >= 0 and arguments[rule.scalar_argument].scalar != &ONE):
             evaluate_rule(rule, arguments, dtypes, NULL)
             continue
         operand = &rule.operands[0]
@@ -301,7 +313,8 @@ cdef struct Operands:       # what the tensors among the arguments of a call hav
 
 cdef int compare_operands(Operator op, Operands *operands, Argument *arguments) except -1:
     """Fill `operands`. RuntimeError where the tensors are on different devices."""
-    cdef TensorBase first, other
+    cdef TensorBase first
+    cdef PyObject *other
     cdef int i
     if op.tensor_list_argument >= 0:
         return compare_list(op, operands, list_argument(arguments, op.tensor_list_argument))
@@ -310,16 +323,26 @@ cdef int compare_operands(Operator op, Operands *operands, Argument *arguments) 
     operands.dtype, operands.one_dtype, operands.alike = first.dtype, True, first.contiguous
     operands.may_require_grad = may_require_grad(first)
     for i in range(1, op.tensor_count):
-        other = tensor_argument(arguments, op.tensor_arguments[i])
-        if other is None:
-            continue
+        other = arguments[op.tensor_arguments[i]].object
+        if other != <PyObject *>None:
+            compare_operand(operands, first, <TensorBase>other)
+    return 0
+
+
+cdef inline int compare_operand(Operands *operands, TensorBase first, TensorBase other) except -1:
+    cdef int i
+    if other.device_type != operands.place.type or other.device_index != operands.place.index:
         update_common_device(&operands.place, other)
-        operands.one_dtype = operands.one_dtype and other.dtype == first.dtype
-        operands.alike = (
-            operands.alike and other.dtype == first.dtype and other.contiguous and other.ndim == first.ndim and
-            other.device_type == first.device_type and other.device_index == first.device_index and
-            memcmp(other.sizes, first.sizes, first.ndim * sizeof(int64_t)) == 0)
-        operands.may_require_grad = operands.may_require_grad or may_require_grad(other)
+        operands.alike = False
+    if other.dtype != first.dtype:
+        operands.one_dtype = operands.alike = False
+    if not other.contiguous or other.ndim != first.ndim:
+        operands.alike = False
+    elif operands.alike:
+        for i in range(first.ndim):
+            if other.sizes[i] != first.sizes[i]:
+                operands.alike = False
+    operands.may_require_grad = operands.may_require_grad or may_require_grad(other)
     return 0
 
 

@@ -522,8 +522,8 @@ cdef tuple sizes_argument(tuple args, dict kwargs, str function, str name):
             raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
         return args
     if args or len(kwargs) > 1 or name not in kwargs:
-        unknown = next((key for key in kwargs if key != name), name)
-        raise TypeError(f"{function}() got an unexpected keyword argument '{unknown}'")
+        unknown = [key for key in kwargs if key != name] or [name]
+        raise TypeError(f"{function}() got an unexpected keyword argument '{unknown[0]}'")
     return (kwargs[name],)
 
 

@@ -38,7 +38,7 @@ cdef ScalarType index_dtype(bint out_int32) except *
 cdef ScalarType nansum_operand_dtype(TensorBase self, ScalarType dtype) except *      # floats must stay such to be NaN
 
 # checks
-cdef int check_variance(TensorBase self, str name) except -1
+cdef int check_variance(ScalarType dtype, str name) except -1
 # Elements along a line: a 0-d tensor is its own result, whatever its dtype.
 cdef int check_cumulative_not_bool(TensorBase self, ScalarType dtype, str op) except -1           # no bool
 cdef int check_cumulative_not_complex(TensorBase self, str op) except -1                           # no complex numbers
@@ -55,7 +55,7 @@ cdef int check_searchsorted(TensorBase sequence, TensorBase values, bint right, 
                             TensorBase sorter) except -1
 cdef int check_out_searchsorted(TensorBase out, bint out_int32) except -1
 cdef int check_bincount(TensorBase self, TensorBase weights, int64_t minlength) except -1
-cdef int check_unique(TensorBase self) except -1
+cdef int check_unique(ScalarType dtype) except -1
 cdef int check_unique_dim(TensorBase self, int64_t dim) except -1
 cdef int check_unique_consecutive(TensorBase self, const Shape *dim) except -1
 cdef int check_histogram(int64_t bins, const Scalar *low, const Scalar *high) except -1
@@ -116,10 +116,10 @@ cdef int check_index_fill_tensor(TensorBase self, TensorBase value) except -1
 cdef int check_take(TensorBase self, TensorBase index) except -1
 cdef int check_put(TensorBase self, TensorBase index, TensorBase source) except -1
 cdef int check_index_put(TensorBase self, list indices, TensorBase values) except -1
-cdef int check_masked_select(TensorBase mask) except -1                              # masked_select
+cdef int check_masked_select(ScalarType dtype) except -1                              # masked_select
 cdef int check_one_hot(TensorBase self, int64_t num_classes) except -1
 cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase source) except -1
-cdef int check_masked_fill(TensorBase mask) except -1                                   # masked_fill
+cdef int check_masked_fill(ScalarType dtype) except -1                                   # masked_fill
 cdef int check_masked_fill_value(TensorBase self, TensorBase value) except -1
 
 
@@ -130,7 +130,7 @@ cdef int check_masked_fill_value(TensorBase self, TensorBase value) except -1
 cdef int check_uniform(TensorBase self, double low, double high) except -1
 cdef int check_normal(TensorBase self, double std) except -1
 cdef int check_bernoulli(TensorBase self, double p) except -1            # bernoulli_
-cdef int check_bernoulli_dtype(TensorBase p) except -1
+cdef int check_bernoulli_dtype(ScalarType dtype) except -1
 cdef int check_bernoulli_tensor(TensorBase self, TensorBase p) except -1      # bernoulli_ with a tensor
 cdef int check_random(TensorBase self, int64_t low, const Shape *high) except -1     # no `high`: the dtype's largest
 cdef int check_random_full_range(TensorBase self) except -1
@@ -139,7 +139,7 @@ cdef int check_geometric(TensorBase self, double p) except -1
 cdef int check_cauchy(TensorBase self, double sigma) except -1
 cdef int check_log_normal(TensorBase self, double std) except -1
 cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) except -1
-cdef int check_poisson(TensorBase self) except -1                             # poisson
+cdef int check_poisson(ScalarType dtype) except -1                             # poisson
 cdef int check_binomial(TensorBase count, TensorBase prob) except -1
 cdef int check_rrelu(TensorBase self, const Scalar *lower, const Scalar *upper) except -1
 cdef int check_dropout(TensorBase input, double p) except -1

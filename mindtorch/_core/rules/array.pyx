@@ -145,8 +145,8 @@ cdef ScalarType nansum_operand_dtype(TensorBase self, ScalarType dtype) except *
 
 # --- checks: moments -------------------------------------------------------------------------------------
 
-cdef int check_variance(TensorBase self, str name) except -1:
-    if KIND[<int>self.dtype] < FLOAT_KIND:
+cdef int check_variance(ScalarType dtype, str name) except -1:
+    if KIND[<int>dtype] < FLOAT_KIND:
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
     return 0
 
@@ -353,8 +353,8 @@ cdef int unique_consecutive_counts(Shape *shape, TensorBase self, bint wanted, c
     return vector_if_wanted(shape, self, wanted)
 
 
-cdef int check_unique(TensorBase self) except -1:
-    return check_kernel_not_complex(self.dtype, "unique")
+cdef int check_unique(ScalarType dtype) except -1:
+    return check_kernel_not_complex(dtype, "unique")
 
 
 cdef int check_unique_dim(TensorBase self, int64_t dim) except -1:
@@ -823,10 +823,10 @@ cdef int check_index_put(TensorBase self, list indices, TensorBase values) excep
 
 # --- masks -----------------------------------------------------------------------------------------------------------
 
-cdef int check_masked_fill(TensorBase mask) except -1:
-    if mask.dtype != Bool:
+cdef int check_masked_fill(ScalarType dtype) except -1:
+    if dtype != Bool:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype "
-                           f"{cpp_type_name(mask.dtype)}")
+                           f"{cpp_type_name(dtype)}")
     return 0
 
 
@@ -854,8 +854,8 @@ cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase sourc
     return 0
 
 
-cdef int check_masked_select(TensorBase mask) except -1:
-    if mask.dtype != Bool:
+cdef int check_masked_select(ScalarType dtype) except -1:
+    if dtype != Bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     return 0
 
@@ -958,16 +958,14 @@ cdef int check_bernoulli_tensor(TensorBase self, TensorBase p) except -1:
     cdef Shape shape
     same_shape(&shape, self)
     expand_to(p, &shape)
-    check_bernoulli_dtype(p)
+    check_bernoulli_dtype(p.dtype)
     if KIND[<int>self.dtype] == COMPLEX_KIND:
         raise_not_implemented("bernoulli_tensor_cpu_self_", self.dtype)
     return check_no_internal_overlap(self)
 
 
-cdef int check_bernoulli_dtype(TensorBase p) except -1:
-    if KIND[<int>p.dtype] != FLOAT_KIND:
-        raise_not_implemented("bernoulli_tensor_cpu_p_", p.dtype)
-    return 0
+cdef int check_bernoulli_dtype(ScalarType dtype) except -1:
+    return check_kernel_float(dtype, "bernoulli_tensor_cpu_p_")
 
 
 cdef tuple random_limits(ScalarType dtype):
@@ -1032,10 +1030,8 @@ cdef int check_cauchy(TensorBase self, double sigma) except -1:
     return check_no_internal_overlap(self)
 
 
-cdef int check_poisson(TensorBase self) except -1:
-    if KIND[<int>self.dtype] != FLOAT_KIND:
-        raise_not_implemented("poisson_cpu", self.dtype)
-    return 0
+cdef int check_poisson(ScalarType dtype) except -1:
+    return check_kernel_float(dtype, "poisson_cpu")
 
 
 cdef int check_binomial(TensorBase count, TensorBase prob) except -1:

@@ -90,8 +90,8 @@ cdef int affine_grid(Shape *shape, TensorBase theta, const Shape *size) except -
 cdef int im2col(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *dilation, const Shape *padding,
                 const Shape *stride) except -1
 cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const Shape *kernel_size) except -1
-cdef int check_tensor_kernel_not_integral(TensorBase self, str op) except -1
-cdef int check_tensor_kernel_real(TensorBase self, str op) except -1                        # no bool, complex
+cdef int check_tensor_kernel_not_integral(ScalarType dtype, str op) except -1
+cdef int check_tensor_kernel_real(ScalarType dtype, str op) except -1                        # no bool, complex
 cdef int check_upsample(TensorBase self, const Shape *output_size, str op) except -1
 cdef int check_antialias(TensorBase self, const Shape *output_size, str op) except -1
 cdef int check_upsample_backward(TensorBase grad_output, const Shape *output_size, str op) except -1

@@ -570,7 +570,7 @@ cdef int raise_output_padding_too_large(const Shape *stride, const Shape *dilati
     for name, values in (("output_padding", list_of(output_padding)), ("stride", list_of(stride)),
                          ("dilation", list_of(dilation))):
         sides = ("width",) if len(values) == 1 else ("depth", "height", "width")[-len(values):]
-        text.append(" ".join(f"{name}_{side}: {value}" for side, value in zip(sides, values)))
+        text.append(" ".join([f"{name}_{side}: {value}" for side, value in zip(sides, values)]))
     raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(text)}")
 
 
@@ -726,15 +726,15 @@ cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const S
     return 0
 
 
-cdef int check_tensor_kernel_not_integral(TensorBase self, str op) except -1:
-    if KIND[<int>self.dtype] == INT_KIND:
-        raise_not_implemented(op, self.dtype)
+cdef int check_tensor_kernel_not_integral(ScalarType dtype, str op) except -1:
+    if KIND[<int>dtype] == INT_KIND:
+        raise_not_implemented(op, dtype)
     return 0
 
 
-cdef int check_tensor_kernel_real(TensorBase self, str op) except -1:
-    if self.dtype == Bool or KIND[<int>self.dtype] > FLOAT_KIND:
-        raise_not_implemented(op, self.dtype)
+cdef int check_tensor_kernel_real(ScalarType dtype, str op) except -1:
+    if dtype == Bool or KIND[<int>dtype] > FLOAT_KIND:
+        raise_not_implemented(op, dtype)
     return 0
 
 

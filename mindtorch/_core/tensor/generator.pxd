@@ -7,7 +7,7 @@ from mindtorch._core.tensor.tensor cimport TensorBase
 cdef class Generator:
     cdef int type_code                  # DeviceType
     cdef int index
-    cdef readonly object engine         # CPU: mersenne.Mersenne
+    cdef readonly object engine         # CPU: MersenneTwister
     cdef uint64_t seed_value            # NPU: Philox's key, and how far its counter has gone
     cdef int64_t offset
     cdef dict capture_generators                 # NPU: by capture, the generator that its operators draw from

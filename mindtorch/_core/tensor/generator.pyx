@@ -7,15 +7,171 @@ it was captured with: its operators read seed and offset from tensors, which eve
 import numpy as np
 import secrets
 
-from libc.stdint cimport intptr_t
+from libc.stdint cimport int64_t, intptr_t, uint32_t, uint64_t, uintptr_t
 
-from mindtorch._core.mersenne import MersenneTwister
 from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor.dtype import uint8
 
 from mindtorch._core.python.conversion cimport raise_wrong_type
 from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, META, NPU, TensorBase, device, make_device, resolve_device
 
+
+# --- the numbers of the CPU's generator ------------------------------------------------------------------------------
+# A stream of 32-bit Mersenne Twister words, and its state in the form that torch saves.
+
+_BLOCK_SIZE = 256        # doubles drawn at once by `DoublesOneByOne`
+
+# torch's record: the seed, MT19937 as a legacy layout has it, and the half of a Box-Muller pair not yet handed out.
+_STATE_FORMAT = np.dtype([
+    ("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("key", "u8", 624), ("normal_x", "f8"),
+    ("normal", "f8"), ("normal_rho", "f8"), ("has_normal", "i4"), ("_", "i4"), ("float_normal", "f4"), ("__", "i4")])
+
+cdef enum:
+    WORDS = 624             # of the state
+    MIDDLE = 397
+
+cdef double STEP = 2.0 ** -53
+
+# The functions that draw hold the GIL, which keeps other threads from the state.
+cdef struct Twister:        # NumPy's state of an MT19937, at its `ctypes.state_address`
+    uint32_t key[WORDS]
+    int used                # so many words of the key have been drawn
+
+
+cdef inline uint32_t twist(uint32_t word, uint32_t next, uint32_t middle) noexcept:
+    cdef uint32_t mixed = (word & <uint32_t>0x80000000) | (next & <uint32_t>0x7fffffff)
+    return middle ^ (mixed >> 1) ^ (-(mixed & 1) & <uint32_t>0x9908b0df)
+
+
+cdef void refill_state(Twister *twister) noexcept:
+    cdef uint32_t *key = twister.key
+    cdef int i
+    for i in range(WORDS - MIDDLE):
+        key[i] = twist(key[i], key[i + 1], key[i + MIDDLE])
+    for i in range(WORDS - MIDDLE, WORDS - 1):
+        key[i] = twist(key[i], key[i + 1], key[i + MIDDLE - WORDS])
+    key[WORDS - 1] = twist(key[WORDS - 1], key[0], key[MIDDLE - 1])
+    twister.used = 0
+
+
+cdef inline uint32_t temper(uint32_t word) noexcept:
+    word ^= word >> 11
+    word ^= (word << 7) & <uint32_t>0x9d2c5680
+    word ^= (word << 15) & <uint32_t>0xefc60000
+    return word ^ (word >> 18)
+
+
+cdef inline uint32_t next_word(Twister *twister) noexcept:
+    if twister.used == WORDS:
+        refill_state(twister)
+    twister.used += 1
+    return temper(twister.key[twister.used - 1])
+
+
+cdef void *address_of(array):
+    return <void *><uintptr_t>array.ctypes.data
+
+
+class MersenneTwister:
+    """Words and doubles as torch's CPU generator deals them; `normal` is a sample kept for the next call, or None."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        # NumPy's legacy seeding is the twister's own, of the low 32 bits.
+        self._restore(np.random.RandomState(seed & 0xFFFFFFFF).get_state(legacy=False)["state"])
+        self.normal = None
+
+    def _restore(self, state):
+        self._bits = np.random.MT19937()
+        self._bits.state = {"bit_generator": "MT19937", "state": state}
+        self._state = self._bits.ctypes.state_address
+
+    def uint32s(self, count):
+        """The next `count` 32-bit words."""
+        cdef Twister *twister = <Twister *><uintptr_t>self._state
+        words = np.empty(count, np.uint32)
+        cdef uint32_t *target = <uint32_t *>address_of(words)
+        cdef Py_ssize_t i
+        for i in range(words.size):
+            target[i] = next_word(twister)
+        return words
+
+    def uint64s(self, count):
+        """64-bit words of two 32-bit ones, the first of them on top."""
+        cdef Twister *twister = <Twister *><uintptr_t>self._state
+        words = np.empty(count, np.uint64)
+        cdef uint64_t *target = <uint64_t *>address_of(words)
+        cdef uint64_t high
+        cdef Py_ssize_t i
+        for i in range(words.size):
+            high = next_word(twister)
+            target[i] = high << 32 | next_word(twister)
+        return words
+
+    def floats(self, count):
+        """float32 in [0, 1), each of the low 24 bits of a word."""
+        return (self.uint32s(count) & np.uint32(0xFFFFFF)).astype(np.float32) * np.float32(2.0 ** -24)
+
+    def doubles(self, count):
+        """float64 in [0, 1), each of the low 53 bits of two words."""
+        cdef Twister *twister = <Twister *><uintptr_t>self._state
+        numbers = np.empty(count, np.float64)
+        cdef double *target = <double *>address_of(numbers)
+        cdef int64_t high
+        cdef Py_ssize_t i
+        for i in range(numbers.size):
+            high = next_word(twister) & 0x1fffff
+            target[i] = <double>(high << 32 | next_word(twister)) * STEP
+        return numbers
+
+    def get_state(self):
+        """The state as bytes that torch's CPU generator takes as well."""
+        twister = self._bits.state["state"]
+        used = int(twister["pos"])
+        record = np.zeros((), _STATE_FORMAT)
+        record["seed"], record["seeded"], record["key"] = self.seed, 1, twister["key"]
+        record["left"], record["next"] = (1, 0) if used == 624 else (625 - used, used)
+        if self.normal is not None:
+            record["normal"], record["has_normal"] = self.normal, 1
+        return np.frombuffer(record.tobytes(), np.uint8).copy()
+
+    def set_state(self, state):
+        """Go on from `state`, an array of bytes; RuntimeError for one of another size."""
+        if state.size != _STATE_FORMAT.itemsize:
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {_STATE_FORMAT.itemsize} but found the "
+                               "input RNG "
+                               f"state size to be {state.size}")
+        record = np.frombuffer(state.tobytes(), _STATE_FORMAT)[0]
+        used = 624 if record["left"] == 1 else 625 - int(record["left"])
+        if not 0 <= used <= 624:
+            raise RuntimeError("Invalid mt19937 state")
+        self.seed = int(record["seed"])
+        self._restore({"key": record["key"].astype(np.uint32), "pos": used})
+        self.normal = float(record["normal"]) if record["has_normal"] else None
+
+
+class DoublesOneByOne:
+    """A context in which a call gives the stream's next double, as Python's float."""
+
+    def __init__(self, stream):
+        self.stream, self.block, self.state = stream, [], None
+
+    def __enter__(self):
+        return self
+
+    def __call__(self):
+        if not self.block:
+            self.state = self.stream._bits.state["state"]           # before the block is drawn
+            self.block = self.stream.doubles(_BLOCK_SIZE)[::-1].tolist()
+        return self.block.pop()
+
+    def __exit__(self, *exception):
+        if self.state is not None:      # what was not given goes back
+            self.stream._restore(self.state)
+            self.stream.doubles(_BLOCK_SIZE - len(self.block))
+
+
+# --- Generator -------------------------------------------------------------------------------------------------------
 
 cdef enum:
     DEFAULT_SEED = 67280421310721        # of every Generator that a user makes

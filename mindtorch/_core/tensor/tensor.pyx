@@ -112,11 +112,11 @@ cdef tuple merge_keywords(tuple args, dict kwargs):
     for name in kwargs:
         if name not in names:
             raise TypeError(f"device() got an unexpected keyword argument '{name}'")
-    return args + tuple(kwargs[name] for name in names if name in kwargs)
+    return args + tuple([kwargs[name] for name in names if name in kwargs])
 
 
 cdef int raise_invalid_arguments(tuple args, str hint) except -1:
-    shown = ", ".join(type(a).__name__ for a in args)
+    shown = ", ".join([type(a).__name__ for a in args])
     raise TypeError(f"device() received an invalid combination of arguments - got ({shown}), but expected one of:\n"
                     + DEVICE_SIGNATURES.format(hint=hint))
 

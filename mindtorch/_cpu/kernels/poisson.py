@@ -8,6 +8,7 @@ from math import ceil, cos, exp, floor, isnan, lgamma, log, log1p, pi, sin, sqrt
 
 import numpy as np
 
+from mindtorch._core.tensor.generator import DoublesOneByOne
 from mindtorch._cpu.kernels.random import _with_layout_of
 
 _SMALL = 10         # smaller means do not use rejection
@@ -25,7 +26,7 @@ def poisson(rates, stream):
     if np.any(rates < 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     result = np.empty(rates.shape, rates.dtype)
-    with stream.doubles_one_by_one() as uniform:
+    with DoublesOneByOne(stream) as uniform:
         counts = [_poisson(rate, uniform) for rate in _in_memory_order(rates, result)]
     return _with_layout_of(result, np.array(counts, np.float64))
 
@@ -63,7 +64,7 @@ def standard_gamma(shapes, stream):
     """Numbers of the gamma distribution of rate 1: Marsaglia and Tsang, A simple method for generating gamma variables
     (2000)."""
     result = np.empty(shapes.shape, shapes.dtype)
-    with stream.doubles_one_by_one() as uniform:
+    with DoublesOneByOne(stream) as uniform:
         numbers = [_standard_gamma(shape, uniform, stream) for shape in _in_memory_order(shapes, result)]
     return _with_layout_of(result, np.maximum(np.array(numbers).astype(result.dtype), np.finfo(result.dtype).tiny))
 
@@ -100,7 +101,7 @@ def binomial(counts, probs, stream):
     """How many of `count` trials succeed, each with probability `prob`."""
     result = np.empty(np.broadcast_shapes(counts.shape, probs.shape), counts.dtype)
     pairs = zip(_in_memory_order(counts, result), _in_memory_order(probs, result), strict=True)
-    with stream.doubles_one_by_one() as uniform:
+    with DoublesOneByOne(stream) as uniform:
         found = [_binomial(count, prob, uniform) for count, prob in pairs]
     return _with_layout_of(result, np.array(found, np.float64))
 

@@ -105,7 +105,7 @@ def _documented(op, parameter):
     return parameter
 
 
-def _rule(op, parameter, role=None) -> str:
+def _rule(op, parameter, role=None, repeats=-1) -> str:
     parameter = _documented(op, parameter)
     types = sum(1 << _DTYPES[name] for name in parameter.dtypes)
     role = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[role or parameter.role]
@@ -113,7 +113,7 @@ def _rule(op, parameter, role=None) -> str:
     strided = (op.name, parameter.name) not in _contiguous_only()
     least, most = parameter.ranks
     return (f'    {{"{parameter.name}", {_KINDS.get(parameter.kind, "kValue")}, {role}, {least}, {most}, '
-            f'{str(strided).lower()}, {str(optional).lower()}, {types:#x}ull}},')
+            f'{str(strided).lower()}, {str(optional).lower()}, {repeats}, {types:#x}ull}},')
 
 
 @functools.cache
@@ -172,8 +172,9 @@ def _rule_of(op, plain=None, element=None) -> tuple:
     that of its element."""
     body = plain or op
     arguments = _arguments(op, plain)
-    rules = "\n".join(_rule(op, argument or parameter, parameter.role if plain else None)
-                      for argument, parameter in zip(arguments, body.parameters, strict=True))
+    rules = "\n".join(_rule(op, argument or parameter, parameter.role if plain else None,
+                            arguments.index(argument) if argument and argument in arguments[:i] else -1)
+                      for i, (argument, parameter) in enumerate(zip(arguments, body.parameters, strict=True)))
     on_lists = element and f"static const OpBody body_{op.name} = {{prepareForeachOf, &body_{element.name}, 0}};\n"
     before = f"""extern const OpBody body_{(element or body).name};
 {on_lists or ''}static constexpr ParameterRule parameters_{op.name}[] = {{

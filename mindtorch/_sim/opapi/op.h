@@ -31,6 +31,7 @@ struct ParameterRule {
   uint8_t most_rank;
   bool strided;   /* takes a non-contiguous view */
   bool optional;  /* may be NULL */
+  int8_t repeats; /* the index of the parameter of which this one is the output, in an in-place operator; else -1 */
   uint64_t types; /* bit per aclDataType; 0: any */
 };
 

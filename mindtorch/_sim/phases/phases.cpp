@@ -68,7 +68,7 @@ aclnnStatus enter(const char *op, const char *phase) {
 /* Copies shape and strides to the operand and computes its number of elements and its size in bytes. */
 aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor *tensor, Operand *operand) {
   uint64_t count = 1, last = 0, contiguous = 1, end;
-  bool is_contiguous = true, sound = true, overlaps = false;
+  bool is_contiguous = true, sound = true;
   for (uint32_t i = tensor->rank; i-- > 0;) {
     int64_t dim = tensor->dims[i], stride = tensor->strides[i];
     if (dim < 0) return invalidField(op, rule, "dimension", dim, "0 or more");
@@ -79,7 +79,6 @@ aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor
     if (dim > 1) {
       sound &= !__builtin_mul_overflow(static_cast<uint64_t>(dim - 1), static_cast<uint64_t>(stride), &step);
       is_contiguous &= static_cast<uint64_t>(stride) == contiguous;
-      overlaps |= stride == 0;
     }
     sound &= !__builtin_add_overflow(last, step, &last);
     sound &= !__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count);
@@ -93,12 +92,19 @@ aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is not contiguous, expected a contiguous tensor", op.name,
                    rule.name);
   }
-  if (overlaps && (rule.role & kOut) && count > 0) {
-    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is written but has a stride 0, expected no overlap",
-                   op.name, rule.name);
-  }
   operand->count = static_cast<int64_t>(count);
   operand->bytes = static_cast<int64_t>(last + 1) * operand->item;
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus checkWritten(const OpRule &op, const ParameterRule &rule, const Operand &operand) {
+  if ((rule.role & kOut) == 0 || operand.count == 0) return ACLNN_SUCCESS;
+  for (int32_t i = 0; i < operand.rank; ++i) {
+    if (operand.dims[i] > 1 && operand.strides[i] == 0) {
+      return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is written but has a stride 0, expected no overlap",
+                     op.name, rule.name);
+    }
+  }
   return ACLNN_SUCCESS;
 }
 
@@ -164,6 +170,7 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   operand.compute = kRaw;
   operand.rank = static_cast<int32_t>(tensor->rank);
   SIM_TRY(measure(op, rule, tensor, &operand));
+  SIM_TRY(checkWritten(op, rule, operand));
   SIM_TRY(checkStorage(op, rule, tensor, operand));
   operand.base = reinterpret_cast<uintptr_t>(tensor->data);
   operand.address = elementAddress(tensor, operand.item);
@@ -260,24 +267,19 @@ aclnnStatus captureScalarList(aclOpExecutor &executor, const ParameterRule &rule
   return ACLNN_SUCCESS;
 }
 
-/* What an in-place operator writes is a parameter twice, under one name, but the caller gives its tensors once. */
-void countOnce(aclOpExecutor &executor, const Argument *arguments, uint32_t parameter) {
-  const auto same = [&](uint32_t other) {
-    const ParameterRule *rules = executor.op->parameters;
-    return arguments[other].pointer == arguments[parameter].pointer &&
-           std::strcmp(rules[other].name, rules[parameter].name) == 0;
-  };
-  uint32_t first = 0;
-  while (first < parameter && !same(first)) ++first;
-  if (first == parameter) return;
-  SmallArray<Operand, 16> &operands = executor.operands;
-  uint32_t from = 0, to = operands.size();
-  while (from < operands.size() && operands[from].parameter != first) ++from;
-  while (to > 0 && operands[to - 1].parameter == parameter) --to;
-  for (; to < operands.size(); ++to, ++from) {
-    executor.tensors -= operands[to].tensor != nullptr;
-    operands[to].given = operands[from].given;
+/* What an in-place operator writes is a parameter twice, but the caller gives its tensors once: this copies the operands
+ * of the first parameter. */
+aclnnStatus captureAgain(aclOpExecutor &executor, const ParameterRule &rule, uint32_t parameter, uint32_t ordinal) {
+  for (uint32_t i = 0, count = executor.operands.size(); i < count; ++i) {
+    if (executor.operands[i].parameter != rule.repeats) continue;
+    Operand &operand = executor.operands.push();
+    operand = executor.operands[i];
+    operand.role = rule.role;
+    operand.parameter = static_cast<uint8_t>(parameter);
+    operand.ordinal = ordinal;
+    SIM_TRY(checkWritten(*executor.op, rule, operand));
   }
+  return ACLNN_SUCCESS;
 }
 
 aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
@@ -286,6 +288,10 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
   for (uint32_t i = 0; i < op.count; ++i) {
     const ParameterRule &rule = op.parameters[i];
     const void *pointer = arguments[i].pointer;
+    if (rule.repeats >= 0) {
+      SIM_TRY(captureAgain(executor, rule, i, ordinal++));
+      continue;
+    }
     switch (rule.kind) {
       case kTensor:
         SIM_TRY(captureTensor(executor, rule, static_cast<const aclTensor *>(pointer), i, ordinal++, -1));
@@ -311,7 +317,6 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
       case kValue:
         break;
     }
-    if (rule.role == kOut && (rule.kind == kTensor || rule.kind == kTensorList)) countOnce(executor, arguments, i);
   }
   return ACLNN_SUCCESS;
 }
