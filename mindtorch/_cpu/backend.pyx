@@ -418,6 +418,9 @@ cdef class SharedStorage(Storage):
     cdef File file                  # None if another process has created the file
     cdef int forks                  # number of forks when the storage was created
 
+    def resizable(self):
+        return False
+
     def __dealloc__(self):
         if self.data == NULL:           # the constructor has failed
             return

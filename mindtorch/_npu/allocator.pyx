@@ -683,6 +683,11 @@ cdef class NpuStorage(Storage):
         if self.block != NULL:
             free_block(self.block)
 
+    def exchange(self, Storage other):
+        cdef NpuStorage same = <NpuStorage?>other
+        Storage.exchange(self, other)
+        self.block, same.block = same.block, self.block
+
 
 cdef Storage allocate(size_t nbytes, int index):
     cdef NpuStorage storage = NpuStorage.__new__(NpuStorage)

@@ -2,6 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 from posix.stdlib cimport posix_memalign
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
@@ -314,6 +315,13 @@ cdef class PinnedStorage(Storage):
     def __dealloc__(self):
         if self.block != NULL:
             release_pinned(self.block)
+
+    def exchange(self, Storage other):
+        """A copy of the other's bytes, in pinned memory, comes in the place of its own."""
+        cdef PinnedStorage pinned = <PinnedStorage>allocate_pinned(other.nbytes)
+        memcpy(pinned.data, other.data, other.nbytes)
+        Storage.exchange(self, pinned)
+        self.block, pinned.block = pinned.block, self.block
 
 
 cdef Storage allocate_pinned(size_t nbytes):

@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
-from mindtorch._ops.decompositions.random import log_standard_gamma
 from mindtorch.distributions import constraints
 from mindtorch.distributions.exp_family import ExponentialFamily
 
@@ -14,10 +13,11 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution of numbers from 0 to 1. Samples carry no gradients."""
+    """The beta distribution of numbers from 0 to 1."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
+    has_rsample = True
 
     def __init__(self, concentration1: Tensor | float, concentration0: Tensor | float,
                  validate_args: bool | None = None) -> None:
@@ -45,12 +45,9 @@ class Beta(ExponentialFamily):
         total = self.total_concentration
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        shape = self._extended_shape(sample_shape)
-        with mindtorch.no_grad():
-            one, other = (log_standard_gamma(c.expand(shape)) for c in (self.concentration1, self.concentration0))
-            eps = mindtorch.finfo(one.dtype).eps
-            return mindtorch.sigmoid(one - other).clamp(mindtorch.finfo(one.dtype).tiny, 1 - eps)
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        both = mindtorch.stack([self.concentration1, self.concentration0], -1)
+        return mindtorch._sample_dirichlet(both.expand(*self._extended_shape(sample_shape), 2))[..., 0]
 
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:

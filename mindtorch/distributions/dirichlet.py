@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
-from mindtorch._ops.decompositions.random import log_standard_gamma
 from mindtorch.distributions import constraints
 from mindtorch.distributions.exp_family import ExponentialFamily
 
@@ -14,10 +13,11 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """The Dirichlet distribution of probabilities (..., K) that sum to 1. Samples carry no gradients."""
+    """The Dirichlet distribution of probabilities (..., K) that sum to 1."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
+    has_rsample = True
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
@@ -41,9 +41,8 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, keepdim=True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        with mindtorch.no_grad():
-            return log_standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))).softmax(-1)
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return mindtorch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:

@@ -14,10 +14,11 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The F distribution: the quotient of two Chi2 numbers, each by its degrees of freedom. No gradients of samples."""
+    """The F distribution: the quotient of two Chi2 numbers, each by its degrees of freedom."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
+    has_rsample = True
 
     def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
         self._broadcast(validate_args, df1=df1, df2=df2)
@@ -37,12 +38,11 @@ class FisherSnedecor(Distribution):
                  / (self.df1 * (self.df2 - 2).pow(2) * (self.df2 - 4)))
         return found.masked_fill(self.df2 <= 4, float("nan"))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        with mindtorch.no_grad():
-            one, other = (Gamma(df / 2, df / 2, validate_args=False).sample(sample_shape)
-                          for df in (self.df1, self.df2))
-            tiny = mindtorch.finfo(other.dtype).tiny
-            return (one / other.clamp(min=tiny)).clamp(min=tiny)
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        one, other = (Gamma(df / 2, df / 2, validate_args=False).rsample(sample_shape) for df in (self.df1, self.df2))
+        drawn = one / other
+        drawn.detach().clamp_(min=mindtorch.finfo(drawn.dtype).tiny)
+        return drawn
 
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:

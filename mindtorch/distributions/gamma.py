@@ -13,10 +13,11 @@ __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """The gamma distribution of shape `concentration` and of `rate`. Samples carry no gradients."""
+    """The gamma distribution of shape `concentration` and of `rate`."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
+    has_rsample = True
     _mean_carrier_measure = 0
 
     def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
@@ -34,11 +35,11 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
-        with mindtorch.no_grad():
-            drawn = mindtorch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-            return drawn.clamp(min=mindtorch.finfo(drawn.dtype).tiny)
+        drawn = mindtorch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        drawn.detach().clamp_(min=mindtorch.finfo(drawn.dtype).tiny)
+        return drawn
 
     def log_prob(self, value: Any) -> Any:
         value = mindtorch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)

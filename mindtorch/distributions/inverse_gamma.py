@@ -16,7 +16,7 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """1 / X of a Gamma X. Samples carry no gradients."""
+    """1 / X of a Gamma X."""
 
     base_dist: Gamma
 

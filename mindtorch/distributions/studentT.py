@@ -16,10 +16,11 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """Student's t distribution with `df` degrees of freedom, scaled and moved. Samples carry no gradients."""
+    """Student's t distribution with `df` degrees of freedom, scaled and moved."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
+    has_rsample = True
 
     def __init__(self, df: Tensor | float, loc: Tensor | float = 0.0, scale: Tensor | float = 1.0,
                  validate_args: bool | None = None) -> None:
@@ -38,11 +39,10 @@ class StudentT(Distribution):
         found = self.scale.pow(2) * self.df / (self.df - 2)
         return found.masked_fill(self.df <= 2, math.inf).masked_fill(self.df <= 1, math.nan)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        shape = self._extended_shape(sample_shape)
-        with mindtorch.no_grad():
-            spread = (Chi2(self.df, validate_args=False).sample(sample_shape) / self.df).rsqrt()
-            return self.loc + self.scale * standard_normal(shape, self.df) * spread
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        normal = standard_normal(self._extended_shape(sample_shape), self.df)
+        spread = (Chi2(self.df, validate_args=False).rsample(sample_shape) / self.df).rsqrt()
+        return self.loc + self.scale * normal * spread
 
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:

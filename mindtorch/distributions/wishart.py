@@ -18,12 +18,10 @@ __all__ = ["Wishart"]
 
 
 class Wishart(MatrixMixin, ExponentialFamily):
-    """X^T X of `df` normal vectors with the covariance given (..., p, p): by itself, its inverse or Cholesky factor.
-
-    Samples carry no gradients.
-    """
+    """X^T X of `df` normal vectors with the covariance given (..., p, p): by itself, its inverse or Cholesky factor."""
 
     support = constraints.positive_definite
+    has_rsample = True
     _mean_carrier_measure = 0
 
     def __init__(self, df: Tensor | Number, covariance_matrix: Tensor | None = None,
@@ -71,15 +69,13 @@ class Wishart(MatrixMixin, ExponentialFamily):
         own = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
         return self._wide(self.df) * (self.covariance_matrix.pow(2) + own.unsqueeze(-1) * own.unsqueeze(-2))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Any:
         """By Bartlett's decomposition: a triangle of normal numbers with square roots of Chi2 on its diagonal."""
-        p = self._event_shape[-1]
-        with mindtorch.no_grad():
-            less = mindtorch.arange(p, dtype=self.df.dtype, device=self.df.device)
-            diagonal = Chi2(self.df.unsqueeze(-1) - less, validate_args=False).sample(sample_shape).sqrt()
-            triangle = standard_normal(self._extended_shape(sample_shape), self.df).tril(-1)
-            root = self._unbroadcasted_scale_tril @ (triangle + mindtorch.diag_embed(diagonal))
-            return root @ root.mT
+        less = mindtorch.arange(self._event_shape[-1], dtype=self.df.dtype, device=self.df.device)
+        diagonal = Chi2(self.df.unsqueeze(-1) - less, validate_args=False).rsample(sample_shape).sqrt()
+        triangle = standard_normal(self._extended_shape(sample_shape), self.df).tril(-1)
+        root = self._unbroadcasted_scale_tril @ (triangle + mindtorch.diag_embed(diagonal))
+        return root @ root.mT
 
     def _half_log_det(self):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)

@@ -121,3 +121,49 @@ def test_what_an_array_shows_is_not_exchanged(lib):
     assert tensor.resize_(2).shape == (2,)
     tensor[0] = 7
     assert array.tolist() == [7, 1, 1]
+
+
+@pytest.mark.parametrize("count", [0, 2, 5])
+def test_a_storage_is_resized_below_its_tensors(count, device):
+    x = torch.arange(3.0).to(device)
+    row, allocated = x[1:], torch.npu.memory_allocated()
+    storage = x.untyped_storage()
+    assert storage.resize_(4 * count) is storage
+    assert [t.untyped_storage().nbytes() for t in (x, row)] == [4 * count, 4 * count]
+    assert (torch.npu.memory_allocated() < allocated) == (device == "npu" and count == 0)
+    storage.resize_(12)
+    assert (x + row.untyped_storage().nbytes()).shape == (3,)
+    kept = min(count, 3)
+    assert x[:kept].tolist() == [0.0, 1.0, 2.0][:kept]
+    assert row.data_ptr() == x.data_ptr() + 4
+
+
+def test_views_follow_a_tensor_that_grows(device):
+    x = torch.arange(3.0).to(device)
+    row = x[1:]
+    x.resize_(1000)
+    x[2] = 7
+    assert row.tolist() == [1, 7]
+    assert x.untyped_storage() == row.untyped_storage()
+
+
+@pytest.mark.parametrize("lib", [torch, oracle])
+def test_storages_that_are_not_resized(lib):
+    array = lib.ones(3).numpy()
+    with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+        lib.from_numpy(array).untyped_storage().resize_(24)
+    with pytest.raises(RuntimeError, match="resize_ expects an int, but got str"):
+        lib.ones(3).untyped_storage().resize_("x")
+    with pytest.raises(RuntimeError):
+        lib.ones(3).untyped_storage().resize_(-1)
+    leaf = lib.ones(3, requires_grad=True)
+    for resize in (lambda: leaf.resize_(3), lambda: leaf.resize_as_(leaf), lambda: (leaf * 2).resize_(4)):
+        with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+            resize()
+
+
+def test_pinned_memory_stays_pinned():
+    x = torch.arange(3.0).pin_memory()
+    x.resize_(2000)
+    assert x.is_pinned()
+    assert x[:3].tolist() == [0, 1, 2]

@@ -21,8 +21,8 @@ SILENCE = 90            # seconds after which a worker that says nothing hangs
 class Worker:
     """A child process, started anew where it dies."""
 
-    def __init__(self, kind, first, step, until):
-        self.kind, self.seed, self.step, self.until = kind, first, step, until
+    def __init__(self, kind, first, step, until, without):
+        self.kind, self.seed, self.step, self.until, self.without = kind, first, step, until, without
         self.current, self.ended = None, False
         self.start()
 
@@ -31,7 +31,8 @@ class Worker:
                    MINDTORCH_NPU="sim", MINDTORCH_SIM_MEMORY="512MiB")
         self.process = subprocess.Popen(
             ["nice", sys.executable, "-W", "ignore", HERE / "worker.py", self.kind, str(self.seed), str(self.step),
-             str(self.until)], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+             str(self.until), "--without", self.without], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.heard, self.rest = time.time(), b""
 
@@ -95,11 +96,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--seed", type=int, default=None, help="a new one each time where it is missing")
     parser.add_argument("--kinds", default="programs,hostile")
+    parser.add_argument("--without", default="", help="reasons to leave out, which shows what they hide: an expression")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
     print(f"fuzz: SEED={seed} SECONDS={options.seconds:g}", flush=True)
     until = time.time() + options.seconds
-    workers = [Worker(kind, seed, 1, until) for kind in options.kinds.split(",")]
+    workers = [Worker(kind, seed, 1, until, options.without) for kind in options.kinds.split(",")]
     report = Report()
     while any(worker.process.poll() is None for worker in workers):
         for worker in workers:

@@ -49,6 +49,7 @@ CALLS = {
     "cat of volumes": (VOLUMES, lambda lib, x: lib.cat([x, x], 2)), "flip": (IMAGES, lambda lib, x: x.flip(2)),
     "roll": (IMAGES, lambda lib, x: x.roll((1, 2), (2, 3))), "sort": (IMAGES, lambda lib, x: x.sort(1)[0]),
     "sort, indices": (IMAGES, lambda lib, x: x.sort(1)[1]), "glu": (IMAGES, called("glu", 1)),
+    "channel_shuffle": (IMAGES, lambda lib, x: lib.channel_shuffle(x, 2)),
     "index_fill": (IMAGES, lambda lib, x: x.index_fill(1, lib.tensor([0], device=x.device), 2.0)),
     "masked_fill": (IMAGES, lambda lib, x: x.masked_fill(x > 0.5, 2.0)),
     "masked_scatter": (IMAGES, lambda lib, x: x.masked_scatter(x > 0.5, x)),
@@ -72,6 +73,18 @@ def strides(lib, device, name, channels_last):
 @pytest.mark.parametrize("name", CALLS)
 def test_strides_of_torch(name, channels_last, device):
     assert strides(mindtorch, device, name, channels_last) == strides(torch, "cpu", name, channels_last)
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+@pytest.mark.parametrize("name", ["pixel_shuffle", "pixel_unshuffle"])
+def test_rearranged_pixels(name, factor, device):
+    """A new tensor, even where every pixel keeps its place."""
+    def found(lib, device, memory_format):
+        x = lib.arange(192.0).reshape(2, 4, 4, 6).to(device).contiguous(memory_format=getattr(lib, memory_format))
+        result = getattr(lib.nn.functional, name)(x, factor)
+        return result.stride(), result.tolist(), result.data_ptr() == x.data_ptr()
+    for memory_format in ("contiguous_format", "channels_last"):
+        assert found(mindtorch, device, memory_format) == found(torch, "cpu", memory_format)
 
 
 def test_a_weight_in_channels_last_decides_too(device):

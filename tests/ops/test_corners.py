@@ -102,6 +102,11 @@ def written(lib, d, shape, index, values):
     return x
 
 
+def slope(function, lib, d, *values):
+    x = lib.tensor(values, device=d, requires_grad=True)
+    return lib.autograd.grad(function(x).sum(), x)[0]
+
+
 WRITES = {
     "True alone": lambda lib, d: written(lib, d, (2, 3), lambda lib, d: True, lambda lib, d: lib.ones(3, device=d)),
     "values that do not fit no places": lambda lib, d: written(
@@ -112,9 +117,17 @@ WRITES = {
     "places before dtypes": lambda lib, d: written(
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
+SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28, 1.36, 0.5)}
+REPEATS = {
+    "no places, with a size": lambda lib, d: lib.repeat_interleave(whole(lib, d, "int64"), output_size=3),
+    "no elements, with a size": lambda lib, d: lib.repeat_interleave(
+        lib.ones(0, device=d), whole(lib, d, "int64"), output_size=0)}
 # The last thing that is refused is a dtype without a kernel.
 REFUSED_FIRST = {
     "sizes": lambda lib, d: lib.bitwise_and(lib.ones(2, device=d), lib.ones(3, device=d)),
+    "a dimension, before out=": lambda lib, d: lib.argmin(lib.ones(2, 3, device=d), 5, out=lib.ones(2, 3, device=d)),
+    "sizes, before out=": lambda lib, d: lib.stack([lib.ones(2), lib.ones(3)], out=flags(lib, d)),
+    "a number, before out=": lambda lib, d: lib.cat([lib.ones(()), lib.ones(3)], out=flags(lib, d)),
     "a result in place": lambda lib, d: whole(lib, d, "int64", 1).bitwise_xor_(0.5),
     "a dimension": lambda lib, d: flags(lib, d).log_softmax(2),
     "memory": lambda lib, d: lib.ones(1, dtype=lib.complex64, device=d).expand(3).fmod_(2),
@@ -152,7 +165,7 @@ def check(call, device, **tolerance):
 EVERYWHERE = {f"{kind}: {name}": call for kind, calls in {
     "fraction in bool": FRACTIONS, "bytes": NEAREST, "integral": INTEGRALS, "norm of nothing": NORMS,
     "convolution": CONVOLUTIONS, "fractional pool": POOLS, "condition": CONDITIONS, "pad": PADS,
-    "write": WRITES}.items()
+    "write": WRITES, "repeat": REPEATS, "slope": SLOPES}.items()
     for name, call in calls.items()}
 
 

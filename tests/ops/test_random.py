@@ -133,6 +133,7 @@ CASES = {
     "random_gamma": [(counted("_standard_gamma", 8), ANY), (counted("_standard_gamma", 0.9), ANY),
                      (equal_counts("_standard_gamma", 0.81), (0.81, 0.9)),
                      (equal_counts("_standard_gamma", 9), (9, 3))],
+    "random_dirichlet": [(counted("_sample_dirichlet", 8), ANY), (equal_counts("_sample_dirichlet", 1.5), ANY)],
     "random_dropout_mask": [(dropped(0.25), (1, 3 ** -0.5)), (dropped(0.9), (1, 3))],
     "random_rrelu": [(leaking(False), ANY), (leaking(True), ANY)],
     "random_permutation": [(permutation, ANY)],

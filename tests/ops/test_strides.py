@@ -41,6 +41,18 @@ def test_one_operand(device, name):
         assert getattr(a, name)().stride() == getattr(x, name)().stride(), (a.shape, a.stride())
 
 
+@pytest.mark.parametrize("count", [0, 7])
+@pytest.mark.filterwarnings("ignore:An output with one or more elements")
+def test_out_of_another_shape_gets_the_strides_of_a_new_result(device, count):
+    for a, x in zip(operands(mindtorch, device), operands(torch, "cpu"), strict=True):
+        if a.numel() != count:
+            ours = mindtorch.exp(a, out=mindtorch.zeros(count, dtype=mindtorch.float64, device="cpu").to(device)
+                                 if device == "cpu" else mindtorch.zeros(count, device=device))
+            theirs = torch.exp(x, out=torch.zeros(count, dtype=torch.float64))
+            assert ours.stride() == theirs.stride(), (a.shape, a.stride())
+            assert ours.tolist() == theirs.tolist()
+
+
 def test_three_operands(device):
     for a, x in zip(operands(mindtorch, device), operands(torch, "cpu"), strict=True):
         assert mindtorch.where(a > 0, a, a).stride() == torch.where(x > 0, x, x).stride(), (a.shape, a.stride())

@@ -483,6 +483,13 @@ cdef inline TensorBase output_operand(Operator op, const Output *out, Argument *
     return <TensorBase>(<list>arguments[place].object)[0]
 
 
+cdef int check_out(Operator op, Argument *arguments, const ScalarType *dtypes) except -1:
+    """The row's checks of out=, which come after what the shape rule refuses."""
+    cdef Shape shape
+    evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
+    return run_checks(&op.out_checks, arguments, dtypes)
+
+
 cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, const Operands *operands,
                                 const ScalarType *dtypes):
     """A new tensor for the result, or out= or a temporary for it."""
@@ -566,7 +573,7 @@ cdef object run_single_result(Operator op, Argument *arguments):
         record = should_record_call(op, arguments, given)
     prepare_call(op, &operands, arguments, dtypes, False)
     if given is not None and op.out_checks.count:
-        run_checks(&op.out_checks, arguments, dtypes)
+        check_out(op, arguments, dtypes)
     result = allocate_result(op, 0, arguments, &operands, dtypes)
     arguments[op.argument_count].object = <PyObject *>result
     if op.dtype_argument >= 0:
@@ -599,7 +606,7 @@ cdef object run_multiple_results(Operator op, Argument *arguments):
         record = should_record_call(op, arguments, first)
     prepare_call(op, &operands, arguments, dtypes, False)
     if first is not None and op.out_checks.count:
-        run_checks(&op.out_checks, arguments, dtypes)
+        check_out(op, arguments, dtypes)
     for i in range(op.result_count):
         given[i] = arguments[op.argument_count + i].object
         result = None

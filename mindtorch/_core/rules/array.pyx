@@ -472,10 +472,10 @@ cdef int check_repeats_dtype(ScalarType dtype) except -1:
 
 cdef int64_t sum_of_repeats(TensorBase repeats, const Shape *output_size) except -1:
     cdef int64_t found
-    if output_size.ndim:
-        return output_size.sizes[0]
     if repeats.numel == 0:
         return 0
+    if output_size.ndim:
+        return output_size.sizes[0]
     found = read_sum(repeats)
     if found < 0 or (found == 0 and repeats.min().item() < 0):
         raise RuntimeError("repeats can not be negative")

@@ -6,7 +6,7 @@ Every function raises torch's error (type and wording) when the rule cannot be m
 from libc.stdint cimport int64_t
 
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, Undefined
-from mindtorch._core.tensor.tensor cimport Shape, TensorBase, device
+from mindtorch._core.tensor.tensor cimport Shape, Storage, TensorBase, device
 
 
 # Device of the result. A 0-d CPU tensor may stand beside tensors of another device, as in torch.
@@ -62,6 +62,8 @@ cdef TensorBase shrink_to_fit(TensorBase result, TensorBase given)
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
 # Gives `self` another shape, contiguous; the storage grows, keeping its elements, when it is too small.
 cdef int resize(TensorBase self, const Shape *shape) except -1
+# Another size of a storage, which all tensors on it see. RuntimeError where its memory is not ours.
+cdef int resize_storage(Storage storage, int64_t nbytes) except -1
 cdef int check_cast(ScalarType result, ScalarType target) except -1     # RuntimeError where a result cannot become that
 cdef int check_no_internal_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).

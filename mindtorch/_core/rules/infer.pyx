@@ -5,8 +5,8 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
 from mindtorch._core.tensor.dtype cimport (
-    BOOL_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, ComplexDouble, ComplexFloat, Double, Long, Undefined,
-    can_cast, default_complex_dtype, default_dtype, dtype_name, is_float8, promote_types,
+    BOOL_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, Byte, ComplexDouble, ComplexFloat, Double, Long,
+    Undefined, can_cast, default_complex_dtype, default_dtype, dtype_name, is_float8, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, Storage, allocate, checked_numel, copy_data, device_of, empty_tensor, has_internal_overlap,
@@ -443,28 +443,25 @@ cdef bint needs_larger_storage(TensorBase self, int64_t count) except -1:
     """Whether `count` elements need more memory than the storage has."""
     if (self.offset + count) * ITEMSIZE[<int>self.dtype] <= <int64_t>self.storage.nbytes or count == 0:
         return False
-    if not self.storage.resizable():
-        raise RuntimeError("Trying to resize storage that is not resizable")
     return True
 
 
 cdef int resize(TensorBase self, const Shape *shape) except -1:
     cdef int64_t count = checked_numel(shape)
-    cdef Storage storage = self.storage
     if needs_larger_storage(self, count):
-        storage = allocate(self.offset + count, self.dtype, self.device_type, self.device_index)
-        storage.version = self.storage.version
-        copy_storage(storage, self)
-    set_geometry(self, shape.ndim, shape.sizes, NULL, self.offset)
-    return set_storage(self, storage, self.dtype)
+        resize_storage(self.storage, (self.offset + count) * ITEMSIZE[<int>self.dtype])
+    return set_geometry(self, shape.ndim, shape.sizes, NULL, self.offset)
 
 
-cdef int copy_storage(Storage grown, TensorBase self) except -1:
-    """The old storage's elements, up to its end, into a larger storage."""
-    cdef int64_t count = self.storage.nbytes // ITEMSIZE[<int>self.dtype]
-    if count:
-        copy_data(make_tensor(grown, self.dtype, 1, &count, NULL, 0),
-                  make_tensor(self.storage, self.dtype, 1, &count, NULL, 0), False)
+cdef int resize_storage(Storage storage, int64_t nbytes) except -1:
+    cdef Storage other
+    cdef int64_t kept = min(nbytes, <int64_t>storage.nbytes)
+    if not storage.resizable():
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    other = allocate(nbytes, Byte, storage.device_type, storage.device_index)
+    if kept:
+        copy_data(make_tensor(other, Byte, 1, &kept, NULL, 0), make_tensor(storage, Byte, 1, &kept, NULL, 0), False)
+    storage.exchange(other)
     return 0
 
 
@@ -479,13 +476,17 @@ cdef int warn_output_resized(TensorBase out, const Shape *shape) except -1:
     return 0
 
 
+cdef int check_output(TensorBase out, ScalarType dtype, int device_type, int device_index) except -1:
+    if out.device_type != device_type or out.device_index != device_index:
+        raise_device_mismatch(make_device(device_type, device_index), device_of(out))
+    return check_cast(dtype, out.dtype)
+
+
 cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                     int device_index):
     if out is None:
         return empty_tensor(shape, dtype, device_type, device_index)
-    if out.device_type != device_type or out.device_index != device_index:
-        raise_device_mismatch(make_device(device_type, device_index), device_of(out))
-    check_cast(dtype, out.dtype)
+    check_output(out, dtype, device_type, device_index)
     if not has_shape(out, shape):           # write_back will resize it: until then, it may be an operand
         return empty_tensor(shape, dtype, device_type, device_index)
     check_no_internal_overlap(out)
@@ -532,11 +533,12 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
         if (out is a or out is b or out is c) and not has_shape(out, shape):
             raise_shape_mismatch(out, shape)
         check_no_internal_overlap(out)
-        out_or_temporary = output_or_temporary(out, shape, dtype, device_type, device_index)
         check_no_partial_overlap(out, a)
         check_no_partial_overlap(out, b)
         check_no_partial_overlap(out, c)
-        return out_or_temporary
+        if has_shape(out, shape):
+            return output_or_temporary(out, shape, dtype, device_type, device_index)
+        check_output(out, dtype, device_type, device_index)     # it gets the strides of the temporary
     if (a.contiguous and (b is None or b.contiguous) and (c is None or c.contiguous)) or shape.ndim < 2:
         return empty_tensor(shape, dtype, device_type, device_index)
     cdef int64_t strides[MAX_DIMS]
@@ -618,10 +620,12 @@ cdef TensorBase write_back(TensorBase result, TensorBase out):
     same_shape(&shape, result)
     if not has_shape(out, &shape):
         warn_output_resized(out, &shape)
-        if out.numel == 0 and out.dtype == result.dtype and result.contiguous and needs_larger_storage(out,
-                                                                                                       result.numel):
+        if (out.numel == 0 and out.dtype == result.dtype and is_non_overlapping_and_dense(result)
+                and needs_larger_storage(out, result.numel) and out.storage.resizable()):
             return take_storage(out, result)
         resize(out, &shape)
+        if is_non_overlapping_and_dense(result):
+            set_geometry(out, result.ndim, result.sizes, result.strides, out.offset)
     copy_data(out, result, False)
     return out
 
@@ -629,7 +633,7 @@ cdef TensorBase write_back(TensorBase result, TensorBase out):
 cdef TensorBase take_storage(TensorBase out, TensorBase result):
     """An empty out= becomes a tensor on the memory of the result, which nobody else has."""
     result.storage.version = out.storage.version
-    set_geometry(out, result.ndim, result.sizes, NULL, result.offset)
+    set_geometry(out, result.ndim, result.sizes, result.strides, result.offset)
     set_storage(out, result.storage, result.dtype)
     return out
 

@@ -9,7 +9,7 @@ from mindtorch._core.autograd.node cimport (
 )
 from mindtorch._core.autograd.recording cimport current_grad_fn, gradient_edge, set_retains_grad
 from mindtorch._core.python.conversion cimport require_int, require_scalar, require_tensor
-from mindtorch._core.rules.infer cimport promote, promote_scalar, scalar_dtype, wrap_dim
+from mindtorch._core.rules.infer cimport promote, promote_scalar, resize_storage, scalar_dtype, wrap_dim
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, dtype_name, promote_types,
 )
@@ -49,6 +49,15 @@ cdef class StorageBase:
     def resizable(self):
         """Whether a tensor on it may grow: not where the memory is that of a NumPy array."""
         return self.storage.resizable()
+
+    def resize_(self, nbytes):
+        """Another size, which all tensors on it see; 0 frees the memory. New bytes are uninitialised."""
+        if not isinstance(nbytes, int):
+            raise RuntimeError(f"resize_ expects an int, but got {type(nbytes).__name__}")
+        if nbytes < 0:
+            raise RuntimeError(f"a storage cannot have {nbytes} bytes")
+        resize_storage(self.storage, nbytes)
+        return self
 
     def data_ptr(self):
         """Address of the first byte, on its device."""

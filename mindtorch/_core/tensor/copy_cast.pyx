@@ -433,6 +433,8 @@ def resize_(TensorBase self, *sizes, memory_format=None):
     cdef Shape shape
     is_contiguous_format(memory_format, b"resize_")
     parse_varargs(sizes, &shape, b"resize_", b"size")
+    if requires_grad(self):
+        raise RuntimeError("cannot resize variables that require grad")
     resize(self, &shape)
     return self
 

@@ -405,6 +405,13 @@ cdef class Storage:
         """Whether the bytes may be exchanged for more of them: they are neither lent nor somebody else's."""
         return not self.lent
 
+    def exchange(self, Storage other):
+        """Exchange the bytes of two storages of the same class."""
+        self.data, other.data = other.data, self.data
+        self.nbytes, other.nbytes = other.nbytes, self.nbytes
+        self.owner, other.owner = other.owner, self.owner
+        self.first_data, other.first_data = other.first_data, self.first_data
+
 
 @cython.no_gc
 cdef class WrapperStorage(Storage):

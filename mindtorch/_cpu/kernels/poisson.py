@@ -69,6 +69,13 @@ def standard_gamma(shapes, stream):
     return _with_layout_of(result, np.maximum(np.array(numbers).astype(result.dtype), np.finfo(result.dtype).tiny))
 
 
+def sample_dirichlet(concentrations, stream):
+    """Gamma numbers over their sums along the last dimension."""
+    gammas = standard_gamma(concentrations.astype(np.float64), stream)
+    kept = np.finfo(concentrations.dtype)
+    return np.clip(gammas / gammas.sum(-1, keepdims=True), kept.tiny, 1 - kept.epsneg).astype(concentrations.dtype)
+
+
 def _standard_gamma(shape, uniform, stream):
     scale = 1.0
     if shape < 1:

@@ -64,6 +64,22 @@ def written(function, result, out):
     return out.copy_(result)
 
 
+def with_out(function):
+    """Add out= to a composite: one tensor, or a tuple of tensors, resized and written."""
+    @functools.wraps(function)
+    def wrapper(*args, out=None, **options):
+        result = function(*args, **options)
+        if out is None:
+            return result
+        name = function.__name__
+        if isinstance(result, TensorBase):
+            return written(name, result, out)
+        if not isinstance(out, (tuple, list)):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+        return type(result)(written(name, value, one) for one, value in zip(out, result, strict=True))
+    return wrapper
+
+
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close, as `isclose` says. Waits for the device."""
     _require_tensors("allclose", input=input, other=other)

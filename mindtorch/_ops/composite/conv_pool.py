@@ -1,6 +1,7 @@
 """Convolution, pooling, pixel shuffle and grid sampling: each checks its arguments and calls one operator."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.formats import channels_last, contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import _require_tensors
 
@@ -234,7 +235,7 @@ def pixel_shuffle(input, upscale_factor):
     n = len(lead)
     parts = input.reshape(*lead, channels // (r * r), r, r, height, width)
     turned = parts.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return turned.reshape(*lead, channels // (r * r), height * r, width * r)
+    return _rearranged(turned, (*lead, channels // (r * r), height * r, width * r), input)
 
 
 def pixel_unshuffle(input, downscale_factor):
@@ -254,7 +255,16 @@ def pixel_unshuffle(input, downscale_factor):
     n = len(lead)
     parts = input.reshape(*lead, channels, height // r, r, width // r, r)
     turned = parts.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return turned.reshape(*lead, channels * r * r, height // r, width // r)
+    return _rearranged(turned, (*lead, channels * r * r, height // r, width // r), input)
+
+
+def _rearranged(turned, shape, input):
+    """A new tensor, channels_last where `input` is."""
+    last = input.dim() == 4 and not input.is_contiguous() and input.is_contiguous(memory_format=channels_last)
+    made = turned.reshape(shape)
+    if last or made.shape == input.shape:
+        return made.clone(memory_format=channels_last if last else contiguous_format)
+    return made
 
 
 # --- grid sampling ---------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ from mindtorch._core.tensor import indexing as _indexing
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import scalar_type as _name
 from mindtorch._ops.composite.common import to_out as _to_out
+from mindtorch._ops.composite.common import with_out
 
 _WHOLE = slice(None)
 
@@ -152,6 +153,7 @@ def select_scatter(input, src, dim, index):
     return _replaced(input, lambda result: result.select(dim, index), src)
 
 
+@with_out
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """The slices from `start` to `end` of `dim` replaced by `src`."""
     dim = _wrapped(dim, input.dim())

@@ -14,7 +14,7 @@ from mindtorch._core.tensor.factories import randn as _randn
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
-from mindtorch._ops.composite.common import _require_tensors, written
+from mindtorch._ops.composite.common import _require_tensors, with_out
 
 _arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
 _matmul, _where = _OPS["matmul"], _OPS["where"]
@@ -39,19 +39,6 @@ def with_history_of(result, *inputs):
         if tensor.requires_grad and is_grad_enabled():
             result = result + _where(_zeros((), device=tensor.device).bool(), tensor, tensor.new_zeros(())).sum()
     return result
-
-
-def with_out(function):
-    """Add out= to a composite: one tensor, or a tuple of tensors, resized and written."""
-    @functools.wraps(function)
-    def wrapper(*args, out=None, **options):
-        result = function(*args, **options)
-        if out is None:
-            return result
-        if isinstance(out, TensorBase):
-            return written(function.__name__, result, out)
-        return type(result)(written(function.__name__, value, one) for one, value in zip(out, result, strict=True))
-    return wrapper
 
 
 def require_matrices(A, op, square=False):
@@ -111,6 +98,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     return solve_triangular(upper, inner, upper=True)
 
 
+@with_out
 @with_autocast_policy("lu_solve")
 def lu_solve_method(b, LU_data, LU_pivots):
     """`lu_solve` under its older name, which takes the right-hand side first."""
@@ -118,6 +106,7 @@ def lu_solve_method(b, LU_data, LU_pivots):
 
 
 @with_autocast_policy("cholesky_solve")
+@with_out
 def cholesky_solve(B, L, upper=False):
     """X of A X = B for the A whose Cholesky factor is given."""
     inner, outer = (conj_transpose(L), L) if upper else (L, conj_transpose(L))
@@ -125,6 +114,7 @@ def cholesky_solve(B, L, upper=False):
 
 
 @with_autocast_policy("cholesky_inverse")
+@with_out
 def cholesky_inverse(L, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(L, "cholesky_inverse", square=True)
@@ -172,12 +162,14 @@ def lu(A, *, pivot=True):
     return return_types.linalg_lu(_lu_unpack(factors, pivots, True, pivot))
 
 
+@with_out
 def lu_compact(A, pivot=True, get_infos=False):
     """torch.lu: what lu_factor gives, and the infos where asked for."""
     factors, pivots, info = lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     return (factors, pivots, info) if get_infos else (factors, pivots)
 
 
+@with_out
 @with_autocast_policy("qr")
 def qr(input, some=True):
     """torch.qr, the older form of linalg.qr."""
@@ -244,6 +236,7 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
 
 
 @with_autocast_policy("ormqr")
+@with_out
 def ormqr(input, tau, other, left=True, transpose=False):
     """The product of the unitary matrix that geqrf has found and `other`."""
     require_matrices(input, "torch.ormqr")
@@ -338,6 +331,7 @@ def pinverse(input, rcond=1e-15):
     return pinv(input, rcond)
 
 
+@with_out
 @with_autocast_policy("linalg_lstsq")
 @without_autocast
 def lstsq(A, B, rcond=None, *, driver=None):
@@ -523,6 +517,7 @@ def _count(sizes):
     return count
 
 
+@with_out
 @with_autocast_policy("cross")
 def cross(input, other, dim=None):
     """torch.cross: without `dim`, along the first dimension of size 3."""

@@ -9,7 +9,7 @@ from mindtorch._core.tensor.dtype import _can_cast, _promote_types, float64, get
 from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import scalar_type as _name
-from mindtorch._ops.composite.common import written
+from mindtorch._ops.composite.common import with_out
 
 FUNCTIONS, METHODS = {}, {}
 
@@ -29,11 +29,6 @@ def _published(takes_out=False, inplace=False, method=True):
         name = function.__name__
 
         @functools.wraps(function)
-        def with_out(*args, out=None, **options):
-            result = function(*args, **options)
-            return result if out is None else written(name, result, out)
-
-        @functools.wraps(function)
         def in_place(self, *args, **options):
             result = function(self, *args, **options)
             if not _can_cast(result.dtype, self.dtype):
@@ -44,7 +39,7 @@ def _published(takes_out=False, inplace=False, method=True):
                                    f"{list(result.shape)}")
             return self.copy_(result)
 
-        FUNCTIONS[name] = with_out if takes_out else function
+        FUNCTIONS[name] = with_out(function) if takes_out else function
         if method:
             METHODS[name] = function
         if inplace:
@@ -224,6 +219,7 @@ METHODS |= _PRIVATE
 FUNCTIONS["conj_physical_"] = METHODS["conj_physical_"] = conj_physical_
 
 
+@with_out
 def ndtr(input):
     """The normal distribution function."""
     _require_tensor("special_ndtr", input)

@@ -9,11 +9,12 @@ from mindtorch._core.operators.composites import conj as _conj
 from mindtorch._core.python.torch_function import overridable
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
-from mindtorch._ops.composite.common import _require_tensors
+from mindtorch._ops.composite.common import _require_tensors, with_out
 
 _bmm, _dot, _matmul, _outer = _OPS["bmm"], _OPS["dot"], _OPS["matmul"], _OPS["outer"]
 
 
+@with_out
 def inner(input, other):
     """Sums of products along the last dimensions; a number times a tensor where one is 0-d."""
     _composite._require_tensors("inner", input=input, other=other)
@@ -25,12 +26,14 @@ def inner(input, other):
     return tensordot(input, other, dims=([-1], [-1]))
 
 
+@with_out
 def vdot(input, other):
     """The dot product, with the conjugate of `input`."""
     _composite._require_tensors("vdot", input=input, other=other)
     return _dot(_conj(input), other)
 
 
+@with_out
 def kron(input, other):
     """The Kronecker product: every element of `input` times the whole of `other`."""
     _composite._require_tensors("kron", input=input, other=other)

@@ -1,12 +1,17 @@
 """Random functions written with other operators: Tensor.random_, torch.normal, bernoulli(input, p)."""
+from math import exp
+
 from mindtorch._core._gen.namespace import ATEN
+from mindtorch._core._gen.namespace import FUNCTIONS as _FUNCTIONS
 from mindtorch._core._gen.namespace import METHODS as _OPS
 from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
 from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.factories import empty, empty_like
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._ops.composite.common import _require_tensors
 
 _bernoulli, _random = ATEN["bernoulli"], ATEN["random_"]
+where = _FUNCTIONS["where"]
 _add_, _mul_, _normal_ = _OPS["add_"], _OPS["mul_"], _OPS["normal_"]
 
 # The end of random_(from, None): every value of an integer dtype that is not negative, and all integers up to the
@@ -74,5 +79,55 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     return empty_like(input).bernoulli_(p, generator=generator)
 
 
-FUNCTIONS = {"normal": normal, "bernoulli": bernoulli}
+# --- derivatives of samples ------------------------------------------------------------------------------------------
+# With the quantile kept, dx/da = -(dF/da) / f. F is the integral of f from below and 1 minus that from above; the
+# integrand falls from x on, on the logarithmic (gamma) and the logistic (beta) scale, if one integrates away from the
+# mode. s is the distance from x there. The double exponential formula (Takahasi and Mori 1974) places its values.
+
+_STEP = 0.2
+_NODES = [exp(u - exp(-u)) for u in (_STEP * k for k in range(-18, 31))]
+_WEIGHTS = [_STEP * s * (1 + exp(-u)) for s, u in zip(_NODES, (_STEP * k for k in range(-18, 31)), strict=True)]
+
+
+def _integral(width, integrand):
+    """Over s from 0 to infinity, of a function that falls within about `width`."""
+    total = 0
+    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+        total = total + weight * integrand(node * width)
+    return total * width
+
+
+def _standard_gamma_grad(self, output):
+    """How the gamma number `output` grows with its shape `self`, if its quantile is kept."""
+    _require_tensors("_standard_gamma_grad", self=self, output=output)
+    distance = self - output
+    sign = where(distance > 0, 1.0, -1.0).to(self.dtype)
+    excess = sign * (self.digamma() - output.log())
+
+    def integrand(s):
+        signed = sign * s
+        return (excess + s) * (-distance * signed - output * ((-signed).expm1() + signed)).exp()
+    return output * _integral(1 / (output.sqrt() + distance.abs()), integrand)
+
+
+def _dirichlet_grad(x, alpha, total):
+    """How a beta number x of alpha and total - alpha grows with alpha, by 1 - x: quantile and total - alpha are kept.
+
+    Where x grows, the other numbers of a Dirichlet sample shrink in proportion: by x's growth over 1 - x.
+    """
+    _require_tensors("_dirichlet_grad", x=x, alpha=alpha, total=total)
+    distance = alpha - total * x
+    below, sign = distance > 0, where(distance > 0, 1.0, -1.0).to(x.dtype)
+    excess = alpha.digamma() - total.digamma() - x.log()
+    near = where(below, x, 1 - x)
+    of_near, of_far = where(below, alpha, total - alpha), where(below, total - alpha, alpha)
+
+    def integrand(s):
+        grown = -(near * (-s).expm1()).log1p()              # the logarithm by which the other end comes nearer
+        return sign * (excess - where(below, grown - s, grown)) * (of_near * (grown - s) + of_far * grown).exp()
+    return x * _integral(1 / ((total * x * (1 - x)).sqrt() + distance.abs()), integrand)
+
+
+FUNCTIONS = {"normal": normal, "bernoulli": bernoulli, "_standard_gamma_grad": _standard_gamma_grad,
+             "_dirichlet_grad": _dirichlet_grad}
 METHODS = {"random_": random_, "bernoulli": bernoulli_method}

@@ -227,13 +227,13 @@ def _joined(tensors, name):
 def hstack(tensors, *, out=None):
     """Side by side: along the second dimension, vectors along their only one."""
     tensors = [atleast_1d(tensor) for tensor in _joined(tensors, "hstack")]
-    return _to_out(_OPS["cat"](tensors, 0 if tensors[0].dim() == 1 else 1), out)
+    return _OPS["cat"](tensors, 0 if tensors[0].dim() == 1 else 1, out=out)
 
 
 def _stacked_rows(name):
     def stack(tensors, *, out=None):
         """One above the other."""
-        return _to_out(_OPS["cat"]([atleast_2d(tensor) for tensor in _joined(tensors, name)], 0), out)
+        return _OPS["cat"]([atleast_2d(tensor) for tensor in _joined(tensors, name)], 0, out=out)
     stack.__name__ = stack.__qualname__ = name
     return stack
 
@@ -243,13 +243,13 @@ vstack, row_stack = _stacked_rows("vstack"), _stacked_rows("row_stack")
 
 def dstack(tensors, *, out=None):
     """One behind the other, along the third dimension."""
-    return _to_out(_OPS["cat"]([atleast_3d(tensor) for tensor in _joined(tensors, "dstack")], 2), out)
+    return _OPS["cat"]([atleast_3d(tensor) for tensor in _joined(tensors, "dstack")], 2, out=out)
 
 
 def column_stack(tensors, *, out=None):
     """Side by side, vectors as columns."""
     columns = [tensor.reshape(-1, 1) if tensor.dim() < 2 else tensor for tensor in _joined(tensors, "column_stack")]
-    return _to_out(_OPS["cat"](columns, 1), out)
+    return _OPS["cat"](columns, 1, out=out)
 
 
 def _require_memory(nbytes):

@@ -8,10 +8,11 @@ from mindtorch._core.tensor.dtype import _promote_types, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, scalar_type
+from mindtorch._ops.composite.common import _require_tensors, scalar_type, with_out
 from mindtorch._ops.composite.statistics import written
 
 
+@with_out
 def argsort(input, dim=-1, descending=False, *, stable=None):
     """The indices that sort `input` along `dim`."""
     _require_tensors("argsort", input=input)
@@ -44,6 +45,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
 _UNSEARCHED = ("Bool", "ComplexFloat", "ComplexDouble")
 
 
+@with_out
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Which elements are among `test_elements`."""
     for one in (elements, test_elements):

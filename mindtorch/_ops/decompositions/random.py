@@ -61,5 +61,11 @@ def log_standard_gamma(shape, generator=None):
     return ops.where(shape < 1, drawn + _log_uniform(larger, generator) / shape, drawn)
 
 
+def sample_dirichlet(self, generator):
+    """Such numbers over their sums along the last dimension."""
+    least, gap = (2.0 ** -1022, 2.0 ** -53) if self.dtype is float64 else (2.0 ** -126, 2.0 ** -24)
+    return log_standard_gamma(self, generator).softmax(-1).clamp(least, 1 - gap)
+
+
 def _log_uniform(like, generator):
     return ops.log1p(-ops.empty_like(like).uniform_(generator=generator))

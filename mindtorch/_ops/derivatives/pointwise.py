@@ -10,6 +10,13 @@ def abs_backward(grad, self):
     return grad * self.sgn()
 
 
+def acosh_backward(grad, self):
+    """A real number below -1, for which there is no acosh, has the slope of its magnitude nevertheless, as in torch."""
+    if self.is_complex():
+        return grad * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj()
+    return grad * (self * self - 1).rsqrt()
+
+
 def pow_backward_self(grad, self, exponent):
     """exponent * self ** (exponent - 1), and 0 where the exponent is 0."""
     if isinstance(exponent, (int, float, complex)):

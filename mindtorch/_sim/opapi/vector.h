@@ -111,10 +111,12 @@ SIM_INLINE float sigmoid(float x) {
   return static_cast<float>(above / (1.0 + static_cast<double>(power)));
 }
 
-/* erfc from 1 on, beyond 4 the value at 4: exp(g), g a polynomial that fits log(erfc) so well that the
- * error is below 3e-11. Fits as above. */
+/* erfc from 1 on: exp(g). Up to 4, g is a polynomial that fits log(erfc) so well that the error is below 3e-11; beyond,
+ * -x^2 and one that fits the rest, with a relative error below 3e-4. Fits as above. */
 SIM_INLINE float erfcFrom1(float x) {
-  const float a = x > 4.0f ? 4.0f : x;
+  const float a = x > 11.0f ? 11.0f : x;
+  const float rest =
+      (((9.425225250e-5f * a - 3.626288359e-3f) * a + 5.806575250e-2f) * a - 5.489464460e-1f) * a - 5.133237498e-1f;
   const float g = ((((((-2.168681303e-5f * a + 4.413358912e-4f) * a - 4.204559186e-3f) * a + 2.520823863e-2f) * a -
                      1.084185629e-1f) *
                         a -
@@ -123,7 +125,7 @@ SIM_INLINE float erfcFrom1(float x) {
                    1.129578416f) *
                       a +
                   1.880381714e-4f;
-  return exp(g);
+  return exp(a > 4.0f ? rest - a * a : g);
 }
 
 /* Near 0 a polynomial of x^2. */
