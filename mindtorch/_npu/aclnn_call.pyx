@@ -133,7 +133,9 @@ cdef class AclnnCall:
     cdef bint of_lists                  # the operator takes lists of tensors
     cdef bint per_tensor  # the function takes single tensors: one call for each element of the lists
     cdef bint dynamic_shapes                   # the function determines the shapes of results
-    cdef bint elementwise               # dimensions of the tensors may be merged
+    cdef bint elementwise               # dimensions of the tensors may be merged, ...
+    cdef bint of_one_tensor             # ... as those of the one operand, where its result is 0-d
+    cdef int dims_argument              # the argument that is a list of ints, or -1
 
 
 cdef const char *keep_bytes(object text):
@@ -153,6 +155,8 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
     call.of_lists = op.is_foreach
     call.elementwise = op.tensor_count == 0 or (op.inplace_only and op.tensor_count == 1) or (
         op.outputs[0].elementwise and op.tensor_count <= sum([place >= 0 for place in op.outputs[0].operands]))
+    call.of_one_tensor = op.tensor_count == 1 and op.tensor_list_argument < 0
+    call.dims_argument = next((i for i in range(op.argument_count) if op.argument_types[i] == operators.INT_LIST), -1)
     call.arguments = op.argument_count + op.result_count
     if len(parameters) > MAX_PARAMETERS:
         raise ValueError(f"{name} has {len(parameters)} parameters, {MAX_PARAMETERS} at most")
@@ -274,7 +278,7 @@ cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) exce
             copies = copies or []
             copies.append((<object>found, tensor))
         arguments[preparation.place].object = <PyObject *>tensor
-    if call.elementwise and temporaries is not None:
+    if temporaries is not None and may_merge_dims(call, arguments):
         merge_dims_of_arguments(call, arguments, temporaries)
     if call.adapted:
         temporaries = run_adapters(call, arguments, adapted, storage, temporaries)
@@ -285,6 +289,13 @@ cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) exce
         for output, written in copies:
             BACKENDS[<int>NPU].copy(<TensorBase>output, <TensorBase>written, True)
     return 0
+
+
+cdef bint may_merge_dims(AclnnCall call, const Argument *arguments) noexcept:
+    """Whether the call is elementwise, or reduces all dimensions of its operand."""
+    return call.elementwise or (
+        call.of_one_tensor and (<TensorBase>arguments[call.device_argument].object).ndim == 0
+        and (call.dims_argument < 0 or arguments[call.dims_argument].ints.ndim == 0))
 
 
 cdef int merge_dims_of_arguments(AclnnCall call, Argument *arguments, list temporaries) except -1:

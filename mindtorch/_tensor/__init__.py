@@ -11,7 +11,7 @@ from mindtorch import _backend, autograd
 from mindtorch._core import hooks
 from mindtorch._core.formats import sparse_coo, sparse_csr, strided
 from mindtorch._core.python import conversion, torch_function
-from mindtorch._core.tensor import attributes, copy_cast, tensor, torch_dispatch, views
+from mindtorch._core.tensor import attributes, copy_cast, dlpack, tensor, torch_dispatch, views
 from mindtorch._core.tensor import dtype as dtype_module
 from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import Size, TensorBase, is_cuda_read_as_npu
@@ -205,10 +205,17 @@ class Tensor(TensorBase):
             raise AssertionError("stream should be None on cpu.")
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        if not self.is_cpu or self.dtype.numpy_dtype.isbuiltin != 1:
-            raise BufferError(f"Can't export tensors of {self.dtype} on {self.device}: DLPack is served through NumPy, "
-                              f"which has host memory and no {self.dtype.name}")
-        return self.numpy().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+        if self.layout is not strided:
+            raise BufferError("Can't export tensors with layout other than torch.strided")
+        here = self.__dlpack_device__()
+        tensor = self
+        if dl_device is not None and tuple(dl_device) != here:
+            if copy is False:
+                raise ValueError(f"cannot move a tensor from device {here} to {tuple(dl_device)} without copying")
+            tensor = self.to(dlpack.device_of(*dl_device))
+        elif copy:
+            tensor = self.clone()
+        return dlpack.export(tensor, max_version is not None and max_version[0] >= 1)
 
     # --- copying and pickling -----------------------------------------------------------------------------------------
 
