@@ -128,7 +128,8 @@ cfloat, cdouble = complex64, complex128
 _OPERATOR_TABLES = (_attributes, _views, _indexing, _copy_cast, _factories, _generated,
                     _core_composites, _composites, _methods)
 for _module in _OPERATOR_TABLES:
-    globals().update({_name: _torch_function.overridable(_value) for _name, _value in _module.FUNCTIONS.items()})
+    globals().update({_name: _torch_function.published(_value, __name__, _name, "torch")
+                      for _name, _value in _module.FUNCTIONS.items()})
 for _module in (_indexing, _generated, _core_composites, _composites, _refusals):
     _attach_methods(_module.METHODS)
 

@@ -27,7 +27,7 @@ LAYERS = (
     ("_core.tensor.copy_cast",),
     ("_core.operators.autocast",),
     ("_core.tensor.views",),
-    ("_core.rules.array", "_core.rules.nn"),
+    ("_core.rules.array", "_core.rules.nn", "_core.tensor.dlpack"),
     ("_core._gen.rules", "_core.operators.run_operator"),
     ("_core._gen.calls", "_core.python", "_core._gen.namespace"),
     ("_core.operators.composites", "_core.operators.dispatched", "_core.tensor.factories"),

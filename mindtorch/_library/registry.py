@@ -1,6 +1,7 @@
 """The registry of operators and kernels, and the dispatch of calls."""
 import weakref
 
+from mindtorch._compat.absent_dtypes import Tag
 from mindtorch._core import hooks
 from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.tensor.tensor import TensorBase
@@ -27,7 +28,8 @@ class Operator:
     """One overload: its schema, and how it is called."""
 
     def __init__(self, schema, tags=()):
-        self.schema, self.tags, self.qualname = schema, list(tags), schema.qualname
+        self.schema, self.qualname = schema, schema.qualname
+        self.tags = [tags] if isinstance(tags, Tag) else list(tags)
         self.binder = Binder(schema)
         self.kernels = kernels_of(self.qualname)
         returns = schema.returns

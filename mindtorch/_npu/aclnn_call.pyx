@@ -21,7 +21,7 @@ from mindtorch._core.rules.array cimport common_base
 from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
-    Long, Short, cast_scalar, scalar_from_python, scalar_to_python,
+    Long, Short, cast_scalar, is_float8, scalar_from_python, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport (
@@ -37,9 +37,10 @@ from mindtorch._npu.executor_cache cimport (
 )
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
-    MAX_LIST_TENSORS, Call, Phase2, acl_dtype, bool_array_argument, cast_to_supported, copy, free_call, init_call,
-    int_array_argument, launch, make_contiguous, optional_tensor_argument, raise_missing_symbol, raise_not_capturable,
-    read, scalar_argument, scalar_list_argument, set_output_shape, tensor_argument, tensor_list_argument, view_as_int,
+    MAX_LIST_TENSORS, MAX_RANK, Call, Phase2, acl_dtype, bool_array_argument, cast_to_supported, copy, free_call,
+    init_call, int_array_argument, launch, make_contiguous, merge_dims, optional_tensor_argument, raise_missing_symbol,
+    raise_not_capturable, raise_not_supported, read, scalar_argument, scalar_list_argument, set_output_shape,
+    tensor_argument, tensor_list_argument, view_as_int,
     wait_for_shapes,
 )
 from mindtorch._npu.streams cimport current_capture, thread_state
@@ -141,6 +142,9 @@ cdef class AclnnCall:
     cdef bint per_tensor  # the function takes single tensors: one call for each element of the lists
     cdef bint dynamic_shapes                   # the function determines the shapes of results
     cdef bint kept                      # CANN may keep executors of the call
+    cdef bint elementwise               # dimensions of the tensors may be merged, ...
+    cdef bint of_one_tensor             # ... as those of the one operand, where its result is 0-d
+    cdef int dims_argument              # the argument that is a list of ints, or -1
 
 
 cdef const char *keep_bytes(object text):
@@ -158,6 +162,10 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
     call.signature = SIGNATURES[<int>signature]
     find_function(&call.function, name)
     call.of_lists = op.is_foreach
+    call.elementwise = op.tensor_count == 0 or (op.inplace_only and op.tensor_count == 1) or (
+        op.outputs[0].elementwise and op.tensor_count <= sum([place >= 0 for place in op.outputs[0].operands]))
+    call.of_one_tensor = op.tensor_count == 1 and op.tensor_list_argument < 0
+    call.dims_argument = next((i for i in range(op.argument_count) if op.argument_types[i] == operators.INT_LIST), -1)
     call.arguments = op.argument_count + op.result_count
     call.kept = True
     if len(parameters) > MAX_PARAMETERS:
@@ -233,7 +241,8 @@ cdef inline bint needs_preparation(const Preparation *preparation, PyObject *ten
         return False
     return (not (preparation.mask >> <int>(<TensorBase>tensor).dtype) & 1
             or (preparation.promoted and (<TensorBase>tensor).ndim == 0 and (<TensorBase>tensor).dtype != dtype)
-            or (preparation.contiguous and not (<TensorBase>tensor).contiguous))
+            or (preparation.contiguous and not (<TensorBase>tensor).contiguous)
+            or (<TensorBase>tensor).ndim > MAX_RANK)
 
 
 cdef int run_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
@@ -272,15 +281,18 @@ cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) exce
             memcpy(changed, given, call.arguments * sizeof(Argument))
             arguments = changed
         tensor = prepare(call, preparation, <TensorBase>found, dtype)
-        temporaries.append(tensor)
-        if preparation.contiguous and not tensor.contiguous:
-            found = <PyObject *>tensor
-            tensor = make_contiguous(tensor)
+        if preparation.contiguous:
             temporaries.append(tensor)
-            if preparation.written:
-                copies = copies or []
-                copies.append((<object>found, tensor))
+            tensor = make_contiguous(tensor)
+        temporaries.append(tensor)
+        if preparation.written and tensor.storage is not (<TensorBase>found).storage:
+            if call.dynamic_shapes:
+                raise_not_supported(<TensorBase>found, call.name, preparation.name)
+            copies = copies or []
+            copies.append((<object>found, tensor))
         arguments[preparation.place].object = <PyObject *>tensor
+    if temporaries is not None and may_merge_dims(call, arguments):
+        merge_dims_of_arguments(call, arguments, temporaries)
     if call.adapted:
         temporaries = run_adapters(call, arguments, adapted, storage, temporaries)
     marshal(call, arguments, adapted, given, dtype,
@@ -292,8 +304,37 @@ cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) exce
     return 0
 
 
+cdef bint may_merge_dims(AclnnCall call, const Argument *arguments) noexcept:
+    """Whether the call is elementwise, or reduces all dimensions of its operand."""
+    return call.elementwise or (
+        call.of_one_tensor and (<TensorBase>arguments[call.device_argument].object).ndim == 0
+        and (call.dims_argument < 0 or arguments[call.dims_argument].ints.ndim == 0))
+
+
+cdef int merge_dims_of_arguments(AclnnCall call, Argument *arguments, list temporaries) except -1:
+    """Where a tensor has more dimensions than ACLNN takes, merge those of all tensors."""
+    cdef list tensors = []
+    cdef int i, rank = 0
+    for i in range(call.prepared):
+        tensor = <object>arguments[call.preparations[i].place].object
+        if tensor is not None:
+            tensors.append(tensor)
+            rank = max(rank, (<TensorBase>tensor).ndim)
+    if rank <= MAX_RANK:
+        return 0
+    temporaries += (merged := merge_dims(tensors))
+    for i in reversed(range(call.prepared)):
+        if arguments[call.preparations[i].place].object != <PyObject *>None:
+            tensor = merged.pop()
+            arguments[call.preparations[i].place].object = <PyObject *>tensor
+    return 0
+
+
 cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBase tensor, ScalarType dtype):
-    """The tensor in a dtype that the function takes. NotImplementedError if there is none."""
+    """The tensor in a dtype that the function takes: its own, that of the computation or a wider one.
+
+    NotImplementedError if there is none.
+    """
     if preparation.promoted and tensor.ndim == 0 and tensor.dtype != dtype:
         tensor = cast_to(tensor, dtype)
     if (preparation.mask >> <int>tensor.dtype) & 1:
@@ -594,17 +635,28 @@ cdef int run_only_call(const Kernel *entry, Argument *arguments, ScalarType dtyp
     return run_call(<AclnnCall>entry.data, arguments, dtype)
 
 
+cdef bint takes_inplace(AclnnKernel kernel, const Argument *arguments) noexcept:
+    """Whether the result is `self`, and not of a dtype that CANN documents for the plain call alone."""
+    cdef TensorBase self
+    if arguments[0].object != arguments[kernel.count].object:
+        return False
+    self = <TensorBase>arguments[0].object
+    return ((kernel.inplace.preparations[0].mask >> <int>self.dtype) & 1
+            or not (kernel.call.preparations[0].mask >> <int>self.dtype) & 1)
+
+
 cdef int run_call_or_inplace(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
     cdef AclnnKernel kernel = <AclnnKernel>entry.data
-    if arguments[0].object == arguments[kernel.count].object:
-        return run_call(kernel.inplace, arguments, dtype)
-    return run_call(kernel.call, arguments, dtype)
+    return run_call(kernel.inplace if takes_inplace(kernel, arguments) else kernel.call, arguments, dtype)
 
 
 cdef int run_selected_call(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
     cdef AclnnKernel kernel = <AclnnKernel>entry.data
     cdef int i
-    if kernel.inplace is not None and arguments[0].object == arguments[kernel.count].object:
+    if kernel.fallback is not None and not is_float8(dtype) and (
+            kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
+        return run_decomposition(kernel.fallback, arguments, dtype)
+    if kernel.inplace is not None and takes_inplace(kernel, arguments):
         return run_call(kernel.inplace, arguments, dtype)
     if kernel.generator >= 0 and (<Generator>arguments[kernel.generator].object).seed_tensor is not None:
         if kernel.graph_capture is not None:
@@ -615,9 +667,6 @@ cdef int run_selected_call(const Kernel *entry, Argument *arguments, ScalarType 
     for i in range(kernel.conditions):
         if kernel.condition[i](arguments):
             return run_call(<AclnnCall>kernel.conditional[i], arguments, dtype)
-    if kernel.fallback is not None and (
-            kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
-        return run_decomposition(kernel.fallback, arguments, dtype)
     if kernel.call.per_tensor:
         return call_per_tensor(kernel.call, arguments, dtype)
     if kernel.chunked_lists is not None:

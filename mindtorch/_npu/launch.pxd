@@ -88,9 +88,12 @@ cdef void free_call(Call *call) noexcept
 # Rare cases of aclnn_call.pyx.
 cdef int raise_missing_symbol(const char *name, const char *since) except -1      # always raises NotImplementedError
 cdef int raise_not_capturable(const char *name) except -1                         # always raises RuntimeError
-# A copy of the tensor in the dtype `wanted` if `mask` (a bit for each ScalarType) has that, else NotImplementedError.
+# A copy of the tensor in the dtype `wanted`, or the least that is wider and a bit of `mask`; else NotImplementedError.
 cdef TensorBase cast_to_supported(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name,
                                   const char *argument)
+cdef int raise_not_supported(TensorBase tensor, const char *name, const char *argument) except -1   # always raises
+# Views of tensors that broadcast to one shape, with as few dimensions as their memory allows.
+cdef list merge_dims(list tensors)
 # For operators that only copy elements: a view of the same memory in an integer dtype of the same size.
 cdef TensorBase view_as_int(TensorBase tensor, unsigned int mask, const char *name, const char *argument)
 cdef TensorBase make_contiguous(TensorBase tensor)

@@ -470,10 +470,28 @@ cdef TensorBase contiguous_copy(TensorBase tensor, ScalarType dtype):
     return copy
 
 
+# What is next to a dtype in width, of those that hold all of its values.
+cdef int WIDER[NUM_SCALAR_TYPES]
+for number in range(NUM_SCALAR_TYPES):
+    WIDER[<int>number] = <int>Undefined
+WIDER[<int>Byte] = WIDER[<int>Char] = <int>Short
+WIDER[<int>Short], WIDER[<int>Int] = <int>Int, <int>Long
+WIDER[<int>Half] = WIDER[<int>BFloat16] = <int>Float
+WIDER[<int>ComplexFloat] = <int>ComplexDouble
+
+
 cdef TensorBase cast_to_supported(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name,
                                   const char *argument):
-    if (mask >> <int>wanted) & 1:
-        return contiguous_copy(tensor, wanted)
+    """A contiguous copy in the dtype, or in the least that is wider and in the mask."""
+    cdef int dtype = <int>wanted
+    while dtype != <int>Undefined:
+        if (mask >> dtype) & 1:
+            return contiguous_copy(tensor, <ScalarType>dtype)
+        dtype = WIDER[dtype]
+    raise_not_supported(tensor, name, argument)
+
+
+cdef int raise_not_supported(TensorBase tensor, const char *name, const char *argument) except -1:
     from mindtorch._npu.acl_loader import toolkit
     raise NotImplementedError(f"{name.decode()}: argument {argument.decode()} of dtype "
                               f"{DTYPES[<int>tensor.dtype]} is not supported on npu by {toolkit()}")
@@ -561,9 +579,10 @@ cdef int copy_on_device(TensorBase dst, TensorBase src) except -1:
         dst = view_as_int(dst, FLOAT8_COPIED_AS, b"aclnnInplaceCopy", b"selfRef")
         src = view_as_int(src, FLOAT8_COPIED_AS, b"aclnnInplaceCopy", b"src")
     find_required_function(&IN_PLACE_COPY, b"aclnnInplaceCopy")
-    if dst.ndim > MAX_RANK and dst.contiguous and src.contiguous and same_sizes(dst, src):
-        dst = flatten(dst)
-        src = flatten(src)
+    if dst.ndim > MAX_RANK:
+        dst, src = merge_dims([dst, src])
+        if dst.ndim > MAX_RANK:
+            return copy_slices(dst, src)
     init_call(&call, dst)
     if executor_cache.enabled:
         found = find_copy(&call, &key, b"aclnnInplaceCopy", &IN_PLACE_COPY, dst, src)
@@ -614,9 +633,49 @@ cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
     return launch(&call, status, b"aclnnCast", <Phase2>CAST_TO.phase2)
 
 
-cdef TensorBase flatten(TensorBase tensor):
-    cdef int64_t stride = 1
-    return make_view(tensor, 1, &tensor.numel, &stride, tensor.offset)
+cdef list merge_dims(list tensors):
+    """Views of tensors that broadcast to one shape, with fewer dimensions, which broadcast as well.
+
+    Dimensions are merged that lie behind each other in the memory of all tensors. 0-d tensors stay.
+    """
+    cdef TensorBase tensor
+    cdef Shape sizes, strides
+    cdef int i, rank = max([tensor.ndim for tensor in tensors])
+    cdef list described = []            # for each tensor (size, stride) by dimension, of the largest rank
+    cdef list merged, views = []
+    for tensor in tensors:
+        described.append([(1, 0)] * (rank - tensor.ndim) +
+                         [(tensor.sizes[i], tensor.strides[i]) for i in range(tensor.ndim)])
+    merged = [[] for _ in tensors]
+    for dims in zip(*described):
+        if all([size == 1 for size, _ in dims]):
+            continue
+        outer = [kept.pop() for kept in merged] if merged[0] else None
+        if outer and all([(outer_size == 1) == (size == 1) and (size == 1 or outer_stride == stride * size)
+                          for (outer_size, outer_stride), (size, stride) in zip(outer, dims)]):
+            dims = [(outer_size * size, stride) for (outer_size, _), (size, stride) in zip(outer, dims)]
+            outer = None
+        for kept, found in zip(merged, zip(outer, dims) if outer else zip(dims)):
+            kept.extend(found)
+    for tensor, dims in zip(tensors, merged):
+        for i, (size, stride) in enumerate(dims):
+            sizes.sizes[i], strides.sizes[i] = size, stride
+        views.append(tensor if tensor.ndim == 0 else
+                     make_view(tensor, len(dims), sizes.sizes, strides.sizes, tensor.offset))
+    return views
+
+
+cdef int copy_slices(TensorBase dst, TensorBase src) except -1:
+    """Copy one slice of the first dimension after the other: there are too many dimensions."""
+    cdef int64_t i, step = 0
+    cdef bint whole = src.ndim < dst.ndim
+    if not whole and src.sizes[0] != 1:
+        step = src.strides[0]
+    for i in range(dst.sizes[0]):
+        copy_on_device(make_view(dst, dst.ndim - 1, dst.sizes + 1, dst.strides + 1, dst.offset + i * dst.strides[0]),
+                       src if whole else
+                       make_view(src, src.ndim - 1, src.sizes + 1, src.strides + 1, src.offset + i * step))
+    return 0
 
 
 cdef bint same_sizes(TensorBase a, TensorBase b) noexcept:

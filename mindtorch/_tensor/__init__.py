@@ -12,7 +12,7 @@ from mindtorch import _backend, autograd
 from mindtorch._core import hooks
 from mindtorch._core.formats import sparse_coo, sparse_csr, strided
 from mindtorch._core.python import conversion, torch_function
-from mindtorch._core.tensor import attributes, copy_cast, tensor, torch_dispatch, views
+from mindtorch._core.tensor import attributes, copy_cast, dlpack, tensor, torch_dispatch, views
 from mindtorch._core.tensor import dtype as dtype_module
 from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import Size, TensorBase, is_cuda_read_as_npu
@@ -208,15 +208,15 @@ class Tensor(TensorBase):
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.layout is not strided:
             raise BufferError("Can't export tensors with layout other than torch.strided")
-        if self.is_meta:
-            raise BufferError("Cannot pack tensors on meta")
-        if not self.is_cpu:
-            raise BufferError(f"Can't export tensors on {self.device}: no other library reads its memory. Use "
-                              "Tensor.cpu() to copy the tensor to host memory first")
-        if self.dtype.numpy_dtype.isbuiltin != 1:
-            raise BufferError(f"Can't export tensors of {self.dtype}: NumPy, which serves DLPack here, has no such "
-                              "dtype. Use Tensor.float(), or Tensor.view(torch.uint8) for the bytes")
-        return self.numpy().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+        here = self.__dlpack_device__()
+        tensor = self
+        if dl_device is not None and tuple(dl_device) != here:
+            if copy is False:
+                raise ValueError(f"cannot move a tensor from device {here} to {tuple(dl_device)} without copying")
+            tensor = self.to(dlpack.device_of(*dl_device))
+        elif copy:
+            tensor = self.clone()
+        return dlpack.export(tensor, max_version is not None and max_version[0] >= 1)
 
     # --- copying and pickling -----------------------------------------------------------------------------------------
 

@@ -291,4 +291,4 @@ def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=Fa
     return (place / (n * d)).requires_grad_(requires_grad)
 
 
-_publish(globals())
+_publish(globals(), module="torch._C._fft", prefix="fft_")

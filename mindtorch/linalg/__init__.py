@@ -49,4 +49,4 @@ def matmul(input, other, *, out=None):
     return _OPS["matmul"](input, other, out=out)
 
 
-_publish(globals())
+_publish(globals(), module="torch._C._linalg", prefix="linalg_")

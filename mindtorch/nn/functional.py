@@ -18,7 +18,8 @@ from mindtorch.nn._functional_unpool import *  # noqa: F403
 from mindtorch.nn._functional_vision import *  # noqa: F403
 
 # The exceptions take no tensors, or call `interpolate`, which is overridable.
-_publish(globals(), but=("assert_int_or_pair", "upsample", "upsample_bilinear", "upsample_nearest"))
+_publish(globals(), but=("assert_int_or_pair", "upsample", "upsample_bilinear", "upsample_nearest"),
+         module="torch.nn.functional")
 
 
 __getattr__ = _refused_names(__name__)

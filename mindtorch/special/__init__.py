@@ -18,4 +18,4 @@ globals().update({name: _OPS[original] for name, original in {
 }.items()})
 multigammaln = _COMPOSITES["mvlgamma"]
 
-_publish(globals())
+_publish(globals(), module="torch._C._special", prefix="special_")

@@ -420,3 +420,12 @@ def test_native_functions_have_the_names_of_their_operators(space, name):
     torch.testing.assert_close(call(mindtorch), call(torch), rtol=1e-5, atol=1e-6)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = getattr(mindtorch._C, space).nothing
+
+
+@pytest.mark.parametrize("path", [
+    "bernoulli", "isin", "layer_norm", "max_pool3d", "linalg.solve", "linalg.svd", "special.erfcx", "special.zeta",
+    "fft.rfft", "nn.functional.elu", "nn.functional.smooth_l1_loss"])
+def test_a_function_is_named_as_in_torch_and_pickled(path):
+    ours, theirs = operator.attrgetter(path)(mindtorch), operator.attrgetter(path)(torch)
+    assert (ours.__module__, ours.__name__) == (theirs.__module__, theirs.__name__)
+    assert pickle.loads(pickle.dumps(ours)) is ours

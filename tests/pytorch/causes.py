@@ -21,7 +21,6 @@ _MISSING = [(cause, re.compile(pattern)) for cause, pattern in (
     ("for the CPU alone", r"skip: Only runs on cpu|skip: .*CPU|_cpu absent|CPU\.\S+ absent"),
     ("dtypes that ACLNN lacks", r"not supported on npu by CANN"),
     ("more than 8 dimensions", r"at most 8 dimensions"),
-    ("DLPack of NPU tensors and of bfloat16", r"DLPack is served through NumPy"),
     ("an index out of bounds is not named on the NPU", r"AICORE_EXCEPTION"),
     ("no TorchScript", r"torch\.jit|TorchScript|'_fork'"),
     ("crash", r": signal "),

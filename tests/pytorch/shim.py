@@ -251,6 +251,8 @@ def _extend_namespaces():
 def install(device):
     """Lets `torch` mean mindtorch, for tests on `device`."""
     import mindtorch
+    from mindtorch._refusals import modules
+    modules._table = dict                   # what refuses counts as missing
     mindtorch.alias_torch()
     import torch.testing
     torch.testing.__path__.append(str(WHEEL / "testing"))
@@ -288,7 +290,11 @@ def _add(module, **names):
             setattr(sys.modules[parent], last, made)
         module = made
     for name, value in names.items():
-        if name not in vars(module) and (isinstance(module, MissingModule) or not hasattr(module, name)):
+        if isinstance(module, MissingModule):
+            lacking = name not in vars(module)
+        else:
+            lacking = not hasattr(module, name) or getattr(getattr(module, name), "refuses", False)
+        if lacking:
             missing_names.add(f"{module.__name__.replace('mindtorch', 'torch', 1)}.{name}")
             setattr(module, name, value)
 

@@ -26,7 +26,7 @@ from mindtorch._core.autograd.recording cimport (
     should_record_inplace,
 )
 from mindtorch._core.operators.composites cimport sum_to
-from mindtorch._core.python cimport torch_function
+cimport mindtorch._core.python.torch_function as torch_function
 from mindtorch._core.python.profiling cimport (
     BACKWARD_FUNCTION, FUNCTION, Range, close_range, is_thread_profiled, open_range, set_shapes,
 )

@@ -526,7 +526,9 @@ cdef class OperatorFunction(OverridableFunction):
 
     def __init__(self, str name, dict specification, str table):
         self.name, self.specification, self.table = name, specification, table
-        self.module = "torch" if table == "FUNCTIONS" else "torch._ops"
+        family = name.partition("_")[0]
+        self.module = ("torch" if table == "FUNCTIONS" else
+                       f"torch._C._{family}" if family in ("fft", "linalg", "special") else "torch._ops")
         self.implementation, self.target = <Vectorcall>run_function, <PyObject *>self
 
     def __repr__(self):

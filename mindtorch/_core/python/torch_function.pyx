@@ -10,6 +10,7 @@ fails, and only then are the classes of its arguments looked up.
 import inspect
 import sys
 import threading
+from importlib import import_module
 from types import FunctionType
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -446,7 +447,7 @@ cdef class WrappedFunction(OverridableFunction):
         return repr(self.__wrapped__)
 
     def __reduce__(self):
-        return self.__qualname__            # pickles find it in the module by its name
+        return self.__qualname__ if self._place is None else (find_published, self._place)
 
     @property
     def __class__(self):
@@ -454,7 +455,11 @@ cdef class WrappedFunction(OverridableFunction):
 
     @property
     def __module__(self):
-        return self.__wrapped__.__module__
+        return self._module or self.__wrapped__.__module__
+
+    @property
+    def __name__(self):
+        return self._name or self.__wrapped__.__name__
 
     @property
     def __doc__(self):
@@ -503,11 +508,33 @@ def overridable_property(value):
     return made
 
 
-def publish(dict namespace, but=()):
-    """Make the functions of a module overridable: those of __all__, or those whose names begin without underscore."""
+def publish(dict namespace, but=(), str module=None, str prefix=""):
+    """Make the functions of a module overridable: those of __all__, or those whose names begin without underscore.
+
+    Where `module` is given, they say that they are of that module of torch, and their names begin with `prefix`.
+    """
     for name in namespace.get("__all__") or [name for name in namespace if name[0] != "_"]:
         if name not in but and callable(namespace[name]) and not isinstance(namespace[name], type):
-            namespace[name] = overridable(namespace[name])
+            namespace[name] = published(namespace[name], namespace["__name__"], name, module, prefix)
+
+
+def published(function, str home, str name, str module, str prefix=""):
+    """overridable(function), named as torch names it: the first place where it is published counts."""
+    made = overridable(function)
+    if module is not None and isinstance(made, WrappedFunction):
+        set_names(made, home, name, module, prefix)
+    return made
+
+
+cdef int set_names(WrappedFunction function, str home, str name, str module, str prefix) except -1:
+    if function._place is None:
+        function._place, function._module, function._name = (home, name), module, prefix + name
+    return 0
+
+
+def find_published(str home, str name):
+    """The function that pickles describe by the module of mindtorch and its name there."""
+    return getattr(import_module(home), name)
 
 
 def record_operators(bint on):

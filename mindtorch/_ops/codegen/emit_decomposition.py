@@ -12,8 +12,8 @@ from . import derivatives
 from .emit_grad import NOTE
 
 PREFIX = "decomposition: "
-_CONVERSIONS = {"Scalar": "scalar", "int[]": "ints", "int?": "ints", "int": "int", "float": "float", "bool": "bool",
-                "float?": "optional_float"}
+_CONVERSIONS = {"Scalar": "scalar", "int[]": "ints", "int[]?": "ints", "int?": "ints", "int": "int", "float": "float",
+                "bool": "bool", "float?": "optional_float"}
 
 
 def is_decomposition(text) -> bool:

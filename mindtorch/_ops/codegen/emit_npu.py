@@ -162,8 +162,10 @@ def _optional(row) -> set:
 
 def _documented(row, call) -> int:
     """The dtypes that CANN documents the operator for, of those that the row computes in."""
-    operands = {a.name for a in row.kernel_arguments if a.is_tensor} - set(row.no_cast)
-    return functools.reduce(int.__and__, [v.mask for v in call.values if v.mask and v.name in operands])
+    operands = {a.name for a in row.kernel_arguments if a.is_tensor or a.type == "Tensor[]"} - set(row.no_cast)
+    masks = [v.mask for v in call.values if v.mask and v.name in operands]
+    masks = masks or [v.mask for v in call.values if v.mask and v.name in row.result_names]
+    return functools.reduce(int.__and__, masks)
 
 
 # --- lists -----------------------------------------------------------------------------------------------------------

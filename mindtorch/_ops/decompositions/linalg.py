@@ -3,6 +3,27 @@ from mindtorch._core.errors import LinAlgError
 from mindtorch._core.tensor.dtype import float64, int32
 from mindtorch._ops.operators import ops
 
+_MOST_PRODUCTS = 1 << 22        # elements that matmul_by_sums multiplies at a time
+
+
+def matmul_by_sums(A, B):
+    """The product of matrices, or batches of them, of dtypes that ACLNN does not multiply: float64, complex, integers.
+
+    Elements are multiplied and summed, for as many columns of B at a time as memory allows.
+    """
+    if B.ndim == 1:
+        return (A * B).sum(-1)
+    if A.ndim == 1:
+        return (A.unsqueeze(-1) * B).sum(-2)
+    columns = max(1, _MOST_PRODUCTS // max(1, A.numel()))
+    return ops.cat([(A.unsqueeze(-2) * part.mT.unsqueeze(-3)).sum(-1) for part in B.split(columns, -1)], -1)
+
+
+def add_scaled(self, product, beta, alpha):
+    """beta self + alpha product. Where beta is 0, NaN and infinities in `self` do not count."""
+    product = product if alpha == 1 else product * alpha
+    return product if beta == 0 else product + self * beta
+
 
 def det_by_slogdet(A):
     """From the determinant's logarithm."""

@@ -9,6 +9,18 @@ def conj_by_parts(self):
     return ops.complex(ops.real(self), -ops.imag(self)) if self.is_complex() else self
 
 
+def abs_by_parts(self):
+    return hypot_by_abs(ops.real(self), ops.imag(self))
+
+
+def isfinite_by_parts(self):
+    return ops.isfinite(ops.real(self)) & ops.isfinite(ops.imag(self))
+
+
+def isinf_by_parts(self):
+    return ops.isinf(ops.real(self)) | ops.isinf(ops.imag(self))
+
+
 def amp_unscale(self, found_inf, inv_scale):
     """The gradient times inv_scale; found_inf becomes 1 where something in it is no finite number."""
     if self.dtype is float64:       # which the operator on lists does not take
@@ -33,6 +45,14 @@ def hypot_by_abs(self, other):
     high = ops.maximum(a, b)
     ratio = ops.minimum(a, b) / ops.where(high == 0, 1.0, high)
     return ops.where((a == inf) | (b == inf), inf, (ratio * ratio + 1).sqrt() * high)
+
+
+def round_by_floor(self, name):
+    """ceil and trunc of float64; integers are rounded already."""
+    if not self.is_floating_point():
+        return self
+    up = -(-self).floor()
+    return up if name == "ceil" else ops.where(self < 0, up, self.floor())
 
 
 def fmax_by_where(self, other):

@@ -1,11 +1,31 @@
 """Random numbers of other distributions from uniform ones."""
-from math import log1p, pi
+from math import log1p, pi, sqrt
 
-from mindtorch._core.tensor.dtype import float32, float64
+from mindtorch._core.tensor.dtype import float32, float64, int64
 from mindtorch._ops.decompositions.poisson import rejection_sample
 from mindtorch._ops.operators import ops
 
 _LEAST = 2.0 ** -26         # below half the spacing of uniform float32 numbers: added to one, it stays below 1
+
+
+def uniform_by_parts(self, from_, to, generator):
+    """Complex numbers: both parts are uniform."""
+    ops.view_as_real(self).uniform_(from_, to, generator=generator)
+    return self
+
+
+def normal_by_parts(self, mean, std, generator):
+    """Complex numbers, whose variance is the sum of that of both parts."""
+    ops.view_as_real(self).normal_(0, std / sqrt(2), generator=generator)
+    return self.add_(mean)
+
+
+def random_by_int64(self, from_, to, generator):
+    """Integers of 16 to 64 bits without a sign; `to` is empty where it is not given."""
+    drawn = ops.empty_like(self, dtype=int64)
+    if not to and self.itemsize < 8:
+        to = (1 << 8 * self.itemsize,)
+    return drawn.random_(from_, to[0] if to else None, generator=generator)
 
 
 def geometric_by_uniform(self, p, generator):
