@@ -1,4 +1,5 @@
 // How communicators are made, named, configured, divided and destroyed; groups of calls; errors of calls.
+#include <atomic>
 #include <cstdio>
 
 #include "ranks.h"
@@ -101,11 +102,13 @@ void configured() {
 
 void missingRank() {
   const HcclRootInfo info = rootInfo();
+  std::atomic<int> named{0};
   onThreads(2, [&](uint32_t number) {  // the third does not come
     HcclComm comm = nullptr;
     CHECK_CODE(HcclCommInitRootInfo(3, &info, number, &comm), HCCL_E_TIMEOUT);
-    CHECK(contains(lastMessage(), "no rank has come from: rank 2"));
+    if (contains(lastMessage(), "no rank has come from: rank 2")) ++named;
   });
+  CHECK(named > 0);
   const HcclRootInfo other = rootInfo();
   onThreads(2, [&](uint32_t number) {
     HcclComm comm = nullptr;
@@ -227,7 +230,7 @@ void byTable() {
 }  // namespace
 
 int main() {
-  setenv("MINDTORCH_SIM_HCCL_TIMEOUT_SCALE", "0.03", 1);  // 4 s until a missing rank is given up
+  setenv("MINDTORCH_SIM_HCCL_TIMEOUT_SCALE", "0.02", 1);  // 3 s until a missing rank is given up
   startDevices(4);
   onRanks(2, namesAndSettings);
   onRanks(2, badCalls);
