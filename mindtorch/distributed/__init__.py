@@ -10,6 +10,7 @@ from mindtorch.distributed._debug import (
     set_debug_level,
     set_debug_level_from_env,
 )
+from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_params_across_processes
 from mindtorch.distributed._options import _make_nccl_premul_sum
 from mindtorch.distributed._stores import (
     DistBackendError,
@@ -23,7 +24,7 @@ from mindtorch.distributed._stores import (
     Store,
     TCPStore,
 )
-from mindtorch.distributed.device_mesh import DeviceMesh
+from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from mindtorch.distributed.distributed_c10d import *
 from mindtorch.distributed.distributed_c10d import (
     _all_gather_base,
@@ -37,8 +38,8 @@ from mindtorch.distributed.rendezvous import register_rendezvous_handler, rendez
 
 __all__ = distributed_c10d.__all__ + [      # noqa: RUF005 - so that linters see which names
     "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore", "HashStore",
-    "QueueEmptyError", "TCPStore", "device_mesh", "is_available", "register_rendezvous_handler", "rendezvous",
-    "set_debug_level", "set_debug_level_from_env"]
+    "QueueEmptyError", "TCPStore", "device_mesh", "init_device_mesh", "is_available",
+    "register_rendezvous_handler", "rendezvous", "set_debug_level", "set_debug_level_from_env"]
 
 
 def is_available() -> bool:

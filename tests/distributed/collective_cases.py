@@ -1,4 +1,5 @@
 """What the ranks of test_collectives.py do, with torch and with mindtorch. Each case returns plain values."""
+import importlib
 from datetime import timedelta
 
 CASES = {}
@@ -53,8 +54,8 @@ def all_reduce_by_dtype(torch, dist, rank, size):
     dtypes = (torch.bool, torch.uint8, torch.int8, torch.int32, torch.int64, torch.float16, torch.bfloat16,
               torch.float32, torch.float64, torch.complex64, torch.complex128)
     ops = ("SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR")
-    return [[str(dtype).rpartition(".")[2], name, plain(reduced(torch, dist, rank, dtype, getattr(dist.ReduceOp, name)))]
-            for dtype in dtypes for name in ops]
+    return [[str(dtype).rpartition(".")[2], op, plain(reduced(torch, dist, rank, dtype, getattr(dist.ReduceOp, op)))]
+            for dtype in dtypes for op in ops]
 
 
 @case
@@ -290,3 +291,61 @@ def wrong_arguments(torch, dist, rank, size):
         (dist.scatter_object_list, []), (dist.new_subgroups, size + 1), (dist.new_subgroups, 0),
         (dist.new_subgroups_by_enumeration, []), (dist.Backend, 3)]
     return [error_of(*call) for call in calls]
+
+
+@case
+def functional_collectives(torch, dist, rank, size):
+    functional = importlib.import_module(f"{torch.__name__}.distributed._functional_collectives")
+    tensor, group = torch.arange(4.).reshape(2, 2) + rank, dist.group.WORLD
+    mesh = dist.init_device_mesh("cpu", (size,))
+    results = [functional.all_reduce(tensor, "sum", group), functional.all_reduce(tensor, "max", mesh),
+               functional.all_reduce(tensor, "avg", (mesh, 0)), functional.all_gather_tensor(tensor, 0, group),
+               functional.all_gather_tensor(tensor, 1, group),
+               functional.reduce_scatter_tensor(tensor, "sum", 0, group),
+               functional.reduce_scatter_tensor(tensor, "sum", 1, group), functional.broadcast(tensor, 1, group),
+               functional.all_to_all_single(tensor, None, None, group),
+               functional.permute_tensor(tensor[0], [1, 0], group),
+               *functional.all_reduce_coalesced([tensor, tensor + 1], "sum", group),
+               *functional.all_gather_into_tensor_coalesced([tensor, tensor + 1], group),
+               *functional.reduce_scatter_tensor_coalesced([tensor, tensor + 1], "sum", [0, 0], group)]
+    return [functional.wait_tensor(each) for each in results], tensor
+
+
+def gradient(tensor, function):
+    """Of the sum of squares of the results, which differ from rank to rank."""
+    tensor = tensor.clone().requires_grad_()
+    results = function(tensor)
+    results = results if isinstance(results, (list, tuple)) else [results]
+    sum((each ** 2).sum() * (place + 1) for place, each in enumerate(results)).backward()
+    return [*(each.detach() for each in results), tensor.grad]
+
+
+@case
+def gradients_of_functional_collectives(torch, dist, rank, size):
+    functional = importlib.import_module(f"{torch.__name__}.distributed._functional_collectives")
+    tensor, group = torch.arange(4.).reshape(2, 2) + rank, dist.group.WORLD
+    return [gradient(tensor, lambda x: functional.wait_tensor(functional.all_gather_tensor_autograd(x, 0, group))),
+            gradient(tensor, lambda x: functional.wait_tensor(
+                functional.reduce_scatter_tensor_autograd(x, "sum", 0, group))),
+            gradient(tensor, lambda x: functional.wait_tensor(
+                functional.all_to_all_single_autograd(x, [1, 1], [1, 1], group)))]
+
+
+@case
+def gradients_of_collectives(torch, dist, rank, size):
+    nn = importlib.import_module(f"{torch.__name__}.distributed.nn")
+    tensor = torch.arange(4.).reshape(2, 2) + rank
+    return [gradient(tensor, function) for function in [
+        nn.all_reduce, nn.all_gather, lambda x: nn.broadcast(x, 1),
+        lambda x: nn.reduce_scatter(torch.zeros(2), [x[0], x[1]]),
+        lambda x: nn.all_to_all([torch.zeros(2), torch.zeros(2)], [x[0], x[1]]),
+        lambda x: nn.all_to_all_single(torch.zeros(2, 2), x), lambda x: nn.scatter([x[0], x[1]], src=0)]]
+
+
+@case
+def states_of_a_module(torch, dist, rank, size):
+    tensors = [torch.full((3,), float(rank)), torch.tensor([rank]), torch.full((2, 2), rank + 1.)]
+    dist._broadcast_coalesced(dist.group.WORLD, tensors, 16, 1)
+    alike = dist._verify_params_across_processes(dist.group.WORLD, tensors, None)
+    different = error_of(dist._verify_params_across_processes, dist.group.WORLD, [torch.zeros(rank + 1)], None)
+    return tensors, alike, different[0]

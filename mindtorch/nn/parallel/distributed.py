@@ -5,4 +5,4 @@ __all__ = ["DistributedDataParallel"]
 
 DistributedDataParallel = abstract_class(
     "torch.nn.parallel.distributed", "DistributedDataParallel",
-    "mindtorch has no torch.distributed: it trains in one process")
+    "mindtorch has no DistributedDataParallel. Reduce the gradients with torch.distributed.all_reduce")
