@@ -112,7 +112,7 @@ int main() {
   setenv("MINDTORCH_SIM_MEMORY", "64MiB", 1);
   setenv("HCCL_BUFFSIZE", "1", 1);
   setenv("HCCL_IF_IP", "127.0.0.1", 1);
-  setenv("HCCL_EXEC_TIMEOUT", "1", 1);
+  setenv("HCCL_EXEC_TIMEOUT", "4", 1);
   const auto before = sharedMemory();
   onProcesses(killed, {0, -SIGKILL});
   CHECK(sharedMemory() == before);
