@@ -152,7 +152,6 @@ NAMES = {
             parallelize_module
         torch.distributed.tensor.parallel.style: ParallelStyle
         torch.distributed.tensor.placement_types: Partial Placement Replicate Shard _StridedShard
-        torch.distributed.utils: _apply_to_tensors _sync_module_states
     """,
     _EXPORT: """
         torch._export:

@@ -1,0 +1,42 @@
+"""torch.distributed.utils beside torch's."""
+import importlib
+from collections import OrderedDict, namedtuple
+
+import pytest
+import torch
+
+import mindtorch
+
+Pair = namedtuple("Pair", "a b")
+BOTH = pytest.mark.parametrize("library", [mindtorch, torch], ids=["mindtorch", "torch"])
+
+
+def utils(library):
+    return importlib.import_module(f"{library.__name__}.distributed.utils")
+
+
+@BOTH
+def test_containers_keep_their_kind(library):
+    one = library.ones(1)
+    made = utils(library)._apply_to_tensors(
+        lambda tensor: tensor + 1, {"l": [one, 2], "t": (one,), "p": Pair(one, "x"), "o": OrderedDict(k=one)})
+    assert made == {"l": [library.tensor([2.]), 2], "t": (library.tensor([2.]),),
+                    "p": Pair(library.tensor([2.]), "x"), "o": OrderedDict(k=library.tensor([2.]))}
+    assert type(made["o"]) is OrderedDict
+
+
+@BOTH
+def test_arguments_are_moved_cast_and_packed(library):
+    of = utils(library)
+    (args,), (kwargs,) = of._to_kwargs((library.ones(1),), {"x": library.ones(1)}, library.device("cpu"), False)
+    assert args[0].device == kwargs["x"].device == library.device("cpu")
+    args, kwargs = of._cast_forward_inputs(library.float16, library.ones(1), n=library.ones(1, dtype=library.int32))
+    assert (args[0].dtype, kwargs["n"].dtype) == (library.float16, library.int32)
+    assert of._unpack_kwargs(*of._pack_kwargs(1, 2, a=3)) == ((1, 2), {"a": 3})
+
+
+@BOTH
+def test_root_modules(library):
+    network = library.nn.Sequential(library.nn.Linear(1, 1), library.nn.Linear(1, 1))
+    other = library.nn.Linear(1, 1)
+    assert utils(library)._get_root_modules([network, network[1], other]) == [network, other]
