@@ -259,7 +259,7 @@ class Exchange {
       if (from.bytes != to.bytes) {
         return stop(HCCL_E_PARA, ACL_ERROR_RT_FFTS_PLUS_EXCEPTION, "EI0005", "the rank sends itself another count");
       }
-      if (from.data != to.data) std::memmove(to.data, from.data, from.bytes);
+      if (from.bytes != 0 && from.data != to.data) std::memmove(to.data, from.data, from.bytes);
     }
     return ACL_SUCCESS;
   }
