@@ -85,12 +85,14 @@ def training(torch, dist, rank):
     joint = [torch.cat(parts) for parts in zip(batch(torch, 0), batch(torch, 1), strict=True)]
     expected = train(torch, model(torch, "cpu"), *joint)
     wrapped = torch.nn.parallel.DistributedDataParallel(model(torch, device), device_ids=[0])
-    check_losses(torch, dist, train(torch, wrapped, *(part.to(device) for part in batch(torch, rank))), expected, "DDP")
+    losses = train(torch, wrapped, *(part.to(device) for part in batch(torch, rank)))
+    check_losses(torch, dist, losses, expected, "DistributedDataParallel")
     from torch.distributed.fsdp import fully_shard
     sharded = model(torch, device)
     for layer in (sharded[0], sharded[2], sharded):
         fully_shard(layer)
-    check_losses(torch, dist, train(torch, sharded, *(part.to(device) for part in batch(torch, rank))), expected, "FSDP")
+    losses = train(torch, sharded, *(part.to(device) for part in batch(torch, rank)))
+    check_losses(torch, dist, losses, expected, "fully_shard")
 
 
 def check_losses(torch, dist, losses, expected, what):

@@ -190,13 +190,14 @@ def only_hccl(torch, rank, size):
 def time_out(torch, rank, size, folder):
     """Rank 1 does not come to the second all_reduce."""
     dist = torch.distributed
-    dist.init_process_group("hccl", f"file://{folder}/store", timedelta(seconds=1), size, rank)
+    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size)
+    group = dist.new_group(timeout=timedelta(seconds=5))
     tensor = torch.ones(2, device="npu")
-    dist.all_reduce(tensor)
+    dist.all_reduce(tensor, group=group)
     torch.npu.synchronize()
     if rank == 1:
         return "away"
-    dist.all_reduce(tensor)
+    dist.all_reduce(tensor, group=group)
     try:
         torch.npu.synchronize()
     except RuntimeError as error:

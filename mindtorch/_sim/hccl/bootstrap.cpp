@@ -270,7 +270,6 @@ Answer visit(const Address &root, const Introduction &own, Clock::time_point end
 }
 
 HcclResult meetAt(const char *function, const Address &root, int listener, Introduction own, Membership *result) {
-  const auto end = connectDeadline();
   Address here{hostAddress(), 0};
   if (root.ip == "127.0.0.1") here.ip = root.ip;
   const int links = listenAt(&here);
@@ -282,7 +281,8 @@ HcclResult meetAt(const char *function, const Address &root, int listener, Intro
   copyText(own.ip, kIpBytes, here.ip);
   own.port = here.port;
   std::vector<Row> rows;
-  const Answer answer = listener >= 0 ? Server(listener, own).serve(end, &rows) : visit(root, own, end, &rows);
+  const Answer answer = listener >= 0 ? Server(listener, own).serve(connectDeadline(0), &rows)
+                                      : visit(root, own, connectDeadline(), &rows);
   if (answer.status != HCCL_SUCCESS) {
     return fail(static_cast<HcclResult>(answer.status), "EI0015", "%s: rank %u of %u: %s", function, own.rank,
                 own.ranks, textOf(answer.text, kTextBytes).c_str());

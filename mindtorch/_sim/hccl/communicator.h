@@ -48,8 +48,9 @@ struct Environment {
   std::string problem;  // a variable whose value is not understood
 };
 const Environment &environment();
-Clock::time_point connectDeadline();  // HCCL waits 20 s longer than HCCL_CONNECT_TIMEOUT
-std::string hostAddress();            // of the network interface that HCCL_IF_IP and HCCL_SOCKET_IFNAME choose
+// Ranks wait longer than the one that names who is missing.
+Clock::time_point connectDeadline(double more_seconds = 20);
+std::string hostAddress();  // of the network interface that HCCL_IF_IP and HCCL_SOCKET_IFNAME choose
 
 enum class Chip { k910, k910B, k910_93, k310P, k950 };
 Chip chip();

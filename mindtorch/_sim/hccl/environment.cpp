@@ -113,8 +113,8 @@ const Environment &environment() {
   return instance;
 }
 
-Clock::time_point connectDeadline() {
-  const double seconds = (environment().connect_seconds + 20) * environment().scale;
+Clock::time_point connectDeadline(double more_seconds) {
+  const double seconds = (environment().connect_seconds + more_seconds) * environment().scale;
   return Clock::now() + std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
 }
 

@@ -259,7 +259,7 @@ class Exchange {
       if (from.bytes != to.bytes) {
         return stop(HCCL_E_PARA, ACL_ERROR_RT_FFTS_PLUS_EXCEPTION, "EI0005", "the rank sends itself another count");
       }
-      if (from.data != to.data) std::memmove(to.data, from.data, from.bytes);
+      if (from.bytes != 0 && from.data != to.data) std::memmove(to.data, from.data, from.bytes);
     }
     return ACL_SUCCESS;
   }
@@ -295,6 +295,9 @@ class Exchange {
 
   void announce(Link &link, Plan &plan) {
     plan.announced = true;
+    if (plan.receives.empty() && signature_.type != HCCL_CMD_BATCH_SEND_RECV) {
+      link.queue({Header::kSendOnly, 0, 0, signature_}, nullptr);
+    }
     for (const Transfer &transfer : plan.receives) {
       link.queue({Header::kReady, 0, transfer.bytes, signature_}, nullptr);
     }
@@ -318,6 +321,7 @@ class Exchange {
       link.ready.push_back(header);  // with nothing to send now, it is for a later send
       return plan.sends.empty() ? compare(peer, header, header.bytes) : ACL_SUCCESS;
     }
+    if (header.kind == Header::kSendOnly) return compare(peer, header, header.bytes);
     if (header.kind == Header::kRefused) {
       const aclError error = compare(peer, header, header.bytes);
       return error != ACL_SUCCESS ? error : mismatch(peer, "count", header.bytes, 0);

@@ -8,9 +8,10 @@
 namespace sim::hccl {
 
 // A receiver says that it is ready for a message, and the sender then sends it: so a sender is held until the receiver
-// is there, and both compare what they mean to do before data moves.
+// is there, and both compare what they mean to do before data moves. In a collective, one who has nothing to receive
+// says so: two that both think they are the root find out.
 struct Header {
-  enum Kind : uint32_t { kReady = 1, kData = 2, kRefused = 3 };
+  enum Kind : uint32_t { kReady = 1, kData = 2, kRefused = 3, kSendOnly = 4 };
   uint32_t kind;
   uint32_t zero;
   uint64_t bytes;

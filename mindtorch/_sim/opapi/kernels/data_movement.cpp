@@ -245,7 +245,7 @@ aclnnStatus prepareStack(aclOpExecutor &executor, const Argument *arguments, con
 /* chunk_cat cuts each tensor into chunks of equal length along dim, the last of which zeros complete, and joins the
  * chunks of the same number: out has the number of the chunk in place of dim, and all their elements behind it. */
 
-int64_t chunkLength(int64_t size, int64_t chunks) { return (size + chunks - 1) / chunks; }
+int64_t chunkLength(int64_t size, int64_t chunks) { return (size - 1) / chunks + 1; } /* of size > 0 */
 
 int64_t elementsFrom(const Operand &in, int32_t dim) {
   int64_t count = 1;
@@ -295,6 +295,8 @@ aclnnStatus prepareChunkCat(aclOpExecutor &executor, const Argument *arguments, 
   if (chunks < 1) return refuse(executor, "numChunks is {}", chunks);
   int32_t dim;
   SIM_TRY(normalizeDim(executor, arguments[1].integer, first.rank, &dim));
+  if (dim + 2 > static_cast<int32_t>(kMaxRank))
+    return refuse(executor, "dim is {}, and out has one dimension more", dim);
   Shape shape{};
   shape.rank = dim + 2;
   for (int32_t k = 0; k < dim; ++k) shape.dims[k] = first.dims[k];
