@@ -46,13 +46,17 @@ class PowerSGDState:
 
 
 def _orthogonal(matrix, epsilon):
-    """The matrix with orthogonal columns of length 1 (Gram and Schmidt)."""
+    """The matrix with orthogonal columns of length 1 (Gram and Schmidt).
+
+    Twice, since what is left of a column that depends on the others is no more than rounding at first.
+    """
     columns = []
     for column in matrix.unbind(1):
-        rest = column
-        for other in columns:
-            rest = rest - (other @ rest) * other
-        columns.append(rest / (rest.norm() + epsilon))
+        for _ in range(2):
+            for other in columns:
+                column = column - (other @ column) * other      # noqa: PLW2901 - less of it each time
+            column = column / (column.norm() + epsilon).clamp_min(1e-30)        # noqa: PLW2901
+        columns.append(column)
     return mindtorch.stack(columns, 1)
 
 
