@@ -185,6 +185,8 @@ def __getattr__(name: str) -> Any:
         made._saved_tensors_hooks_is_enabled = graph.saved_tensors_hooks_is_enabled
         globals()["_autograd"] = made
         return made
+    if name == "_distributed_c10d":
+        return import_module("mindtorch.distributed._c10d")
     module = _OF_LIBRARY.get(name)
     if module is None:
         return _refused(name)

@@ -87,6 +87,7 @@ EXCEPTIONS = {
     ("autograd", "func"): "autograd.functional differentiates a batch by vmap",
     ("nn.modules.batchnorm", "distributed"): "SyncBatchNorm adds the sums of all ranks",
     ("nn.parallel", "nn.parallel.distributed"): "DistributedDataParallel stands on distributed, which stands on nn",
+    ("utils.data", "distributed"): "a DistributedSampler asks for the rank of this process",
     ("random", "npu"): "fork_rng saves the generators of the NPUs",
 }
 ALLOWED_TO_IMPORT_NPU = {"_backend", "_npu", "npu"}

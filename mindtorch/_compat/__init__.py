@@ -3,5 +3,7 @@
 MODULES has the private modules of torch that stand elsewhere here: name in torch -> name in mindtorch.
 """
 
-MODULES = {"_custom_ops": "_library.fake", "_tensor_str": "_tensor.printing",
+MODULES = {"_C._distributed_c10d": "distributed._c10d",
+           "testing._internal.distributed.fake_pg": "distributed._fake", "_custom_ops": "_library.fake",
+           "_tensor_str": "_tensor.printing",
            "_weights_only_unpickler": "_serialization.weights_only_unpickler"}

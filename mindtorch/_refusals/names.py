@@ -1,6 +1,6 @@
 """The names of torch that refuse, by what mindtorch lacks: a line for each module. An @ marks a decorator."""
 
-_DISTRIBUTED = "mindtorch has no torch.distributed: a program is one process. Run it without process groups"
+_DISTRIBUTED = "mindtorch has not this part of torch.distributed. Use its collectives and process groups"
 _EXPORT = "mindtorch exports no programs. Save the state_dict, and export the model with PyTorch"
 _QUANTIZED = "mindtorch has no quantized tensors. Keep the model in a floating-point dtype"
 _NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
@@ -13,43 +13,23 @@ _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 
 NAMES = {
     _DISTRIBUTED: """
-        torch.distributed: AllToAllOptions AllreduceCoalescedOptions AllreduceOptions Backend BackendConfig
-            BarrierOptions BroadcastOptions BuiltinCommHookType DebugLevel DistBackendError DistError
-            DistNetworkError DistStoreError FileStore GatherOptions GradBucket GroupMember GroupName HashStore
-            Logger P2POp PrefixStore ProcessGroupGloo QueueEmptyError ReduceOp ReduceOptions
-            ReduceScatterOptions Reducer ScatterOptions Store TCPStore Work _all_gather_base
-            _broadcast_coalesced _get_process_group_name _rank_not_in_group _reduce_scatter_base all_gather
-            all_gather_coalesced all_gather_into_tensor all_gather_object all_gather_single all_reduce
-            all_reduce_coalesced all_to_all all_to_all_single barrier batch_isend_irecv breakpoint broadcast
-            broadcast_object_list destroy_process_group gather gather_object get_backend get_backend_config
-            get_debug_level get_default_backend_for_device get_global_rank get_group_rank get_node_local_rank
-            get_pg_count get_process_group_ranks get_rank get_world_size group init_device_mesh
-            init_process_group irecv isend monitored_barrier new_group new_subgroups
-            new_subgroups_by_enumeration record_comm recv recv_object_list reduce reduce_op reduce_scatter
-            reduce_scatter_single reduce_scatter_tensor register_rendezvous_handler rendezvous scatter
-            scatter_object_list send send_object_list set_debug_level set_debug_level_from_env shrink_group
-            split_group supports_complex
+        torch.distributed: BuiltinCommHookType GradBucket Logger ProcessGroupGloo Reducer breakpoint
+            record_comm shrink_group
+        torch.testing._internal.distributed:
         torch.distributed._composable.fsdp: CPUOffloadPolicy FSDPModule MixedPrecisionPolicy OffloadPolicy
             fully_shard
-        torch.distributed._functional_collectives: AsyncCollectiveTensor DeviceMesh all_gather_inplace
-            all_gather_into_tensor_backward all_gather_into_tensor_coalesced
+        torch.distributed._functional_collectives: all_gather_into_tensor_backward
             all_gather_into_tensor_coalesced_backward all_gather_into_tensor_coalesced_setup_context
-            all_gather_into_tensor_setup_context all_gather_single all_gather_single_autograd
-            all_gather_single_coalesced all_gather_tensor all_gather_tensor_autograd all_gather_tensor_inplace
-            all_reduce all_reduce_backward all_reduce_coalesced all_reduce_coalesced_backward
-            all_reduce_coalesced_setup_context all_reduce_inplace all_reduce_setup_context all_to_all_inplace
-            all_to_all_single all_to_all_single_autograd all_to_all_single_backward
+            all_gather_into_tensor_setup_context all_reduce_backward all_reduce_coalesced_backward
+            all_reduce_coalesced_setup_context all_reduce_setup_context all_to_all_single_backward
             all_to_all_single_setup_context allow_inflight_collective_as_graph_input_ctx backend_impl
-            batch_p2p_ops_inplace broadcast get_proxy_mode irecv_inplace is_torchdynamo_compiling
-            isend_inplace legacy_all_gather legacy_all_gather_base legacy_all_to_all_single legacy_allgather
-            legacy_allgather_single legacy_allreduce legacy_batch_p2p_ops legacy_irecv legacy_isend legacy_lib
-            legacy_lib_impl legacy_reduce_scatter_base legacy_reducescatter legacy_reducescatter_single
-            lib_impl lib_impl_autograd permute_tensor reduce_scatter_single reduce_scatter_single_autograd
-            reduce_scatter_single_coalesced reduce_scatter_tensor reduce_scatter_tensor_autograd
-            reduce_scatter_tensor_backward reduce_scatter_tensor_coalesced
+            batch_p2p_ops_inplace get_proxy_mode irecv_inplace is_torchdynamo_compiling isend_inplace
+            legacy_all_gather legacy_all_gather_base legacy_all_to_all_single legacy_allgather
+            legacy_allgather_single legacy_allreduce legacy_batch_p2p_ops legacy_irecv legacy_isend
+            legacy_lib legacy_lib_impl legacy_reduce_scatter_base legacy_reducescatter
+            legacy_reducescatter_single lib_impl lib_impl_autograd reduce_scatter_tensor_backward
             reduce_scatter_tensor_coalesced_backward reduce_scatter_tensor_coalesced_setup_context
-            reduce_scatter_tensor_inplace reduce_scatter_tensor_setup_context tree_map_only wait_tensor
-            wait_tensor_backward wait_tensor_setup_context
+            reduce_scatter_tensor_setup_context tree_map_only wait_tensor_backward wait_tensor_setup_context
         torch.distributed._local_tensor: LocalTensorMode
         torch.distributed._mesh_layout: _MeshLayout
         torch.distributed._ops:
@@ -63,23 +43,18 @@ NAMES = {
         torch.distributed._tensor.device_mesh: DeviceMesh init_device_mesh
         torch.distributed._tensor.experimental: implicit_replication
         torch.distributed._tensor.placement_types: DTensorSpec Placement Replicate TensorMeta
-        torch.distributed.algorithms: Join JoinHook Joinable
         torch.distributed.algorithms._checkpoint.checkpoint_wrapper: ActivationWrapper CheckpointImpl
             CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper offload_wrapper
         torch.distributed.algorithms.ddp_comm_hooks:
-        torch.distributed.algorithms.ddp_comm_hooks.default_hooks: allreduce_hook bf16_compress_hook
-            bf16_compress_wrapper fp16_compress_hook fp16_compress_wrapper
         torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook: PostLocalSGDState
-        torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: PowerSGDState batched_powerSGD_hook
-            powerSGD_hook
-        torch.distributed.algorithms.join: Join JoinHook Joinable
+        torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: batched_powerSGD_hook
         torch.distributed.algorithms.model_averaging:
         torch.distributed.algorithms.model_averaging.averagers: ModelAverager PeriodicModelAverager
         torch.distributed.checkpoint: BytesStorageMetadata CheckpointException ChunkStorageMetadata
             DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter HuggingFaceStorageReader
-            HuggingFaceStorageWriter LoadPlan LoadPlanner Metadata QuantizedHuggingFaceStorageReader ReadItem
-            SavePlan SavePlanner StorageReader StorageWriter TensorStorageMetadata WriteItem async_save load
-            load_sharded_optimizer_state_dict load_state_dict save save_state_dict
+            HuggingFaceStorageWriter LoadPlan LoadPlanner Metadata QuantizedHuggingFaceStorageReader
+            ReadItem SavePlan SavePlanner StorageReader StorageWriter TensorStorageMetadata WriteItem
+            async_save load load_sharded_optimizer_state_dict load_state_dict save save_state_dict
         torch.distributed.checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files
             consolidate_safetensors_files_on_every_rank
         torch.distributed.checkpoint.api: CheckpointException
@@ -100,15 +75,8 @@ NAMES = {
         torch.distributed.checkpoint.storage: StorageReader
         torch.distributed.checkpoint.utils: CheckpointException
         torch.distributed.config: compile_on_one_rank patch use_torchcomms
-        torch.distributed.constants: default_pg_timeout
-        torch.distributed.device_mesh: _mesh_resources _register_distributed_opaque_types init_device_mesh
-        torch.distributed.distributed_c10d: Backend GroupName PrefixStore ProcessGroup ReduceOp
-            _get_default_group _get_default_store _get_global_rank _new_process_group_helper _pg_map
-            _rank_not_in_group _resolve_process_group _world default_pg_timeout get_global_rank get_rank
-            is_xccl_available new_subgroups_by_enumeration rendezvous split_group
-        torch.distributed.elastic:
-        torch.distributed.elastic.multiprocessing.errors: ChildFailedError ErrorHandler ProcessFailure
-            get_error_handler @record
+        torch.distributed.device_mesh: _register_distributed_opaque_types
+        torch.distributed.distributed_c10d: _new_process_group_helper
         torch.distributed.fsdp: BackwardPrefetch CPUOffload CPUOffloadPolicy DataParallelMeshDims FSDPModule
             FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
             LocalStateDictConfig MixedPrecision MixedPrecisionPolicy OffloadPolicy OptimStateDictConfig
@@ -138,11 +106,7 @@ NAMES = {
         torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
         torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
             lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
-        torch.distributed.launcher.api: LaunchConfig elastic_launch
-        torch.distributed.nn: Function ReduceOp RemoteModule all_gather all_reduce all_to_all
-            all_to_all_single broadcast gather group reduce reduce_scatter scatter
-        torch.distributed.nn.functional: Function ReduceOp all_gather all_reduce all_to_all all_to_all_single
-            broadcast gather group reduce reduce_scatter scatter
+        torch.distributed.nn: RemoteModule
         torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer
             as_functional_optim
         torch.distributed.pipelining: Pipe PipelineStage Schedule1F1B ScheduleDualPipeV ScheduleGPipe
@@ -151,13 +115,12 @@ NAMES = {
         torch.distributed.pipelining.microbatch: _split_block_mask
         torch.distributed.pipelining.schedules: BACKWARD_INPUT BACKWARD_WEIGHT FORWARD FULL_BACKWARD
             OVERLAP_F_B PipelineScheduleMulti PipelineScheduleSingle REDUCE_GRAD RESHARD ScheduleDualPipeV
-            ScheduleZBVZeroBubble UNSHARD _Action _PipelineContext _PipelineSchedule _PipelineScheduleRuntime
-            _wait_batch_p2p get_schedule_class
+            ScheduleZBVZeroBubble UNSHARD _Action _PipelineContext _PipelineSchedule
+            _PipelineScheduleRuntime _wait_batch_p2p get_schedule_class
         torch.distributed.pipelining.stage: PipelineStage _normalize_model_output_as_tuple
         torch.distributed.rpc: AllGatherStates BackendType RRef TensorPipeRpcBackendOptions get_worker_info
             init_rpc method_factory new_method remote rpc_async rpc_sync shutdown
         torch.distributed.rpc.api: _all_gather _require_initialized
-        torch.distributed.run: get_args_parser main run
         torch.distributed.tensor: DeviceMesh Partial Placement Replicate Shard distribute_module
             distribute_tensor empty full ones rand randn zeros
         torch.distributed.tensor._dispatch:
@@ -172,13 +135,15 @@ NAMES = {
             _context_parallel_shard _cp_options _enable_context_parallel_dispatcher set_rotate_method
         torch.distributed.tensor.experimental._context_parallel:
         torch.distributed.tensor.experimental._context_parallel._attention: flex_cp_allgather
-        torch.distributed.tensor.experimental._context_parallel._sharding_rules: unregister_cp_sharding_rules
+        torch.distributed.tensor.experimental._context_parallel._sharding_rules:
+            unregister_cp_sharding_rules
         torch.distributed.tensor.parallel: ColwiseParallel ParallelStyle PrepareModuleInput
             PrepareModuleInputOutput PrepareModuleOutput RowwiseParallel SequenceParallel loss_parallel
             parallelize_module
         torch.distributed.tensor.parallel.style: ParallelStyle
         torch.distributed.tensor.placement_types: Partial Placement Replicate Shard _StridedShard
-        torch.distributed.utils: _apply_to_tensors _sync_module_states""",
+        torch.distributed.utils: _apply_to_tensors _sync_module_states
+    """,
     _EXPORT: """
         torch._export:
         torch._export.config: patch

@@ -144,6 +144,9 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
     raise ValueError(f"Group rank {group_rank} is not part of group {group}")
 
 
+_get_global_rank = get_global_rank
+
+
 def _canonicalize_group_rank(group, global_rank=None, group_rank=None, return_global=False):
     """The rank in the group, or with `return_global` the global one, of a peer that is given as either."""
     if group_rank is not None:

@@ -99,6 +99,7 @@ from mindtorch.distributed._world import (
     _get_default_group,
     _get_default_store,
     _get_default_timeout,
+    _get_global_rank,
     _get_group_size,
     _get_group_size_by_name,
     _get_group_tag,

@@ -7,6 +7,6 @@ __path__ = []       # modules below it come from the table of refusals
 __all__ = ["DTensor"]
 
 DTensor = abstract_class(
-    "torch.distributed.tensor", "DTensor", "mindtorch has no torch.distributed: a tensor lies on one device")
+    "torch.distributed.tensor", "DTensor", "mindtorch has no distributed tensors: a tensor lies on one device")
 
 __getattr__ = refused_names(__name__)

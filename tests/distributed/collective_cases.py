@@ -300,7 +300,8 @@ def functional_collectives(torch, dist, rank, size):
     mesh = dist.init_device_mesh("cpu", (size,))
     results = [functional.all_reduce(tensor, "sum", group), functional.all_reduce(tensor, "max", mesh),
                functional.all_reduce(tensor, "avg", (mesh, 0)), functional.all_gather_tensor(tensor, 0, group),
-               functional.all_gather_tensor(tensor, 1, group), functional.reduce_scatter_tensor(tensor, "sum", 0, group),
+               functional.all_gather_tensor(tensor, 1, group),
+               functional.reduce_scatter_tensor(tensor, "sum", 0, group),
                functional.reduce_scatter_tensor(tensor, "sum", 1, group), functional.broadcast(tensor, 1, group),
                functional.all_to_all_single(tensor, None, None, group),
                functional.permute_tensor(tensor[0], [1, 0], group),

@@ -58,15 +58,11 @@ def test_each_refuses_with_its_reason():
 def test_classes_serve_as_classes():
     from mindtorch.distributed.fsdp import FullyShardedDataParallel
 
-    from mindtorch.distributed import DistBackendError, ReduceOp
-
     class Derived(mindtorch.nn.Module, FullyShardedDataParallel):
         pass
 
     assert not isinstance(mindtorch.ones(1), FullyShardedDataParallel)
-    assert issubclass(DistBackendError, Exception)
-    assert repr(ReduceOp.SUM) == "torch.distributed.ReduceOp.SUM"
-    with pytest.raises(NotImplementedError, match=r"Derived: mindtorch has no torch.distributed"):
+    with pytest.raises(NotImplementedError, match=r"Derived: mindtorch has not this part of torch.distributed"):
         Derived()
 
 
@@ -77,7 +73,7 @@ def test_a_decorator_refuses_when_its_function_is_called():
     def program():
         raise AssertionError("never reached")
 
-    with pytest.raises(NotImplementedError, match=r"record: mindtorch has no torch.distributed"):
+    with pytest.raises(NotImplementedError, match=r"record: mindtorch has not this part of torch.distributed"):
         program()
 
 
@@ -86,8 +82,7 @@ def test_questions_are_answered_with_no():
     distributed = mindtorch.distributed
     assert not hasattr(distributed, "no_such_name")
     assert not any(ask() for ask in (
-        distributed.is_available, distributed.is_initialized, distributed.is_nccl_available,
-        distributed.is_gloo_available, distributed.is_torchelastic_launched, has_triton,
+        distributed.is_initialized, distributed.is_ucc_available, distributed.is_torchelastic_launched, has_triton,
         mindtorch.backends.cusparselt.is_available, mindtorch.jit.is_tracing))
     with pytest.raises(ModuleNotFoundError):
         __import__("mindtorch.distributed.no_such_module")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed._world import group
 from mindtorch.distributed.nn import functional
 from mindtorch.distributed.nn.functional import *
+from mindtorch.distributed.nn.functional import Function, ReduceOp
 
 __getattr__ = refused_names(__name__)

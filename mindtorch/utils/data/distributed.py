@@ -15,6 +15,7 @@ __all__ = ["DistributedSampler"]
 
 class DistributedSampler(Sampler):
     """The keys of process `rank` among `num_replicas`: every num_replicas-th, of the same permutation in all of them.
+    Without these numbers they are those of torch.distributed.
 
     The shares are equally long: keys are repeated from the beginning, or with `drop_last` left out at the end. Call
     `set_epoch` before each pass, or every pass has the same order.
@@ -23,7 +24,9 @@ class DistributedSampler(Sampler):
     def __init__(self, dataset: Dataset, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
                  seed: int = 0, drop_last: bool = False) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available")
+            from mindtorch import distributed
+            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = distributed.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import mindtorch
 from mindtorch import distributed as dist
+from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import mean_of_ranks
 
 if TYPE_CHECKING:
@@ -115,3 +116,6 @@ def _summed(tensors, group):
         dist.all_reduce(flat, group=group)
         _spread(flat, tensors)
     return tensors
+
+
+__getattr__ = refused_names(__name__)

@@ -1,0 +1,129 @@
+"""The debug level DETAIL: before each collective the ranks compare what they are about to do, by the store."""
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch.distributed._backend import Backend
+from mindtorch.distributed._options import reduction
+from mindtorch.distributed._stores import DistStoreError, PrefixStore
+
+if TYPE_CHECKING:
+    from mindtorch.distributed._backend import DistributedBackendOptions
+
+__all__ = ["CheckedBackend"]
+
+# Collectives whose tensors differ between ranks by right: only that all call them is compared.
+_SHAPES_DIFFER = {"gather", "scatter", "alltoall", "alltoall_base", "reduce_scatter"}
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+def _tensors(value):
+    if isinstance(value, TensorBase):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _tensors(each)
+
+
+def _line_of_program():
+    """The innermost line outside of mindtorch that led here."""
+    frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)]
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown"
+
+
+class CheckedBackend(Backend):
+    """An engine whose collectives are compared first."""
+
+    def __init__(self, backend: Backend, options: DistributedBackendOptions) -> None:
+        super().__init__(options.group_rank, options.group_size, options.timeout)
+        self._backend, self._store = backend, PrefixStore("checks", options.store)
+        self._ranks, self._compared = options.global_ranks_in_group, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    @property
+    def supports_coalescing(self) -> bool:
+        return self._backend.supports_coalescing
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        super().set_timeout(timeout)
+        self._backend.set_timeout(timeout)
+
+    def _get_sequence_number_for_group(self) -> int:
+        return self._backend._get_sequence_number_for_group()
+
+    @property
+    def wrapped_pg(self) -> Backend:
+        """The engine."""
+        return self._backend
+
+    def _compare(self, name, arguments, opts):
+        """RuntimeError that names the ranks whose collective is another, or that have not come."""
+        self._compared += 1
+        tensors = list(_tensors(arguments))
+        what = {"operation": name, "dtypes": [str(tensor.dtype) for tensor in tensors[:1]],
+                "device": [tensor.device.type for tensor in tensors[:1]],
+                "root": getattr(opts, "rootRank", None),
+                "reduction": str(reduction(opts.reduceOp)) if hasattr(opts, "reduceOp") else None}
+        if name not in _SHAPES_DIFFER:
+            what["shapes"] = [list(tensor.shape) for tensor in tensors]
+        store, line = PrefixStore(str(self._compared), self._store), _line_of_program()
+        store.set(str(self._rank), pickle.dumps((what, line)))
+        for other, ranked in enumerate(self._ranks):
+            try:
+                store.wait([str(other)], self._timeout)
+            except DistStoreError:
+                raise RuntimeError(
+                    f"Detected that rank {ranked} has not called collective number {self._compared} of group "
+                    f"{self._backend.group_name!r} within {self._timeout}: rank {self._ranks[self._rank]} is in "
+                    f"{_described(what)} at {line}. Is rank {ranked} alive?") from None
+            theirs, their_line = pickle.loads(store.get(str(other)))
+            if theirs != what:
+                raise RuntimeError(
+                    f"Detected mismatch between collectives on ranks. Rank {self._ranks[self._rank]} is running "
+                    f"collective: {_described(what)} at {line}, but Rank {ranked} is running collective: "
+                    f"{_described(theirs)} at {their_line}.")
+        if store.add("read", 1) == self._size:
+            for other in range(self._size):
+                store.delete_key(str(other))
+            store.delete_key("read")
+
+
+def _described(what):
+    rest = ", ".join(f"{key}={value}" for key, value in what.items() if key != "operation" and value not in (None, []))
+    return f"{what['operation'].strip('_').upper()}({rest})"
+
+
+def _checking(name: str) -> Callable[..., Any]:
+    def collective(self: CheckedBackend, *arguments: Any) -> Any:
+        self._compare(name, arguments[:-1], arguments[-1])
+        return getattr(self._backend, name)(*arguments)
+    collective.__name__ = name
+    return collective
+
+
+_COMPARED = ("allreduce", "allreduce_coalesced", "broadcast", "reduce", "allgather", "_allgather_base",
+             "allgather_coalesced", "allgather_into_tensor_coalesced", "reduce_scatter", "_reduce_scatter_base",
+             "reduce_scatter_tensor_coalesced", "gather", "scatter", "alltoall", "alltoall_base", "barrier")
+_PASSED_ON = ("send", "recv", "recv_anysource", "monitored_barrier", "name", "shutdown", "abort", "_start_coalescing",
+              "_end_coalescing", "eager_connect_single_device")
+
+
+def _passing_on(name: str) -> Callable[..., Any]:
+    def method(self: CheckedBackend, *arguments: Any) -> Any:
+        return getattr(self._backend, name)(*arguments)
+    method.__name__ = name
+    return method
+
+
+for _name in _COMPARED:
+    setattr(CheckedBackend, _name, _checking(_name))
+for _name in _PASSED_ON:
+    setattr(CheckedBackend, _name, _passing_on(_name))

@@ -1,0 +1,95 @@
+"""What ranks do in test_group_faults.py: groups that time out, lose a rank, or do not agree."""
+import os
+import signal
+import time
+from datetime import timedelta
+
+LONG, SHORT = timedelta(seconds=60), timedelta(seconds=1)
+
+
+def error_of(call, *args, **kwargs):
+    try:
+        call(*args, **kwargs)
+    except (ValueError, TypeError, RuntimeError) as error:
+        return [type(error).__name__, str(error)]
+    return None
+
+
+def mismatches(torch, rank, size):
+    """With TORCH_DISTRIBUTED_DEBUG=DETAIL."""
+    dist = torch.distributed
+    tensor = torch.ones(2)
+    dist.all_reduce(tensor)
+    outputs = [torch.zeros(1) for _ in range(size)]
+    dist.all_gather(outputs, torch.tensor([float(rank)]))
+    results = [tensor.tolist(), [output.item() for output in outputs],
+               error_of(dist.all_reduce, torch.ones(rank + 1)),
+               error_of(dist.all_reduce if rank else dist.barrier, *([tensor] if rank else [])),
+               error_of(dist.broadcast, tensor, rank),
+               error_of(dist.all_reduce, tensor.to(torch.float64 if rank else torch.float32)),
+               error_of(dist.all_reduce, tensor, dist.ReduceOp.MAX if rank else dist.ReduceOp.SUM)]
+    dist.barrier()
+    group = dist.new_group(timeout=SHORT)
+    if rank == 0:
+        results.append(error_of(dist.all_reduce, tensor, group=group))
+    dist.destroy_process_group(group)
+    dist.barrier()
+    return results
+
+
+def time_outs(torch, rank, size):
+    """Rank 1 comes to none of these."""
+    dist = torch.distributed
+    group = dist.new_group(timeout=SHORT)
+    results = None
+    if rank == 0:
+        future = dist.all_reduce(torch.ones(1), group=group, async_op=True).get_future()
+        results = [error_of(dist.all_reduce, torch.ones(1), group=group), error_of(future.wait),
+                   error_of(dist.recv, torch.ones(1), 1, group),
+                   error_of(dist.all_reduce(torch.ones(1), async_op=True).wait, SHORT),
+                   error_of(dist.monitored_barrier, timeout=SHORT),
+                   error_of(dist.monitored_barrier, timeout=SHORT, wait_all_ranks=True)]
+    dist.distributed_c10d._get_default_store().barrier("end", size, LONG)
+    return results
+
+
+def lost(torch, rank, size, how):
+    """Rank 1 ends in the midst of it; rank 0 has the time-out of its group, and ends itself."""
+    dist = torch.distributed
+    group = dist.new_group(timeout=SHORT)
+    dist.all_reduce(torch.ones(1), group=group)
+    if rank == 1:
+        if how == "exception":
+            raise KeyError("as it is meant")
+        if how == "exit":
+            os._exit(3)
+        os.kill(os.getpid(), getattr(signal, how))
+        time.sleep(60)
+    return error_of(dist.all_reduce, torch.ones(5), group=group)
+
+
+def one_rank(torch, rank, size):
+    dist = torch.distributed
+    tensor, outputs = torch.ones(2), [torch.zeros(2)]
+    dist.all_reduce(tensor)
+    dist.all_gather(outputs, tensor + 1)
+    dist.barrier()
+    first = dist.get_world_size(), tensor.tolist(), outputs[0].tolist(), dist.get_backend(), dist.get_backend_config()
+    dist.destroy_process_group()
+    again = dist.is_initialized()
+    dist.init_process_group("mpi", store=dist.HashStore(), rank=0, world_size=1)
+    premultiplied, halved = torch.ones(2), torch.ones(2)
+    dist.all_reduce(premultiplied, dist._make_nccl_premul_sum(3.0))
+    dist.all_reduce(halved, dist.ReduceOp.AVG)
+    return first, again, premultiplied.tolist(), halved.tolist()
+
+
+def rank_of_launcher(torch, rank, size):
+    """Started by mpiexec, without torch's variables."""
+    dist = torch.distributed
+    dist.init_process_group("mpi")
+    tensor, every = torch.ones(2), [None] * dist.get_world_size()
+    dist.all_reduce(tensor)
+    dist.all_gather_object(every, dist.get_rank())
+    dist.destroy_process_group()
+    return tensor.tolist(), every
