@@ -13,7 +13,7 @@ _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 
 NAMES = {
     _DISTRIBUTED: """
-        torch.distributed: BuiltinCommHookType GradBucket Logger ProcessGroupGloo Reducer breakpoint
+        torch.distributed: BuiltinCommHookType Logger ProcessGroupGloo Reducer breakpoint
             record_comm shrink_group
         torch.testing._internal.distributed:
         torch.distributed._composable.fsdp: CPUOffloadPolicy FSDPModule MixedPrecisionPolicy OffloadPolicy

@@ -96,9 +96,9 @@ if which == "ours":
         else:
             assert expected is None
     try:
-        nn.parallel.DistributedDataParallel(nn.Linear(2, 2 + rank).to(device))
+        nn.parallel.DistributedDataParallel(nn.Linear(2, 2, bias=rank == 0).to(device))
     except RuntimeError as error:
-        assert "DDP expects same model across all ranks, but params[0] (weight) is" in str(error), error
+        assert "DDP expects same model across all ranks, but Rank %d has %d params" % (rank, 2 - rank) in str(error), error
     else:
         raise AssertionError("unequal models were taken")
 dist.barrier()
