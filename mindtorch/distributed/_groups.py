@@ -64,6 +64,11 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     _check_valid_timeout(timeout)
     if store is None and init_method is None and rank == world_size == -1 and engines.get("cpu") == Backend.MPI:
         store, rank, world_size = _world_of_mpiexec(timeout)
+    if store is None and set(engines.values()) == {Backend.FAKE}:
+        if rank >= world_size:
+            raise RuntimeError(f"Cannot init process group where rank ({rank}) >= world_size ({world_size})")
+        from mindtorch.distributed._fake import FakeStore
+        store = FakeStore()
     if store is None:
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
         store.set_timeout(timeout)

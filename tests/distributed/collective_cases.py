@@ -296,7 +296,7 @@ def wrong_arguments(torch, dist, rank, size):
 @case
 def functional_collectives(torch, dist, rank, size):
     functional = importlib.import_module(f"{torch.__name__}.distributed._functional_collectives")
-    tensor, group = torch.arange(4.).reshape(2, 2) + rank, dist.group.WORLD
+    tensor, group = torch.arange(float(size ** 2)).reshape(size, size) + rank, dist.group.WORLD
     mesh = dist.init_device_mesh("cpu", (size,))
     results = [functional.all_reduce(tensor, "sum", group), functional.all_reduce(tensor, "max", mesh),
                functional.all_reduce(tensor, "avg", (mesh, 0)), functional.all_gather_tensor(tensor, 0, group),
@@ -304,7 +304,7 @@ def functional_collectives(torch, dist, rank, size):
                functional.reduce_scatter_tensor(tensor, "sum", 0, group),
                functional.reduce_scatter_tensor(tensor, "sum", 1, group), functional.broadcast(tensor, 1, group),
                functional.all_to_all_single(tensor, None, None, group),
-               functional.permute_tensor(tensor[0], [1, 0], group),
+               functional.permute_tensor(tensor[0], [(place + 1) % size for place in range(size)], group),
                *functional.all_reduce_coalesced([tensor, tensor + 1], "sum", group),
                *functional.all_gather_into_tensor_coalesced([tensor, tensor + 1], group),
                *functional.reduce_scatter_tensor_coalesced([tensor, tensor + 1], "sum", [0, 0], group)]
@@ -323,23 +323,23 @@ def gradient(tensor, function):
 @case
 def gradients_of_functional_collectives(torch, dist, rank, size):
     functional = importlib.import_module(f"{torch.__name__}.distributed._functional_collectives")
-    tensor, group = torch.arange(4.).reshape(2, 2) + rank, dist.group.WORLD
+    tensor, group = torch.arange(2. * size).reshape(size, 2) + rank, dist.group.WORLD
     return [gradient(tensor, lambda x: functional.wait_tensor(functional.all_gather_tensor_autograd(x, 0, group))),
             gradient(tensor, lambda x: functional.wait_tensor(
                 functional.reduce_scatter_tensor_autograd(x, "sum", 0, group))),
             gradient(tensor, lambda x: functional.wait_tensor(
-                functional.all_to_all_single_autograd(x, [1, 1], [1, 1], group)))]
+                functional.all_to_all_single_autograd(x, [1] * size, [1] * size, group)))]
 
 
 @case
 def gradients_of_collectives(torch, dist, rank, size):
     nn = importlib.import_module(f"{torch.__name__}.distributed.nn")
-    tensor = torch.arange(4.).reshape(2, 2) + rank
+    tensor = torch.arange(2. * size).reshape(size, 2) + rank
     return [gradient(tensor, function) for function in [
         nn.all_reduce, nn.all_gather, lambda x: nn.broadcast(x, 1),
-        lambda x: nn.reduce_scatter(torch.zeros(2), [x[0], x[1]]),
-        lambda x: nn.all_to_all([torch.zeros(2), torch.zeros(2)], [x[0], x[1]]),
-        lambda x: nn.all_to_all_single(torch.zeros(2, 2), x), lambda x: nn.scatter([x[0], x[1]], src=0)]]
+        lambda x: nn.reduce_scatter(torch.zeros(2), list(x.unbind())),
+        lambda x: nn.all_to_all([torch.zeros(2) for _ in range(size)], list(x.unbind())),
+        lambda x: nn.all_to_all_single(torch.zeros(size, 2), x), lambda x: nn.scatter(list(x.unbind()), src=0)]]
 
 
 @case

@@ -93,3 +93,26 @@ def rank_of_launcher(torch, rank, size):
     dist.all_gather_object(every, dist.get_rank())
     dist.destroy_process_group()
     return tensor.tolist(), every
+
+
+def joined_again(torch, rank, size, folder):
+    """Groups are destroyed and made again; two threads use two groups in opposite order."""
+    import threading
+    dist, sums = torch.distributed, []
+    for round in range(2):
+        dist.init_process_group("mpi", f"file://{folder}/store{round}", rank=rank, world_size=size)
+        groups = [dist.new_group() for _ in range(2)]
+
+        def reduce(group, value):
+            tensor = torch.tensor([float(value + rank)])
+            dist.all_reduce(tensor, group=group)
+            sums.append(tensor.item())
+
+        threads = [threading.Thread(target=reduce, args=(group, 10 * place)) for place, group in enumerate(groups)]
+        for thread in threads[::-1] if rank else threads:
+            thread.start()
+            time.sleep(0.05)
+        for thread in threads:
+            thread.join()
+        dist.destroy_process_group()
+    return sorted(sums)

@@ -55,6 +55,11 @@ def test_a_group_of_one_rank(tmp_path):
     assert (again, premultiplied, halved) == (False, [3, 3], [1, 1])
 
 
+def test_groups_are_made_again_and_used_by_threads(tmp_path):
+    sums = run_ranks("fault_cases:joined_again", 2, tmp_path, backend="none", arguments=[str(tmp_path)])
+    assert sums == [[1, 1, 21, 21]] * 2
+
+
 def test_under_mpiexec_the_ranks_are_those_of_mpi(tmp_path):
     program = ("import json, sys; import fault_cases, mindtorch, mindtorch.distributed\n"
                "print(json.dumps(fault_cases.rank_of_launcher(mindtorch, 0, 0)))")

@@ -1,0 +1,82 @@
+"""`python -m bench.collectives`: collectives on the CPU between processes, beside torch's on gloo.
+
+Each process is a rank of both libraries, which take turns; a rank begins when all have passed a barrier. A line has the
+least and the median time of the slowest rank, and the ratio of the medians.
+"""
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SIZES = 4, 4 << 10, 256 << 10, 1 << 20, 16 << 20
+OPERATIONS = {
+    "all_reduce": lambda torch, tensor, outputs: torch.distributed.all_reduce(tensor),
+    "broadcast": lambda torch, tensor, outputs: torch.distributed.broadcast(tensor, 0),
+    "all_gather": lambda torch, tensor, outputs: torch.distributed.all_gather(outputs, tensor)}
+
+
+def measured(torch, call, tensor, outputs, rounds):
+    """The seconds of some calls in this rank, one after the other, each begun with the other ranks'."""
+    times = []
+    for _ in range(rounds):
+        torch.distributed.barrier()
+        begun = time.perf_counter()
+        call(torch, tensor, outputs)
+        times.append(time.perf_counter() - begun)
+    return times
+
+
+def rank(number, count, folder, rounds):
+    import torch
+
+    import mindtorch
+    libraries = mindtorch, torch
+    for library, backend in zip(libraries, ("mpi", "gloo"), strict=True):
+        library.distributed.init_process_group(backend, f"file://{folder}/{backend}", rank=number, world_size=count)
+    for name, call in OPERATIONS.items():
+        for size in SIZES:
+            times = {library: [] for library in libraries}
+            calls = 200 if size < 1 << 20 else 4
+            for _ in range(rounds + 1):
+                for library in libraries:
+                    tensor = library.ones(size // 4)
+                    outputs = [library.zeros(size // 4) for _ in range(count)]
+                    measured(library, call, tensor, outputs, 2)
+                    times[library] += measured(library, call, tensor, outputs, calls)
+            figures = []
+            for library in libraries:
+                every = [None] * count
+                torch.distributed.all_gather_object(every, times[library])
+                slowest = [max(each) * 1e6 for each in zip(*every, strict=True)]
+                figures.append((min(slowest), statistics.median(slowest)))
+            if number == 0:
+                (least, ours), (torch_least, theirs) = figures
+                print(f"{name:10} {size:10} bytes  mindtorch {least:9.1f} {ours:9.1f} us   torch {torch_least:9.1f} "
+                      f"{theirs:9.1f} us   {ours / theirs:5.2f}", flush=True)
+    for library in libraries:
+        library.distributed.destroy_process_group()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench.collectives")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.rank is not None:
+        rank(given.rank, given.ranks, given.folder, given.rounds)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "bench.collectives", "--ranks", str(given.ranks), "--rounds",
+                   str(given.rounds), "--folder", folder, "--rank"]
+        variables = {**os.environ, "OMP_NUM_THREADS": "1", "MINDTORCH_NPU": "off"}
+        ranks = [subprocess.Popen([*command, str(number)], env=variables) for number in range(given.ranks)]
+        return max(abs(process.wait()) for process in ranks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

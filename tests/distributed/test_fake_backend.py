@@ -1,0 +1,149 @@
+"""The engine "fake", engines that programs register, and what a group is asked, in one process."""
+from datetime import timedelta
+
+import pytest
+import torch
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+import mindtorch
+from mindtorch.distributed import _c10d
+from mindtorch.distributed._fake import FakeStore as OwnFakeStore
+
+CALLS = """
+dist.all_reduce(t)
+dist.broadcast(t, 2)
+dist.all_gather(four, t)
+dist.all_gather_object(places, {"a": 1})
+dist.reduce_scatter(one, list(t.split(1)))
+dist.all_to_all(ones, list(t.split(1)))
+dist.all_to_all_single(z, t)
+dist.scatter(one, None, src=0)
+dist.scatter(one, list(t.split(1)), src=1)
+dist.gather(t, four, dst=1)
+dist.recv(z, 0)
+dist.barrier()
+dist.get_rank(), dist.get_world_size(), dist.get_backend()
+dist.get_process_group_ranks(dist.new_group([1, 2])), dist.new_group([2])
+dist.all_reduce(t, async_op=True).wait()
+dist.group.WORLD.rank(), dist.group.WORLD.size()
+""".strip().splitlines()
+
+
+def outcomes(library, store):
+    library.distributed.init_process_group("fake", rank=1, world_size=4, store=store())
+    try:
+        found = {}
+        for call in CALLS:
+            names = {"dist": library.distributed, "t": library.arange(4.), "z": library.zeros(4), "places": [None] * 4,
+                     "one": library.zeros(1), "ones": [library.zeros(1) for _ in range(4)],
+                     "four": [library.zeros(4) for _ in range(4)]}
+            result = eval(call, names)
+            found[call] = repr([result, *(names[name] for name in ("t", "z", "places", "one", "ones", "four"))])
+        return found
+    finally:
+        library.distributed.destroy_process_group()
+
+
+def test_fake_collectives_do_what_torchs_do():
+    assert outcomes(mindtorch, OwnFakeStore) == outcomes(torch, FakeStore)
+
+
+def test_fake_groups_need_no_store():
+    errors = []
+    for library in (mindtorch, torch):
+        library.distributed.init_process_group("fake", rank=1, world_size=4)
+        assert library.distributed.get_world_size() == 4
+        library.distributed.destroy_process_group()
+        with pytest.raises(RuntimeError) as caught:
+            library.distributed.init_process_group("fake")
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
+class Doubling(_c10d.Backend):
+    """An engine that a program writes."""
+
+    def name(self):
+        return "doubling"
+
+    def allreduce(self, tensors, opts):
+        tensors[0].mul_(2)
+        future = mindtorch.futures.Future()
+        future.set_result(tensors)
+        return _c10d._create_work_from_future(future)
+
+
+def test_a_program_registers_an_engine():
+    dist = mindtorch.distributed
+    made = []
+
+    def create(store, rank, size, timeout):
+        made.append((rank, size, timeout))
+        return Doubling(rank, size, timeout)
+
+    dist.Backend.register_backend("doubling", create, devices=["cpu"])
+    assert dist.Backend.DOUBLING == "doubling"
+    dist.init_process_group("doubling", store=dist.HashStore(), rank=0, world_size=2, timeout=timedelta(seconds=5))
+    try:
+        tensor = mindtorch.ones(2)
+        dist.all_reduce(tensor)
+        assert dist.group.WORLD.allreduce([tensor]).get_future().wait()[0] is tensor
+        assert tensor.tolist() == [4, 4]
+        assert made == [(0, 2, timedelta(seconds=5))]
+        assert dist.get_backend() == "doubling"
+        assert dist.get_backend_config() == "cpu:doubling"
+        with pytest.raises(RuntimeError, match="Backend doubling does not support broadcast"):
+            dist.broadcast(tensor, 0)
+    finally:
+        dist.destroy_process_group()
+        dist.Backend.backend_list.remove("doubling")
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("mpi", "cpu:mpi"), ("hccl", "npu:hccl"), ("cpu:mpi,npu:hccl", "cpu:mpi,npu:hccl"), ("gloo", "cpu:mpi"),
+    ("fake", "cpu:fake,npu:fake"), ("CPU:GLOO", "cpu:mpi")])
+def test_engines_by_device(text, shown):
+    assert repr(mindtorch.distributed.BackendConfig(text)) == shown
+
+
+@pytest.mark.parametrize("text", ["cpu:mpi:x", "cpu:mpi,cpu:hccl", "cpu:mpi,npu"])
+def test_engines_that_cannot_be_read(text):
+    with pytest.raises(ValueError, match="The custom backend string argument is invalid"):
+        mindtorch.distributed.BackendConfig(text)
+
+
+@pytest.mark.parametrize(("arguments", "kind"), [
+    ({"store": 1, "init_method": "env://"}, AssertionError), ({"store": 1, "rank": 0}, AssertionError),
+    ({"store": 1, "world_size": 2}, AssertionError), ({"backend": "fake", "timeout": 5.0}, TypeError)])
+def test_arguments_that_exclude_each_other(arguments, kind):
+    errors = []
+    for library in (mindtorch, torch):
+        with pytest.raises(kind) as caught:
+            library.distributed.init_process_group(**arguments)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
+def test_reductions_and_options_look_as_torchs():
+    for library in (mindtorch, torch):
+        op, options = library.distributed.ReduceOp, library.distributed.AllreduceOptions()
+        assert repr(op.SUM) == "<RedOpType.SUM: 0>"
+        assert str(op.MAX) == "RedOpType.MAX"
+        assert isinstance(op.SUM, op)
+        assert not isinstance(3, op)
+        assert op(op.MIN) == op.MIN
+        assert options.asyncOp
+        assert options.timeout == timedelta(milliseconds=-1)
+        assert op(options.reduceOp.op) == op.SUM if library is torch else options.reduceOp is op.SUM
+
+
+def test_work_that_a_thread_finishes():
+    work = _c10d.Work()
+    assert not work.is_completed()
+    with pytest.raises(RuntimeError, match="Operation timed out"):
+        work.wait(timedelta(milliseconds=1))
+    work.finish(ValueError("lost"))
+    assert work.is_completed()
+    assert not work.is_success()
+    with pytest.raises(ValueError, match="lost"):
+        work.wait()
