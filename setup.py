@@ -71,12 +71,13 @@ RUN_PATH = "$ORIGIN:$ORIGIN/../../../../scipy_openblas32/lib"
 LIBRARIES = [
     SharedLibrary("ascendcl", "runtime", precompiled="runtime/runtime.h"),
     SharedLibrary("acl_op_compiler", "op_compiler", needs=["ascendcl"]),
-    SharedLibrary("hccl", "hccl", needs=["ascendcl"]),
     SharedLibrary("nnopbase", "nnopbase", needs=["ascendcl"]),
     # Kernels, of the simulator and of the CPU device: no errno and no floating point traps, which keep loops from being
     # vectorised and change no result; no fused multiply-add, so that every processor computes the same bits.
     SharedLibrary("mindtorch_kernels", "opapi", libraries=["dl"], precompiled="opapi/loops.h",
                   extra_compile_args=[optimize(3), "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]),
+    SharedLibrary("hccl", "hccl", needs=["mindtorch_kernels", "ascendcl"]),
+    SharedLibrary("hcomm", "hcomm", needs=["hccl"]),   # no code: newer CANN has some of them there
     SharedLibrary("opapi", "phases", needs=["mindtorch_kernels", "nnopbase", "ascendcl"]),
 ]
 

@@ -84,3 +84,10 @@ def profile_launches(on):
 
 hooks.load_backend, hooks.current_stream = load, current_stream
 hooks.default_stream, hooks.set_stream = default_stream, set_stream
+
+
+def hccl():
+    """The module of HCCL's communicators. Loads the toolkit's collective library."""
+    from mindtorch._npu import communicator
+    communicator.load()
+    return communicator

@@ -35,8 +35,9 @@ LAYERS = (
     ("_ops", "_core._gen.backward", "fft", "signal", "linalg"),
     ("_cpu",),
     # Of _npu, module by module:
-    ("_npu", "_npu._gen.calls", "_npu.alloc_config", "_npu.cann", "_npu.index", "_npu.lock", "_npu.toolkit"),
-    ("_npu.acl", "_npu.structs"),
+    ("_npu", "_npu._gen.calls", "_npu.alloc_config", "_npu.cann", "_npu.index", "_npu.lock",
+     "_npu.toolkit"),
+    ("_npu.acl", "_npu.hccl_api", "_npu.structs"),
     ("_npu.acl_loader", "_npu.free_blocks"),
     ("_npu.streams",),
     ("_npu.events_thread", "_npu.peers", "_npu.segments", "_npu.stream_context"),
@@ -44,7 +45,7 @@ LAYERS = (
     ("_npu.memory_history",),
     ("_npu.oom_snapshot",),
     ("_npu.runtime",),
-    ("_npu.availability", "_npu.graph", "_npu.launch"),
+    ("_npu.availability", "_npu.communicator", "_npu.graph", "_npu.launch"),
     ("_npu.aclnn_call",),
     ("_npu._gen",),
     ("_backend",),
@@ -218,12 +219,12 @@ def test_one_door_leads_to_the_npu():
 
 @pytest.mark.quick
 def test_canns_headers_are_declared_in_one_file():
-    """In _npu/cann.pxd; the generator declares the functions of operators that rows call."""
-    declaration = re.compile(r'^cdef extern from "(acl|aclnn|aclnnop)/', re.MULTILINE)
+    """HCCL's in a file of their own; the generator declares the functions of operators that rows call."""
+    declaration = re.compile(r'^cdef extern from "(acl|aclnn|aclnnop|hccl)/', re.MULTILINE)
     found = {str(path.relative_to(PACKAGE)) for path in sources()
              if path.suffix != ".py" and path.parent != PACKAGE / "_npu" / "_gen"
              and declaration.search(path.read_text(encoding="utf-8"))}
-    assert found == {"_npu/cann.pxd"}
+    assert found == {"_npu/cann.pxd", "_npu/hccl_api.pxd"}
 
 
 @pytest.mark.quick

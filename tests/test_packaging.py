@@ -58,7 +58,7 @@ def test_source_archive_holds_no_build_products(built):
 def test_wheel_holds_what_runs_and_nothing_else(built):
     with zipfile.ZipFile(built[1]) as archive:
         names = archive.namelist()
-    for library in ("ascendcl", "nnopbase", "mindtorch_kernels", "opapi", "acl_op_compiler", "hccl"):
+    for library in ("ascendcl", "nnopbase", "mindtorch_kernels", "opapi", "acl_op_compiler", "hccl", "hcomm"):
         assert f"mindtorch/_sim/toolkit/lib64/lib{library}.so" in names
     assert any(name.startswith("mindtorch/_sim/toolkit/share/info/") for name in names)
     for module in ROOT.joinpath("mindtorch").rglob("*.pyx"):

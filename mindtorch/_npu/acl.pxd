@@ -14,6 +14,10 @@ cdef struct AclnnFunction:  # both NULL where the toolkit lacks the operator
 
 cdef int find_function(AclnnFunction *found, str name) except -1
 
+# The pointers to the functions of these names (the last is NULL) in the libraries; `missing` gets the names of others.
+# Returns the place behind the last pointer.
+cdef void **find_symbols(void **member, const char **names, list handles, list missing) except NULL
+
 # Raises if `function` is NULL: the toolkit lacks an optional function.
 cdef int require_function(void *function, str name) except -1
 

@@ -17,6 +17,7 @@ from mindtorch._npu import toolkit as toolkits
 from mindtorch._npu.elf import DamagedLibraryError, read_needed
 
 SIMULATOR_SYMBOL = "simLive"         # only the simulator exports it
+HCCL = "libhccl.so"
 OLDEST = "8.0"                       # the oldest CANN release that has all required functions
 SPLIT_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so")
 # The head of dlopen's message when a dependency is absent: the message itself may be translated.
@@ -39,6 +40,12 @@ def ensure_acl():
                 _ACL_MODULE = _import_acl()
                 _ACL_READY = True
     return _ACL_MODULE
+
+
+def open_hccl():
+    """CANN's collective library, opened. Loads CANN first."""
+    ensure_acl()
+    return _open(_TOOLKIT, HCCL, {}, ctypes.RTLD_LOCAL)
 
 
 def is_requested():
@@ -138,6 +145,8 @@ def _incomplete(found, name):
 def _remedy(name):
     if name in ("libascend_hal.so", "libdcmi.so", "libc_sec.so", "libmmpa.so"):
         return "The Ascend driver brings it: install the driver, or correct its path in /etc/ascend_install.info"
+    if name in (HCCL, "libhcomm.so"):
+        return "Communication between devices needs it: install CANN's package hccl"
     return "Install the toolkit again, or name another one in MINDTORCH_CANN_HOME"
 
 

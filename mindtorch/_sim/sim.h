@@ -36,6 +36,7 @@ typedef enum SimKind {
   SIM_EXECUTOR,
   SIM_DATA_BUFFER,
   SIM_GRAPH,
+  SIM_COMMUNICATOR,
   SIM_KIND_COUNT
 } SimKind;
 
@@ -127,6 +128,10 @@ typedef struct SimTask {
  * task is not taken: the caller still owns `argument`. With kernels switched off (simNullKernels) and nothing ahead
  * of it, a kernel task is complete at once and `drop` is called before simLaunchKernel returns. */
 SIM_API aclError simLaunchKernel(aclrtStream stream, SimTask task);
+/* The same for work that may wait for other streams and processes: it always runs on the stream's thread, and it ends
+ * when simTaskCancelled() says that its stream was aborted or destroyed. */
+SIM_API aclError simLaunchTask(aclrtStream stream, SimTask task);
+SIM_API int32_t simTaskCancelled(void);
 
 /* The host address of [address, address + bytes) of device memory, or NULL if the range is not inside one live
  * allocation, including its 32-byte tail. The host cannot read device addresses themselves. */

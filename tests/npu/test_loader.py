@@ -237,6 +237,17 @@ def test_an_operator_that_the_toolkit_lacks_raises_when_it_is_called(tmp_path):
     assert relu == "[0.0, 2.0]"
 
 
+def test_a_toolkit_without_hccl_computes_and_has_no_collectives(tmp_path):
+    shutil.copytree(toolkit.SIMULATOR, tmp_path / "part", ignore=shutil.ignore_patterns("libhccl.so", "libhcomm.so"))
+    code = ("import mindtorch as torch, mindtorch.distributed as dist\nprint(torch.ones(1, device='npu').item())\n"
+            "try:\n    dist.init_process_group('hccl', store=dist.HashStore(), rank=0, world_size=1)\n"
+            "except RuntimeError as error:\n    print(error)")
+    one, error = run(code, MINDTORCH_CANN_HOME=str(tmp_path / "part")).stdout.splitlines()
+    assert one == "1.0"
+    assert "libhccl.so is neither in" in error
+    assert error.endswith("Communication between devices needs it: install CANN's package hccl")
+
+
 def test_a_formula_stands_in_for_an_operator_that_the_toolkit_lacks(tmp_path):
     code = ("import mindtorch\nmindtorch.manual_seed(1)\n"
             "cell, x = mindtorch.nn.LSTMCell(3, 2).npu(), mindtorch.ones(4, 3, device='npu', requires_grad=True)\n"

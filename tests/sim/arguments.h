@@ -81,6 +81,10 @@ inline void checkResult(const char *function, int code) {
   std::_Exit(1);
 }
 
+// A status that is a member of an enumeration; a folder's test has the overload for its own.
+template <class Result>
+void checkEnum(const char *function, Result result) = delete;
+
 // Objects that a call has created in spite of its arguments.
 inline void drop(const void *) {}
 inline void drop(const char *) {}
@@ -120,6 +124,7 @@ class Sweep {
     } else {
       const Result result = function(pick<Index>()...);
       if constexpr (std::is_same_v<Result, int>) checkResult(name_, result);
+      if constexpr (std::is_enum_v<Result>) checkEnum(name_, result);
       if constexpr (std::is_pointer_v<Result>) drop(result);
     }
   }

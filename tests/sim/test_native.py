@@ -41,14 +41,15 @@ LIBRARIES = {
     "opapi": ("mindtorch_kernels", []),
     "phases": ("opapi", ["mindtorch_kernels", "nnopbase", "ascendcl"]),
     "op_compiler": ("acl_op_compiler", ["ascendcl"]),
+    "hccl": ("hccl", ["mindtorch_kernels", "ascendcl"]),
 }
 # What the programs of a folder are linked with.
 NEEDS = {"runtime": ["runtime"], "opapi": ["runtime", "nnopbase", "opapi", "phases"],
-         "op_compiler": ["runtime", "op_compiler"]}
+         "op_compiler": ["runtime", "op_compiler"], "hccl": ["runtime", "opapi", "hccl"]}
 # The headers that say what a library exports.
 HEADERS = {"runtime": ["acl/acl_base_rt.h", "acl/acl_rt.h"], "opapi": ["aclnn/*.h", "aclnnop/*.h"],
-           "op_compiler": ["acl/acl_op_compiler.h"]}
-DECLARATION = re.compile(r"^(?!typedef)(?:const )?\w+ \**(acl\w+)\(", re.MULTILINE | re.IGNORECASE)
+           "op_compiler": ["acl/acl_op_compiler.h"], "hccl": ["hccl/hccl.h"]}
+DECLARATION = re.compile(r"^(?!typedef)(?:const )?\w+ \**(acl\w+|hccl\w+)\(", re.MULTILINE | re.IGNORECASE)
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -71,7 +72,7 @@ def outdated(target, *sources):
 
 def headers():
     """What the libraries' sources include: all but the declarations of operators, which only programs need."""
-    folders = (*(ROOT / "include" / part for part in ("acl", "aclnn", "mindtorch")), SOURCES, HERE)
+    folders = (*(ROOT / "include" / part for part in ("acl", "aclnn", "hccl", "mindtorch")), SOURCES, HERE)
     return [path for folder in folders for path in folder.rglob("*") if path.suffix in (".h", ".inc", ".def")]
 
 

@@ -298,9 +298,9 @@ Block *adoptBlock() {
 }
 
 constexpr const char *kNames[SIM_KIND_COUNT] = {
-    "context",         "stream",           "event",       "notify",   "device_memory", "host_memory",
-    "physical_memory", "reserved_address", "tensor",      "scalar",   "int_array",     "float_array",
-    "bool_array",      "tensor_list",      "scalar_list", "executor", "data_buffer",   "graph"};
+    "context",          "stream",   "event",       "notify",    "device_memory", "host_memory", "physical_memory",
+    "reserved_address", "tensor",   "scalar",      "int_array", "float_array",   "bool_array",  "tensor_list",
+    "scalar_list",      "executor", "data_buffer", "graph",     "communicator"};
 
 }  // namespace
 

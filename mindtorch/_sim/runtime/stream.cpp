@@ -270,28 +270,17 @@ aclError resolveStream(const char *function, aclrtStream handle, Stream **stream
 
 namespace {
 
-aclError launchQueued(aclrtStream handle, SimTask task) {
+aclError launchQueued(aclrtStream handle, SimTask task, SimTaskKind kind) {
   Stream *stream = nullptr;
   const char *name = task.name == nullptr ? "simLaunchKernel" : task.name;
   SIM_TRY(resolveStream(name, handle, &stream));
   SIM_TRY(stream->device().check(name));
   if (simNullKernels()) task.run = nullptr;
-  task.kind = SIM_TASK_KERNEL;
+  task.kind = kind;
   return stream->submit(name, task);
 }
 
-}  // namespace
-}  // namespace sim
-
-using namespace sim;
-
-void simSetNullKernels(int32_t null_kernels) {
-  config().null_kernels.store(null_kernels != 0, std::memory_order_relaxed);
-}
-
-int32_t simNullKernels(void) { return config().null_kernels.load(std::memory_order_relaxed) ? 1 : 0; }
-
-aclError simLaunchKernel(aclrtStream handle, SimTask task) {
+aclError launch(aclrtStream handle, const SimTask &task, SimTaskKind kind) {
   if (simNullKernels()) {
     Context *context = currentContext();
     if (context != nullptr) {
@@ -307,8 +296,25 @@ aclError simLaunchKernel(aclrtStream handle, SimTask task) {
       }
     }
   }
-  return launchQueued(handle, task);
+  return launchQueued(handle, task, kind);
 }
+
+}  // namespace
+}  // namespace sim
+
+using namespace sim;
+
+void simSetNullKernels(int32_t null_kernels) {
+  config().null_kernels.store(null_kernels != 0, std::memory_order_relaxed);
+}
+
+int32_t simNullKernels(void) { return config().null_kernels.load(std::memory_order_relaxed) ? 1 : 0; }
+
+aclError simLaunchKernel(aclrtStream handle, SimTask task) { return launch(handle, task, SIM_TASK_KERNEL); }
+
+aclError simLaunchTask(aclrtStream handle, SimTask task) { return launch(handle, task, SIM_TASK_ANY); }
+
+int32_t simTaskCancelled(void) { return running_stream != nullptr && running_stream->cancelled() ? 1 : 0; }
 
 // The functions of the C API on streams.
 

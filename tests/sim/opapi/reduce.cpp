@@ -6,6 +6,7 @@
 #include "aclnnop/aclnn_arg_max.h"
 #include "aclnnop/aclnn_arg_min.h"
 #include "aclnnop/aclnn_cat.h"
+#include "aclnnop/aclnn_chunk_cat.h"
 #include "aclnnop/aclnn_log_softmax.h"
 #include "aclnnop/aclnn_log_softmax_backward.h"
 #include "aclnnop/aclnn_max.h"
@@ -229,6 +230,13 @@ void testJoin() {
   EXPECT_VALUES(rows.read(), {1, 2, 3, 4}, 0);
   EXPECT(RUN(aclnnStack, pair, -1, rows) == ACLNN_SUCCESS);
   EXPECT_VALUES(rows.read(), {1, 3, 2, 4}, 0);
+  currentCase() = "chunk_cat";
+  List uneven(tensors(Tensor(ACL_FLOAT, {3, 2}, {1, 2, 3, 4, 5, 6}, kTransposed), Tensor(ACL_FLOAT, {1}, {7})));
+  Tensor chunks(ACL_FLOAT, {2, 5}, {}), narrow(ACL_FLOAT, {2, 4}, {});
+  EXPECT(RUN(aclnnChunkCat, uneven, 0, 2, chunks) == ACLNN_SUCCESS);
+  EXPECT_VALUES(chunks.read(), {1, 2, 3, 4, 7, 5, 6, 0, 0, 0}, 0);
+  EXPECT(RUN(aclnnChunkCat, uneven, 0, 2, narrow) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnChunkCat, uneven, 0, 0, chunks) == ACLNN_ERR_PARAM_INVALID);
 }
 
 }  // namespace

@@ -242,9 +242,82 @@ aclnnStatus prepareStack(aclOpExecutor &executor, const Argument *arguments, con
   return prepareJoin(executor, dim, shape, true);
 }
 
+/* chunk_cat cuts each tensor into chunks of equal length along dim, the last of which zeros complete, and joins the
+ * chunks of the same number: out has the number of the chunk in place of dim, and all their elements behind it. */
+
+int64_t chunkLength(int64_t size, int64_t chunks) { return (size + chunks - 1) / chunks; }
+
+int64_t elementsFrom(const Operand &in, int32_t dim) {
+  int64_t count = 1;
+  for (int32_t k = dim; k < in.rank; ++k) count *= in.dims[k];
+  return count;
+}
+
+aclError runChunkCat(const aclOpExecutor &executor) {
+  const uint32_t inputs = executor.operands.size() - 1;
+  const Operand &out = executor.operands[inputs];
+  const auto dim = static_cast<int32_t>(executor.attributes[0]);
+  std::memset(out.host, 0, static_cast<size_t>(out.count * out.item));
+  int64_t start = 0;
+  for (uint32_t i = 0; i < inputs; ++i) {
+    const Operand &in = executor.operands[i];
+    const int64_t length = chunkLength(in.dims[dim], out.dims[dim]);
+    const int64_t row = elementsFrom(in, dim + 1);
+    for (int64_t chunk = 0; chunk < out.dims[dim] && chunk * length < in.dims[dim]; ++chunk) {
+      Operand piece = in;
+      piece.dims[dim] = std::min(length, in.dims[dim] - chunk * length);
+      piece.host += chunk * length * in.strides[dim] * in.item;
+      piece.count = in.count / in.dims[dim] * piece.dims[dim];
+      Operand place = out;
+      place.rank = in.rank;
+      place.compute = in.compute;
+      place.count = piece.count;
+      place.host += (chunk * out.strides[dim] + start) * out.item;
+      int64_t stride = 1;
+      for (int32_t k = in.rank - 1; k >= dim; --k) {
+        place.dims[k] = piece.dims[k];
+        place.strides[k] = stride;
+        stride *= piece.dims[k];
+      }
+      convertView(piece, place);
+    }
+    start += length * row;
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareChunkCat(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const uint32_t inputs = executor.operands.size() - 1;
+  SIM_TRY(checkInputs(executor, inputs));
+  const Operand &first = executor.operands[0];
+  const Operand &out = executor.operands[inputs];
+  const int64_t chunks = arguments[2].integer;
+  if (chunks < 1) return refuse(executor, "numChunks is {}", chunks);
+  int32_t dim;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, first.rank, &dim));
+  Shape shape{};
+  shape.rank = dim + 2;
+  for (int32_t k = 0; k < dim; ++k) shape.dims[k] = first.dims[k];
+  shape.dims[dim] = chunks;
+  for (uint32_t i = 0; i < inputs; ++i) {
+    Operand &in = executor.operands[i];
+    bool fits = in.rank > dim && in.count != 0 && in.type == first.type;
+    for (int32_t k = 0; fits && k < dim; ++k) fits = in.dims[k] == first.dims[k];
+    if (!fits)
+      return refuse(executor, "tensor {} of tensors is empty, or does not fit the others before dim {}", i, dim);
+    shape.dims[dim + 1] += chunkLength(in.dims[dim], chunks) * elementsFrom(in, dim + 1);
+    in.compute = copyCompute(in.type, out.type);
+  }
+  SIM_TRY(requireShape(executor, out, shape));
+  executor.attributes[0] = dim;
+  executor.run = runChunkCat;
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace
 
 SIM_OP(aclnnCat, prepareCat, nullptr, 0)
+SIM_OP(aclnnChunkCat, prepareChunkCat, nullptr, 0)
 SIM_OP(aclnnStack, prepareStack, nullptr, 0)
 
 /* Operators that rearrange elements without reading their values: flip, roll, repeat, triangles, and other maps from

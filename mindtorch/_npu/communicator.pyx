@@ -1,0 +1,371 @@
+"""HCCL, CANN's library of collectives: communicators, whose operations run on the current stream of their device."""
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from mindtorch._npu.acl import driver_message
+from mindtorch._npu.acl_loader import OLDEST, open_hccl
+
+from mindtorch._core.tensor.dtype cimport (
+    BFloat16, Bool, Byte, Char, Double, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, Long,
+    NUM_SCALAR_TYPES, Short, UInt16, UInt32, UInt64,
+)
+from mindtorch._core.tensor.tensor cimport NPU, TensorBase, bump_version
+from mindtorch._npu.acl cimport find_symbols
+from mindtorch._npu.hccl_api cimport (
+    HCCL_COMM_CONFIG_EXEC_TIMEOUT, HCCL_DATA_TYPE_BFP16, HCCL_DATA_TYPE_FP16,
+    HCCL_DATA_TYPE_FP32, HCCL_DATA_TYPE_FP64, HCCL_DATA_TYPE_FP8E4M3, HCCL_DATA_TYPE_FP8E5M2, HCCL_DATA_TYPE_FP8E8M0,
+    HCCL_DATA_TYPE_INT8, HCCL_DATA_TYPE_INT16, HCCL_DATA_TYPE_INT32, HCCL_DATA_TYPE_INT64, HCCL_DATA_TYPE_RESERVED,
+    HCCL_DATA_TYPE_UINT8, HCCL_DATA_TYPE_UINT16, HCCL_DATA_TYPE_UINT32, HCCL_DATA_TYPE_UINT64, HCCL_RECV,
+    HCCL_REDUCE_MAX, HCCL_REDUCE_MIN, HCCL_REDUCE_PROD, HCCL_REDUCE_SUM, HCCL_SEND, HcclApi, HcclComm, HcclCommConfig,
+    HcclCommConfigInit, HcclDataType, HcclReduceOp, HcclResult, HcclRootInfo, HcclSendRecvItem, mindtorch_hccl_names,
+    mindtorch_hccl_optional_names,
+)
+from mindtorch._npu.streams cimport current_stream, is_capturing, synchronize_stream, use_device, wait_stream
+from mindtorch._npu.structs cimport StreamSlot
+
+
+cdef HcclApi api                     # `load` fills it; optional functions may stay NULL
+cdef int[NUM_SCALAR_TYPES] TYPES     # ScalarType -> HcclDataType
+
+SUM, PROD, MAX, MIN = HCCL_REDUCE_SUM, HCCL_REDUCE_PROD, HCCL_REDUCE_MAX, HCCL_REDUCE_MIN
+
+
+for dtype in range(NUM_SCALAR_TYPES):
+    TYPES[<int>dtype] = HCCL_DATA_TYPE_RESERVED
+for dtype, code in ((Byte, HCCL_DATA_TYPE_UINT8), (Char, HCCL_DATA_TYPE_INT8), (Short, HCCL_DATA_TYPE_INT16),
+                    (Int, HCCL_DATA_TYPE_INT32), (Long, HCCL_DATA_TYPE_INT64), (Half, HCCL_DATA_TYPE_FP16),
+                    (Float, HCCL_DATA_TYPE_FP32), (Double, HCCL_DATA_TYPE_FP64), (Bool, HCCL_DATA_TYPE_UINT8),
+                    (BFloat16, HCCL_DATA_TYPE_BFP16), (Float8_e5m2, HCCL_DATA_TYPE_FP8E5M2),
+                    (Float8_e4m3fn, HCCL_DATA_TYPE_FP8E4M3), (Float8_e8m0fnu, HCCL_DATA_TYPE_FP8E8M0),
+                    (UInt16, HCCL_DATA_TYPE_UINT16), (UInt32, HCCL_DATA_TYPE_UINT32), (UInt64, HCCL_DATA_TYPE_UINT64)):
+    TYPES[<int>dtype] = code
+
+
+def load():
+    """Open CANN's collective library, the first time."""
+    cdef list missing = []
+    cdef void **member
+    if api.HcclGetRootInfo != NULL:
+        return
+    library = open_hccl()
+    member = find_symbols(<void **>&api, <const char **>mindtorch_hccl_names, [library._handle], missing)
+    find_symbols(member, <const char **>mindtorch_hccl_optional_names, [library._handle], [])
+    if missing:
+        memset(&api, 0, sizeof(api))
+        raise RuntimeError(f"{library._name} lacks {', '.join(missing)}, which torch.distributed needs. Install CANN "
+                           f"{OLDEST} or newer")
+
+
+cdef str meaning_of(HcclResult status):
+    cdef const char *meaning
+    if api.HcclGetErrorString == NULL:
+        return ""
+    meaning = api.HcclGetErrorString(status)
+    return f" ({meaning.decode('utf-8', 'replace')})"
+
+
+cdef int check(int status, const char *function) except -1:
+    if status == 0:
+        return 0
+    text = f"NPU error: {function.decode()} failed with code {status}{meaning_of(<HcclResult>status)}"
+    message = driver_message()
+    raise RuntimeError(f"{text}\n{message}" if message else text)
+
+
+def get_root_info(int device):
+    """What the ranks of a new communicator need to find each other, as bytes, of which one rank tells the others."""
+    cdef HcclRootInfo info
+    cdef int status
+    use_device(device)
+    with nogil:
+        status = api.HcclGetRootInfo(&info)
+    check(status, b"HcclGetRootInfo")
+    return info.internal[:sizeof(info)]
+
+
+cdef uint64_t *counts_of(object counts, uint64_t *total) except NULL:
+    # The counts, and behind them where each begins.
+    cdef Py_ssize_t i, n = len(counts)
+    cdef uint64_t *result = <uint64_t *>malloc(2 * (n + 1) * sizeof(uint64_t))
+    if result == NULL:
+        raise MemoryError()
+    total[0] = 0
+    try:
+        for i in range(n):
+            result[i] = counts[i]
+            result[n + i] = total[0]
+            total[0] += result[i]
+    except BaseException:
+        free(result)
+        raise
+    return result
+
+
+cdef class Communicator:
+    """A rank of a group of devices. Its operations run on the current stream, in the order of the calls.
+
+    Tensors are contiguous and on its device. The caller keeps them until the stream has done the operation.
+    """
+    cdef HcclComm handle
+    cdef StreamSlot *last            # the stream of the last operation; NULL before the first
+    cdef readonly int device
+    cdef readonly int rank
+    cdef readonly int size
+
+    def __init__(self, bytes root_info not None, int size, int rank, int device, int32_t seconds):
+        """Waits until all ranks are there. An operation that takes longer than `seconds` (0: no limit) is an error of
+        the device."""
+        cdef HcclRootInfo info
+        cdef HcclCommConfig config
+        cdef uint32_t known = 0 if api.HcclGetCommConfigCapability == NULL else api.HcclGetCommConfigCapability()
+        cdef int status
+        if len(root_info) != sizeof(info):
+            raise ValueError(f"a root info has {sizeof(info)} bytes, got {len(root_info)}")
+        memcpy(&info, <const char *>root_info, sizeof(info))
+        self.device, self.rank, self.size = device, rank, size
+        HcclCommConfigInit(&config)
+        config.hcclExecTimeOut = seconds
+        use_device(device)
+        with nogil:
+            if known > HCCL_COMM_CONFIG_EXEC_TIMEOUT and api.HcclCommInitRootInfoConfig != NULL:
+                status = api.HcclCommInitRootInfoConfig(size, &info, rank, &config, &self.handle)
+            else:                        # the environment variable HCCL_EXEC_TIMEOUT counts
+                status = api.HcclCommInitRootInfo(size, &info, rank, &self.handle)
+        check(status, b"HcclCommInitRootInfo")
+
+    def synchronize(self):
+        """Wait until all its operations are done."""
+        if self.last != NULL and self.last.handle != NULL:
+            synchronize_stream(self.last)    # which waits for the streams of those before
+
+    def destroy(self):
+        """Release it. Operations that are under way fail."""
+        cdef int status
+        cdef HcclComm handle = self.handle
+        if handle == NULL:
+            return
+        self.handle = NULL
+        with nogil:
+            status = api.HcclCommDestroy(handle)
+        check(status, b"HcclCommDestroy")
+
+    def async_error(self):
+        """The text of an error that HCCL has found since, or None."""
+        cdef HcclResult error = <HcclResult>0
+        if self.handle == NULL:
+            return None
+        check(api.HcclGetCommAsyncError(self.handle, &error), b"HcclGetCommAsyncError")
+        if <int>error == 0:
+            return None
+        return f"HCCL error {<int>error}{meaning_of(error)}"
+
+    cdef StreamSlot *begin(self) except NULL:
+        # The current stream. HCCL does not order the operations of two streams, so the second stream waits.
+        cdef StreamSlot *stream
+        if self.handle == NULL:
+            raise RuntimeError("the communicator was destroyed")
+        use_device(self.device)
+        stream = current_stream(self.device)
+        if self.last != stream and not is_capturing(self.device):
+            if self.last != NULL and self.last.handle != NULL:
+                wait_stream(stream, self.last)
+            self.last = stream
+        return stream
+
+    cdef void *address(self, TensorBase tensor) except? NULL:
+        if tensor.device_type != NPU or tensor.device_index != self.device:
+            raise RuntimeError(f"Tensors must be on device npu:{self.device}, got one on {tensor.device}")
+        if not tensor.contiguous:
+            raise ValueError("Tensors must be contiguous")
+        if TYPES[<int>tensor.dtype] == HCCL_DATA_TYPE_RESERVED:
+            raise TypeError(f"HCCL has no data type for {tensor.dtype}")
+        return tensor.data_ptr()
+
+    cdef void *pair(self, TensorBase output, TensorBase input) except? NULL:
+        # The address of `output`, which has the dtype of `input`.
+        if output.dtype != input.dtype:
+            raise TypeError(f"output tensor must have the same type as input tensor: {output.dtype}, {input.dtype}")
+        bump_version(output)
+        return self.address(output)
+
+    def all_reduce(self, TensorBase output not None, TensorBase input not None, int op):
+        cdef StreamSlot *stream = self.begin()
+        cdef void *sent = self.address(input)
+        cdef void *received = self.pair(output, input)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
+        cdef int status
+        with nogil:
+            status = api.HcclAllReduce(sent, received, input.numel, dtype, <HcclReduceOp>op, self.handle, stream.handle)
+        check(status, b"HcclAllReduce")
+
+    def reduce(self, TensorBase output not None, TensorBase input not None, int op, int root):
+        cdef StreamSlot *stream = self.begin()
+        cdef void *sent = self.address(input)
+        cdef void *received = self.pair(output, input)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
+        cdef int status
+        with nogil:
+            status = api.HcclReduce(sent, received, input.numel, dtype, <HcclReduceOp>op, root, self.handle,
+                                    stream.handle)
+        check(status, b"HcclReduce")
+
+    def broadcast(self, TensorBase tensor not None, int root):
+        cdef StreamSlot *stream = self.begin()
+        cdef void *buffer = self.pair(tensor, tensor)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>tensor.dtype]
+        cdef int status
+        with nogil:
+            status = api.HcclBroadcast(buffer, tensor.numel, dtype, root, self.handle, stream.handle)
+        check(status, b"HcclBroadcast")
+
+    def scatter(self, TensorBase output not None, TensorBase input, int root):
+        """`input` has the pieces of all ranks, one behind the other; None off the root."""
+        cdef StreamSlot *stream = self.begin()
+        cdef void *sent = NULL if input is None else self.address(input)
+        cdef void *received = self.pair(output, output if input is None else input)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>output.dtype]
+        cdef int status
+        with nogil:
+            status = api.HcclScatter(sent, received, output.numel, dtype, root, self.handle, stream.handle)
+        check(status, b"HcclScatter")
+
+    def all_gather(self, TensorBase output not None, TensorBase input not None):
+        cdef StreamSlot *stream = self.begin()
+        cdef void *sent = self.address(input)
+        cdef void *received = self.pair(output, input)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
+        cdef int status
+        if output.numel != input.numel * self.size:
+            raise ValueError("output tensor size must be equal to world_size times input tensor size")
+        with nogil:
+            status = api.HcclAllGather(sent, received, input.numel, dtype, self.handle, stream.handle)
+        check(status, b"HcclAllGather")
+
+    def all_gather_v(self, TensorBase output not None, TensorBase input not None, counts):
+        """`counts` has the number of elements of each rank."""
+        cdef StreamSlot *stream = self.begin()
+        cdef void *sent = self.address(input)
+        cdef void *received = self.pair(output, input)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
+        cdef uint64_t total
+        cdef uint64_t *pieces
+        cdef int status
+        if api.HcclAllGatherV == NULL:
+            raise RuntimeError("the CANN toolkit in use has no HcclAllGatherV: install a newer release")
+        pieces = counts_of(counts, &total)
+        if total != <uint64_t>output.numel or pieces[self.rank] != <uint64_t>input.numel:
+            free(pieces)
+            raise ValueError("the counts are not those of the tensors")
+        with nogil:
+            status = api.HcclAllGatherV(sent, input.numel, received, pieces, pieces + self.size, dtype, self.handle,
+                                        stream.handle)
+            free(pieces)
+        check(status, b"HcclAllGatherV")
+
+    def reduce_scatter(self, TensorBase output not None, TensorBase input not None, int op):
+        cdef StreamSlot *stream = self.begin()
+        cdef void *sent = self.address(input)
+        cdef void *received = self.pair(output, input)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
+        cdef int status
+        if input.numel != output.numel * self.size:
+            raise ValueError("input tensor must be the same size as output size times world size")
+        with nogil:
+            status = api.HcclReduceScatter(sent, received, output.numel, dtype, <HcclReduceOp>op, self.handle,
+                                           stream.handle)
+        check(status, b"HcclReduceScatter")
+
+    def reduce_scatter_v(self, TensorBase output not None, TensorBase input not None, counts, int op):
+        """`counts` has the number of elements that each rank gets."""
+        cdef StreamSlot *stream = self.begin()
+        cdef void *sent = self.address(input)
+        cdef void *received = self.pair(output, input)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
+        cdef uint64_t total
+        cdef uint64_t *pieces
+        cdef int status
+        if api.HcclReduceScatterV == NULL:
+            raise RuntimeError("the CANN toolkit in use has no HcclReduceScatterV: install a newer release")
+        pieces = counts_of(counts, &total)
+        if total != <uint64_t>input.numel or pieces[self.rank] != <uint64_t>output.numel:
+            free(pieces)
+            raise ValueError("the counts are not those of the tensors")
+        with nogil:
+            status = api.HcclReduceScatterV(sent, pieces, pieces + self.size, received, output.numel, dtype,
+                                            <HcclReduceOp>op, self.handle, stream.handle)
+            free(pieces)
+        check(status, b"HcclReduceScatterV")
+
+    def all_to_all(self, TensorBase output not None, TensorBase input not None, output_counts, input_counts):
+        """Counts are numbers of elements, from each rank and to each rank."""
+        cdef StreamSlot *stream = self.begin()
+        cdef void *sent = self.address(input)
+        cdef void *received = self.pair(output, input)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
+        cdef uint64_t total_in, total_out
+        cdef uint64_t *to_ranks = counts_of(input_counts, &total_in)
+        cdef uint64_t *from_ranks
+        cdef int status
+        try:
+            from_ranks = counts_of(output_counts, &total_out)
+        except BaseException:
+            free(to_ranks)
+            raise
+        if total_in != <uint64_t>input.numel or total_out != <uint64_t>output.numel:
+            free(to_ranks)
+            free(from_ranks)
+            raise ValueError("the counts are not those of the tensors")
+        with nogil:
+            status = api.HcclAlltoAllV(sent, to_ranks, to_ranks + self.size, dtype, received, from_ranks,
+                                       from_ranks + self.size, dtype, self.handle, stream.handle)
+            free(to_ranks)
+            free(from_ranks)
+        check(status, b"HcclAlltoAllV")
+
+    def send(self, TensorBase tensor not None, int peer):
+        cdef StreamSlot *stream = self.begin()
+        cdef void *buffer = self.address(tensor)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>tensor.dtype]
+        cdef int status
+        with nogil:
+            status = api.HcclSend(buffer, tensor.numel, dtype, peer, self.handle, stream.handle)
+        check(status, b"HcclSend")
+
+    def recv(self, TensorBase tensor not None, int peer):
+        cdef StreamSlot *stream = self.begin()
+        cdef void *buffer = self.pair(tensor, tensor)
+        cdef HcclDataType dtype = <HcclDataType>TYPES[<int>tensor.dtype]
+        cdef int status
+        with nogil:
+            status = api.HcclRecv(buffer, tensor.numel, dtype, peer, self.handle, stream.handle)
+        check(status, b"HcclRecv")
+
+    def batch_send_recv(self, list items not None):
+        """`items` are (whether it is a send, tensor, peer). None of them waits for another."""
+        cdef StreamSlot *stream = self.begin()
+        cdef TensorBase tensor
+        cdef int i, status, n = len(items)
+        cdef HcclSendRecvItem *all = <HcclSendRecvItem *>malloc((n + 1) * sizeof(HcclSendRecvItem))
+        if all == NULL:
+            raise MemoryError()
+        try:
+            for i in range(n):
+                sends, tensor, peer = items[i]
+                all[i].sendRecvType = HCCL_SEND if sends else HCCL_RECV
+                all[i].buf = self.address(tensor) if sends else self.pair(tensor, tensor)
+                all[i].count = tensor.numel
+                all[i].dataType = <HcclDataType>TYPES[<int>tensor.dtype]
+                all[i].remoteRank = peer
+            with nogil:
+                status = api.HcclBatchSendRecv(all, n, self.handle, stream.handle)
+        finally:
+            free(all)
+        check(status, b"HcclBatchSendRecv")
+
+    def barrier(self):
+        cdef StreamSlot *stream = self.begin()
+        cdef int status
+        with nogil:
+            status = api.HcclBarrier(self.handle, stream.handle)
+        check(status, b"HcclBarrier")

@@ -1,0 +1,379 @@
+"""The engine "hccl": CANN's collectives between NPUs.
+
+Each device of a group has a communicator, made at its first collective, for which rank 0 tells the others over the
+store where they meet. A collective that its caller waits for runs on the current stream. One with async_op runs on a
+stream of its own, behind what the current stream has so far; Work.wait() makes the current stream wait for its event.
+
+The group's time-out is that of HCCL's operations: one that does not end in time is an error of the device, which names
+the ranks that did not come. The next synchronisation raises it.
+"""
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import mindtorch
+from mindtorch import _backend, npu
+from mindtorch.distributed._backend import Backend
+from mindtorch.distributed._options import OpType, RedOpType, reduction
+from mindtorch.distributed._work import NO_TIMEOUT, Work
+from mindtorch.futures import Future
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
+
+__all__ = ["ProcessGroupHCCL", "create_backend"]
+
+MOST_SECONDS = 2**31 - 1
+NAME = "hccl"
+BLOCKING_WAIT = os.environ.get("TORCH_HCCL_BLOCKING_WAIT") == "1"       # Work.wait() lets the host wait
+
+
+def create_backend(options: Any, pg_options: Any = None) -> ProcessGroupHCCL:
+    """The engine of a group, from its DistributedBackendOptions."""
+    return ProcessGroupHCCL(options.store, options.group_rank, options.group_size, options.timeout, pg_options)
+
+
+class HcclWork(Work):
+    """A collective on a stream."""
+
+    def __init__(self, op_type: OpType, tensors: Any, channel: _Channel, event: Any) -> None:
+        self._op_type, self._tensors = op_type, tensors
+        self._channel, self._event = channel, event
+
+    def is_completed(self) -> bool:
+        return self._event is None or self._event.query()
+
+    def is_success(self) -> bool:
+        return self.is_completed() and self.exception() is None
+
+    def exception(self) -> BaseException | None:
+        text = self._channel.communicator.async_error()
+        return None if text is None else RuntimeError(text)
+
+    def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
+        self.synchronize()
+        if BLOCKING_WAIT or self._op_type is OpType.BARRIER:
+            npu.current_stream(self._channel.communicator.device).synchronize()
+        return True
+
+    def synchronize(self) -> None:
+        if self._event is not None:
+            self._event.wait(npu.current_stream(self._channel.communicator.device))
+
+    block_current_stream = synchronize
+
+    def result(self) -> Any:
+        return self._tensors
+
+    def get_future(self) -> Future:
+        self.synchronize()      # who is given the tensors works on the current stream
+        future = Future()
+        future.set_result(self._tensors)
+        return future
+
+
+class _Channel:
+    """A communicator, and the stream of its collectives with async_op."""
+
+    def __init__(self, communicator: Any) -> None:
+        self.communicator = communicator
+        self.stream = npu.Stream(communicator.device)
+
+
+class ProcessGroupHCCL(Backend):
+    """The collectives of a group of ranks on NPUs."""
+
+    supports_coalescing = True
+
+    def __init__(self, store: Any, rank: int, size: int, timeout: timedelta, options: Any = None) -> None:
+        super().__init__(rank, size, timeout)
+        self._store, self._options = store, options
+        self._hccl = _backend.hccl()
+        self._reductions = {RedOpType.SUM: self._hccl.SUM, RedOpType.AVG: self._hccl.SUM,
+                            RedOpType.PREMUL_SUM: self._hccl.SUM, RedOpType.PRODUCT: self._hccl.PROD,
+                            RedOpType.MAX: self._hccl.MAX, RedOpType.MIN: self._hccl.MIN}
+        self._channels: dict[Any, _Channel] = {}
+        self._coalesced: Any = None     # inside _coalescing_manager: the sends and receives, and all tensors
+
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def options(self) -> Any:
+        if self._options is None:
+            self._options = Backend.Options(NAME, self._timeout)
+        return self._options
+
+    # Communicators
+
+    def _channel(self, device: Any) -> _Channel:
+        """That of all ranks, for a device of this one."""
+        return self._channels.get(device.index) or self._connect(
+            device.index, f"group_{len(self._channels)}", self._rank, self._size)
+
+    def _pair(self, device: Any, peer: int) -> _Channel:
+        """That of this rank and another, so that the other ranks need not be there."""
+        low, high = sorted((self._rank, peer))
+        return self._channels.get((device.index, peer)) or self._connect(
+            (device.index, peer), f"pair_{low}_{high}", int(self._rank == high), 2)
+
+    def _connect(self, key, name, rank, size):
+        index = key if isinstance(key, int) else key[0]
+        if rank == 0:
+            root_info = self._hccl.get_root_info(index)
+            self._store.set(name, root_info)
+        else:
+            root_info = self._store.get(name)
+        seconds = min(math.ceil(self._timeout.total_seconds()), MOST_SECONDS)
+        communicator = self._hccl.Communicator(root_info, size, rank, index, seconds)
+        channel = self._channels[key] = _Channel(communicator)
+        return channel
+
+    def eager_connect_single_device(self, device: Any) -> None:
+        self._channel(device)
+
+    def shutdown(self) -> None:
+        try:
+            for channel in self._channels.values():
+                channel.communicator.synchronize()
+        finally:
+            self.abort()
+
+    def abort(self) -> None:
+        channels, self._channels = self._channels, {}
+        for channel in channels.values():
+            channel.communicator.destroy()
+
+    # How a collective runs
+
+    def _run(self, op_type, results, used, opts, collective, *args, channel=None):
+        """Calls collective(communicator, *args) on the stream of the call. `used` are all its tensors."""
+        channel = channel or self._channel(used[0].device)
+        self._sequence_number += 1
+        if opts is not None and not opts.asyncOp and self._coalesced is None:
+            collective(channel.communicator, *args)
+            return HcclWork(op_type, results, channel, None)
+        with self._aside(channel, used) as event:
+            collective(channel.communicator, *args)
+        return HcclWork(op_type, results, channel, event)
+
+    @contextlib.contextmanager
+    def _aside(self, channel, used):
+        """The channel's stream is current inside; the event is recorded at the end."""
+        stream = channel.stream
+        stream.wait_stream(npu.current_stream(stream.device_index))
+        event = npu.Event()
+        with npu.stream(stream):
+            yield event
+            event.record()
+        for tensor in used:
+            tensor.record_stream(stream)
+
+    # Reductions
+
+    def _prepared(self, tensor, op):
+        """What HCCL reduces in place of `tensor`, and how."""
+        kind = reduction(op)
+        if kind not in self._reductions:
+            raise ValueError(f"Cannot use ReduceOp.{kind.name} with HCCL")
+        code = self._reductions[kind]
+        if kind is RedOpType.PREMUL_SUM:
+            tensor = tensor * op.factor
+        elif tensor.dtype in (mindtorch.bool, mindtorch.uint8):
+            if tensor.dtype is mindtorch.bool:      # a sum of bools is true where one of them is
+                if kind is RedOpType.AVG:
+                    raise ValueError("Cannot use ReduceOp.AVG with Bool inputs")
+                code = {self._hccl.SUM: self._hccl.MAX, self._hccl.PROD: self._hccl.MIN}.get(code, code)
+            tensor = tensor.to(mindtorch.int32)
+        return tensor, code
+
+    def _finished(self, output, reduced, op):
+        if reduced is not output:
+            output.copy_(reduced)
+        if reduction(op) is RedOpType.AVG:
+            if output.is_floating_point():
+                output.div_(self._size)
+            else:
+                output.div_(self._size, rounding_mode="trunc")
+
+    def _reduce_to(self, communicator, method, output, tensor, op, *args):
+        with mindtorch.no_grad():
+            sent, code = self._prepared(tensor, op)
+            received = output if sent.dtype == output.dtype else mindtorch.empty_like(output, dtype=sent.dtype)
+            method(communicator, received, sent, *args, code)
+            self._finished(output, received, op)
+
+    def allreduce(self, tensors: Any, opts: Any) -> Work:
+        return self._run(OpType.ALLREDUCE, tensors, tensors, opts, self._all_reduce, tensors, opts.reduceOp)
+
+    def allreduce_coalesced(self, tensors: Any, opts: Any) -> Work:
+        return self._run(OpType.ALLREDUCE_COALESCED, tensors, tensors, opts, self._all_reduce, tensors, opts.reduceOp)
+
+    def _all_reduce(self, communicator, tensors, op):
+        for tensor in tensors:
+            if op is RedOpType.SUM and tensor.is_floating_point():
+                communicator.all_reduce(tensor, tensor, 0)
+            else:
+                self._reduce_to(communicator, self._hccl.Communicator.all_reduce, tensor, tensor, op)
+
+    def reduce(self, tensors: Any, opts: Any) -> Work:
+        def collective(communicator):
+            with mindtorch.no_grad():
+                sent, code = self._prepared(tensors[0], opts.reduceOp)
+                communicator.reduce(sent, sent, code, opts.rootRank)
+                if self._rank == opts.rootRank:
+                    self._finished(tensors[0], sent, opts.reduceOp)
+        return self._run(OpType.REDUCE, tensors, tensors, opts, collective)
+
+    def _reduce_scatter_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
+        return self._run(OpType._REDUCE_SCATTER_BASE, [output], [output, input], opts, self._reduce_scatters, [output],
+                         [input], opts.reduceOp)
+
+    def reduce_scatter_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
+        return self._run(OpType.REDUCE_SCATTER_TENSOR_COALESCED, outputs, [*outputs, *inputs], opts,
+                         self._reduce_scatters, outputs, inputs, opts.reduceOp)
+
+    def _reduce_scatters(self, communicator, outputs, inputs, op):
+        for output, tensor in zip(outputs, inputs, strict=True):
+            self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter, output, tensor, op)
+
+    def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Work:
+        output, pieces = outputs[0], inputs[0]
+
+        def collective(communicator):
+            with mindtorch.no_grad():
+                joined = mindtorch.cat([piece.reshape(-1) for piece in pieces])
+                if all(piece.numel() == output.numel() for piece in pieces):
+                    self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter, output, joined, opts.reduceOp)
+                else:
+                    counts = [piece.numel() for piece in pieces]
+                    self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter_v, output, joined,
+                                    opts.reduceOp, counts)
+        return self._run(OpType.REDUCE_SCATTER, outputs, [output, *pieces], opts, collective)
+
+    # Copies
+
+    def broadcast(self, tensors: Any, opts: Any) -> Work:
+        return self._run(OpType.BROADCAST, tensors, tensors, opts, self._hccl.Communicator.broadcast, tensors[0],
+                         opts.rootRank)
+
+    def _allgather_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
+        return self._run(OpType._ALLGATHER_BASE, [output], [output, input], opts, self._hccl.Communicator.all_gather,
+                         output, input)
+
+    def allgather_into_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
+        def collective(communicator):
+            for output, tensor in zip(outputs, inputs, strict=True):
+                communicator.all_gather(output, tensor)
+        return self._run(OpType.ALLGATHER_COALESCED, outputs, [*outputs, *inputs], opts, collective)
+
+    def allgather(self, outputs: Any, inputs: Any, opts: Any) -> Work:
+        return self._run(OpType.ALLGATHER, outputs, [inputs[0], *outputs[0]], opts, self._all_gather, outputs[0],
+                         inputs[0])
+
+    def allgather_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
+        def collective(communicator):
+            for places, tensor in zip(outputs, inputs, strict=True):
+                self._all_gather(communicator, places, tensor)
+        used = [*inputs, *(tensor for places in outputs for tensor in places)]
+        return self._run(OpType.ALLGATHER_COALESCED, outputs, used, opts, collective)
+
+    def _all_gather(self, communicator, places, tensor):
+        with mindtorch.no_grad():
+            counts = [place.numel() for place in places]
+            joined = mindtorch.empty(sum(counts), dtype=tensor.dtype, device=tensor.device)
+            if all(count == tensor.numel() for count in counts):
+                communicator.all_gather(joined, tensor)
+            else:
+                communicator.all_gather_v(joined, tensor, counts)
+            self._spread(joined, places, counts)
+
+    @staticmethod
+    def _spread(joined, places, counts):
+        for place, piece in zip(places, joined.split(counts), strict=True):
+            place.copy_(piece.view(place.shape))
+
+    def gather(self, outputs: Any, inputs: Any, opts: Any) -> Work:
+        """HCCL has none: all others send to the root."""
+        root, tensor, places = opts.rootRank, inputs[0], outputs[0] if outputs else []
+
+        def collective(communicator):
+            if self._rank != root:
+                return communicator.batch_send_recv([(True, tensor, root)])
+            with mindtorch.no_grad():
+                places[root].copy_(tensor)
+            return communicator.batch_send_recv(
+                [(False, place, rank) for rank, place in enumerate(places) if rank != root])
+        return self._run(OpType.GATHER, outputs, [tensor, *places], opts, collective)
+
+    def scatter(self, outputs: Any, inputs: Any, opts: Any) -> Work:
+        output, pieces = outputs[0], inputs[0] if inputs else []
+
+        def collective(communicator):
+            with mindtorch.no_grad():
+                joined = mindtorch.cat([piece.reshape(-1) for piece in pieces]) if pieces else None
+            communicator.scatter(output, joined, opts.rootRank)
+        return self._run(OpType.SCATTER, outputs, [output, *pieces], opts, collective)
+
+    def alltoall(self, outputs: Any, inputs: Any, opts: Any) -> Work:
+        def collective(communicator):
+            with mindtorch.no_grad():
+                sent = mindtorch.cat([tensor.reshape(-1) for tensor in inputs])
+                counts = [tensor.numel() for tensor in outputs]
+                received = mindtorch.empty(sum(counts), dtype=sent.dtype, device=sent.device)
+                communicator.all_to_all(received, sent, counts, [tensor.numel() for tensor in inputs])
+                self._spread(received, outputs, counts)
+        return self._run(OpType.ALLTOALL, outputs, [*outputs, *inputs], opts, collective)
+
+    def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: Any, input_split_sizes: Any,
+                      opts: Any) -> Work:
+        counts = [self._counts(output, output_split_sizes), self._counts(input, input_split_sizes)]
+        return self._run(OpType.ALLTOALL_BASE, [output], [output, input], opts, self._hccl.Communicator.all_to_all,
+                         output, input, *counts)
+
+    def _counts(self, tensor, rows):
+        """Elements for each rank, of so many rows each; equal ones where nothing is said."""
+        if not rows:
+            if tensor.shape[0] % self._size:
+                raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+            return [tensor.numel() // self._size] * self._size
+        if sum(rows) != tensor.shape[0]:
+            raise RuntimeError("Split sizes doesn't match total dim 0 size")
+        width = math.prod(tensor.shape[1:])
+        return [row * width for row in rows]
+
+    # Sends, receives, barriers
+
+    def send(self, tensors: Any, rank: int, tag: int) -> Work:
+        return self._transfer(OpType.SEND, True, tensors, rank)
+
+    def recv(self, tensors: Any, rank: int, tag: int) -> Work:
+        return self._transfer(OpType.RECV, False, tensors, rank)
+
+    def _transfer(self, op_type, sends, tensors, peer):
+        tensor = tensors[0]
+        if self._coalesced is not None:
+            self._coalesced.append((sends, tensor, peer))
+            return None
+        channel = self._pair(tensor.device, peer)
+        method = self._hccl.Communicator.send if sends else self._hccl.Communicator.recv
+        return self._run(op_type, tensors, tensors, None, method, tensor, int(peer > self._rank), channel=channel)
+
+    def _start_coalescing(self) -> None:
+        self._coalesced = []
+
+    def _end_coalescing(self) -> Work | None:
+        items, self._coalesced = self._coalesced, None
+        if not items:
+            return None
+        tensors = [tensor for _, tensor, _ in items]
+        return self._run(OpType.COALESCED, tensors, tensors, None, self._hccl.Communicator.batch_send_recv, items)
+
+    def barrier(self, opts: Any) -> Work:
+        indices = opts.device_ids or [index for index in self._channels if isinstance(index, int)]
+        channel = self._channel(mindtorch.device("npu", indices[0] if indices else npu.current_device()))
+        return self._run(OpType.BARRIER, [], [], opts, self._hccl.Communicator.barrier, channel=channel)
