@@ -2,6 +2,9 @@
 
 It learns to write Python character by character, and shows at the end what it has learnt. `--checkpoint FILE` saves
 after each round of steps; `--resume FILE` goes on from there, to the same losses as a run that was never interrupted.
+
+`torchrun --standalone --nproc-per-node 2 examples/train_gpt.py` trains in two processes, each with half of every batch.
+The losses are those of one process.
 """
 import argparse
 import os
@@ -12,7 +15,7 @@ import numpy as np
 from tqdm import trange
 
 import mindtorch as torch
-from mindtorch import nn
+from mindtorch import distributed, nn
 from mindtorch.nn import functional as F
 
 CHARACTERS = 128        # ASCII: a token is the code of a character
@@ -91,8 +94,16 @@ class Training:
     def __init__(self, args):
         torch.manual_seed(args.seed)
         self.args = args
+        self.rank, self.ranks = 0, 1
+        if distributed.is_torchelastic_launched():
+            distributed.init_process_group()
+            self.rank, self.ranks = distributed.get_rank(), distributed.get_world_size()
+            if args.device == "npu":
+                args.device = f"npu:{distributed.get_node_local_rank() % torch.npu.device_count()}"
+                torch.npu.set_device(args.device)
         self.corpus = encode(standard_library())
         self.model = GPT(args.layers, args.width, args.heads, args.context, args.dropout).to(args.device)
+        self.trained = nn.parallel.DistributedDataParallel(self.model) if self.ranks > 1 else self.model
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=args.lr, weight_decay=0.1)
         kind = torch.device(args.device).type
         dtype = getattr(torch, args.autocast) if args.autocast else None
@@ -111,22 +122,25 @@ class Training:
         self.losses = state["losses"]
 
     def batch(self):
-        """Pieces of the corpus that begin anywhere, and the same pieces one character later."""
-        starts = torch.randint(len(self.corpus) - self.args.context, (self.args.batch_size, 1))
+        """Pieces of the corpus that begin anywhere, and the same pieces one character later: this rank's share."""
+        starts = torch.randint(len(self.corpus) - self.args.context, (self.args.batch_size, 1))[self.rank::self.ranks]
         pieces = self.corpus[starts + torch.arange(self.args.context + 1)].to(self.args.device)
         return pieces[:, :-1], pieces[:, 1:]
 
     def step(self):
-        """Learns from one batch; its loss, in nats a character."""
+        """Learns from one batch; its loss, in nats a character, over all ranks."""
         tokens, following = self.batch()
         with self.autocast():
-            loss = F.cross_entropy(self.model(tokens).flatten(0, 1), following.flatten())
+            loss = F.cross_entropy(self.trained(tokens).flatten(0, 1), following.flatten())
         self.optimizer.zero_grad()
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.scaler.step(self.optimizer)
         self.scaler.update()
+        if self.ranks > 1:
+            loss = loss.detach() / self.ranks
+            distributed.all_reduce(loss)
         return loss.item()
 
     def run_round(self):
@@ -134,7 +148,8 @@ class Training:
         done = len(self.losses)
         torch.manual_seed(self.args.seed + done)
         self.model.train()
-        with trange(done, min(done + self.args.save_every, self.args.steps), desc="steps") as progress:
+        steps = trange(done, min(done + self.args.save_every, self.args.steps), desc="steps", disable=self.rank > 0)
+        with steps as progress:
             for _ in progress:
                 self.losses.append(self.step())
                 progress.set_postfix(loss=f"{self.losses[-1]:.4f}")
@@ -168,10 +183,13 @@ def main(argv=None):
         training.load(args.resume)
     while len(training.losses) < args.steps:
         training.run_round()
-        if args.checkpoint:
+        if args.checkpoint and training.rank == 0:
             training.save(args.checkpoint)
-    torch.manual_seed(args.seed)
-    print(training.model.write("def ", args.sample))
+    if training.rank == 0:
+        torch.manual_seed(args.seed)
+        print(training.model.write("def ", args.sample))
+    if training.ranks > 1:
+        distributed.destroy_process_group()
     return training
 
 

@@ -87,9 +87,9 @@ EXCEPTIONS = {
     ("_tensor", "utils.dlpack"): "a tensor may be made of what another library exports",
     ("_utils", "nn.parameter"): "a file may hold a Parameter",
     ("autograd", "func"): "autograd.functional differentiates a batch by vmap",
-    ("utils.data", "distributed"): "a DistributedSampler asks for the rank of this process",
     ("nn.modules.batchnorm", "distributed"): "SyncBatchNorm adds the sums of all ranks",
     ("nn.parallel", "nn.parallel.distributed"): "DistributedDataParallel stands on distributed, which stands on nn",
+    ("utils.data", "distributed"): "a DistributedSampler asks for the rank of this process",
     ("random", "npu"): "fork_rng saves the generators of the NPUs",
 }
 ALLOWED_TO_IMPORT_NPU = {"_backend", "_npu", "npu"}

@@ -14,7 +14,7 @@ _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 
 NAMES = {
     _DISTRIBUTED: """
-        torch.distributed: BuiltinCommHookType GradBucket Logger ProcessGroupGloo Reducer breakpoint
+        torch.distributed: BuiltinCommHookType Logger ProcessGroupGloo Reducer breakpoint
             record_comm shrink_group
         torch.testing._internal.distributed:
         torch.distributed._composable.fsdp: CPUOffloadPolicy FSDPModule MixedPrecisionPolicy OffloadPolicy
@@ -44,16 +44,11 @@ NAMES = {
         torch.distributed._tensor.device_mesh: DeviceMesh init_device_mesh
         torch.distributed._tensor.experimental: implicit_replication
         torch.distributed._tensor.placement_types: DTensorSpec Placement Replicate TensorMeta
-        torch.distributed.algorithms: Join JoinHook Joinable
         torch.distributed.algorithms._checkpoint.checkpoint_wrapper: ActivationWrapper CheckpointImpl
             CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper offload_wrapper
         torch.distributed.algorithms.ddp_comm_hooks:
-        torch.distributed.algorithms.ddp_comm_hooks.default_hooks: allreduce_hook bf16_compress_hook
-            bf16_compress_wrapper fp16_compress_hook fp16_compress_wrapper
         torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook: PostLocalSGDState
-        torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: PowerSGDState batched_powerSGD_hook
-            powerSGD_hook
-        torch.distributed.algorithms.join: Join JoinHook Joinable
+        torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: batched_powerSGD_hook
         torch.distributed.algorithms.model_averaging:
         torch.distributed.algorithms.model_averaging.averagers: ModelAverager PeriodicModelAverager
         torch.distributed.checkpoint: BytesStorageMetadata CheckpointException ChunkStorageMetadata
@@ -83,9 +78,6 @@ NAMES = {
         torch.distributed.config: compile_on_one_rank patch use_torchcomms
         torch.distributed.device_mesh: _register_distributed_opaque_types
         torch.distributed.distributed_c10d: _new_process_group_helper
-        torch.distributed.elastic:
-        torch.distributed.elastic.multiprocessing.errors: ChildFailedError ErrorHandler ProcessFailure
-            get_error_handler @record
         torch.distributed.fsdp: BackwardPrefetch CPUOffload CPUOffloadPolicy DataParallelMeshDims FSDPModule
             FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
             LocalStateDictConfig MixedPrecision MixedPrecisionPolicy OffloadPolicy OptimStateDictConfig
@@ -115,7 +107,6 @@ NAMES = {
         torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
         torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
             lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
-        torch.distributed.launcher.api: LaunchConfig elastic_launch
         torch.distributed.nn: RemoteModule
         torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer
             as_functional_optim
@@ -131,7 +122,6 @@ NAMES = {
         torch.distributed.rpc: AllGatherStates BackendType RRef TensorPipeRpcBackendOptions get_worker_info
             init_rpc method_factory new_method remote rpc_async rpc_sync shutdown
         torch.distributed.rpc.api: _all_gather _require_initialized
-        torch.distributed.run: get_args_parser main run
         torch.distributed.tensor: DeviceMesh Partial Placement Replicate Shard distribute_module
             distribute_tensor empty full ones rand randn zeros
         torch.distributed.tensor._dispatch:

@@ -12,6 +12,7 @@ from mindtorch.distributed._debug import (
 )
 from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_params_across_processes
 from mindtorch.distributed._options import _make_nccl_premul_sum
+from mindtorch.distributed._reducer import GradBucket
 from mindtorch.distributed._stores import (
     DistBackendError,
     DistError,
@@ -37,8 +38,8 @@ from mindtorch.distributed.distributed_c10d import (
 from mindtorch.distributed.rendezvous import register_rendezvous_handler, rendezvous
 
 __all__ = distributed_c10d.__all__ + [      # noqa: RUF005 - so that linters see which names
-    "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore", "HashStore",
-    "QueueEmptyError", "TCPStore", "device_mesh", "init_device_mesh", "is_available",
+    "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore", "GradBucket",
+    "HashStore", "QueueEmptyError", "TCPStore", "device_mesh", "init_device_mesh", "is_available",
     "register_rendezvous_handler", "rendezvous", "set_debug_level", "set_debug_level_from_env"]
 
 

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from mindtorch.distributed._process_group import ProcessGroup
     from mindtorch.nn.parameter import Parameter
 
-__all__ = ["FIRST_BUCKET_BYTES", "GradBucket", "Reducer", "broadcast_coalesced"]
+__all__ = ["FIRST_BUCKET_BYTES", "GradBucket", "Reducer"]
 
 FIRST_BUCKET_BYTES = 1 << 20        # small: the first gradients are soon under way
-_BROADCAST_BYTES = 250 << 20        # of one broadcast of parameters and buffers
 
 
 class GradBucket:
@@ -79,18 +78,6 @@ def _groups(parameters, order, first_limit, limit):
         else:
             open_groups[kind] = numbers, size
     return closed + [numbers for numbers, _ in open_groups.values()]
-
-
-@mindtorch.no_grad()
-def broadcast_coalesced(group: ProcessGroup, tensors: list[Tensor], source: int = 0) -> None:
-    """Give `tensors` the values that they have on rank `source` of the group, several in one broadcast."""
-    tensors = [tensor.detach() for tensor in tensors]
-    for numbers in _groups(tensors, range(len(tensors)), _BROADCAST_BYTES, _BROADCAST_BYTES):
-        chosen = [tensors[number] for number in numbers]
-        flat = mindtorch.cat([tensor.reshape(-1) for tensor in chosen])
-        collectives.broadcast(flat, group=group, group_src=source)
-        for tensor, value in zip(chosen, _cut(flat, chosen), strict=True):
-            tensor.copy_(value)
 
 
 class Reducer:

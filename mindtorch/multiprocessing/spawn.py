@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import tempfile
+import threading
 import time
 import traceback
 from multiprocessing.connection import wait
@@ -48,6 +50,7 @@ class ProcessExitedException(ProcessException):
 
 def _call(fn, index, args, report):
     """What a process does. A traceback goes to the file `report`, which the parent reads."""
+    threading.Thread(target=_end_with_parent, name="end with the parent", daemon=True).start()
     try:
         fn(index, *args)
     except KeyboardInterrupt:
@@ -55,6 +58,12 @@ def _call(fn, index, args, report):
     except Exception:           # noqa: BLE001 - the parent raises it again
         Path(report).write_text(traceback.format_exc(), encoding="utf-8")
         raise SystemExit(1) from None
+
+
+def _end_with_parent():
+    """A parent that has been killed has ended no process of its."""
+    multiprocessing.parent_process().join()
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class ProcessContext:

@@ -1,7 +1,10 @@
 """torch.multiprocessing: functions run in several processes at once, and how they fail."""
 import os
 import pickle
+import select
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -62,6 +65,23 @@ def test_one_that_leaves(how, text, code, name):
     again = pickle.loads(pickle.dumps(caught.value))
     for error in (caught.value, again):
         assert (error.exit_code, error.signal_name) == (code, name)
+
+
+def test_none_is_left_when_the_parent_is_killed():
+    parent = subprocess.Popen([sys.executable, "-c", """if True:
+        import os, signal
+        import mindtorch.multiprocessing as mp
+        def wait(index):
+            os.write(1, b"%d\\n" % os.getpid())
+            signal.pause()
+        mp.start_processes(wait, nprocs=2, start_method="fork")"""], stdout=subprocess.PIPE)
+    with parent.stdout as reports:
+        descriptors = [os.pidfd_open(int(reports.readline())) for _ in range(2)]
+        parent.kill()
+        parent.wait()
+    for descriptor in descriptors:
+        assert select.select([descriptor], [], [], 60)[0]
+        os.close(descriptor)
 
 
 def test_pythons_own_names():

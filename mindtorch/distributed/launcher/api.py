@@ -98,7 +98,7 @@ def launch_agent(config: LaunchConfig, entrypoint: Callable | str | None, args: 
     run_id = config.run_id or str(uuid.uuid4().int % 100_000)
     name = entrypoint if isinstance(entrypoint, str) else entrypoint.__qualname__
     if name == sys.executable:
-        name = next((argument for argument in map(str, args) if not argument.startswith("-")), name)
+        name = next((each for each in map(str, args) if each == "-c" or not each.startswith("-")), name)
     with _signals_raise(config.signals_to_handle):
         parameters = RendezvousParameters(config.rdzv_backend, config.rdzv_endpoint, run_id, config.min_nodes,
                                           config.max_nodes, config.local_addr, config.rdzv_configs)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mindtorch import full, get_default_dtype, int64, tensor
+from mindtorch import cat, full, get_default_dtype, int64, tensor
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.affine import Affine
 from mindtorch.nn.modules.lazy import LazyModuleMixin
@@ -280,9 +280,10 @@ class SyncBatchNorm(_BatchNorm):
         if self.track_running_stats:
             self._count_batch(mean.detach(), variance.detach() * (count / (count - 1)))
         result = centered * (variance + self.eps).rsqrt().view(across)
-        for parameter, operation in ((self.weight, mul), (self.bias, add)):
-            if parameter is not None:
-                result = operation(result, parameter.view(across))
+        if self.weight is not None:
+            result = result * self.weight.view(across)
+        if self.bias is not None:
+            result = result + self.bias.view(across)
         return result.to(input.dtype)
 
     def _count_batch(self, mean, variance):

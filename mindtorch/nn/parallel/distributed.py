@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import mindtorch
 from mindtorch import distributed as dist
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch.distributed._reducer import FIRST_BUCKET_BYTES, Reducer, broadcast_coalesced
+from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_params_across_processes
+from mindtorch.distributed._reducer import FIRST_BUCKET_BYTES, Reducer
 from mindtorch.distributed.algorithms.join import Join, Joinable, JoinHook
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.parallel.scatter_gather import scatter_kwargs
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["DistributedDataParallel"]
 
 _BUCKET_MB = 25
+_BROADCAST_BYTES = 250 << 20        # of one broadcast of parameters and buffers
 
 
 class _JoinHook(JoinHook):
@@ -39,7 +41,7 @@ class _JoinHook(JoinHook):
     def post_hook(self, is_last_joiner):
         """All ranks get the parameters and buffers of the one that was the last to end."""
         ddp = self._ddp
-        broadcast_coalesced(ddp.process_group, ddp._module_state(), ddp._last_rank(is_last_joiner))
+        ddp._broadcast(ddp._module_state(), ddp._last_rank(is_last_joiner))
 
 
 class DistributedDataParallel(Module, Joinable):
@@ -91,28 +93,12 @@ class DistributedDataParallel(Module, Joinable):
         self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._divide_by_initial_world_size = True
         if init_sync:
-            self._check_parameters(named)
-            broadcast_coalesced(self.process_group, self._module_state())
+            _verify_params_across_processes(self.process_group, [each for _, each in named])
+            self._broadcast(self._module_state())
         limit = int((_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
         first_limit = FIRST_BUCKET_BYTES if bucket_cap_mb is None else limit
         self.reducer = Reducer(named, self.process_group, first_limit, limit, find_unused_parameters,
                                gradient_as_bucket_view, static_graph)
-
-    def _check_parameters(self, named):
-        """All ranks have parameters of the same shapes and dtypes."""
-        mine = [(tuple(each.shape), str(each.dtype)) for _, each in named]
-        of_ranks = [None] * dist.get_world_size(self.process_group)
-        dist.all_gather_object(of_ranks, mine, group=self.process_group)
-        rank = dist.get_rank(self.process_group)
-        for other, theirs in enumerate(of_ranks):
-            if len(theirs) != len(mine):
-                raise RuntimeError(f"DDP expects same model across all ranks, but Rank {rank} has {len(mine)} params, "
-                                   f"while rank {other} has inconsistent {len(theirs)} params.")
-            for place, (own, its) in enumerate(zip(mine, theirs, strict=True)):
-                if own != its:
-                    raise RuntimeError(f"DDP expects same model across all ranks, but params[{place}] "
-                                       f"({named[place][0]}) is {own} in this process (rank {rank}) and {its} on rank "
-                                       f"{other}.")
 
     def _buffers_to_sync(self):
         return [each for name, each in self.module.named_buffers() if name not in self.parameters_to_ignore]
@@ -149,7 +135,7 @@ class DistributedDataParallel(Module, Joinable):
         if self._join_config.enable:
             self._notify_joined(training)
         elif self.will_sync_module_buffers():
-            self._sync_buffers()
+            self._broadcast(self._buffers_to_sync())
         if self.device_ids:
             inputs, kwargs = (each[0] for each in scatter_kwargs(inputs, kwargs, self.device_ids, self.dim))
         outputs = self.module(*inputs, **kwargs)
@@ -158,8 +144,8 @@ class DistributedDataParallel(Module, Joinable):
             self.reducer.prepare([leaf for leaf in tree_leaves(outputs) if isinstance(leaf, TensorBase)])
         return outputs
 
-    def _sync_buffers(self, source=0):
-        broadcast_coalesced(self.process_group, self._buffers_to_sync(), source)
+    def _broadcast(self, tensors, source=0):
+        _broadcast_coalesced(self.process_group, tensors, _BROADCAST_BYTES, source)
 
     def register_comm_hook(self, state: object, hook: Callable) -> None:
         """Have `hook(state, bucket)` reduce the buckets, which returns a Future of a tensor in the shape of the buffer.
@@ -202,7 +188,7 @@ class DistributedDataParallel(Module, Joinable):
         """The buffers of the last rank that still has inputs, instead of those of rank 0."""
         if not (self.broadcast_buffers and self._buffers_to_sync()):
             return
-        self._sync_buffers(self._last_rank(active))
+        self._broadcast(self._buffers_to_sync(), self._last_rank(active))
 
     def _last_rank(self, is_one):
         """The last rank for which `is_one` holds."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import mindtorch
 from mindtorch import distributed as dist
+from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import mean_of_ranks
 
 if TYPE_CHECKING:
@@ -46,13 +47,17 @@ class PowerSGDState:
 
 
 def _orthogonal(matrix, epsilon):
-    """The matrix with orthogonal columns of length 1 (Gram and Schmidt)."""
+    """The matrix with orthogonal columns of length 1 (Gram and Schmidt).
+
+    Twice, since what is left of a column that depends on the others is no more than rounding at first.
+    """
     columns = []
     for column in matrix.unbind(1):
-        rest = column
-        for other in columns:
-            rest = rest - (other @ rest) * other
-        columns.append(rest / (rest.norm() + epsilon))
+        for _ in range(2):
+            for other in columns:
+                column = column - (other @ column) * other      # noqa: PLW2901 - less of it each time
+            column = column / (column.norm() + epsilon).clamp_min(1e-30)        # noqa: PLW2901
+        columns.append(column)
     return mindtorch.stack(columns, 1)
 
 
@@ -111,3 +116,6 @@ def _summed(tensors, group):
         dist.all_reduce(flat, group=group)
         _spread(flat, tensors)
     return tensors
+
+
+__getattr__ = refused_names(__name__)
