@@ -5,9 +5,10 @@
  * handed to a caller is counted by simCount(kind, +1), and by simCount(kind, -1) when it is destroyed. */
 #ifndef MINDTORCH_SIM_SIM_H_
 #define MINDTORCH_SIM_SIM_H_
-/* The libraries are compiled with hidden visibility: what a CANN header declares is what they export. */
+/* The libraries are compiled with hidden visibility: what a CANN header declares is what they export. The runtime API
+ * is in runtime/api.h: kernels do not see it, nor are they compiled again when it changes. */
 #pragma GCC visibility push(default)
-#include "acl/acl.h"
+#include "acl/acl_base_rt.h"
 #pragma GCC visibility pop
 
 #define SIM_API __attribute__((visibility("default")))

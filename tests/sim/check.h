@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "acl/acl.h"
 #include "sim.h"
 
 #define CHECK(condition)                                                                \

@@ -618,18 +618,18 @@ cdef int check_pool(TensorBase self, const Shape *kernel_size, const Shape *stri
 cdef int pool_shape(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *stride,
                     const Shape *padding, const Shape *dilation, bint ceil_mode) except -1:
     cdef int dims = kernel_size.ndim, lead = self.ndim - kernel_size.ndim, i
-    cdef int64_t spread
+    cdef int64_t step
     check_pool(self, kernel_size, stride, padding)
     same_shape(shape, self)
     for i in range(dims):
-        spread = dilation.sizes[i] if dilation != NULL else 1
-        if spread <= 0:
+        step = dilation.sizes[i] if dilation != NULL else 1
+        if step <= 0:
             raise RuntimeError(f"dilation should be greater than zero, but got dilation={list_of(dilation)}")
-        if padding.sizes[i] > ((kernel_size.sizes[i] - 1) * spread + 1) // 2:
+        if padding.sizes[i] > ((kernel_size.sizes[i] - 1) * step + 1) // 2:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={padding.sizes[i]}, "
-                               f"kernel_size={kernel_size.sizes[i]} and dilation={spread}")
+                               f"kernel_size={kernel_size.sizes[i]} and dilation={step}")
         shape.sizes[lead + i] = pooling_output_size(self.sizes[lead + i], kernel_size.sizes[i], stride.sizes[i],
-                                                    padding.sizes[i], spread, ceil_mode)
+                                                    padding.sizes[i], step, ceil_mode)
     for i in range(dims):
         if shape.sizes[lead + i] < 1:
             given = "x".join([str(self.sizes[axis]) for axis in range(lead - 1, self.ndim)])

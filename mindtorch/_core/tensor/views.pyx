@@ -929,7 +929,7 @@ def unfold(TensorBase self, dimension, size, step):
     """All windows of `size` slices of a dimension, `step` apart, as the last dimension of a view."""
     cdef int64_t sizes[MAX_DIMS + 1]
     cdef int64_t strides[MAX_DIMS + 1]
-    cdef int64_t width = require_int(size, b"unfold", b"size", 2), apart = require_int(step, b"unfold", b"step", 3)
+    cdef int64_t width = require_int(size, b"unfold", b"size", 2), distance = require_int(step, b"unfold", b"step", 3)
     cdef int64_t dim = wrap_dim(require_int(dimension, b"unfold", b"dimension", 1), self.ndim)
     cdef int64_t length = self.sizes[dim] if self.ndim else 1
     cdef TensorBase view
@@ -938,22 +938,22 @@ def unfold(TensorBase self, dimension, size, step):
         raise RuntimeError(f"size is {width} but must be >= 0")
     if width > length:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {width}")
-    if apart <= 0:
-        raise RuntimeError(f"step is {apart} but must be > 0")
+    if distance <= 0:
+        raise RuntimeError(f"step is {distance} but must be > 0")
     if self.ndim == 0:
         return as_strided(self, (width,), (1,))
     for i in range(self.ndim):
         sizes[i] = self.sizes[i]
         strides[i] = self.strides[i]
-    sizes[dim] = (length - width) // apart + 1
-    strides[dim] *= apart
+    sizes[dim] = (length - width) // distance + 1
+    strides[dim] *= distance
     sizes[self.ndim] = width
     strides[self.ndim] = self.strides[dim]
     view = make_view(self, self.ndim + 1, sizes, strides, self.offset)
     if torch_dispatch.active:
-        view = torch_dispatch.view_of(view, self, "unfold", (dim, width, apart))
+        view = torch_dispatch.view_of(view, self, "unfold", (dim, width, distance))
     if may_require_grad(self) and should_record_view(self, (view,)):
-        record_unfold(self, dim, width, apart, view)
+        record_unfold(self, dim, width, distance, view)
     return view
 
 

@@ -45,7 +45,7 @@ COLUMNS = {
     "extra_dtypes": "dtypes by argument that the call takes though CANN does not document them",
     "host_read": "tensors whose values a decomposition reads: a number in their place stays on the host",
     "mutates": "arguments that the kernel writes to, though the schema does not say so",
-    "check": "calls of check_* functions before anything else",
+    "check": "calls of check_* functions: those of check_kernel_* last, before the kernel, all others first",
     "cpu_check": "the same, on the CPU alone",
     "inplace_check": "the same, for the in-place form alone",
     "out_check": "the same, where out= is given",

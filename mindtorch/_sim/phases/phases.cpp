@@ -267,8 +267,8 @@ aclnnStatus captureScalarList(aclOpExecutor &executor, const ParameterRule &rule
   return ACLNN_SUCCESS;
 }
 
-/* What an in-place operator writes is a parameter twice, but the caller gives its tensors once: this copies the operands
- * of the first parameter. */
+/* What an in-place operator writes is a parameter twice, but the caller gives its tensors once: this copies the
+ * operands of the first parameter. */
 aclnnStatus captureAgain(aclOpExecutor &executor, const ParameterRule &rule, uint32_t parameter, uint32_t ordinal) {
   for (uint32_t i = 0, count = executor.operands.size(); i < count; ++i) {
     if (executor.operands[i].parameter != rule.repeats) continue;

@@ -8,6 +8,7 @@
 #include <map>
 #include <shared_mutex>
 
+#include "api.h"
 #include "fork.h"
 #include "sim.h"
 

@@ -1,8 +1,6 @@
-// Shared by the files of libascendcl: configuration, devices, contexts, thread state, argument checks. Lock order:
-// lifecycleMutex(), then a stream's mutex, then signal(); all others as in kParts (init.cpp). No lock is held while
-// waiting for a stream or calling a function of the program.
+// Shared by the files of libascendcl: configuration, devices, contexts, thread state, argument checks.
 //
-// Order of locks: lifecycleMutex() before a stream's mutex before signal(), and all others as fork.cpp takes them.
+// Order of locks: lifecycleMutex() before a stream's mutex before signal(), and all others as in kParts (init.cpp).
 // Nobody waits for a stream, or calls a function of the program, while holding one of these.
 #ifndef MINDTORCH_SIM_RUNTIME_RUNTIME_H_
 #define MINDTORCH_SIM_RUNTIME_RUNTIME_H_
@@ -14,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "api.h"
 #include "cost.h"
 #include "fork.h"
 #include "handles.h"
