@@ -56,7 +56,7 @@ LAYERS = (
      "utils.collect_env",
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
      "masked", "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "sparse", "testing", "types", "xpu",
-     "_stubs",
+     "_docs", "_stubs",
      "autograd.profiler", "autograd._profiled_functions", "autograd._recording"),
 )
 # What a function imports from above nevertheless: (who, what) -> why.
@@ -77,6 +77,7 @@ EXCEPTIONS = {
     ("_ops", "_library.overloads"): "torch._ops.OpOverload: torch has it in the module that is our package of rows",
     ("_ops", "autograd"): "the derivative of pinv is an autograd.Function",
     ("_ops", "nn.functional"): "torch.stft pads, and torch.lstm drops out, as the functions of networks do",
+    ("_tensor", "_docs"): "the docstring of a function, which help() asks for",
     ("_core.tensor.factories", "_sparse.constructors"): "zeros(layout=torch.sparse_coo)",
     ("_ops", "_sparse.tensors"): "the derivative of embedding may be sparse",
     ("_tensor", "_sparse.kernels"): "methods that only sparse tensors have",

@@ -1,6 +1,7 @@
 """torch._tensor: class Tensor, which is TensorBase with its methods. What needs speed is in Cython (_core)."""
 import copy
 import copyreg
+import sys
 import warnings
 from collections import OrderedDict
 from importlib import import_module
@@ -427,10 +428,19 @@ def _resolve_name(function):
     return resolve_name(function)
 
 
+def _describe(function, overloads=()):
+    # property() and staticmethod() read the docstring of a function while torch, nn or distributions are imported.
+    packages = [sys.modules.get(f"mindtorch{name}") for name in ("", ".nn", ".distributions")]
+    if any(package and package.__spec__._initializing for package in packages):
+        return None
+    from mindtorch import _docs
+    return _docs.describe(function, overloads)
+
+
 def _load_torch_dispatch():
     import_module("mindtorch._library.torch_dispatch")
 
 
 Tensor.__torch_dispatch__ = torch_dispatch._disabled_torch_dispatch_impl
-hooks.resolve_name, hooks.load_torch_dispatch = _resolve_name, _load_torch_dispatch
+hooks.resolve_name, hooks.load_torch_dispatch, hooks.describe = _resolve_name, _load_torch_dispatch, _describe
 

@@ -2,7 +2,7 @@
 from mindtorch._core.operators.composites import linear  # noqa: F401
 from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._ops.composite.matmul import bilinear, pdist  # noqa: F401
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import refused_names as _refused_names
 from mindtorch.nn._functional_activation import *  # noqa: F403
 from mindtorch.nn._functional_attention import *  # noqa: F403
 from mindtorch.nn._functional_conv import *  # noqa: F403
@@ -21,4 +21,4 @@ from mindtorch.nn._functional_vision import *  # noqa: F403
 _publish(globals(), but=("assert_int_or_pair", "upsample", "upsample_bilinear", "upsample_nearest"))
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = _refused_names(__name__)

@@ -48,7 +48,17 @@ class _ParameterMeta(type):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A tensor that a module counts among its parameters; it shares the elements of `data`."""
+    """A tensor that a module counts among its parameters; it shares the elements of `data`.
+
+    Arguments:
+        data: the tensor
+        requires_grad: whether gradients are computed
+
+    Example:
+        >>> nn.Parameter(torch.ones(2))
+        Parameter containing:
+        tensor([1., 1.], requires_grad=True)
+    """
 
     __torch_function__ = _disabled_torch_function_impl
 

@@ -10,7 +10,7 @@ import inspect
 from cpython.ref cimport PyObject, Py_INCREF
 
 from mindtorch import return_types
-from mindtorch._core import once
+from mindtorch._core import hooks, once
 from mindtorch._core.once import warn_once
 
 from mindtorch._core.operators.operator cimport (
@@ -549,8 +549,7 @@ cdef class OperatorFunction(OverridableFunction):
 
     @property
     def __doc__(self):
-        keys = self._keys()
-        return f"{self.name}{self.__signature__}. Schemas: {'; '.join(keys)}."
+        return describe(self)
 
     def _keys(self):
         """The keys of the overloads."""
@@ -584,9 +583,17 @@ cdef class OperatorMethod(OperatorFunction):
     def __qualname__(self):
         return f"Tensor.{self.name}"
 
+    @property
+    def __doc__(self):              # a class does not inherit this one
+        return describe(self)
+
 
 set_vectorcall_slot(OperatorFunction, False)
 set_vectorcall_slot(OperatorMethod, True)
+
+
+cdef object describe(OperatorFunction function):
+    return hooks.describe(function, function._keys()) or f"{function.name}{function.__signature__}"
 
 
 cdef dict specification_of(OperatorFunction function):

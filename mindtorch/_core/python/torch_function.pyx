@@ -458,7 +458,7 @@ cdef class WrappedFunction(OverridableFunction):
 
     @property
     def __doc__(self):
-        return self.__wrapped__.__doc__
+        return hooks.describe and hooks.describe(self) or self.__wrapped__.__doc__    # None while torch is imported
 
 
 cdef int set_vectorcall_slot(type kind, bint is_method) except -1:

@@ -36,6 +36,7 @@ def outputs(table) -> dict:
         CORE / "rows.py": emit_table.module(rows), CORE / "rules.pyx": emit_rules.module(rules),
         CORE / "functions.py": emit_functions.module(table), CORE / "namespace.py": emit_functions.namespace(),
         CORE / "autocast_policies.py": emit_table.policies(table),
+        CORE / "support.py": emit_grad.NOTE.format(source="*.toml") + emit_docs.support_py(table),
         CORE / "schemas.py": emit_table.schemas(table), CORE / "nodes.py": emit_grad.nodes_py(table),
         CORE / "backward" / "__init__.py": emit_grad.NOTE.format(source="*.toml"),
         NPU / "__init__.py": emit_grad.NOTE.format(source="*.toml"), NPU / "calls.py": calls.module(),

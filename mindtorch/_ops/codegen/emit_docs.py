@@ -1,4 +1,4 @@
-"""docs/ops.md, the support table; docs/rows.md, the columns of a row."""
+"""docs/ops.md, the support table; docs/rows.md, the columns of a row; what `help` says of devices."""
 from . import emit_decomposition
 from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, RARE_DTYPES, alternatives, read_call
 from .rows import COLUMNS, FAMILIES, OUTPUT_COLUMNS
@@ -88,6 +88,14 @@ def _derivative(row) -> str:
     if row.grad == "none" or not row.grad:
         return "none"
     return ", ".join(name for name, text in row.grad.items() if text != "none") or "none"
+
+
+def support_py(table) -> str:
+    """Of the operators that are functions or methods, what the support table says."""
+    lines = "".join(f"    {row.key!r}: {(_npu(row).strip('`'), _npu_dtypes(row), _derivative(row))!r},\n"
+                    for row in table.rows if row.variants)
+    return ('"""By operator: its kernel on npu, the documented dtypes of it, the operands that have gradients."""\n\n'
+            f"SUPPORT = {{\n{lines}}}\n")
 
 
 def rows_md() -> str:

@@ -360,7 +360,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     for d in dims:
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-    return [_slopes(input, d, step, edge_order) for d, step in zip(dims, spacings, strict=True)]
+    return tuple(_slopes(input, d, step, edge_order) for d, step in zip(dims, spacings, strict=True))
 
 
 _FUNCTIONS_AND_METHODS = (var, std, nanmean, count_nonzero, quantile, nanquantile, cov, corrcoef, diff, dist)

@@ -23,31 +23,56 @@ __all__ = ["CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "H
 
 
 class LogSigmoid(FunctionLayer):
-    """log(1 / (1 + exp(-x)))."""
+    """log(1 / (1 + exp(-x))).
+
+    Example:
+        >>> nn.LogSigmoid()(torch.tensor([0.0, 2.0]))
+        tensor([-0.6931, -0.1269])
+    """
 
     _function = staticmethod(F.logsigmoid)
 
 
 class Sigmoid(FunctionLayer):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Example:
+        >>> nn.Sigmoid()(torch.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8808])
+    """
 
     _function = staticmethod(F.sigmoid)
 
 
 class Softsign(FunctionLayer):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    Example:
+        >>> nn.Softsign()(torch.tensor([1.0, -3.0]))
+        tensor([ 0.5000, -0.7500])
+    """
 
     _function = staticmethod(F.softsign)
 
 
 class Tanh(FunctionLayer):
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    Example:
+        >>> nn.Tanh()(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
 
     _function = staticmethod(F.tanh)
 
 
 class Tanhshrink(FunctionLayer):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    Example:
+        >>> nn.Tanhshrink()(torch.tensor([1.0]))
+        tensor([0.2384])
+    """
 
     _function = staticmethod(F.tanhshrink)
 
@@ -62,37 +87,85 @@ class _MayBeInPlace(FunctionLayer):
 
 
 class Mish(_MayBeInPlace):
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)).
+
+    Arguments:
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.Mish()(torch.tensor([1.0, -1.0]))
+        tensor([ 0.8651, -0.3034])
+    """
 
     _function = staticmethod(F.mish)
 
 
 class ReLU(_MayBeInPlace):
-    """max(0, x)."""
+    """max(0, x).
+
+    Arguments:
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.ReLU()(torch.tensor([1.0, -1.0]))
+        tensor([1., 0.])
+    """
 
     _function = staticmethod(F.relu)
 
 
 class SELU(_MayBeInPlace):
-    """ELU whose two constants keep mean and variance from layer to layer."""
+    """ELU whose two constants keep mean and variance from layer to layer.
+
+    Arguments:
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.SELU()(torch.tensor([1.0, -1.0]))
+        tensor([ 1.0507, -1.1113])
+    """
 
     _function = staticmethod(F.selu)
 
 
 class SiLU(_MayBeInPlace):
-    """x * sigmoid(x)."""
+    """x * sigmoid(x).
+
+    Arguments:
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.SiLU()(torch.tensor([1.0, -1.0]))
+        tensor([ 0.7311, -0.2689])
+    """
 
     _function = staticmethod(F.silu)
 
 
 class Hardsigmoid(_MayBeInPlace):
-    """relu6(x + 3) / 6."""
+    """relu6(x + 3) / 6.
+
+    Arguments:
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 1.5]))
+        tensor([0.0000, 0.5000, 0.7500])
+    """
 
     _function, _shown = staticmethod(F.hardsigmoid), ()
 
 
 class Hardswish(_MayBeInPlace):
-    """x * relu6(x + 3) / 6."""
+    """x * relu6(x + 3) / 6.
+
+    Arguments:
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.Hardswish()(torch.tensor([-4.0, 1.0]))
+        tensor([-0.0000, 0.6667])
+    """
 
     _function, _shown = staticmethod(F.hardswish), ()
 
@@ -103,7 +176,16 @@ class _WithAlpha(FunctionLayer):
 
 
 class CELU(_WithAlpha):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
+
+    Arguments:
+        alpha: the factor for negative elements
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.CELU()(torch.tensor([1.0, -1.0]))
+        tensor([ 1.0000, -0.6321])
+    """
 
     alpha: float
 
@@ -111,7 +193,16 @@ class CELU(_WithAlpha):
 
 
 class ELU(_WithAlpha):
-    """x where positive, alpha * (exp(x) - 1) elsewhere."""
+    """x where positive, alpha * (exp(x) - 1) elsewhere.
+
+    Arguments:
+        alpha: the factor for negative elements
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.ELU()(torch.tensor([1.0, -1.0]))
+        tensor([ 1.0000, -0.6321])
+    """
 
     alpha: float
 
@@ -119,7 +210,15 @@ class ELU(_WithAlpha):
 
 
 class GELU(FunctionLayer):
-    """x times the normal distribution's Phi(x), exactly or with a "tanh" formula."""
+    """x times the normal distribution's Phi(x), exactly or with a "tanh" formula.
+
+    Arguments:
+        approximate: "none" or "tanh"
+
+    Example:
+        >>> nn.GELU()(torch.tensor([1.0, -1.0]))
+        tensor([ 0.8413, -0.1587])
+    """
 
     approximate: str
 
@@ -134,7 +233,15 @@ class GELU(FunctionLayer):
 
 
 class GLU(FunctionLayer):
-    """The first half along `dim` times the sigmoid of the second."""
+    """The first half along `dim` times the sigmoid of the second.
+
+    Arguments:
+        dim: the dimension
+
+    Example:
+        >>> nn.GLU()(torch.tensor([1.0, 0.0]))
+        tensor([0.5000])
+    """
 
     dim: int
 
@@ -145,7 +252,17 @@ class GLU(FunctionLayer):
 
 
 class Hardtanh(FunctionLayer):
-    """x clamped to [min_val, max_val]."""
+    """x clamped to [min_val, max_val].
+
+    Arguments:
+        min_val: the lower bound
+        max_val: the upper bound
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.Hardtanh()(torch.tensor([-2.0, 0.5]))
+        tensor([-1.0000,  0.5000])
+    """
 
     min_val: float
     max_val: float
@@ -168,7 +285,15 @@ class Hardtanh(FunctionLayer):
 
 
 class ReLU6(Hardtanh):
-    """x clamped to [0, 6]."""
+    """x clamped to [0, 6].
+
+    Arguments:
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.ReLU6()(torch.tensor([-1.0, 8.0]))
+        tensor([0., 6.])
+    """
 
     _shown = ("inplace",)
 
@@ -177,7 +302,16 @@ class ReLU6(Hardtanh):
 
 
 class LeakyReLU(FunctionLayer):
-    """x where positive, negative_slope * x elsewhere."""
+    """x where positive, negative_slope * x elsewhere.
+
+    Arguments:
+        negative_slope: the slope for negative elements
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.LeakyReLU(0.1)(torch.tensor([1.0, -1.0]))
+        tensor([ 1.0000, -0.1000])
+    """
 
     inplace: bool
     negative_slope: float
@@ -189,7 +323,16 @@ class LeakyReLU(FunctionLayer):
 
 
 class PReLU(FunctionLayer):
-    """LeakyReLU whose slope is learned, one for all channels or one for each."""
+    """LeakyReLU whose slope is learned, one for all channels or one for each.
+
+    Arguments:
+        num_parameters: 1, or the number of channels
+        init: the slope at first
+
+    Example:
+        >>> nn.PReLU()(torch.tensor([1.0, -1.0])).detach()
+        tensor([ 1.0000, -0.2500])
+    """
 
     num_parameters: int
 
@@ -208,7 +351,17 @@ class PReLU(FunctionLayer):
 
 
 class RReLU(FunctionLayer):
-    """LeakyReLU with slopes drawn from [lower, upper] while training, and their mean otherwise."""
+    """LeakyReLU with slopes drawn from [lower, upper] while training, and their mean otherwise.
+
+    Arguments:
+        lower: the least slope
+        upper: the greatest slope
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.RReLU().eval()(torch.tensor([1.0, -1.0]))
+        tensor([ 1.0000, -0.2292])
+    """
 
     lower: float
     upper: float
@@ -230,7 +383,15 @@ class _Shrink(FunctionLayer):
 
 
 class Hardshrink(_Shrink):
-    """0 within [-lambd, lambd], x elsewhere."""
+    """0 within [-lambd, lambd], x elsewhere.
+
+    Arguments:
+        lambd: the threshold
+
+    Example:
+        >>> nn.Hardshrink()(torch.tensor([0.3, -0.8]))
+        tensor([ 0.0000, -0.8000])
+    """
 
     lambd: float
 
@@ -238,7 +399,15 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """x moved by lambd towards 0, at most to 0."""
+    """x moved by lambd towards 0, at most to 0.
+
+    Arguments:
+        lambd: the threshold
+
+    Example:
+        >>> nn.Softshrink()(torch.tensor([1.0, 0.3]))
+        tensor([0.5000, 0.0000])
+    """
 
     lambd: float
 
@@ -246,7 +415,16 @@ class Softshrink(_Shrink):
 
 
 class Softplus(FunctionLayer):
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold.
+
+    Arguments:
+        beta: how sharp the bend is
+        threshold: where beta * x itself is the result
+
+    Example:
+        >>> nn.Softplus()(torch.tensor([0.0, 30.0]))
+        tensor([ 0.6931, 30.0000])
+    """
 
     beta: float
     threshold: float
@@ -258,7 +436,17 @@ class Softplus(FunctionLayer):
 
 
 class Threshold(FunctionLayer):
-    """x where above `threshold`, `value` elsewhere."""
+    """x where above `threshold`, `value` elsewhere.
+
+    Arguments:
+        threshold: the threshold
+        value: what replaces the elements up to the threshold
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.Threshold(2, -1)(torch.tensor([1.0, 3.0]))
+        tensor([-1.,  3.])
+    """
 
     threshold: float
     value: float
@@ -281,7 +469,15 @@ class _AlongDim(FunctionLayer):
 
 
 class LogSoftmax(_AlongDim):
-    """The logarithm of Softmax."""
+    """The logarithm of Softmax.
+
+    Arguments:
+        dim: the dimension
+
+    Example:
+        >>> nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
+        tensor([-0.6931, -0.6931])
+    """
 
     dim: int | None
 
@@ -289,7 +485,15 @@ class LogSoftmax(_AlongDim):
 
 
 class Softmax(_AlongDim):
-    """exp(x) divided by its sum along `dim`."""
+    """exp(x) divided by its sum along `dim`.
+
+    Arguments:
+        dim: the dimension
+
+    Example:
+        >>> nn.Softmax(dim=0)(torch.tensor([0.0, 0.0]))
+        tensor([0.5000, 0.5000])
+    """
 
     dim: int | None
 
@@ -297,7 +501,15 @@ class Softmax(_AlongDim):
 
 
 class Softmin(_AlongDim):
-    """Softmax of -x."""
+    """Softmax of -x.
+
+    Arguments:
+        dim: the dimension
+
+    Example:
+        >>> nn.Softmin(dim=0)(torch.tensor([0.0, 1.0]))
+        tensor([0.7311, 0.2689])
+    """
 
     dim: int | None
 
@@ -305,7 +517,12 @@ class Softmin(_AlongDim):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
+    """Softmax over the channels of (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> nn.Softmax2d()(torch.zeros(1, 2, 1, 1)).flatten()
+        tensor([0.5000, 0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
@@ -317,6 +534,23 @@ class MultiheadAttention(Module):
     """Attention of `num_heads` heads between projections of query, key and value.
 
     The three projections are one weight (3 * embed_dim, embed_dim), or three where key or value are of another width.
+
+    Arguments:
+        embed_dim: the size of queries and of the result
+        num_heads: the number of heads
+        dropout: the probability that an element is dropped
+        bias: whether a bias is learned
+        add_bias_kv: whether a learned key and value is appended
+        add_zero_attn: whether a key and value of zeros is appended
+        kdim: the size of keys; None means embed_dim
+        vdim: the size of values; None means embed_dim
+        batch_first: whether the batch is the first dimension, not the second
+
+    Example:
+        >>> x = torch.ones(7, 2, 8)
+        >>> output, weights = nn.MultiheadAttention(8, 2)(x, x, x)
+        >>> output.shape, weights.shape
+        (torch.Size([7, 2, 8]), torch.Size([2, 7, 7]))
     """
 
     bias_k: Tensor | None

@@ -27,6 +27,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """The head knows the classes below cutoffs[0], and one entry for each cluster of rarer ones, which the tail knows.
 
     Cluster i has in_features / div_value ** (i + 1) features.
+
+    Arguments:
+        in_features: the size of the input's last dimension
+        n_classes: the number of classes
+        cutoffs: the first class of each cluster, in ascending order
+        div_value: by how much the features of each next cluster are divided
+        head_bias: whether the head adds a bias
+
+    Example:
+        >>> nn.AdaptiveLogSoftmaxWithLoss(8, 10, [4])(torch.ones(2, 8), torch.tensor([1, 7])).output.shape
+        torch.Size([2])
     """
 
     in_features: int

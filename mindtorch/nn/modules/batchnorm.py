@@ -129,39 +129,115 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Mean 0 and variance 1 for each channel of (N, C) or (N, C, L), then times weight plus bias."""
+    """Mean 0 and variance 1 for each channel of (N, C) or (N, C, L), then times weight plus bias.
+
+    Arguments:
+        num_features: the number of channels C
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).detach()
+        tensor([[-1.0000],
+                [ 1.0000]])
+    """
 
     _input_dims = 2, 3
 
 
 class BatchNorm2d(_BatchNorm):
-    """Mean 0 and variance 1 for each channel of (N, C, H, W), then times weight plus bias."""
+    """Mean 0 and variance 1 for each channel of (N, C, H, W), then times weight plus bias.
+
+    Arguments:
+        num_features: the number of channels C
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+    """
 
     _input_dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Mean 0 and variance 1 for each channel of (N, C, D, H, W), then times weight plus bias."""
+    """Mean 0 and variance 1 for each channel of (N, C, D, H, W), then times weight plus bias.
+
+    Arguments:
+        num_features: the number of channels C
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
 
     _input_dims = (5,)
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """A BatchNorm1d whose num_features are the channels of the first input."""
+    """A BatchNorm1d whose num_features are the channels of the first input.
+
+    Arguments:
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.LazyBatchNorm1d()(torch.ones(2, 3, 5)).shape
+        torch.Size([2, 3, 5])
+    """
 
     cls_to_become = BatchNorm1d
     _input_dims = BatchNorm1d._input_dims
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """A BatchNorm2d whose num_features are the channels of the first input."""
+    """A BatchNorm2d whose num_features are the channels of the first input.
+
+    Arguments:
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.LazyBatchNorm2d()(torch.ones(2, 3, 5, 5)).shape
+        torch.Size([2, 3, 5, 5])
+    """
 
     cls_to_become = BatchNorm2d
     _input_dims = BatchNorm2d._input_dims
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """A BatchNorm3d whose num_features are the channels of the first input."""
+    """A BatchNorm3d whose num_features are the channels of the first input.
+
+    Arguments:
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.LazyBatchNorm3d()(torch.ones(2, 3, 5, 5, 5)).shape
+        torch.Size([2, 3, 5, 5, 5])
+    """
 
     cls_to_become = BatchNorm3d
     _input_dims = BatchNorm3d._input_dims

@@ -85,7 +85,12 @@ class _ModuleSequence(_NumberedNames):
 
 
 class Sequential(_ModuleSequence):
-    """Modules that are called one after the other, each with the result of the one before."""
+    """Modules that are called one after the other, each with the result of the one before.
+
+    Example:
+        >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))(torch.ones(4, 2)).shape
+        torch.Size([4, 1])
+    """
 
     def __init__(self, *args: Module | OrderedDict[str, Module]) -> None:
         super().__init__()
@@ -151,7 +156,16 @@ def _require_sequential(other):
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules."""
+    """A list of modules.
+
+    Arguments:
+        modules: the modules
+
+    Example:
+        >>> layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
+        >>> len(layers), len(list(layers.parameters()))
+        (3, 6)
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -239,7 +253,16 @@ class _Keyed(Module):
 
 
 class ModuleDict(_Keyed):
-    """A dictionary of modules; it keeps the order of insertion."""
+    """A dictionary of modules; it keeps the order of insertion.
+
+    Arguments:
+        modules: the modules by their names, or in a list
+
+    Example:
+        >>> layers = nn.ModuleDict({"first": nn.Linear(2, 3), "last": nn.Linear(3, 1)})
+        >>> layers["last"].in_features
+        3
+    """
 
     _entries = property(operator.attrgetter("_modules"))
 
@@ -291,7 +314,16 @@ def _described(entries, kind):
 
 
 class ParameterList(_NumberedNames):
-    """A list of parameters; it may hold other objects too."""
+    """A list of parameters; it may hold other objects too.
+
+    Arguments:
+        values: the parameters
+
+    Example:
+        >>> numbers = nn.ParameterList([torch.ones(1), torch.zeros(2)])
+        >>> len(numbers), numbers[1].shape
+        (2, torch.Size([2]))
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -339,7 +371,16 @@ class ParameterList(_NumberedNames):
 
 
 class ParameterDict(_Keyed):
-    """A dictionary of parameters; it may hold other objects too."""
+    """A dictionary of parameters; it may hold other objects too.
+
+    Arguments:
+        parameters: the parameters by their names
+
+    Example:
+        >>> numbers = nn.ParameterDict({"scale": torch.ones(1)})
+        >>> numbers["scale"].requires_grad
+        True
+    """
 
     _entries = property(operator.attrgetter("_keys"))
 

@@ -129,19 +129,67 @@ class _PlainConv(_ConvNd):
 
 
 class Conv1d(_PlainConv):
-    """Convolution of (N, C, L); weight (out_channels, in_channels / groups, size)."""
+    """Convolution of (N, C, L); weight (out_channels, in_channels / groups, size).
+
+    Arguments:
+        in_channels: the channels of the input
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        dilation: the distance between the elements of the window
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.Conv1d(2, 4, 3, padding=1)(torch.ones(1, 2, 5)).shape
+        torch.Size([1, 4, 5])
+    """
 
     _dims, _function = 1, staticmethod(F.conv1d)
 
 
 class Conv2d(_PlainConv):
-    """Convolution of (N, C, H, W); weight (out_channels, in_channels / groups, height, width)."""
+    """Convolution of (N, C, H, W); weight (out_channels, in_channels / groups, height, width).
+
+    Arguments:
+        in_channels: the channels of the input
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        dilation: the distance between the elements of the window
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.Conv2d(3, 8, 3, stride=2)(torch.ones(1, 3, 9, 9)).shape
+        torch.Size([1, 8, 4, 4])
+    """
 
     _dims, _function = 2, staticmethod(F.conv2d)
 
 
 class Conv3d(_PlainConv):
-    """Convolution of (N, C, D, H, W); weight (out_channels, in_channels / groups, depth, height, width)."""
+    """Convolution of (N, C, D, H, W); weight (out_channels, in_channels / groups, depth, height, width).
+
+    Arguments:
+        in_channels: the channels of the input
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        dilation: the distance between the elements of the window
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.Conv3d(1, 2, 3)(torch.ones(1, 1, 4, 4, 4)).shape
+        torch.Size([1, 2, 2, 2, 2])
+    """
 
     _dims, _function = 3, staticmethod(F.conv3d)
 
@@ -182,19 +230,70 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution of (N, C, L)."""
+    """Transposed convolution of (N, C, L).
+
+    Arguments:
+        in_channels: the channels of the input
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        output_padding: what is added to one side of the result's size
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        dilation: the distance between the elements of the window
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.ConvTranspose1d(2, 4, 3, stride=2)(torch.ones(1, 2, 5)).shape
+        torch.Size([1, 4, 11])
+    """
 
     _dims, _function = 1, staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Transposed convolution of (N, C, H, W)."""
+    """Transposed convolution of (N, C, H, W).
+
+    Arguments:
+        in_channels: the channels of the input
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        output_padding: what is added to one side of the result's size
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        dilation: the distance between the elements of the window
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.ConvTranspose2d(3, 8, 2, stride=2)(torch.ones(1, 3, 4, 4)).shape
+        torch.Size([1, 8, 8, 8])
+    """
 
     _dims, _function = 2, staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution of (N, C, D, H, W)."""
+    """Transposed convolution of (N, C, D, H, W).
+
+    Arguments:
+        in_channels: the channels of the input
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        output_padding: what is added to one side of the result's size
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        dilation: the distance between the elements of the window
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.ConvTranspose3d(1, 2, 2)(torch.ones(1, 1, 4, 4, 4)).shape
+        torch.Size([1, 2, 5, 5, 5])
+    """
 
     _dims, _function = 3, staticmethod(F.conv_transpose3d)
 
@@ -264,36 +363,129 @@ class _LazyConvTranspose(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A Conv1d whose in_channels are the channels of the first input."""
+    """A Conv1d whose in_channels are the channels of the first input.
+
+    Arguments:
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        dilation: the distance between the elements of the window
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.LazyConv1d(4, 3)(torch.ones(1, 2, 5)).shape
+        torch.Size([1, 4, 3])
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A Conv2d whose in_channels are the channels of the first input."""
+    """A Conv2d whose in_channels are the channels of the first input.
+
+    Arguments:
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        dilation: the distance between the elements of the window
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.LazyConv2d(4, 3)(torch.ones(1, 2, 5, 5)).shape
+        torch.Size([1, 4, 3, 3])
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """A Conv3d whose in_channels are the channels of the first input."""
+    """A Conv3d whose in_channels are the channels of the first input.
+
+    Arguments:
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        dilation: the distance between the elements of the window
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.LazyConv3d(4, 3)(torch.ones(1, 2, 5, 5, 5)).shape
+        torch.Size([1, 4, 3, 3, 3])
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """A ConvTranspose1d whose in_channels are the channels of the first input."""
+    """A ConvTranspose1d whose in_channels are the channels of the first input.
+
+    Arguments:
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        output_padding: what is added to one side of the result's size
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        dilation: the distance between the elements of the window
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.LazyConvTranspose1d(4, 3)(torch.ones(1, 2, 5)).shape
+        torch.Size([1, 4, 7])
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """A ConvTranspose2d whose in_channels are the channels of the first input."""
+    """A ConvTranspose2d whose in_channels are the channels of the first input.
+
+    Arguments:
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        output_padding: what is added to one side of the result's size
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        dilation: the distance between the elements of the window
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.LazyConvTranspose2d(4, 3)(torch.ones(1, 2, 5, 5)).shape
+        torch.Size([1, 4, 7, 7])
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """A ConvTranspose3d whose in_channels are the channels of the first input."""
+    """A ConvTranspose3d whose in_channels are the channels of the first input.
+
+    Arguments:
+        out_channels: the channels of the result
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        output_padding: what is added to one side of the result's size
+        groups: the number of groups of channels
+        bias: whether a bias is learned
+        dilation: the distance between the elements of the window
+        padding_mode: "zeros", "reflect", "replicate" or "circular"
+
+    Example:
+        >>> nn.LazyConvTranspose3d(4, 3)(torch.ones(1, 2, 5, 5, 5)).shape
+        torch.Size([1, 4, 7, 7, 7])
+    """
 
     cls_to_become = ConvTranspose3d

@@ -13,7 +13,17 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class PairwiseDistance(FunctionLayer):
-    """The p-norm of x1 - x2 + eps along the last dimension."""
+    """The p-norm of x1 - x2 + eps along the last dimension.
+
+    Arguments:
+        p: the exponent of the norm
+        eps: a small number that avoids a division by zero
+        keepdim: whether the last dimension remains, with size 1
+
+    Example:
+        >>> nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
+    """
 
     norm: float
     eps: float
@@ -27,7 +37,16 @@ class PairwiseDistance(FunctionLayer):
 
 
 class CosineSimilarity(FunctionLayer):
-    """The cosine of the angle between x1 and x2 along `dim`."""
+    """The cosine of the angle between x1 and x2 along `dim`.
+
+    Arguments:
+        dim: the dimension
+        eps: a small number that avoids a division by zero
+
+    Example:
+        >>> nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
+    """
 
     dim: int
     eps: float

@@ -20,36 +20,90 @@ class _DropoutNd(FunctionLayer):
 
 
 class Dropout(_DropoutNd):
-    """Elements are zero with probability `p`, the others divided by 1 - p."""
+    """Elements are zero with probability `p`, the others divided by 1 - p.
+
+    Arguments:
+        p: the probability that an element, or channel, is dropped
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.Dropout(0.5).eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     _function = staticmethod(F.dropout)
 
 
 class Dropout1d(_DropoutNd):
-    """Whole channels (N, C, L) are zero with probability `p`."""
+    """Whole channels (N, C, L) are zero with probability `p`.
+
+    Arguments:
+        p: the probability that an element, or channel, is dropped
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.Dropout1d(0.5).eval()(torch.ones(1, 2, 1)).shape
+        torch.Size([1, 2, 1])
+    """
 
     _function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_DropoutNd):
-    """Whole channels (N, C, H, W) are zero with probability `p`."""
+    """Whole channels (N, C, H, W) are zero with probability `p`.
+
+    Arguments:
+        p: the probability that an element, or channel, is dropped
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.Dropout2d(0.5).eval()(torch.ones(1, 2, 1, 1)).shape
+        torch.Size([1, 2, 1, 1])
+    """
 
     _function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_DropoutNd):
-    """Whole channels (N, C, D, H, W) are zero with probability `p`."""
+    """Whole channels (N, C, D, H, W) are zero with probability `p`.
+
+    Arguments:
+        p: the probability that an element, or channel, is dropped
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.Dropout3d(0.5).eval()(torch.ones(1, 2, 1, 1, 1)).shape
+        torch.Size([1, 2, 1, 1, 1])
+    """
 
     _function = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of what SELU gives."""
+    """Dropout that keeps mean and variance of what SELU gives.
+
+    Arguments:
+        p: the probability that an element, or channel, is dropped
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.AlphaDropout(0.5).eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     _function = staticmethod(F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """AlphaDropout of whole channels."""
+    """AlphaDropout of whole channels.
+
+    Arguments:
+        p: the probability that an element, or channel, is dropped
+        inplace: whether the result is written to the input
+
+    Example:
+        >>> nn.FeatureAlphaDropout(0.5).eval()(torch.ones(1, 2, 1)).shape
+        torch.Size([1, 2, 1])
+    """
 
     _function = staticmethod(F.feature_alpha_dropout)

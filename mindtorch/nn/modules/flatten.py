@@ -16,7 +16,16 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(FunctionLayer):
-    """Dimensions `start_dim` to `end_dim` become one."""
+    """Dimensions `start_dim` to `end_dim` become one.
+
+    Arguments:
+        start_dim: the first dimension
+        end_dim: the last dimension
+
+    Example:
+        >>> nn.Flatten()(torch.ones(2, 3, 4)).shape
+        torch.Size([2, 12])
+    """
 
     start_dim: int
     end_dim: int
@@ -28,7 +37,16 @@ class Flatten(FunctionLayer):
 
 
 class Unflatten(Module):
-    """Dimension `dim` becomes several, of the sizes `unflattened_size`."""
+    """Dimension `dim` becomes several, of the sizes `unflattened_size`.
+
+    Arguments:
+        dim: the dimension, an int or a name
+        unflattened_size: the sizes
+
+    Example:
+        >>> nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
+        torch.Size([4, 2, 3])
+    """
 
     dim: int
     unflattened_size: _size

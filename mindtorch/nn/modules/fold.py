@@ -13,7 +13,20 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(FunctionLayer):
-    """Columns added up to an image of `output_size`; the adjoint of Unfold."""
+    """Columns added up to an image of `output_size`; the adjoint of Unfold.
+
+    Arguments:
+        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
+        kernel_size: the size of the window; one int, or one for each dimension
+        dilation: the distance between the elements of the window
+        padding: what unfolding added at both ends
+        stride: the step of the window
+
+    Example:
+        >>> nn.Fold((2, 2), (2, 2))(torch.ones(1, 4, 1))
+        tensor([[[[1., 1.],
+                  [1., 1.]]]])
+    """
 
     output_size: _size_any_t
     kernel_size: _size_any_t
@@ -29,7 +42,18 @@ class Fold(FunctionLayer):
 
 
 class Unfold(FunctionLayer):
-    """The windows of an image as columns."""
+    """The windows of an image as columns.
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        dilation: the distance between the elements of the window
+        padding: what is added at both ends; one int, or one for each end
+        stride: the step of the window
+
+    Example:
+        >>> nn.Unfold(2)(torch.ones(1, 1, 3, 3)).shape
+        torch.Size([1, 4, 4])
+    """
 
     kernel_size: _size_any_t
     dilation: _size_any_t

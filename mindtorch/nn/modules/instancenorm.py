@@ -38,39 +38,114 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Mean 0 and variance 1 for each channel of each sample of (N, C, L)."""
+    """Mean 0 and variance 1 for each channel of each sample of (N, C, L).
+
+    Arguments:
+        num_features: the number of channels C
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
+        tensor([[[-1.0000,  1.0000]]])
+    """
 
     _input_dims = 2, 3
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Mean 0 and variance 1 for each channel of each sample of (N, C, H, W)."""
+    """Mean 0 and variance 1 for each channel of each sample of (N, C, H, W).
+
+    Arguments:
+        num_features: the number of channels C
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+    """
 
     _input_dims = 3, 4
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Mean 0 and variance 1 for each channel of each sample of (N, C, D, H, W)."""
+    """Mean 0 and variance 1 for each channel of each sample of (N, C, D, H, W).
+
+    Arguments:
+        num_features: the number of channels C
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
 
     _input_dims = 4, 5
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """An InstanceNorm1d whose num_features are the second dimension of the first input."""
+    """An InstanceNorm1d whose num_features are the second dimension of the first input.
+
+    Arguments:
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.LazyInstanceNorm1d()(torch.ones(2, 3, 5)).shape
+        torch.Size([2, 3, 5])
+    """
 
     cls_to_become = InstanceNorm1d
     _input_dims = InstanceNorm1d._input_dims
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """An InstanceNorm2d whose num_features are the second dimension of the first input."""
+    """An InstanceNorm2d whose num_features are the second dimension of the first input.
+
+    Arguments:
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.LazyInstanceNorm2d()(torch.ones(2, 3, 5, 5)).shape
+        torch.Size([2, 3, 5, 5])
+    """
 
     cls_to_become = InstanceNorm2d
     _input_dims = InstanceNorm2d._input_dims
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """An InstanceNorm3d whose num_features are the second dimension of the first input."""
+    """An InstanceNorm3d whose num_features are the second dimension of the first input.
+
+    Arguments:
+        eps: a small number that avoids a division by zero
+        momentum: the share of a new batch in the running statistics; None means the mean of all batches
+        affine: whether weight and bias are learned
+        track_running_stats: whether running statistics are kept, and used for evaluation
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.LazyInstanceNorm3d()(torch.ones(2, 3, 5, 5, 5)).shape
+        torch.Size([2, 3, 5, 5, 5])
+    """
 
     cls_to_become = InstanceNorm3d
     _input_dims = InstanceNorm3d._input_dims

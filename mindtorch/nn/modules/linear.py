@@ -20,7 +20,12 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Gives back its input; arguments are accepted and ignored."""
+    """Gives back its input; arguments are accepted and ignored.
+
+    Example:
+        >>> nn.Identity()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -30,7 +35,18 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """input @ weight.T + bias; weight (out_features, in_features)."""
+    """input @ weight.T + bias; weight (out_features, in_features).
+
+    Arguments:
+        in_features: the size of the input's last dimension
+        out_features: the size of the result's last dimension
+        bias: whether a bias is learned
+
+    Example:
+        >>> layer = nn.Linear(3, 4)
+        >>> layer(torch.ones(2, 3)).shape
+        torch.Size([2, 4])
+    """
 
     in_features: int
     out_features: int
@@ -65,7 +81,19 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A Linear whose in_features is the last dimension of the first input."""
+    """A Linear whose in_features is the last dimension of the first input.
+
+    Arguments:
+        out_features: the size of the result's last dimension
+        bias: whether a bias is learned
+
+    Example:
+        >>> layer = nn.LazyLinear(4)
+        >>> layer(torch.ones(2, 3)).shape
+        torch.Size([2, 4])
+        >>> layer.in_features
+        3
+    """
 
     weight: UninitializedParameter
     bias: UninitializedParameter
@@ -102,7 +130,18 @@ class LazyLinear(LazyModuleMixin, Linear):
 
 
 class Bilinear(Module):
-    """input1 @ weight[k] @ input2 + bias[k] for each output k; weight (out, in1, in2)."""
+    """input1 @ weight[k] @ input2 + bias[k] for each output k; weight (out, in1, in2).
+
+    Arguments:
+        in1_features: the size of the first input's last dimension
+        in2_features: the size of the second input's last dimension
+        out_features: the size of the result's last dimension
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
+        torch.Size([5, 4])
+    """
 
     in1_features: int
     in2_features: int

@@ -59,19 +59,44 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """|input - target|.
+
+    Arguments:
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 2.0]))
+        tensor(1.)
+    """
 
     _function = staticmethod(F.l1_loss)
 
 
 class MSELoss(_Loss):
-    """(input - target) squared."""
+    """(input - target) squared.
+
+    Arguments:
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 2.0]))
+        tensor(2.)
+    """
 
     _function = staticmethod(F.mse_loss)
 
 
 class SmoothL1Loss(_Loss):
-    """Squared below `beta`, absolute above."""
+    """Squared below `beta`, absolute above.
+
+    Arguments:
+        reduction: "none", "mean" or "sum"
+        beta: where the squared and the absolute part meet
+
+    Example:
+        >>> nn.SmoothL1Loss()(torch.tensor([0.0, 3.0]), torch.tensor([1.0, 0.0]))
+        tensor(1.5000)
+    """
 
     _function = staticmethod(F.smooth_l1_loss)
 
@@ -81,7 +106,16 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Squared below `delta`, delta times the absolute above."""
+    """Squared below `delta`, delta times the absolute above.
+
+    Arguments:
+        reduction: "none", "mean" or "sum"
+        delta: where the squared and the linear part meet
+
+    Example:
+        >>> nn.HuberLoss()(torch.tensor([0.0, 3.0]), torch.tensor([1.0, 0.0]))
+        tensor(1.5000)
+    """
 
     _function = staticmethod(F.huber_loss)
 
@@ -90,13 +124,30 @@ class HuberLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)); target is 1 or -1."""
+    """log(1 + exp(-target * input)); target is 1 or -1.
+
+    Arguments:
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.SoftMarginLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
+        tensor(0.6931)
+    """
 
     _function = staticmethod(F.soft_margin_loss)
 
 
 class KLDivLoss(_Loss):
-    """target * (log target - input): the input is a logarithm, with `log_target` the target too."""
+    """target * (log target - input): the input is a logarithm, with `log_target` the target too.
+
+    Arguments:
+        reduction: "none", "mean" or "sum"
+        log_target: whether the target has logarithms, too
+
+    Example:
+        >>> nn.KLDivLoss(reduction="sum")(torch.tensor([0.5]).log(), torch.tensor([1.0]))
+        tensor(0.6931)
+    """
 
     _function = staticmethod(F.kl_div)
 
@@ -106,7 +157,18 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Negative log likelihood of counts; the input is their mean, or with `log_input` its logarithm."""
+    """Negative log likelihood of counts; the input is their mean, or with `log_input` its logarithm.
+
+    Arguments:
+        log_input: whether the input has logarithms
+        full: whether the constant term is added
+        eps: a small number that avoids a division by zero
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.PoissonNLLLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
+        tensor(1.)
+    """
 
     log_input: bool
     full: bool
@@ -123,7 +185,17 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Negative log likelihood of normal numbers with mean `input` and variance `var`."""
+    """Negative log likelihood of normal numbers with mean `input` and variance `var`.
+
+    Arguments:
+        full: whether the constant term is added
+        eps: a small number that avoids a division by zero
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.GaussianNLLLoss()(torch.tensor([0.0]), torch.tensor([1.0]), torch.tensor([1.0]))
+        tensor(0.5000)
+    """
 
     full: bool
     eps: float
@@ -149,7 +221,16 @@ class _PairLoss(_Loss):
 
 
 class MarginRankingLoss(_PairLoss):
-    """max(0, -target * (input1 - input2) + margin)."""
+    """max(0, -target * (input1 - input2) + margin).
+
+    Arguments:
+        margin: the distance from which on the loss is 0
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.MarginRankingLoss()(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1.0]))
+        tensor(1.)
+    """
 
     margin: float
 
@@ -157,7 +238,16 @@ class MarginRankingLoss(_PairLoss):
 
 
 class CosineEmbeddingLoss(_PairLoss):
-    """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
+    """1 - cosine where target is 1, max(0, cosine - margin) where it is -1.
+
+    Arguments:
+        margin: the distance from which on the loss is 0
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.CosineEmbeddingLoss()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.tensor([1.0]))
+        tensor(1.)
+    """
 
     margin: float
 
@@ -165,7 +255,16 @@ class CosineEmbeddingLoss(_PairLoss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """input where target is 1, max(0, margin - input) where it is -1.
+
+    Arguments:
+        margin: the distance from which on the loss is 0
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0]))
+        tensor(0.6250)
+    """
 
     margin: float
 
@@ -190,7 +289,19 @@ class _TripletLoss(_Loss):
 
 
 class TripletMarginLoss(_TripletLoss):
-    """max(0, distance to the positive - distance to the negative + margin)."""
+    """max(0, distance to the positive - distance to the negative + margin).
+
+    Arguments:
+        margin: the distance from which on the loss is 0
+        p: the exponent of the norm
+        eps: a small number that avoids a division by zero
+        swap: whether the distance of positive and negative is used where it is smaller
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.TripletMarginLoss()(torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[3.0]]))
+        tensor(0.)
+    """
 
     margin: float
     p: float
@@ -205,7 +316,18 @@ class TripletMarginLoss(_TripletLoss):
 
 
 class TripletMarginWithDistanceLoss(_TripletLoss):
-    """TripletMarginLoss with any distance."""
+    """TripletMarginLoss with any distance.
+
+    Arguments:
+        distance_function: a function of two tensors; None means PairwiseDistance
+        margin: the distance from which on the loss is 0
+        swap: whether the distance of positive and negative is used where it is smaller
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.TripletMarginWithDistanceLoss()(torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[3.0]]))
+        tensor(0.)
+    """
 
     margin: float
     swap: bool
@@ -221,13 +343,32 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
 # --- classes ---------------------------------------------------------------------------------------------------------
 
 class BCELoss(_WeightedLoss):
-    """-log of the probability given to the truth, for each element."""
+    """-log of the probability given to the truth, for each element.
+
+    Arguments:
+        weight: one weight for each element, or for each class
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
+        tensor(0.3993)
+    """
 
     _function = staticmethod(F.binary_cross_entropy)
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
-    """BCELoss of sigmoid(input)."""
+    """BCELoss of sigmoid(input).
+
+    Arguments:
+        weight: one weight for each element, or for each class
+        reduction: "none", "mean" or "sum"
+        pos_weight: the weight of positive examples
+
+    Example:
+        >>> nn.BCEWithLogitsLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.4100)
+    """
 
     _function = staticmethod(F.binary_cross_entropy_with_logits)
 
@@ -237,7 +378,17 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
 
 class NLLLoss(_WeightedLoss):
-    """-input at the target's class."""
+    """-input at the target's class.
+
+    Arguments:
+        weight: one weight for each element, or for each class
+        ignore_index: the class that does not count
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.NLLLoss()(torch.tensor([[0.5, 0.5]]).log(), torch.tensor([1]))
+        tensor(0.6931)
+    """
 
     ignore_index: int
 
@@ -253,7 +404,18 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """NLLLoss of log_softmax(input); targets are classes or probabilities."""
+    """NLLLoss of log_softmax(input); targets are classes or probabilities.
+
+    Arguments:
+        weight: one weight for each element, or for each class
+        ignore_index: the class that does not count
+        reduction: "none", "mean" or "sum"
+        label_smoothing: the share of the target that is spread over all classes
+
+    Example:
+        >>> nn.CrossEntropyLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
+        tensor(0.6931)
+    """
 
     ignore_index: int
     label_smoothing: float
@@ -266,7 +428,18 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """max(0, margin - input at the target + input) to the power `p`, over the other classes."""
+    """max(0, margin - input at the target + input) to the power `p`, over the other classes.
+
+    Arguments:
+        p: the exponent, 1 or 2
+        margin: the distance from which on the loss is 0
+        weight: one weight for each element, or for each class
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.MultiMarginLoss()(torch.tensor([[0.5, 1.0]]), torch.tensor([1]))
+        tensor(0.2500)
+    """
 
     margin: float
     p: int
@@ -283,13 +456,30 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """max(0, 1 - input at a target + input elsewhere), over all targets of a sample."""
+    """max(0, 1 - input at a target + input elsewhere), over all targets of a sample.
+
+    Arguments:
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.MultiLabelMarginLoss()(torch.tensor([[0.5, 1.0]]), torch.tensor([[1, -1]]))
+        tensor(0.2500)
+    """
 
     _function = staticmethod(F.multilabel_margin_loss)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over the classes of BCEWithLogitsLoss."""
+    """The mean over the classes of BCEWithLogitsLoss.
+
+    Arguments:
+        weight: one weight for each element, or for each class
+        reduction: "none", "mean" or "sum"
+
+    Example:
+        >>> nn.MultiLabelSoftMarginLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
+        tensor(0.6931)
+    """
 
     _function = staticmethod(F.multilabel_soft_margin_loss)
 
@@ -335,7 +525,17 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class CTCLoss(_Loss):
-    """-log of the probability of a sequence of labels over all its alignments."""
+    """-log of the probability of a sequence of labels over all its alignments.
+
+    Arguments:
+        blank: the class that stands for nothing
+        reduction: "none", "mean" or "sum"
+        zero_infinity: whether an infinite loss, and its gradient, become 0
+
+    Example:
+        >>> nn.CTCLoss()(torch.zeros(2, 1, 2).log_softmax(2), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
+        tensor(0.2877)
+    """
 
     blank: int
     zero_infinity: bool

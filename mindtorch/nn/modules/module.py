@@ -62,7 +62,18 @@ _global_parameter_registration_hooks = GLOBAL.parameter_registration     # by to
 
 
 class Module(ModuleHooks, ModuleState):
-    """A part of a network. It registers parameters, buffers and modules that are assigned to its attributes."""
+    """A part of a network. It registers parameters, buffers and modules that are assigned to its attributes.
+
+    Example:
+        >>> class Net(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.layer = nn.Linear(2, 1)
+        ...     def forward(self, x):
+        ...         return self.layer(x).relu()
+        >>> Net()(torch.ones(3, 2)).shape
+        torch.Size([3, 1])
+    """
 
     training: bool
 

@@ -22,7 +22,18 @@ class _AcrossChannels(FunctionLayer):
 
 
 class LocalResponseNorm(_AcrossChannels):
-    """Each element divided by what `size` neighbouring channels have."""
+    """Each element divided by what `size` neighbouring channels have.
+
+    Arguments:
+        size: how many channels
+        alpha: the factor of the sum
+        beta: the exponent
+        k: what is added to the sum
+
+    Example:
+        >>> nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
+        torch.Size([1, 4, 3])
+    """
 
     size: int
     alpha: float
@@ -38,6 +49,16 @@ class LocalResponseNorm(_AcrossChannels):
 class CrossMapLRN2d(_AcrossChannels):
     """LocalResponseNorm of (N, C, H, W) as torch computes it: the window reaches (size - 1) // 2 channels to each
     side, and the first channel counts for those behind it too. Gradients are the derivative of just that.
+
+    Arguments:
+        size: how many channels
+        alpha: the factor of the sum
+        beta: the exponent
+        k: what is added to the sum
+
+    Example:
+        >>> nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
+        torch.Size([1, 4, 3, 3])
     """
 
     size: int
@@ -62,7 +83,18 @@ class CrossMapLRN2d(_AcrossChannels):
 
 
 class LayerNorm(Affine):
-    """Mean 0 and variance 1 over the last dimensions, `normalized_shape`, then times weight plus bias."""
+    """Mean 0 and variance 1 over the last dimensions, `normalized_shape`, then times weight plus bias.
+
+    Arguments:
+        normalized_shape: the last sizes of the input
+        eps: a small number that avoids a division by zero
+        elementwise_affine: whether weight and bias are learned
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
+        tensor([[-1.0000,  1.0000]])
+    """
 
     normalized_shape: tuple[int, ...]
     eps: float
@@ -88,7 +120,19 @@ class LayerNorm(Affine):
 
 
 class GroupNorm(Affine):
-    """Mean 0 and variance 1 for each group of channels of each sample, then times weight plus bias."""
+    """Mean 0 and variance 1 for each group of channels of each sample, then times weight plus bias.
+
+    Arguments:
+        num_groups: the number of groups
+        num_channels: the number of channels
+        eps: a small number that avoids a division by zero
+        affine: whether weight and bias are learned
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.GroupNorm(1, 2)(torch.tensor([[1.0, 3.0]])).detach()
+        tensor([[-1.0000,  1.0000]])
+    """
 
     num_groups: int
     num_channels: int
@@ -118,7 +162,17 @@ class GroupNorm(Affine):
 
 
 class RMSNorm(Affine):
-    """Divided by the root of the mean square over the last dimensions, `normalized_shape`, then times weight."""
+    """Divided by the root of the mean square over the last dimensions, `normalized_shape`, then times weight.
+
+    Arguments:
+        normalized_shape: the last sizes of the input
+        eps: a small number that avoids a division by zero
+        elementwise_affine: whether weight and bias are learned
+
+    Example:
+        >>> nn.RMSNorm(2)(torch.tensor([[3.0, 3.0]])).detach()
+        tensor([[1., 1.]])
+    """
 
     normalized_shape: tuple[int, ...]
     eps: float | None

@@ -8,7 +8,15 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(FunctionLayer):
-    """(*, C * r * r, H, W) to (*, C, H * r, W * r)."""
+    """(*, C * r * r, H, W) to (*, C, H * r, W * r).
+
+    Arguments:
+        upscale_factor: r
+
+    Example:
+        >>> nn.PixelShuffle(2)(torch.ones(1, 4, 2, 2)).shape
+        torch.Size([1, 1, 4, 4])
+    """
 
     upscale_factor: int
 
@@ -19,7 +27,15 @@ class PixelShuffle(FunctionLayer):
 
 
 class PixelUnshuffle(FunctionLayer):
-    """(*, C, H * r, W * r) to (*, C * r * r, H, W)."""
+    """(*, C, H * r, W * r) to (*, C * r * r, H, W).
+
+    Arguments:
+        downscale_factor: r
+
+    Example:
+        >>> nn.PixelUnshuffle(2)(torch.ones(1, 1, 4, 4)).shape
+        torch.Size([1, 4, 2, 2])
+    """
 
     downscale_factor: int
 

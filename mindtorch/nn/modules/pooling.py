@@ -35,19 +35,58 @@ class _MaxPoolNd(FunctionLayer):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest element of each window of (N, C, L)."""
+    """The largest element of each window of (N, C, L).
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        dilation: the distance between the elements of the window
+        return_indices: whether the result is a pair with the indices of the maxima
+        ceil_mode: whether a window that does not fit whole at the end counts
+
+    Example:
+        >>> nn.MaxPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
+        tensor([[[1., 3.]]])
+    """
 
     _function = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest element of each window of (N, C, H, W)."""
+    """The largest element of each window of (N, C, H, W).
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        dilation: the distance between the elements of the window
+        return_indices: whether the result is a pair with the indices of the maxima
+        ceil_mode: whether a window that does not fit whole at the end counts
+
+    Example:
+        >>> nn.MaxPool2d(2)(torch.arange(4.0).reshape(1, 1, 2, 2))
+        tensor([[[[3.]]]])
+    """
 
     _function = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element of each window of (N, C, D, H, W)."""
+    """The largest element of each window of (N, C, D, H, W).
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        dilation: the distance between the elements of the window
+        return_indices: whether the result is a pair with the indices of the maxima
+        ceil_mode: whether a window that does not fit whole at the end counts
+
+    Example:
+        >>> nn.MaxPool3d(2)(torch.ones(1, 1, 4, 4, 4)).shape
+        torch.Size([1, 1, 2, 2, 2])
+    """
 
     _function = staticmethod(F.max_pool3d)
 
@@ -71,25 +110,68 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts back what MaxPool1d found, with zeros elsewhere."""
+    """Puts back what MaxPool1d found, with zeros elsewhere.
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+
+    Example:
+        >>> nn.MaxUnpool1d(2)(torch.tensor([[[5.0]]]), torch.tensor([[[1]]]))
+        tensor([[[0., 5.]]])
+    """
 
     _dims, _function = 1, staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts back what MaxPool2d found, with zeros elsewhere."""
+    """Puts back what MaxPool2d found, with zeros elsewhere.
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+
+    Example:
+        >>> nn.MaxUnpool2d(2)(torch.tensor([[[[5.0]]]]), torch.tensor([[[[3]]]]))
+        tensor([[[[0., 0.],
+                  [0., 5.]]]])
+    """
 
     _dims, _function = 2, staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts back what MaxPool3d found, with zeros elsewhere."""
+    """Puts back what MaxPool3d found, with zeros elsewhere.
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+
+    Example:
+        >>> nn.MaxUnpool3d(2)(torch.ones(1, 1, 1, 1, 1), torch.zeros(1, 1, 1, 1, 1, dtype=torch.int64)).shape
+        torch.Size([1, 1, 2, 2, 2])
+    """
 
     _dims, _function = 3, staticmethod(F.max_unpool3d)
 
 
 class AvgPool1d(FunctionLayer):
-    """The mean of each window of (N, C, L)."""
+    """The mean of each window of (N, C, L).
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        ceil_mode: whether a window that does not fit whole at the end counts
+        count_include_pad: whether the padding counts in the mean
+
+    Example:
+        >>> nn.AvgPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
+        tensor([[[0.5000, 2.5000]]])
+    """
 
     kernel_size: _size_1_t
     stride: _size_1_t
@@ -117,13 +199,39 @@ class _AvgPoolNd(FunctionLayer):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of (N, C, H, W)."""
+    """The mean of each window of (N, C, H, W).
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        ceil_mode: whether a window that does not fit whole at the end counts
+        count_include_pad: whether the padding counts in the mean
+        divisor_override: the divisor in place of the window's size
+
+    Example:
+        >>> nn.AvgPool2d(2)(torch.arange(4.0).reshape(1, 1, 2, 2))
+        tensor([[[[1.5000]]]])
+    """
 
     _function = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of (N, C, D, H, W)."""
+    """The mean of each window of (N, C, D, H, W).
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        padding: what is added at both ends; one int, or one for each end
+        ceil_mode: whether a window that does not fit whole at the end counts
+        count_include_pad: whether the padding counts in the mean
+        divisor_override: the divisor in place of the window's size
+
+    Example:
+        >>> nn.AvgPool3d(2)(torch.ones(1, 1, 4, 4, 4)).shape
+        torch.Size([1, 1, 2, 2, 2])
+    """
 
     _function = staticmethod(F.avg_pool3d)
 
@@ -151,13 +259,35 @@ class _FractionalMaxPool(FunctionLayer):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The largest element of each randomly placed window of (N, C, H, W)."""
+    """The largest element of each randomly placed window of (N, C, H, W).
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
+        output_ratio: the size of the result divided by that of the input
+        return_indices: whether the result is a pair with the indices of the maxima
+
+    Example:
+        >>> nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 1, 6, 6)).shape
+        torch.Size([1, 1, 3, 3])
+    """
 
     _dims, _function = 2, staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The largest element of each randomly placed window of (N, C, D, H, W)."""
+    """The largest element of each randomly placed window of (N, C, D, H, W).
+
+    Arguments:
+        kernel_size: the size of the window; one int, or one for each dimension
+        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
+        output_ratio: the size of the result divided by that of the input
+        return_indices: whether the result is a pair with the indices of the maxima
+
+    Example:
+        >>> nn.FractionalMaxPool3d(2, output_size=3)(torch.ones(1, 1, 6, 6, 6)).shape
+        torch.Size([1, 1, 3, 3, 3])
+    """
 
     _dims, _function = 3, staticmethod(F.fractional_max_pool3d)
 
@@ -169,19 +299,52 @@ class _LPPool(FunctionLayer):
 
 
 class LPPool1d(_LPPool):
-    """The p-norm of each window of (N, C, L)."""
+    """The p-norm of each window of (N, C, L).
+
+    Arguments:
+        norm_type: the exponent of the norm
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        ceil_mode: whether a window that does not fit whole at the end counts
+
+    Example:
+        >>> nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0]]]))
+        tensor([[[5.]]])
+    """
 
     _function = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPool):
-    """The p-norm of each window of (N, C, H, W)."""
+    """The p-norm of each window of (N, C, H, W).
+
+    Arguments:
+        norm_type: the exponent of the norm
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        ceil_mode: whether a window that does not fit whole at the end counts
+
+    Example:
+        >>> nn.LPPool2d(2, 2)(torch.ones(1, 1, 4, 4)).shape
+        torch.Size([1, 1, 2, 2])
+    """
 
     _function = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPool):
-    """The p-norm of each window of (N, C, D, H, W)."""
+    """The p-norm of each window of (N, C, D, H, W).
+
+    Arguments:
+        norm_type: the exponent of the norm
+        kernel_size: the size of the window; one int, or one for each dimension
+        stride: the step of the window
+        ceil_mode: whether a window that does not fit whole at the end counts
+
+    Example:
+        >>> nn.LPPool3d(2, 2)(torch.ones(1, 1, 4, 4, 4)).shape
+        torch.Size([1, 1, 2, 2, 2])
+    """
 
     _function = staticmethod(F.lp_pool3d)
 
@@ -192,7 +355,15 @@ class _AdaptiveAvgPoolNd(FunctionLayer):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The means of `output_size` windows that cover (N, C, L)."""
+    """The means of `output_size` windows that cover (N, C, L).
+
+    Arguments:
+        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
+
+    Example:
+        >>> nn.AdaptiveAvgPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
+        tensor([[[0.5000, 2.5000]]])
+    """
 
     output_size: _size_1_t
 
@@ -200,7 +371,15 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The means of `output_size` windows that cover (N, C, H, W); None keeps a size."""
+    """The means of `output_size` windows that cover (N, C, H, W); None keeps a size.
+
+    Arguments:
+        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
+
+    Example:
+        >>> nn.AdaptiveAvgPool2d((1, None))(torch.ones(1, 1, 4, 3)).shape
+        torch.Size([1, 1, 1, 3])
+    """
 
     output_size: _size_2_opt_t
 
@@ -208,7 +387,15 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The means of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
+    """The means of `output_size` windows that cover (N, C, D, H, W); None keeps a size.
+
+    Arguments:
+        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
+
+    Example:
+        >>> nn.AdaptiveAvgPool3d(1)(torch.ones(1, 2, 4, 4, 4)).shape
+        torch.Size([1, 2, 1, 1, 1])
+    """
 
     output_size: _size_3_opt_t
 
@@ -223,7 +410,16 @@ class _AdaptiveMaxPoolNd(FunctionLayer):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest elements of `output_size` windows that cover (N, C, L)."""
+    """The largest elements of `output_size` windows that cover (N, C, L).
+
+    Arguments:
+        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
+        return_indices: whether the result is a pair with the indices of the maxima
+
+    Example:
+        >>> nn.AdaptiveMaxPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
+        tensor([[[1., 3.]]])
+    """
 
     output_size: _size_1_t
 
@@ -231,7 +427,16 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest elements of `output_size` windows that cover (N, C, H, W); None keeps a size."""
+    """The largest elements of `output_size` windows that cover (N, C, H, W); None keeps a size.
+
+    Arguments:
+        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
+        return_indices: whether the result is a pair with the indices of the maxima
+
+    Example:
+        >>> nn.AdaptiveMaxPool2d(1)(torch.arange(4.0).reshape(1, 1, 2, 2))
+        tensor([[[[3.]]]])
+    """
 
     output_size: _size_2_opt_t
 
@@ -239,7 +444,16 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest elements of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
+    """The largest elements of `output_size` windows that cover (N, C, D, H, W); None keeps a size.
+
+    Arguments:
+        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
+        return_indices: whether the result is a pair with the indices of the maxima
+
+    Example:
+        >>> nn.AdaptiveMaxPool3d(1)(torch.ones(1, 2, 4, 4, 4)).shape
+        torch.Size([1, 2, 1, 1, 1])
+    """
 
     output_size: _size_3_opt_t
 

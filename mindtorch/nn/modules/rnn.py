@@ -201,7 +201,23 @@ def _check_arguments(input_size, hidden_size, num_layers, bias, batch_first, dro
 
 
 class RNN(RNNBase):
-    """tanh, or relu as `nonlinearity` says, of the products of input and state."""
+    """tanh, or relu as `nonlinearity` says, of the products of input and state.
+
+    Arguments:
+        input_size: the size of the input's last dimension
+        hidden_size: the size of the state
+        num_layers: the number of layers
+        nonlinearity: "tanh" or "relu"
+        bias: whether a bias is learned
+        batch_first: whether the batch is the first dimension, not the second
+        dropout: the probability that an element is dropped
+        bidirectional: whether a second cell reads the sequence backwards
+
+    Example:
+        >>> output, state = nn.RNN(3, 5)(torch.ones(7, 2, 3))
+        >>> output.shape, state.shape
+        (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -217,14 +233,45 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory: a state and a cell, whose hidden part `proj_size` projects to fewer numbers."""
+    """Long short-term memory: a state and a cell, whose hidden part `proj_size` projects to fewer numbers.
+
+    Arguments:
+        input_size: the size of the input's last dimension
+        hidden_size: the size of the state
+        num_layers: the number of layers
+        bias: whether a bias is learned
+        batch_first: whether the batch is the first dimension, not the second
+        dropout: the probability that an element is dropped
+        bidirectional: whether a second cell reads the sequence backwards
+        proj_size: the size of the projected state; 0 means none
+
+    Example:
+        >>> output, (state, cell) = nn.LSTM(3, 5, num_layers=2)(torch.ones(7, 2, 3))
+        >>> output.shape, state.shape, cell.shape
+        (torch.Size([7, 2, 5]), torch.Size([2, 2, 5]), torch.Size([2, 2, 5]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
 
 class GRU(RNNBase):
-    """Gated recurrent units."""
+    """Gated recurrent units.
+
+    Arguments:
+        input_size: the size of the input's last dimension
+        hidden_size: the size of the state
+        num_layers: the number of layers
+        bias: whether a bias is learned
+        batch_first: whether the batch is the first dimension, not the second
+        dropout: the probability that an element is dropped
+        bidirectional: whether a second cell reads the sequence backwards
+
+    Example:
+        >>> output, state = nn.GRU(3, 5)(torch.ones(7, 2, 3))
+        >>> output.shape, state.shape
+        (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -288,7 +335,18 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of RNN."""
+    """One step of RNN.
+
+    Arguments:
+        input_size: the size of the input's last dimension
+        hidden_size: the size of the state
+        bias: whether a bias is learned
+        nonlinearity: "tanh" or "relu"
+
+    Example:
+        >>> nn.RNNCell(3, 5)(torch.ones(2, 3)).shape
+        torch.Size([2, 5])
+    """
 
     nonlinearity: str
 
@@ -307,7 +365,18 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of LSTM: (hidden, cell)."""
+    """One step of LSTM: (hidden, cell).
+
+    Arguments:
+        input_size: the size of the input's last dimension
+        hidden_size: the size of the state
+        bias: whether a bias is learned
+
+    Example:
+        >>> state, cell = nn.LSTMCell(3, 5)(torch.ones(2, 3))
+        >>> state.shape, cell.shape
+        (torch.Size([2, 5]), torch.Size([2, 5]))
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Device = None,
                  dtype: dtype | None = None) -> None:
@@ -318,7 +387,17 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of GRU."""
+    """One step of GRU.
+
+    Arguments:
+        input_size: the size of the input's last dimension
+        hidden_size: the size of the state
+        bias: whether a bias is learned
+
+    Example:
+        >>> nn.GRUCell(3, 5)(torch.ones(2, 3)).shape
+        torch.Size([2, 5])
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Device = None,
                  dtype: dtype | None = None) -> None:

@@ -13,7 +13,19 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(FunctionLayer):
-    """functional.interpolate with these arguments."""
+    """functional.interpolate with these arguments.
+
+    Arguments:
+        size: the sizes of the last dimensions
+        scale_factor: the factor, in place of the size
+        mode: as of functional.interpolate
+        align_corners: whether the corners keep their places
+        recompute_scale_factor: whether the factor is found again from the rounded size
+
+    Example:
+        >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
+    """
 
     name: str
     size: _size_any_t | None
@@ -39,14 +51,32 @@ class Upsample(FunctionLayer):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Each pixel repeated."""
+    """Each pixel repeated.
+
+    Arguments:
+        size: the sizes of the last dimensions
+        scale_factor: the factor, in place of the size
+
+    Example:
+        >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
+        torch.Size([1, 1, 4, 4])
+    """
 
     def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Bilinear interpolation that keeps the corners."""
+    """Bilinear interpolation that keeps the corners.
+
+    Arguments:
+        size: the sizes of the last dimensions
+        scale_factor: the factor, in place of the size
+
+    Example:
+        >>> nn.UpsamplingBilinear2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
+        torch.Size([1, 1, 4, 4])
+    """
 
     def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

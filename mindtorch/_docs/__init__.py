@@ -1,0 +1,143 @@
+"""What `help(torch.add)` says: the reference of the functions of torch and of the methods of Tensor.
+
+A text file per namespace holds the entries: names at the left margin, below them what the function does, what is
+special about its arguments, and an example. `parameters.txt` says what parameters of one name mean everywhere. The rest
+comes from the function itself: its signature, and for a row's operator devices, dtypes and gradients.
+"""
+import inspect
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+NAMESPACES = {"torch": "", "tensor": "Tensor.", "linalg": "linalg.", "fft": "fft.", "special": "special.",
+              "functional": "nn.functional."}
+_PARAMETER = re.compile(r"(\*{0,2}\w+): (.+)")
+
+
+@dataclass
+class Entry:
+    """One function's part of a file; of several where they are the same."""
+    names: list
+    text: list = field(default_factory=list)
+    parameters: dict = field(default_factory=dict)
+    example: list = field(default_factory=list)
+
+
+def read_entries(text):
+    """The entries of a file."""
+    entries = []
+    for line in text.splitlines():
+        if line and not line.startswith((" ", "#")):
+            entry = Entry(line.split(", "))
+            entries.append(entry)
+            continue
+        body = line.removeprefix("    ")
+        parameter = _PARAMETER.fullmatch(body)
+        if not body or body.startswith("#"):
+            continue
+        if entry.example or body.startswith(">>>"):
+            entry.example.append(body)
+        elif parameter:
+            entry.parameters[parameter[1]] = parameter[2]
+        else:
+            entry.text.append(body)
+    return entries
+
+
+@cache
+def entries():
+    """Every entry by the name that follows `torch.`: "add", "Tensor.view", "linalg.inv". One may have several."""
+    found = {}
+    for namespace, prefix in NAMESPACES.items():
+        for entry in read_entries((FOLDER / f"{namespace}.txt").read_text(encoding="utf-8")):
+            found |= {prefix + name: entry for name in entry.names}
+    first = _names()
+    for name, function in public_functions():
+        if name not in found and first[id(function)] in found:
+            found[name] = found[first[id(function)]]
+    return found
+
+
+@cache
+def parameters():
+    """What the parameters of one name mean: name -> text."""
+    lines = (FOLDER / "parameters.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
+
+
+def public_functions():
+    """(name after `torch.`, function) of all functions and methods that the reference is about."""
+    import mindtorch as torch
+    from mindtorch._core.python.torch_function import OverridableFunction
+    spaces = {"": torch, "linalg.": torch.linalg, "fft.": torch.fft, "special.": torch.special,
+              "nn.functional.": torch.nn.functional, "Tensor.": torch.Tensor}
+    for prefix, space in spaces.items():
+        for name in dir(space):
+            function = inspect.getattr_static(space, name, None)
+            if not name.startswith("_") and OverridableFunction in type(function).__mro__:
+                yield prefix + name, function
+
+
+def find_entry(name):
+    """The entry of a function: its own, that of the function of the same name in torch, or that of the plain form of an
+    in-place form. And whether it is the latter.
+    """
+    known = entries()
+    plain = name.removesuffix("_")
+    for candidate in (name, name.rpartition(".")[2], plain, plain.rpartition(".")[2]):
+        if candidate in known:
+            return known[candidate], candidate.endswith("_") != name.endswith("_")
+    return None, False
+
+
+@cache
+def _names():
+    """id(function) -> its name; the first where it has several."""
+    names = {}
+    for name, function in public_functions():
+        names.setdefault(id(function), name)
+    return names
+
+
+def describe(function, overloads=()):
+    """The docstring of a public function; None of others. `overloads`: the keys of the operator's schemas."""
+    name = _names().get(id(function))
+    entry, is_inplace = find_entry(name) if name else (None, False)
+    if entry is None:
+        return None
+    signature = inspect.signature(function)
+    paragraphs = [f"{name.rpartition('.')[2]}{signature}", "\n".join(entry.text)]
+    if is_inplace:
+        paragraphs.append("This form writes the result to the tensor itself and returns it.")
+    paragraphs.append("\n".join(["Arguments:", *_arguments(signature, entry)]))
+    paragraphs += _support(overloads)
+    if entry.example:
+        paragraphs.append("\n".join(["Example:", *("    " + line for line in entry.example)]))
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def meaning(parameter, entry):
+    """What a parameter means to a function; None where nothing says it."""
+    name = str(parameter).partition("=")[0].partition(":")[0]
+    return entry.parameters.get(name) or entry.parameters.get(name.lstrip("*")) or parameters().get(name)
+
+
+def _arguments(signature, entry):
+    for parameter in signature.parameters.values():
+        yield f"    {str(parameter).partition('=')[0].partition(':')[0]}: {meaning(parameter, entry)}"
+
+
+def _support(overloads):
+    """What rows say of devices, dtypes and gradients."""
+    if not overloads:
+        return ["Devices: all on which the operators that it calls have kernels."]
+    from mindtorch._core._gen.support import SUPPORT
+    lines = []
+    for key in overloads:
+        npu, dtypes, gradients = SUPPORT.get(key, ("", "", ""))
+        if npu:
+            lines.append(f"    {key}: {npu}" + (f" for {dtypes}" if dtypes else "") +
+                         (f"; gradients of {gradients}" if gradients else ""))
+    return ["\n".join(["Devices: cpu, meta, and npu by", *lines])] if lines else []
