@@ -19,8 +19,9 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
-.PHONY: test test-processors quick sanitizers valgrind lint format bench bench-save bench-compare bench-report build wheel
-.PHONY: wheels test-clients test-packages test-pytorch scan-packages fuzz pyright docs clean distclean
+.PHONY: test test-processors quick coverage sanitizers valgrind lint format build wheel wheels test-clients test-packages
+.PHONY: bench bench-save bench-compare bench-report
+.PHONY: test-pytorch scan-packages fuzz pyright docs clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -52,6 +53,9 @@ PRECISION_TESTS := tests/ops/test_ops.py tests/ops/test_corners.py tests/ops/tes
 test-processors: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## what depends on precision, as on the least of processors and as on this one
 	$(LEAST_PROCESSOR) $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(PRECISION_TESTS)
 	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(PRECISION_TESTS)
+
+coverage: $(VENV)/.package $(VENV)/.test $(VENV)/.examples $(VENV)/.coverage            ## the suite's coverage of the Python sources, which must not fall below the floor in pyproject.toml
+	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) --cov --cov-report=term:skip-covered $(PYTEST_ARGS) --ignore tests/test_packaging.py
 
 sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator and the allocator under ASan, UBSan and TSan
 	$(RUN) -m pytest -m sanitizers --numprocesses $(TEST_PROCESSES) tests/sim tests/npu $(PYTEST_ARGS)
@@ -117,9 +121,9 @@ wheel: $(VENV)/.build            ## dist/mindtorch-*.whl
 # 8.5.0 alone: make wheels CANN=8.5.0
 CANN ?= 8.0.0 8.1.RC1 8.2.RC1 8.3.RC1 8.5.0 9.0.0 9.1.0
 
-wheels: $(VENV)/.build $(VENV)/.wheels            ## dist/mindtorch-*+cann*-manylinux*.whl, one for each release of CANN in the list CANN
+wheels: $(VENV)/.build $(VENV)/.wheels            ## dist/mindtorch-*-manylinux*.whl: for no release of CANN in particular, and for each in the list CANN
 	rm -rf build/wheels
-	for release in $(CANN); do \
+	for release in "" $(CANN); do \
 		MINDTORCH_CANN=$$release $(RUN) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheels . \
 			|| exit 1; \
 	done
@@ -171,7 +175,7 @@ $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit("mindtorch needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.build $(VENV)/.wheels $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.examples $(VENV)/.docs: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
+$(VENV)/.build $(VENV)/.wheels $(VENV)/.coverage $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.examples $(VENV)/.docs: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
 	$(RUN) -c '$(REQUIREMENTS)' $* > $(VENV)/$*.txt
 	$(RUN) -m pip install --no-compile --progress-bar off -r $(VENV)/$*.txt
 	@touch $@

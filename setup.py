@@ -35,7 +35,8 @@ INCLUDE = ["include", "mindtorch/_npu/_gen", numpy.get_include()]
 SIM = "mindtorch/_sim"
 TOOLKIT = "mindtorch._sim.toolkit"
 SIM_CANN_VERSION = "8.5.0"
-CANN = os.environ.get("MINDTORCH_CANN")      # the release that the wheel is for; its code is that of every other wheel
+# The release that the wheel is for; its code is that of every other wheel.
+CANN = os.environ.get("MINDTORCH_CANN") or None
 VERSION_FILE = Path("mindtorch", "version.py")
 WARNINGS = ["-Wall", "-Wextra"] + (["-Werror"] if os.environ.get("MINDTORCH_WERROR") == "1" else [])
 # What Cython writes by design: parameters of unused slots, tables filled in part, comparisons of its own ints.

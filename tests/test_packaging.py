@@ -75,7 +75,8 @@ def test_wheel_holds_what_runs_and_nothing_else(built):
             assert str(module.relative_to(ROOT)) in names
     assert {"mindtorch/py.typed", "mindtorch/__init__.pyi", "mindtorch/linalg/__init__.pyi",
             "mindtorch/nn/functional.pyi", "mindtorch/_npu/streams.pyi"} <= set(names)
-    assert any(name.endswith("licenses/LICENSE") for name in names)
+    for text in ("LICENSE", "NOTICE"):
+        assert any(name.endswith(f"licenses/{text}") for name in names)
     leftovers = [name for name in names if name.endswith((".c", ".cpp", ".o", ".pyx"))
                  or name.startswith(("tests/", "bench/", "examples/"))]
     assert not leftovers

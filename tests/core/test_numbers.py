@@ -1,6 +1,12 @@
 """Python numbers beside tensors: what a dtype cannot hold wraps around or is refused, and either operand may be one."""
+import operator
+
+import numpy as np
 import pytest
+import torch
 from oracle import check, expressions
+
+import mindtorch
 
 WRAP = """
 u == 300 | u != 256 | u < 300 | u <= 511 | u > -1 | u >= 256 | 300 == u | u == -1 | u < -1 | u.eq_(300) | u.lt_(-1)
@@ -56,3 +62,19 @@ def test_dtype_among_bounds(expression):
 @pytest.mark.parametrize("expression", expressions(WRAP + REFUSED + FIRST + RANGES))
 def test_as_torch(expression, device):
     check(expression, device)
+
+
+@pytest.mark.parametrize("array", [np.ones(3), np.float32(1), np.arange(3)])
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne, operator.lt, operator.ge])
+def test_arrays_beside_tensors_are_compared_as_in_torch(array, compare):
+    """`==` by element either way round; the others raise, but for `!=`, which Python makes of identity."""
+    def outcomes(library):
+        tensor = library.tensor([1.0, 2.0, 1.0])
+        for operands in ((array, tensor), (tensor, array)):
+            try:
+                result = compare(*operands)
+            except TypeError as error:
+                yield str(error)
+            else:
+                yield result.tolist() if isinstance(result, library.Tensor) else result
+    assert list(outcomes(mindtorch)) == list(outcomes(torch))

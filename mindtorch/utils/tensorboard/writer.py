@@ -17,8 +17,8 @@ try:
     from tensorboard.plugins.hparams import metadata as hparams_metadata
     from tensorboard.plugins.text import metadata as text_metadata
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
-except ImportError as error:
-    raise ImportError("torch.utils.tensorboard needs the package tensorboard: pip install tensorboard") from error
+except ImportError:
+    raise ImportError("torch.utils.tensorboard needs the package tensorboard: pip install tensorboard") from None
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
