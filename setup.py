@@ -89,6 +89,7 @@ LIBRARIES = [
 
 DIRECTIVES = {"boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True,
               "auto_pickle": False, "emit_code_comments": False,    # a fifth less C; no class is pickled
+              "allow_none_for_extension_args": False,               # torch.Tensor.short(None) is a TypeError
               "optimize.unpack_method_calls": False}                # few of our calls are of bound methods
 
 

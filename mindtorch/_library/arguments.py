@@ -6,7 +6,8 @@ from mindtorch._core._gen.schemas import SCHEMAS
 from mindtorch._library.binding import Binder
 from mindtorch._library.schema import parse_schema
 
-_PREFIXES = {"mindtorch.fft": "fft_", "mindtorch.linalg": "linalg_", "mindtorch.special": "special_"}
+_PREFIXES = {"mindtorch.fft": "fft_", "mindtorch.linalg": "linalg_", "mindtorch.special": "special_",
+             "mindtorch._ops.composite.linalg": "linalg_"}
 _NAMES = {"input": "self"}          # of parameters: in torch's Python functions, and in the schemas
 
 
@@ -27,7 +28,7 @@ def _binders(name):
 def wrong_arguments(function, args, kwargs):
     """The TypeError of a call whose arguments fit no overload; None if they fit one, or if there are none."""
     name = function.__name__
-    binders = _binders(_PREFIXES.get(function.__module__, "") + name)
+    binders = _binders(_PREFIXES.get(function.__module__, "") + name) or _binders(name)
     named = {_NAMES.get(key, key): value for key, value in kwargs.items()}
     for binder in binders:
         try:

@@ -98,3 +98,27 @@ def test_operators_without_a_kernel_on_the_npu_are_in_place_on_the_cpu():
 
 def test_invert_is_for_integers(device):
     check("~a", device)
+
+
+SEVERAL_OPERATORS = {
+    "vdot": lambda lib, x, **out: lib.vdot(x[0], x[1], **out), "inner": lambda lib, x, **out: lib.inner(x, x, **out),
+    "kron": lambda lib, x, **out: lib.kron(x, x, **out), "isin": lambda lib, x, **out: lib.isin(x, x[0], **out),
+    "argsort": lambda lib, x, **out: lib.argsort(x, 0, **out), "ndtr": lambda lib, x, **out: lib.special.ndtr(x, **out),
+    "cross": lambda lib, x, **out: lib.cross(x, x.flip(0), dim=0, **out),
+    "cholesky_solve": lambda lib, x, **out: lib.cholesky_solve(x, x.tril(), **out),
+    "slice_scatter": lambda lib, x, **out: lib.slice_scatter(x, x[:1], 0, 1, 2, **out),
+    "column_stack": lambda lib, x, **out: lib.column_stack([x, x[0]], **out),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL_OPERATORS)
+def test_functions_of_several_operators_take_out(name, device):
+    call = SEVERAL_OPERATORS[name]
+    x = mindtorch.tensor([[2.0, 1.0, 3.0], [1.0, 5.0, 1.0], [4.0, 2.0, 9.0]]).to(device)
+    plain = call(mindtorch, x)
+    out = mindtorch.empty(0, dtype=plain.dtype, device=device)
+    assert call(mindtorch, x, out=out) is out
+    assert out.tolist() == plain.tolist()
+    with pytest.raises(RuntimeError, match="can't be cast|functions with out="):
+        call(mindtorch, x.requires_grad_(), out=mindtorch.empty(0, dtype=mindtorch.int8, device=device)
+             if plain.is_floating_point() else mindtorch.empty(0, requires_grad=True, device=device))

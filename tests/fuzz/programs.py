@@ -104,7 +104,8 @@ def samples_of(name, dtype):
             return value.numel() <= LARGEST and value.layout is torch.strided
         if isinstance(value, dict):
             return all(map(small, value.values()))
-        return all(map(small, value)) if isinstance(value, (list, tuple)) else not callable(value)
+        return all(map(small, value)) if isinstance(value, (list, tuple)) else value is None or \
+            isinstance(value, (bool, int, float, complex, str)) or type(value).__module__ == "torch"
     return [arguments for arguments in chosen if small(arguments)]
 
 
@@ -268,6 +269,8 @@ class Writer:
             target, texts = texts[0], texts[1:]
             if form == "in-place" and name.startswith("logical_") and self.names[target].requires_grad:
                 return              # torch's autograd does not see these writes
+            if form == "in-place" and any(self.overlaps(target, text) for text in texts):
+                return              # torch reads what it has written, unless both fill their memory
             name += "_" * (form == "in-place")
             called = f"{target}.{name}({', '.join((*texts, *given))})"
         else:
@@ -276,6 +279,12 @@ class Writer:
                 given.append(f"out={self.output(operands)}")
             called = f"torch.{name}({', '.join((*texts, *given))})"
         self.assigned(called, name + (".out" if form == "out" else ""))
+
+    def overlaps(self, one, other):
+        """Whether two variables share memory and show different elements of it."""
+        pair = [self.names.get(name) for name in (one, other)]
+        return all(isinstance(t, torch.Tensor) for t in pair) and one != other and \
+            len({t.untyped_storage().data_ptr() for t in pair}) == 1
 
     def output(self, operands):
         """A variable for out=, which shares no memory with others: where it is resized, they lose it here alone."""
@@ -545,8 +554,8 @@ class Comparison:
 
     def differences(self, ours, theirs, number):
         if error_type(ours) != error_type(theirs):
-            result = self.theirs.get(self.program[number].text.partition(" = ")[0])
-            empty = isinstance(result, torch.Tensor) and result.numel() == 0
+            named = map(self.theirs.get, re.findall(r"\w+", self.program[number].text))
+            empty = any(isinstance(value, torch.Tensor) and value.numel() == 0 for value in named)
             yield "error", f"torch: {theirs!r:.200}, here: {ours!r:.300}" + " (no elements)" * empty
         if ours is not None or theirs is not None:
             return                      # what a refused call leaves behind is not compared

@@ -15,14 +15,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DEVICE_FAULT = 75       # the status of a worker whose NPU has to be reset
-SILENCE = 90            # seconds after which a worker that says nothing hangs
+SILENCE = 600           # seconds after which a worker that says nothing hangs: a busy machine may keep it waiting
 
 
 class Worker:
     """A child process, started anew where it dies."""
 
-    def __init__(self, kind, first, step, until, without):
-        self.kind, self.seed, self.step, self.until, self.without = kind, first, step, until, without
+    def __init__(self, kind, first, step, seconds, without):
+        self.kind, self.seed, self.step, self.without = kind, first, step, without
+        self.left, self.until = seconds, None       # the time counts from its first program
         self.current, self.ended = None, False
         self.start()
 
@@ -31,7 +32,7 @@ class Worker:
                    MINDTORCH_NPU="sim", MINDTORCH_SIM_MEMORY="512MiB")
         self.process = subprocess.Popen(
             ["nice", sys.executable, "-W", "ignore", HERE / "worker.py", self.kind, str(self.seed), str(self.step),
-             str(self.until), "--without", self.without], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+             str(self.left), "--without", self.without], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.heard, self.rest = time.time(), b""
@@ -40,6 +41,7 @@ class Worker:
         """What has arrived."""
         data = self.process.stdout.read() or b""
         self.heard = time.time() if data else self.heard
+        self.until = self.until or (self.heard + self.left if data else None)
         *lines, self.rest = (self.rest + data).split(b"\n")
         for line in lines:
             yield json.loads(line)
@@ -54,7 +56,8 @@ class Worker:
         words = self.process.stderr.read().decode(errors="replace")[-2000:]
         self.process.wait()
         how = f"hangs for {SILENCE} s" if status is None else f"ends with status {status}\n{words}"
-        self.ended = self.current is None or time.time() > self.until
+        self.left = 0 if self.current is None else self.until - time.time()
+        self.ended = self.left <= 0
         if not self.ended:
             self.seed = self.current["seed"] + self.step
             self.start()
@@ -88,7 +91,7 @@ class Report:
             print(f"{count:6} {' '.join(signature)}")
         total = sum(self.differences.values())
         print(f"{total} differences without a reason")
-        return 1 if total else 0
+        return 1 if total or not self.programs.total() else 0
 
 
 def main():
@@ -100,8 +103,7 @@ def main():
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
     print(f"fuzz: SEED={seed} SECONDS={options.seconds:g}", flush=True)
-    until = time.time() + options.seconds
-    workers = [Worker(kind, seed, 1, until, options.without) for kind in options.kinds.split(",")]
+    workers = [Worker(kind, seed, 1, options.seconds, options.without) for kind in options.kinds.split(",")]
     report = Report()
     while any(worker.process.poll() is None for worker in workers):
         for worker in workers:

@@ -67,15 +67,15 @@ def main():
     parser.add_argument("kind", choices=("programs", "hostile"))
     parser.add_argument("first", type=int)
     parser.add_argument("step", type=int)
-    parser.add_argument("until", type=float, help="time.time() of the end")
+    parser.add_argument("seconds", type=float)
     parser.add_argument("--without", default="", help="reasons in differences.toml to leave out, a regular expression")
     options = parser.parse_args()
     if options.without:
         ALLOWED[:] = [entry for entry in ALLOWED if not re.search(options.without, entry["reason"])]
     resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
     fuzz = {"programs": fuzz_programs, "hostile": fuzz_hostile}[options.kind]
-    seed, since, before = options.first, options.first, None
-    while time.time() < options.until:
+    seed, since, before, until = options.first, options.first, None, time.time() + options.seconds
+    while time.time() < until:
         if (seed - since) // options.step == LEAKS_EVERY:
             after = live_objects()
             left = {kind: f"{before[kind]} -> {count}" for kind, count in after.items() if count > before[kind]} \

@@ -117,13 +117,15 @@ WRITES = {
     "places before dtypes": lambda lib, d: written(
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
-SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28, 1.36, 0.5)}
+SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28, 1.36)}
 REPEATS = {
     "no places, with a size": lambda lib, d: lib.repeat_interleave(whole(lib, d, "int64"), output_size=3),
     "no elements, with a size": lambda lib, d: lib.repeat_interleave(
         lib.ones(0, device=d), whole(lib, d, "int64"), output_size=0)}
 # The last thing that is refused is a dtype without a kernel.
 REFUSED_FIRST = {
+    "places in a line": lambda lib, d: lib.zeros(3, device=d).index_add_(0, lib.tensor([7], device=d), lib.ones(1)),
+    "places in rows": lambda lib, d: lib.zeros(2, 3).index_add_(1, lib.tensor([7]), lib.ones(2, 1)),
     "sizes": lambda lib, d: lib.bitwise_and(lib.ones(2, device=d), lib.ones(3, device=d)),
     "a dimension, before out=": lambda lib, d: lib.argmin(lib.ones(2, 3, device=d), 5, out=lib.ones(2, 3, device=d)),
     "sizes, before out=": lambda lib, d: lib.stack([lib.ones(2), lib.ones(3)], out=flags(lib, d)),

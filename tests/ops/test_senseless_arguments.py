@@ -1,4 +1,5 @@
 """Functions of rows called directly, with lists, sizes and tensors that make no sense: an error, as in torch."""
+import contextlib
 import subprocess
 import sys
 
@@ -111,3 +112,41 @@ def test_lists_without_tensors_in_a_process_without_any(name, error):
     code = f"import mindtorch\ntry:\n    mindtorch.{name}([])\nexcept {error} as e:\n    print(e)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == str(error_of(lambda: getattr(torch, name)([])))
+
+
+def test_methods_of_none():
+    """An error, which each method finds for itself where it is called through the class."""
+    for name in dir(mindtorch.Tensor):
+        method = getattr(mindtorch.Tensor, name)
+        if callable(method) and not name.startswith("_"):
+            for arguments in ((None,), (None, None), (None, 0)):
+                with contextlib.suppress(Exception):        # torch takes some, as Tensor.new_tensor
+                    method(*arguments)
+    for name in ("short", "detach_", "dim", "resize_", "t", "view", "numel", "to", "contiguous", "item"):
+        with pytest.raises(TypeError):
+            getattr(mindtorch.Tensor, name)(None)
+
+
+class Handled:
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return "handled"
+
+
+NO_TENSORS = {
+    "take_along_dim": lambda lib: lib.take_along_dim(lib.ones(2), "x", 0),
+    "index_reduce": lambda lib: lib.index_reduce(lib.ones(2), 0, [0], lib.ones(1), "prod"),
+    "svdvals": lambda lib: lib.linalg.svdvals([1]), "fliplr": lambda lib: lib.fliplr("x"),
+    "view_copy": lambda lib: lib.view_copy(b"x", (1,)), "multi_dot": lambda lib: lib.linalg.multi_dot(range(3)),
+    "diff": lambda lib: lib.diff(lib.ones(3), 1, 0, 1.5), "atleast_3d": lambda lib: lib.atleast_3d(False),
+}
+
+
+@pytest.mark.parametrize("name", NO_TENSORS)
+def test_what_is_no_tensor_is_a_type_error(name):
+    """Also after a class with a handler has been seen."""
+    for _ in range(2):
+        for lib in (mindtorch, torch):
+            with pytest.raises(TypeError):
+                NO_TENSORS[name](lib)
+        assert mindtorch.neg(Handled()) == "handled"

@@ -426,7 +426,7 @@ cdef object stream_of(Node node):
 
 # --- gradients of the roots ------------------------------------------------------------------------------------------
 
-def root_grads(tuple outputs, tuple given):
+def root_grads(tuple outputs, tuple given or None):
     """The gradient of each output; 1 for an output of one element that has none in `given`."""
     cdef list grads = [None] * len(outputs) if given is None else list(given)
     cdef Py_ssize_t i
@@ -546,7 +546,7 @@ cdef int init_exec_info(GraphTask task, list inputs, bint accumulates) except -1
     return 0
 
 
-def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, list inputs, bint accumulates):
+def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, list inputs or None, bint accumulates):
     """Run backward from `tensors` with the gradients `grads`.
 
     inputs None: adds to the .grad of all leaves. Else with `accumulates`, adds to the .grad of `inputs`; without it,

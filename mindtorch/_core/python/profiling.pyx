@@ -122,7 +122,7 @@ def begin_user_range(str name):
     return open_range(name, USER_SCOPE, "user_annotation")
 
 
-def end_user_range(Range opened):
+def end_user_range(Range opened or None):
     """Close a range of begin_user_range, or None."""
     close_range(opened)
 

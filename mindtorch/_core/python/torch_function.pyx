@@ -175,7 +175,7 @@ cdef bint operands_are_overridden(object a, object b) except -1:
     return array_is_overridden(values, 2)
 
 
-def has_torch_function(tuple args, dict kwargs):
+def has_torch_function(tuple args, dict kwargs or None):
     """Whether the protocol is active, and a mode or the class of an argument has a handler."""
     cdef tuple values
     if not active:
@@ -238,7 +238,7 @@ cdef tuple call_handlers(object function, tuple relevant, tuple args, dict kwarg
     return NotImplemented, found, mode
 
 
-def handle_python_function(function, tuple relevant, tuple args, dict kwargs):
+def handle_python_function(function, tuple relevant, tuple args, dict kwargs or None):
     """Call the handlers for a function that is written in Python. TypeError where all return NotImplemented."""
     answer, found, mode = call_handlers(function, relevant, args, kwargs, True)
     if answer is not NotImplemented:
@@ -363,8 +363,11 @@ cdef object raise_wrong_arguments(PyObject *callable, PyObject *const *values, s
 
 
 cdef PyObject *handle_torch_function_after_error(PyObject *callable, PyObject *const *values, size_t nargsf,
-                                                 PyObject *names) noexcept:
-    """Call the handlers if the call has failed because of an argument with one. If not, an error stays set."""
+                                                 PyObject *names, bint was_active) noexcept:
+    """Call the handlers if the call has failed because of an argument with one. If not, an error stays set.
+
+    Where the protocol was active before the call, they have been called.
+    """
     cdef PyObject *kind
     cdef PyObject *value
     cdef PyObject *trace
@@ -381,7 +384,7 @@ cdef PyObject *handle_torch_function_after_error(PyObject *callable, PyObject *c
             return NULL
         Py_XDECREF(checked)
     PyErr_Restore(kind, value, trace)
-    if not found:
+    if was_active or not found:
         return NULL
     PyErr_Clear()
     activate()
@@ -398,8 +401,8 @@ cdef PyObject *vectorcall_overridable(PyObject *callable, PyObject *const *value
     else:
         result = (<OverridableFunction>callable).implementation((<OverridableFunction>callable).target, values, nargsf,
                                                                 names)
-    if result == NULL and not was_active:
-        return handle_torch_function_after_error(callable, values, nargsf, names)
+    if result == NULL:
+        return handle_torch_function_after_error(callable, values, nargsf, names, was_active)
     return result
 
 

@@ -109,8 +109,10 @@ def index_select(x, dim, index):
 
 
 def index_add(x, dim, index, source, alpha):
-    result = np.atleast_1d(x.copy())
-    index = _checked(np.atleast_1d(index), dim, result.shape[dim], RuntimeError, least=0)
+    result, index = np.atleast_1d(x.copy()), np.atleast_1d(index)
+    if result.ndim == 1 and np.any((index < 0) | (index >= result.size)):
+        raise IndexError("index out of range in self")
+    _checked(index, dim, result.shape[dim], RuntimeError, least=0)
     np.add.at(result, (slice(None),) * dim + (index,), np.atleast_1d(source) * alpha)
     return result.reshape(x.shape)
 

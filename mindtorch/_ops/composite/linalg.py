@@ -165,7 +165,7 @@ def lu(A, *, pivot=True):
 @with_out
 def lu_compact(A, pivot=True, get_infos=False):
     """torch.lu: what lu_factor gives, and the infos where asked for."""
-    factors, pivots, info = lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    factors, pivots, info = lu_factor_ex(A, pivot=pivot)
     return (factors, pivots, info) if get_infos else (factors, pivots)
 
 
