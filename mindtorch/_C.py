@@ -8,6 +8,7 @@ from typing import Any
 
 from mindtorch import _VF as _VariableFunctions
 from mindtorch import _backend
+from mindtorch._compat import settings as _settings
 from mindtorch._compat.absent_dtypes import Tag  # noqa: F401 - torch._C has it too
 from mindtorch._core._gen.namespace import ATEN
 from mindtorch._core.autograd.node import is_grad_enabled  # noqa: F401 - torch._C has these too
@@ -37,6 +38,8 @@ from mindtorch._refusals.modules import refused_names
 from mindtorch.autograd.forward_ad import _is_fwd_grad_enabled
 from mindtorch.autograd.forward_ad import _switch_fwd_grad as _set_fwd_grad_enabled
 
+_get_deterministic_fill_uninitialized_memory = _settings.get_fill_uninitialized_memory
+_set_deterministic_fill_uninitialized_memory = _settings.set_fill_uninitialized_memory
 __path__ = []       # modules below it come from the table of refusals
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_DisableTorchDispatch",

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import _backend
 from mindtorch._core import once
+from mindtorch._core.tensor import copy_cast
 
 if TYPE_CHECKING:
     from mindtorch.types import Device
@@ -26,6 +28,7 @@ _PRECISIONS = ("highest", "high", "medium")
 class _State:
     deterministic: bool = False
     warn_only: bool = False
+    fills_memory: bool = True
     precision: str = "highest"
     warn_always: bool = False
 
@@ -102,6 +105,34 @@ def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
             raise TypeError(f"_set_deterministic_algorithms(): argument {shown} must be bool, not "
                             f"{type(value).__name__}")
     _state.deterministic, _state.warn_only = mode, warn_only
+    _update_filling()
+
+
+def set_fill_uninitialized_memory(mode: Any) -> None:
+    """Whether deterministic operators fill what empty, empty_like and resize_ leave undefined; at first they do."""
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
+    _state.fills_memory = mode
+    _update_filling()
+
+
+def get_fill_uninitialized_memory() -> bool:
+    """The value of set_fill_uninitialized_memory."""
+    return _state.fills_memory
+
+
+def _update_filling():
+    copy_cast.set_fill_new_memory(_fill_undefined if _state.deterministic and _state.fills_memory else None)
+
+
+def _fill_undefined(tensor):
+    """NaN, the largest integer or True."""
+    dtype = tensor.dtype
+    if dtype.is_floating_point or dtype.is_complex:
+        value = nan
+    else:
+        value = dtype is mindtorch.bool or mindtorch.iinfo(dtype).max
+    tensor.detach().fill_(value)
 
 
 def are_deterministic_algorithms_enabled() -> Any:

@@ -1,6 +1,7 @@
 """Settings of the process and the modules of devices and libraries that are not there, beside torch 2.13."""
 import pytest
 import threadpoolctl
+import torch as real_torch
 from oracle import check, expressions
 
 import mindtorch as torch
@@ -215,3 +216,25 @@ def test_default_devices():
         with torch.device("cpu"):
             assert torch.zeros(1).is_cpu
     assert torch.zeros(1).is_cpu
+
+
+@pytest.mark.parametrize("name", ["float32", "complex64", "int16", "uint8", "bool"])
+def test_undefined_elements_are_filled_where_determinism_is_asked_for(name, device):
+    made = []
+    for library, place in ((torch, device), (real_torch, "cpu")):
+        dtype, fill = getattr(library, name), library.utils.deterministic
+        zeros = library.zeros(2, 3, dtype=dtype, device=place)
+        library.use_deterministic_algorithms(True)
+        try:
+            found = [library.empty(3, dtype=dtype, device=place), library.empty_like(zeros), zeros.resize_(2, 4),
+                     library.empty_strided((2, 2), (1, 2), dtype=dtype, device=place),
+                     library.empty(3, out=library.zeros(3, dtype=dtype, device=place)), zeros.new_empty(2)]
+            fill.fill_uninitialized_memory = False
+            assert library.empty(3).shape == (3,)
+            with pytest.raises(RuntimeError, match="expected a bool, but got int"):
+                fill.fill_uninitialized_memory = 1
+        finally:
+            fill.fill_uninitialized_memory = True
+            library.use_deterministic_algorithms(False)
+        made.append(repr([tensor.tolist() for tensor in found]))
+    assert made[0] == made[1]

@@ -73,6 +73,17 @@ CASES = {
     "embedding float64 by frequency": lambda t, d: _embedding(t, d, padding_idx=0, scale_grad_by_freq=True),
     "bicubic float64": lambda t, d: _interpolate(t, d, "float64", mode="bicubic"),
     "bicubic float64 aligned": lambda t, d: _interpolate(t, d, "float64", mode="bicubic", align_corners=True),
+    "tanh complex64": lambda t, d: t.tensor([0.5 + 1j, -3 - 2j, 20], dtype=t.complex64, device=d).tanh(),
+    "sigmoid complex128": lambda t, d: t.tensor([0.5 + 1j, -3], dtype=t.complex128, device=d).sigmoid(),
+    **{f"{name} float64": lambda t, d, name=name: getattr(t.nn.functional, name)(
+        t.tensor([-1e3, -1, -1e-9, 0, 0.4, 3, 1e3, inf, -inf], dtype=t.float64, device=d))
+       for name in ("sigmoid", "tanh", "elu", "celu", "leaky_relu", "hardshrink", "softplus", "hardsigmoid")},
+    "expm1 float64": lambda t, d: t.tensor([-inf, -50, -1, -1e-12, 0, 1e-9, 2, 800, nan], dtype=t.float64,
+                                           device=d).expm1(),
+    "expm1 complex128": lambda t, d: t.tensor([1e-9 + 1e-9j, 2 - 3j], dtype=t.complex128, device=d).expm1(),
+    "silu float64": lambda t, d: t.nn.functional.silu(t.tensor([-1e3, -1, 0, 2, 1e3], dtype=t.float64, device=d)),
+    "sort float64": lambda t, d: t.stack(t.sort(t.tensor(
+        [[1.5, -inf, nan, -2], [-1e-300, 1e300, inf, -1e300]], dtype=t.float64, device=d), descending=True)),
     "12 dimensions": lambda t, d: t.arange(288., device=d).reshape(2, 3, 1, 2, 1, 2, 2, 1, 3, 1, 2, 1) * t.arange(
         3., device=d).reshape(3, 1, 1, 1, 1),
     "10 permuted dimensions": lambda t, d: t.arange(1024, device=d).reshape([2] * 10).permute(

@@ -1,6 +1,8 @@
 """Why a test fails: a few words, by which failures are counted."""
 import re
 
+CPU_ALONE = "for the CPU alone"         # PyTorch runs the test on no other device
+
 # What is missing -> what the test's name, its error or the line that raised it is recognised by. The first that fits.
 _MISSING = [(cause, re.compile(pattern)) for cause, pattern in (
     ("no __torch_dispatch__", r"_make_wrapper_subclass|TorchDispatchMode|_python_dispatch|object layout differs|"
@@ -18,7 +20,7 @@ _MISSING = [(cause, re.compile(pattern)) for cause, pattern in (
     ("no alert of what is not deterministic", r"nondeterministic_alert"),
     ("no saved variables of nodes", r"_raw_saved|_saved_|saved_variables"),
     ("names of functions", r"^test_overrides\.py .* absent"),
-    ("for the CPU alone", r"skip: Only runs on cpu|skip: .*CPU|_cpu absent|CPU\.\S+ absent"),
+    (CPU_ALONE, r"skip: Only runs on cpu|skip: .*CPU|_cpu absent|CPU\.\S+ absent"),
     ("dtypes that ACLNN lacks", r"not supported on npu by CANN"),
     ("more than 8 dimensions", r"at most 8 dimensions"),
     ("an index out of bounds is not named on the NPU", r"AICORE_EXCEPTION"),
@@ -44,4 +46,4 @@ def cause(file, name, record):
         return f"missing attribute {found[1]}.{found[2]}"
     if text.startswith("missing name: "):
         return f"missing name {text.removeprefix('missing name: ')}"
-    return re.sub(r"0x[0-9a-f]+|\d{5,}", "N", told)[:110].strip()
+    return re.sub(r"0x[0-9a-f]+|\d{5,}", "N", re.sub(r"/[\w./-]*/", "", told))[:110].strip()

@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from causes import cause
+from causes import CPU_ALONE, cause
 from worker import as_cpu, is_chosen
 
 HERE = Path(__file__).resolve().parent
@@ -112,6 +112,10 @@ def report(device, files):
         if found:
             print(f"{file:40} {passed:6} {len(found):6}  {passed / len(found):6.1%}")
     print(f"{'total':40} {total['passed']:6} {total['of']:6}  {total['passed'] / max(total['of'], 1):6.1%}")
+    others = sum(record["status"] != "pass" and cause(*key, record) == CPU_ALONE for key, record in compared.items())
+    if device != "cpu" and others < total["of"]:
+        of = total["of"] - others
+        print(f"{'without tests that are ' + CPU_ALONE:40} {total['passed']:6} {of:6}  {total['passed'] / of:6.1%}")
     return compared
 
 

@@ -319,7 +319,8 @@ def _add_names(device):
     _add("torch._logging")
     _add("torch._logging.scribe", open_source_signpost=lambda *args, **kwargs: None)        # counts flaky tests
     _add("torch._dynamo.config", suppress_errors=False, compiled_autograd=False, accumulated_recompile_limit=64,
-         log_compilation_metrics=False, issue_3_13_0_warning=False)
+         log_compilation_metrics=False, issue_3_13_0_warning=False, fake_tensor_cache_enabled=True,
+         fake_tensor_cache_crosscheck_enabled=False)
     _add(torch._dynamo, reset=lambda: None)
     _add(torch.compiler, set_stance=lambda *args, **kwargs: None)
     _add(torch._C, _DisableFuncTorch=contextlib.nullcontext,

@@ -1,6 +1,8 @@
 """Copies, casts and moves between devices: copy_, clone, contiguous, to and its short forms."""
 import warnings
 
+from libc.stdint cimport int64_t
+
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 from mindtorch._core._gen.records cimport record__to_copy, record_clone, record_copy_
@@ -14,14 +16,13 @@ from mindtorch._core.rules.infer cimport (
     broadcast, check_no_internal_overlap, check_no_partial_overlap, is_same_memory, resize,
 )
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
-    Float, Half,
-    Int, Long, Scalar, Short, dtype, dtype_name, is_scalar, to_scalar_type,
+    COMPLEX_KIND, DTYPES, ITEMSIZE, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
+    Double, Float, Half, Int, Long, Scalar, Short, dtype, dtype_name, is_scalar, to_scalar_type,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, NPU, TENSOR_SLOTS, Shape, Storage, bump_version, copy_data, device, device_of, empty_like_tensor,
-    empty_pinned_like, empty_tensor, is_sparse, make_device, make_variable_data, resolve_device, set_geometry,
-    set_storage, shape_text, shown_device_index, shown_device_type, version_of,
+    empty_pinned_like, empty_tensor, is_sparse, make_device, make_variable_data, make_view, resolve_device,
+    set_geometry, set_storage, shape_text, shown_device_index, shown_device_type, version_of,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -428,14 +429,27 @@ def set_tensor(TensorBase self, TensorBase view not None):
         bump_version(self)
 
 
+cdef object fill_new_memory = None
+
+
+def set_fill_new_memory(function):
+    """Have empty, empty_like and resize_ call the function with the tensor that they make; None: nothing."""
+    global fill_new_memory
+    fill_new_memory = function
+
+
 def resize_(TensorBase self, *sizes, memory_format=None):
     """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
     cdef Shape shape
+    cdef int64_t kept = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype], added
     is_contiguous_format(memory_format, b"resize_")
     parse_varargs(sizes, &shape, b"resize_", b"size")
     if requires_grad(self):
         raise RuntimeError("cannot resize variables that require grad")
     resize(self, &shape)
+    added = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - kept
+    if fill_new_memory is not None and added > 0:
+        fill_new_memory(make_view(self, 1, &added, NULL, kept))
     return self
 
 

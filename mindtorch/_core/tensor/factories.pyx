@@ -25,6 +25,7 @@ from mindtorch._core.python.conversion cimport (
 )
 from mindtorch._core.rules.infer cimport output_or_temporary
 from mindtorch._core.tensor.copy_cast cimport to_copy
+cimport mindtorch._core.tensor.copy_cast as copy_cast
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, Byte, Char, Int, Long, Scalar, ScalarType, Short,
     UInt16, UInt32, UInt64, Undefined, cast_scalar, default_complex_dtype, default_dtype, dtype_name,
@@ -380,6 +381,8 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
         return empty_sparse(&shape, layout, dtype, device).requires_grad_(requires_grad)
     parse_options(&request, layout, device, pin_memory, b"empty")
     made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"empty"), out, device)
+    if copy_cast.fill_new_memory is not None:
+        copy_cast.fill_new_memory(made)
     return with_requires_grad(write_back_out(made, out), requires_grad)
 
 
@@ -459,7 +462,10 @@ def empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fal
     """Undefined content; shape, dtype and device of `input` unless given."""
     if torch_dispatch.active and is_dispatched(input):
         return dispatched("empty_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
-    return with_requires_grad(allocate_like(input, dtype, layout, device, pin_memory, b"empty_like"), requires_grad)
+    made = allocate_like(input, dtype, layout, device, pin_memory, b"empty_like")
+    if copy_cast.fill_new_memory is not None:
+        copy_cast.fill_new_memory(made)
+    return with_requires_grad(made, requires_grad)
 
 
 def zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,

@@ -13,7 +13,8 @@ from .emit_grad import NOTE
 
 PREFIX = "decomposition: "
 _CONVERSIONS = {"Scalar": "scalar", "int[]": "ints", "int[]?": "ints", "int?": "ints", "int": "int", "float": "float",
-                "bool": "bool", "float?": "optional_float"}
+                "bool": "bool", "bool?": "bool", "float?": "optional_float",
+                **dict.fromkeys(("Tensor", "Tensor?", "Tensor[]", "Generator?", "str", "str?"), "object")}
 
 
 def is_decomposition(text) -> bool:
@@ -55,6 +56,6 @@ def _function(row, column) -> str:
 
 def _conversions(row) -> str:
     """Words of Conversion in mindtorch/_npu/aclnn_call.pyx."""
-    words = ["computed" if a.type == "Tensor" and a.name not in row.no_cast else _CONVERSIONS.get(a.type, "object")
+    words = ["computed" if a.type == "Tensor" and a.name not in row.no_cast else _CONVERSIONS[a.type]
              for a in row.kernel_arguments]
     return " ".join(words + ["object"] * len(row.result_names))

@@ -31,6 +31,31 @@ def amp_unscale(self, found_inf, inv_scale):
     return gradient
 
 
+def expm1_by_exp(self):
+    """exp(x) - 1; the quotient by log(exp(x)) takes the rounding of exp(x) back, as Kahan found."""
+    if self.is_complex():
+        real, imag = ops.real(self), ops.imag(self)
+        half = ops.sin(imag / 2)
+        return ops.complex(ops.expm1(real) * ops.cos(imag) - half * half * 2, ops.exp(real) * ops.sin(imag))
+    power = ops.exp(self)
+    part = power - 1
+    exact = ops.where(power == 1, self, part * self / ops.log(power))
+    return ops.where((part == -1) | power.isinf(), part, exact)
+
+
+def tanh_by_expm1(self):
+    """Of a complex number, from the tanh of the real and the tan of the imaginary part."""
+    if self.is_complex():
+        real, imag = ops.tanh(ops.real(self)), ops.tan(ops.imag(self))
+        return ops.complex(real, imag) / ops.complex(ops.ones_like(real), real * imag)
+    part = (self.abs() * -2).expm1()
+    return ops.sign(self) * (-part / (part + 2))
+
+
+def elu_by_expm1(self, alpha, scale, input_scale):
+    return ops.where(self > 0, self * scale, (self * input_scale).expm1() * (alpha * scale))
+
+
 def lcm_by_gcd(self, other):
     """|a| / gcd(a, b) |b|; 0 where either is."""
     divisor = ops.gcd(self, other).clamp(min=1)
