@@ -119,6 +119,7 @@ WRITES = {
         flags)}
 SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28, 1.36)}
 REPEATS = {
+    "the 0-th difference beside others": lambda lib, d: lib.diff(lib.ones(2, device=d), 0, 0, lib.zeros(1, device=d)),
     "no places, with a size": lambda lib, d: lib.repeat_interleave(whole(lib, d, "int64"), output_size=3),
     "no elements, with a size": lambda lib, d: lib.repeat_interleave(
         lib.ones(0, device=d), whole(lib, d, "int64"), output_size=0)}

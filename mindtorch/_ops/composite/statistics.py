@@ -253,7 +253,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
                 raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input "
                                    f"except along the differencing dimension; input.size({place}) = {size}, but got "
                                    f"tensor.size({place}) = {given}")
-    result = _OPS["cat"](parts, dim) if len(parts) > 1 else input
+    result = _OPS["cat"](parts, dim) if len(parts) > 1 and n else input     # torch's 0-th difference is the input alone
     for _ in range(min(n, result.shape[dim])):
         length = result.shape[dim] - 1
         later, sooner = result.narrow(dim, 1, length), result.narrow(dim, 0, length)
