@@ -41,8 +41,11 @@ def test_digits_fails_when_the_figures_do_not_hold(tmp_path):
     assert "expected 351" in run.stderr
 
 
-def command(*words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **options)
+def command(*words, **environment):
+    """What a command prints. CMake and pkg-config may come from PyPI, beside this Python."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False,
+                          env={**os.environ, "PATH": path, **environment})
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -51,20 +54,20 @@ ACL_PROGRAMS = {"add": "11 22 33 44\n", "streams": "the sum of 4096 products is 
 
 
 def test_acl_programs_compiled_by_pkg_config(tmp_path):
-    environment = {**os.environ, "PKG_CONFIG_PATH": str(sim.toolkit() / "lib64" / "pkgconfig")}
-    options = command("pkg-config", "--cflags", "--libs", "cann", env=environment).split()
+    options = command("pkg-config", "--cflags", "--libs", "cann",
+                      PKG_CONFIG_PATH=str(sim.toolkit() / "lib64" / "pkgconfig")).split()
     for compiler, source, standard in (("cc", "add.c", "c11"), ("c++", "streams.cpp", "c++17")):
         program = tmp_path / Path(source).stem
         command(compiler, f"-std={standard}", "-Wall", "-Wextra", "-Werror", EXAMPLES / "acl" / source, "-o", program,
                 *options)
-        assert command(program, env={}) == ACL_PROGRAMS[program.name]
+        assert command(program) == ACL_PROGRAMS[program.name]
 
 
 def test_acl_programs_compiled_by_cmake(tmp_path):
     command("cmake", "-S", EXAMPLES / "acl", "-B", tmp_path, f"-DCANN_DIR={sim.toolkit() / 'lib64' / 'cmake' / 'CANN'}")
     command("cmake", "--build", tmp_path)
     for name, printed in ACL_PROGRAMS.items():
-        assert command(tmp_path / name, env={}) == printed
+        assert command(tmp_path / name) == printed
 
 
 @pytest.mark.quick
