@@ -96,7 +96,7 @@ class Training:
         self.args = args
         self.rank, self.ranks = 0, 1
         if distributed.is_torchelastic_launched():
-            distributed.init_process_group()
+            distributed.init_process_group(distributed.get_default_backend_for_device(args.device))
             self.rank, self.ranks = distributed.get_rank(), distributed.get_world_size()
             if args.device == "npu":
                 args.device = f"npu:{distributed.get_node_local_rank() % torch.npu.device_count()}"
