@@ -113,10 +113,9 @@ def start(store: Store, rank: int, size: int, timeout: timedelta) -> None:
             _finalize_at_exit()
     elif size == 1:
         _initialize()
+        _remove_shared_files()
     else:
         _start_by_store(PrefixStore("mpi", store.clone()), rank, size, timeout)
-    if size > 1:
-        _remove_shared_files()
     if MPI.COMM_WORLD.size != size:
         raise DistBackendError(f"MPI runs with {MPI.COMM_WORLD.size} ranks in this process, and the job has {size}. "
                                "A process can join one job only; start a new one")
@@ -134,6 +133,7 @@ def _start_by_store(store, rank, size, timeout):
         _initialize()
     connection.detach()         # MPI keeps it
     _within(timeout, MPI.COMM_WORLD.Barrier, "the start of MPI")
+    _remove_shared_files()
 
 
 def _within(timeout, function, what):

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from mindtorch import Tensor, device, dtype
     from mindtorch.nn import Module
 
-__all__ = ["_apply_to_tensors", "_cast_forward_inputs", "_get_root_modules", "_p_assert", "_pack_kwargs", "_sync_module_states", "_sync_params_and_buffers", "_to_kwargs",
-           "_unpack_kwargs", "_verify_param_shape_across_processes"]
+__all__ = ["_apply_to_tensors", "_cast_forward_inputs", "_get_root_modules", "_p_assert", "_pack_kwargs",
+           "_sync_module_states", "_sync_params_and_buffers", "_to_kwargs", "_unpack_kwargs",
+           "_verify_param_shape_across_processes"]
 
 
 def _apply_to_tensors(fn: Callable[[Tensor], Any], container: Any) -> Any:

@@ -15,6 +15,12 @@ def error_of(call, *args, **kwargs):
     return None
 
 
+def named_segments():
+    """The files of shared memory that this process has mapped and that still have a name."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        return [line for line in maps if "/dev/shm/mpich_shm" in line and "(deleted)" not in line]
+
+
 def mismatches(torch, rank, size):
     """With TORCH_DISTRIBUTED_DEBUG=DETAIL."""
     dist = torch.distributed
@@ -65,7 +71,7 @@ def lost(torch, rank, size, how):
             os._exit(3)
         os.kill(os.getpid(), getattr(signal, how))
         time.sleep(60)
-    return error_of(dist.all_reduce, torch.ones(5), group=group)
+    return *error_of(dist.all_reduce, torch.ones(5), group=group), named_segments()
 
 
 def one_rank(torch, rank, size):
@@ -81,7 +87,7 @@ def one_rank(torch, rank, size):
     premultiplied, halved = torch.ones(2), torch.ones(2)
     dist.all_reduce(premultiplied, dist._make_nccl_premul_sum(3.0))
     dist.all_reduce(halved, dist.ReduceOp.AVG)
-    return first, again, premultiplied.tolist(), halved.tolist()
+    return first, again, premultiplied.tolist(), halved.tolist(), named_segments()
 
 
 def rank_of_launcher(torch, rank, size):
