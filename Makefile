@@ -50,12 +50,8 @@ PRECISION_TESTS := tests/ops/test_ops.py tests/ops/test_corners.py tests/ops/tes
 	tests/nn/test_parametrize.py tests/amp/test_autocast_lists.py \
 	-k "(test_forms and float16) or test_corners or test_number_rounding or test_parametrize or test_layers"
 
-test-processors: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## what depends on precision, as on the least of processors and as on this one
+test-processors: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## what depends on precision, as on the least of processors; `make test` uses all of this one
 	$(LEAST_PROCESSOR) $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(PRECISION_TESTS)
-	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(PRECISION_TESTS)
-
-coverage: $(VENV)/.package $(VENV)/.test $(VENV)/.examples $(VENV)/.coverage            ## the suite's coverage of the Python sources, which must not fall below the floor in pyproject.toml
-	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) --cov --cov-report=term:skip-covered $(PYTEST_ARGS) --ignore tests/test_packaging.py
 
 sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator and the allocator under ASan, UBSan and TSan
 	$(RUN) -m pytest -m sanitizers --numprocesses $(TEST_PROCESSES) tests/sim tests/npu $(PYTEST_ARGS)
