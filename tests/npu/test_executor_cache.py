@@ -25,8 +25,8 @@ a = torch.tensor([1.0, 1.5, float("nan")], device="npu")
 for number in (2.0, 3.0, 4.0):
     lists = [torch.ones(2, device="npu"), torch.ones(3, device="npu")]
     torch._foreach_mul_(lists, torch.tensor(number, device="npu"))
-    print(lists, torch.linspace(0, 5, 6, device="npu"), torch.isclose(a, a + 0.25, rtol=0.2), a.nan_to_num(7), a.logit(0.25),
-          torch.quantile(a[:2], 0.5), a.cumsum(0), torch.nn.functional.gelu(a, approximate="tanh"))
+    print(lists, torch.linspace(0, 5, 6, device="npu"), torch.isclose(a, a + 0.25, rtol=0.2), a.nan_to_num(7),
+          a.logit(0.25), torch.quantile(a[:2], 0.5), a.cumsum(0), torch.nn.functional.gelu(a, approximate="tanh"))
 """
     assert run(code, **KEPT).stdout == run(code).stdout
 
