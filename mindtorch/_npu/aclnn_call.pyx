@@ -40,8 +40,7 @@ from mindtorch._npu.launch cimport (
     MAX_LIST_TENSORS, MAX_RANK, Call, Phase2, acl_dtype, bool_array_argument, cast_to_supported, copy, free_call,
     init_call, int_array_argument, launch, make_contiguous, merge_dims, optional_tensor_argument, raise_missing_symbol,
     raise_not_capturable, raise_not_supported, read, scalar_argument, scalar_list_argument, set_output_shape,
-    tensor_argument, tensor_list_argument, view_as_int,
-    wait_for_shapes,
+    tensor_argument, tensor_list_argument, view_as_int, wait_for_shapes,
 )
 from mindtorch._npu.streams cimport current_capture, thread_state
 

@@ -109,7 +109,7 @@ cdef void destroy_capsule(object capsule) noexcept:
 
 
 def export(TensorBase tensor, bint versioned):
-    """A capsule that shares the memory of the tensor, with the record of DLPack 1 if `versioned`, else the older one."""
+    """A capsule that shares the memory of the tensor, with DLPack 1's record if `versioned`, else the older one."""
     cdef Exported *exported = <Exported *>PyMem_Malloc(sizeof(Exported))
     cdef DLTensor *described
     cdef int i
