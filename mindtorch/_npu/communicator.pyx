@@ -219,7 +219,7 @@ cdef class Communicator:
             status = api.HcclBroadcast(buffer, tensor.numel, dtype, root, self.handle, stream.handle)
         check(status, b"HcclBroadcast")
 
-    def scatter(self, TensorBase output not None, TensorBase input, int root):
+    def scatter(self, TensorBase output not None, TensorBase input or None, int root):
         """`input` has the pieces of all ranks, one behind the other; None off the root."""
         cdef StreamSlot *stream = self.begin()
         cdef void *sent = NULL if input is None else self.address(input)

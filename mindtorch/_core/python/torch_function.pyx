@@ -511,7 +511,7 @@ def overridable_property(value):
     return made
 
 
-def publish(dict namespace, but=(), str module=None, str prefix=""):
+def publish(dict namespace, but=(), str module or None=None, str prefix=""):
     """Make the functions of a module overridable: those of __all__, or those whose names begin without underscore.
 
     Where `module` is given, they say that they are of that module of torch, and their names begin with `prefix`.
@@ -521,7 +521,7 @@ def publish(dict namespace, but=(), str module=None, str prefix=""):
             namespace[name] = published(namespace[name], namespace["__name__"], name, module, prefix)
 
 
-def published(function, str home, str name, str module, str prefix=""):
+def published(function, str home, str name, str module or None, str prefix=""):
     """overridable(function), named as torch names it: the first place where it is published counts."""
     made = overridable(function)
     if module is not None and isinstance(made, WrappedFunction):
