@@ -122,14 +122,8 @@ NAMES = {
         torch.distributed.rpc: AllGatherStates BackendType RRef TensorPipeRpcBackendOptions get_worker_info
             init_rpc method_factory new_method remote rpc_async rpc_sync shutdown
         torch.distributed.rpc.api: _all_gather _require_initialized
-        torch.distributed.tensor: DeviceMesh Partial Placement Replicate Shard distribute_module
-            distribute_tensor empty full ones rand randn zeros
-        torch.distributed.tensor._dispatch:
-        torch.distributed.tensor._dtensor_spec: DTensorSpec
         torch.distributed.tensor._ops:
         torch.distributed.tensor._random: manual_seed
-        torch.distributed.tensor._redistribute: redistribute_local_tensor
-        torch.distributed.tensor._utils: compute_local_shape_and_global_offset
         torch.distributed.tensor.experimental: context_parallel implicit_replication local_map
             register_sharding
         torch.distributed.tensor.experimental._attention: _HeadTailLoadBalancer _PTRRLoadBalancer
@@ -142,7 +136,7 @@ NAMES = {
             PrepareModuleInputOutput PrepareModuleOutput RowwiseParallel SequenceParallel loss_parallel
             parallelize_module
         torch.distributed.tensor.parallel.style: ParallelStyle
-        torch.distributed.tensor.placement_types: Partial Placement Replicate Shard _StridedShard
+        torch.distributed.tensor.placement_types: _StridedShard
     """,
     _EXPORT: """
         torch._export:
