@@ -17,8 +17,6 @@ NAMES = {
         torch.distributed: BuiltinCommHookType Logger ProcessGroupGloo Reducer breakpoint
             record_comm shrink_group
         torch.testing._internal.distributed:
-        torch.distributed._composable.fsdp: CPUOffloadPolicy FSDPModule MixedPrecisionPolicy OffloadPolicy
-            fully_shard
         torch.distributed._functional_collectives: all_gather_into_tensor_backward
             all_gather_into_tensor_coalesced_backward all_gather_into_tensor_coalesced_setup_context
             all_gather_into_tensor_setup_context all_reduce_backward all_reduce_coalesced_backward
@@ -78,12 +76,11 @@ NAMES = {
         torch.distributed.config: compile_on_one_rank patch use_torchcomms
         torch.distributed.device_mesh: _register_distributed_opaque_types
         torch.distributed.distributed_c10d: _new_process_group_helper
-        torch.distributed.fsdp: BackwardPrefetch CPUOffload CPUOffloadPolicy DataParallelMeshDims FSDPModule
+        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims
             FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            LocalStateDictConfig MixedPrecision MixedPrecisionPolicy OffloadPolicy OptimStateDictConfig
+            LocalStateDictConfig MixedPrecision OptimStateDictConfig
             OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy
-            StateDictConfig StateDictSettings StateDictType UnshardHandle fully_shard
-            register_fsdp_forward_method share_comm_ctx
+            StateDictConfig StateDictSettings StateDictType share_comm_ctx
         torch.distributed.fsdp._common_utils: clean_tensor_name
         torch.distributed.fsdp._flat_param: FlatParamHandle
         torch.distributed.fsdp._fully_shard:

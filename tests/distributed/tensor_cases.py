@@ -1,7 +1,4 @@
-"""What the ranks of test_distributed_tensor.py do, with torch and with mindtorch. Each case returns plain values."""
-import importlib
-
-from collective_cases import plain
+"""DTensor: cases of sharding_cases.py. Each returns plain values."""
 
 CASES = {}
 
@@ -9,35 +6,6 @@ CASES = {}
 def case(function):
     CASES[function.__name__] = function
     return function
-
-
-class Names:
-    """The modules of a library that cases use, and a mesh of all ranks."""
-
-    def __init__(self, torch, rank, size):
-        self.torch, self.nn, self.F, self.rank, self.size = torch, torch.nn, torch.nn.functional, rank, size
-        self.api = importlib.import_module(f"{torch.__name__}.distributed.tensor")
-        self.Shard, self.Replicate, self.Partial = self.api.Shard, self.api.Replicate, self.api.Partial
-        self.distribute = self.api.distribute_tensor
-        self.mesh = importlib.import_module(f"{torch.__name__}.distributed.device_mesh").init_device_mesh(
-            "cpu", (size,))
-
-    def numbers(self, *shape):
-        """Fixed values, none of which are alike."""
-        count = 1
-        for length in shape:
-            count *= length
-        return self.torch.arange(1, count + 1).float().reshape(shape).sin()
-
-
-def run_all(torch, rank, size):
-    names, results = Names(torch, rank, size), {}
-    for name, function in CASES.items():
-        try:
-            results[name] = plain(function(names))
-        except (ValueError, TypeError, RuntimeError, NotImplementedError, IndexError) as error:
-            results[name] = f"{type(error).__name__}: {error}"
-    return results
 
 
 def both(tensor):
@@ -129,7 +97,7 @@ def views(n):
 def layers(n):
     """A layer of each kind with parameters cut along each dimension: results and gradients."""
     out, places = [], [n.Replicate(), n.Shard(0), n.Shard(1)]
-    tokens = n.torch.tensor([[0, 3, 2], [1, 0, 5]])
+    tokens = n.torch.tensor([[0, 3, 2], [1, 0, 5]], device=n.device)
     for place in places:
         weight = n.distribute(n.numbers(6, 4), n.mesh, [place]).requires_grad_()
         y = n.F.embedding(n.distribute(tokens, n.mesh, [n.Replicate()]), weight).full_tensor()
@@ -200,7 +168,7 @@ def factories(n):
 @case
 def modules(n):
     n.torch.manual_seed(0)
-    module = n.api.distribute_module(n.nn.Linear(4, 2), n.mesh, lambda name, part, mesh: part.register_parameter(
+    module = n.api.distribute_module(n.nn.Linear(4, 2, device=n.device), n.mesh, lambda name, part, mesh: part.register_parameter(
         "weight", n.nn.Parameter(n.distribute(part.weight, mesh, [n.Shard(0)]))))
     with n.torch.no_grad():
         module.weight.copy_(n.distribute(n.numbers(2, 4), n.mesh, [n.Replicate()]))
@@ -221,6 +189,6 @@ def error_of(call):
 def errors(n):
     x = n.distribute(n.numbers(4, 2), n.mesh, [n.Shard(0)])
     return [error_of(call) for call in (
-        lambda: x + n.torch.ones(4, 2), lambda: x.redistribute(placements=[n.Partial()]),
+        lambda: x + n.numbers(4, 2), lambda: x.redistribute(placements=[n.Partial()]),
         lambda: n.distribute(n.numbers(2), n.mesh, [n.Shard(0), n.Shard(0)]),
         lambda: n.api.DTensor.from_local(x, n.mesh, [n.Shard(0)]))]

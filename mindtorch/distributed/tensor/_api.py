@@ -145,8 +145,8 @@ class DTensor(Tensor, _activates=False):
                     shape[place.dim] *= size
             stride = _stride_like(local_tensor, shape)
         elif stride is None:
-            raise RuntimeError(f"Found shape:{tuple(shape)} and stride:None. Please pass both shape and stride at the same "
-                               "time.")
+            raise RuntimeError(f"Found shape:{tuple(shape)} and stride:None. Please pass both shape and stride at the "
+                               "same time.")
         if run_check:
             for dim, place in enumerate(places):
                 if isinstance(place, Replicate):
@@ -213,7 +213,7 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None,
                       placements: Sequence[Placement] | None = None, *, src_data_rank: int | None = 0) -> DTensor:
     """A leaf tensor as a DTensor, of which each rank takes its part.
 
-    Ranks have the tensor of rank `src_data_rank` of each mesh dimension; None: each cuts its own, without communication.
+    Ranks have the tensor of rank `src_data_rank` of each mesh dimension; None: each cuts its own.
     """
     mesh = _current_mesh(device_mesh)
     if not tensor.is_leaf:
@@ -278,7 +278,7 @@ def _new(function, size, dtype, requires_grad, mesh, placements):
 
 
 def _drawn(function, size, dtype, requires_grad, mesh, placements):
-    """Every rank draws the whole tensor, from equal generators, and keeps its part: the numbers are those of one rank."""
+    """Every rank draws the whole tensor, from equal generators, and keeps its part."""
     size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
     mesh = mesh or _mesh_resources.get_current_mesh()
     made = distribute_tensor(function(*size, dtype=dtype, device=mesh.device_type), mesh, placements,

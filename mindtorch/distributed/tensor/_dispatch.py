@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mindtorch
 from mindtorch import Tensor
-from mindtorch._core.autograd.engine import current_graph_task_id
+from mindtorch._core.autograd.engine import in_backward
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
 from mindtorch.distributed.tensor._rules import Call, ways_of
@@ -144,13 +144,9 @@ def _hashable(value):
 
 def _check_plain(func, tensor):
     """Numbers may be plain tensors, and what operators and derivatives of ours have made."""
-    if tensor.dim() and not implicit_replication.depth and func.namespace == "aten" and not _in_backward():
+    if tensor.dim() and not implicit_replication.depth and func.namespace == "aten" and not in_backward():
         raise RuntimeError(f"{func}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor "
                            "before calling distributed operators!")
-
-
-def _in_backward():
-    return current_graph_task_id() != -1
 
 
 def run_operator(kind: type, func: Any, args: tuple, kwargs: dict) -> Any:

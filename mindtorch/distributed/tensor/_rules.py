@@ -1,7 +1,7 @@
 """How operators compute on parts of tensors: a rule for each kind of operator.
 
-A rule yields ways to compute along one dimension of a mesh. A way is the placements of the tensors it takes, by the names
-of the arguments, those of its results, and, where the operator itself would not do, a function in its place. On
+A rule yields ways to compute along one dimension of a mesh. A way is the placements of the tensors that it takes, by
+the names of arguments, those of its results, and, where the operator itself would not do, a function in its place. On
 replicated tensors every operator computes as it is; what has no rule has only that way.
 """
 from __future__ import annotations
@@ -279,8 +279,8 @@ for _rule, _names in (
         (_product, " ".join(_PRODUCTS)),
         (_reshaped, "view _unsafe_view reshape squeeze unsqueeze"), (_expanded, "expand"),
         (_permuted, "t transpose permute"),
-        (_along_dim, "select slice split split_with_sizes unbind cat stack _softmax _log_softmax _softmax_backward_data "
-                     "_log_softmax_backward_data cumsum cumprod sort topk"),
+        (_along_dim, "select slice split split_with_sizes unbind cat stack cumsum cumprod sort topk _softmax "
+                     "_log_softmax _softmax_backward_data _log_softmax_backward_data"),
         (_reduction, "sum mean max min all any"),
         (_normalisation, "native_layer_norm native_layer_norm_backward _fused_rms_norm _rms_norm_backward"),
         (_attention, "_fused_attention _fused_attention_backward"),
