@@ -129,10 +129,7 @@ NAMES = {
         torch.distributed.tensor.experimental._context_parallel._attention: flex_cp_allgather
         torch.distributed.tensor.experimental._context_parallel._sharding_rules:
             unregister_cp_sharding_rules
-        torch.distributed.tensor.parallel: ColwiseParallel ParallelStyle PrepareModuleInput
-            PrepareModuleInputOutput PrepareModuleOutput RowwiseParallel SequenceParallel loss_parallel
-            parallelize_module
-        torch.distributed.tensor.parallel.style: ParallelStyle
+        torch.distributed.tensor.parallel: loss_parallel
         torch.distributed.tensor.placement_types: _StridedShard
     """,
     _EXPORT: """
