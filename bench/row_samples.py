@@ -67,6 +67,7 @@ CALLS = {
     "_rrelu": "aten._rrelu(v, p, 0.1, 0.3)",
     "poisson": "torch.poisson(p)",
     "_standard_gamma": "torch._standard_gamma(p)",
+    "_sample_dirichlet": "torch._sample_dirichlet(p)",
     "binomial": "torch.binomial(p, p)",
     "randperm.generator": "torch.randperm(4, device='npu')",
     "nonzero": "torch.nonzero(b)",

@@ -42,7 +42,7 @@ def solve_by_qr(A, B, left, check_errors):
     info = _first_zero(R.diagonal(dim1=-2, dim2=-1))
     if check_errors:
         _require_regular(info)
-    solution = ops.triangular_solve(Q.mT @ B, R)[0]
+    solution = ops.triangular_solve(Q.mH @ B, R)[0]
     if not left:
         solution = solution.mT
     return solution.squeeze(-1) if is_vector else solution, info

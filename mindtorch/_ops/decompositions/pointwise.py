@@ -73,11 +73,19 @@ def hypot_by_abs(self, other):
 
 
 def round_by_floor(self, name):
-    """ceil and trunc of float64; integers are rounded already."""
+    """ceil and trunc of float64, floor of 16 bits; integers are rounded already."""
     if not self.is_floating_point():
         return self
+    if name == "floor":
+        return self.float().floor().to(self.dtype)
     up = -(-self).floor()
     return up if name == "ceil" else ops.where(self < 0, up, self.floor())
+
+
+def l1_loss_by_abs(self, target, reduction):
+    """The loss of integers, whose differences wrap around as torch's do."""
+    loss = (self - target).abs()
+    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
 
 
 def fmax_by_where(self, other):
