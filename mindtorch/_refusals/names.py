@@ -91,7 +91,7 @@ NAMES = {
         torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
             lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
         torch.distributed.nn: RemoteModule
-        torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer
+        torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer
             as_functional_optim
         torch.distributed.pipelining: Pipe PipelineStage Schedule1F1B ScheduleDualPipeV ScheduleGPipe
             ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS ScheduleZBVZeroBubble
