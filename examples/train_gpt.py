@@ -4,7 +4,8 @@ It learns to write Python character by character, and shows at the end what it h
 after each round of steps; `--resume FILE` goes on from there, to the same losses as a run that was never interrupted.
 
 `torchrun --standalone --nproc-per-node 2 examples/train_gpt.py` trains in two processes, each with half of every batch.
-The losses are those of one process.
+The losses are those of one process. With `--fsdp` each process also keeps half of the parameters, their gradients and the
+optimizer's state.
 """
 import argparse
 import os
@@ -16,6 +17,7 @@ from tqdm import trange
 
 import mindtorch as torch
 from mindtorch import distributed, nn
+from mindtorch.distributed.fsdp import fully_shard
 from mindtorch.nn import functional as F
 
 CHARACTERS = 128        # ASCII: a token is the code of a character
@@ -103,7 +105,13 @@ class Training:
                 torch.npu.set_device(args.device)
         self.corpus = encode(standard_library())
         self.model = GPT(args.layers, args.width, args.heads, args.context, args.dropout).to(args.device)
-        self.trained = nn.parallel.DistributedDataParallel(self.model) if self.ranks > 1 else self.model
+        self.trained = self.model
+        if args.fsdp:
+            for block in self.model.blocks:
+                fully_shard(block)
+            fully_shard(self.model)
+        elif self.ranks > 1:
+            self.trained = nn.parallel.DistributedDataParallel(self.model)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=args.lr, weight_decay=0.1)
         kind = torch.device(args.device).type
         dtype = getattr(torch, args.autocast) if args.autocast else None
@@ -168,6 +176,7 @@ def arguments(argv=None):
     parser.add_argument("--lr", type=float, default=1e-3, help="learning rate")
     parser.add_argument("--dropout", type=float, default=0.1, help="share of features that a step leaves out")
     parser.add_argument("--autocast", choices=["bfloat16", "float16"], help="compute in 16 bits where that is enough")
+    parser.add_argument("--fsdp", action="store_true", help="cut parameters over the processes of torchrun")
     parser.add_argument("--seed", type=int, default=0, help="for first weights, batches, dropout and the sample")
     parser.add_argument("--checkpoint", metavar="FILE", help="save to this file after each round of steps")
     parser.add_argument("--save-every", type=int, default=100, help="steps of a round")

@@ -17,8 +17,6 @@ NAMES = {
         torch.distributed: BuiltinCommHookType Logger ProcessGroupGloo Reducer breakpoint
             record_comm shrink_group
         torch.testing._internal.distributed:
-        torch.distributed._composable.fsdp: CPUOffloadPolicy FSDPModule MixedPrecisionPolicy OffloadPolicy
-            fully_shard
         torch.distributed._functional_collectives: all_gather_into_tensor_backward
             all_gather_into_tensor_coalesced_backward all_gather_into_tensor_coalesced_setup_context
             all_gather_into_tensor_setup_context all_reduce_backward all_reduce_coalesced_backward
@@ -61,12 +59,11 @@ NAMES = {
         torch.distributed.config: compile_on_one_rank patch use_torchcomms
         torch.distributed.device_mesh: _register_distributed_opaque_types
         torch.distributed.distributed_c10d: _new_process_group_helper
-        torch.distributed.fsdp: BackwardPrefetch CPUOffload CPUOffloadPolicy DataParallelMeshDims FSDPModule
+        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims
             FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            LocalStateDictConfig MixedPrecision MixedPrecisionPolicy OffloadPolicy OptimStateDictConfig
+            LocalStateDictConfig MixedPrecision OptimStateDictConfig
             OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy
-            StateDictConfig StateDictSettings StateDictType UnshardHandle fully_shard
-            register_fsdp_forward_method share_comm_ctx
+            StateDictConfig StateDictSettings StateDictType share_comm_ctx
         torch.distributed.fsdp._common_utils: clean_tensor_name
         torch.distributed.fsdp._flat_param: FlatParamHandle
         torch.distributed.fsdp._fully_shard:
@@ -105,14 +102,8 @@ NAMES = {
         torch.distributed.rpc: AllGatherStates BackendType RRef TensorPipeRpcBackendOptions get_worker_info
             init_rpc method_factory new_method remote rpc_async rpc_sync shutdown
         torch.distributed.rpc.api: _all_gather _require_initialized
-        torch.distributed.tensor: DeviceMesh Partial Placement Replicate Shard distribute_module
-            distribute_tensor empty full ones rand randn zeros
-        torch.distributed.tensor._dispatch:
-        torch.distributed.tensor._dtensor_spec: DTensorSpec
         torch.distributed.tensor._ops:
         torch.distributed.tensor._random: manual_seed
-        torch.distributed.tensor._redistribute: redistribute_local_tensor
-        torch.distributed.tensor._utils: compute_local_shape_and_global_offset
         torch.distributed.tensor.experimental: context_parallel implicit_replication local_map
             register_sharding
         torch.distributed.tensor.experimental._attention: _HeadTailLoadBalancer _PTRRLoadBalancer
@@ -125,7 +116,7 @@ NAMES = {
             PrepareModuleInputOutput PrepareModuleOutput RowwiseParallel SequenceParallel loss_parallel
             parallelize_module
         torch.distributed.tensor.parallel.style: ParallelStyle
-        torch.distributed.tensor.placement_types: Partial Placement Replicate Shard _StridedShard
+        torch.distributed.tensor.placement_types: _StridedShard
     """,
     _EXPORT: """
         torch._export:

@@ -64,7 +64,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         """A leaf over the elements of `data` (empty without), whatever history `data` has."""
-        if data is not None and type(data) is not Tensor and not isinstance(data, Parameter):
+        if data is not None and type(data) is not Tensor and not issubclass(type(data), Parameter):
             return _of_other_class(data, requires_grad)
         made = _as_class(cls, data)
         if requires_grad and not (made.is_floating_point() or made.is_complex()):

@@ -15,6 +15,7 @@ from mindtorch import device as device_
 from mindtorch import dtype as dtype_
 from mindtorch import float16, float32, float64
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._core.tensor.torch_dispatch import is_wrapper
 from mindtorch._tensor.factories import scalar_tensor
 from mindtorch._tensor.type_info import typename
 from mindtorch.nn.modules.module_hooks import (
@@ -353,7 +354,7 @@ class Module(ModuleHooks, ModuleState):
         """Replace the contents of parameters, of their gradients and of buffers by fn(tensor).
 
         Parameters and gradients keep their identity: what else refers to them (ties, optimizers) sees the change. Where
-        torch.__future__ says so, new parameters take their place.
+        torch.__future__ says so, new parameters take their place; wrappers are swapped with new ones.
         """
         if recurse:
             for module in self.children():
@@ -362,7 +363,7 @@ class Module(ModuleHooks, ModuleState):
             if param is None:
                 continue
             grad = param.grad
-            if _future.get_swap_module_params_on_conversion():
+            if _future.get_swap_module_params_on_conversion() or is_wrapper(param):
                 self._swap(name, param, grad, fn)
             elif _future.get_overwrite_module_params_on_conversion():
                 self._parameters[name] = new = Parameter(fn(param.data), param.requires_grad)

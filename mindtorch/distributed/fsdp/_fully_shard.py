@@ -1,0 +1,336 @@
+"""fully_shard: each rank keeps a shard of every parameter, and modules gather theirs while they compute."""
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import mindtorch
+from mindtorch import Tensor, nn
+from mindtorch._core.autograd.engine import in_backward, queue_callback
+from mindtorch.distributed._world import get_world_size
+from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from mindtorch.distributed.fsdp._parameters import ParameterGroup
+from mindtorch.distributed.fsdp._policies import MixedPrecisionPolicy, OffloadPolicy
+from mindtorch.distributed.tensor import Shard
+from mindtorch.utils._pytree import tree_leaves, tree_map_only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
+
+
+class _Order:
+    """What the modules under one root share: the order in which their forwards ran, and the current backward."""
+
+    def __init__(self) -> None:
+        self.states: list[_State] = []      # in the order of forwards
+        self.in_backward = False
+
+
+class _State:
+    """What fully_shard has added to a module, or to several that run one after the other."""
+
+    def __init__(self, policy: MixedPrecisionPolicy, free_after_forward: bool | None) -> None:
+        self.policy = policy
+        self.free_after_forward = free_after_forward        # None: unless it is the root
+        self.free_after_backward = True
+        self.group: ParameterGroup
+        self.order: _Order | None = None
+        self.is_root = False
+        self.forward_prefetch: list[_State] = []
+        self.backward_prefetch: list[_State] | None = None  # None: the one whose forward ran before
+        self._waits_for: set[int] = set()
+
+    def set_up(self, module: nn.Module) -> None:
+        """The first module whose forward runs is the root of those below it."""
+        if self.order is None:
+            self.is_root, order = True, _Order()
+            for below in module.modules():
+                if isinstance(below, FSDPModule):
+                    below._fsdp_state.order = order
+
+    # Forward
+
+    def before_forward(self, module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """Gathers, and casts the inputs."""
+        self.set_up(module)
+        if self.is_root and not in_backward():
+            self.order.states.clear()
+        self.group.finish_gathering()
+        self._watch_gradients()
+        for state in self.forward_prefetch:
+            state.group.start_gathering()
+        if self.policy.cast_forward_inputs and self.policy.param_dtype:
+            args, kwargs = _cast((args, kwargs), self.policy.param_dtype)
+        return args, kwargs
+
+    def after_forward(self, module: nn.Module, args: Any, output: Any) -> Any:
+        """Frees, and has the backward of the output gather again. A forward within a backward recomputes: it keeps."""
+        frees = not self.is_root if self.free_after_forward is None else self.free_after_forward
+        if not in_backward():
+            self.order.states.append(self)
+            if frees:
+                self.group.free()
+        for leaf in tree_leaves(output):
+            if isinstance(leaf, Tensor) and leaf.requires_grad:
+                leaf.register_hook(self._before_backward)
+        return _cast(output, self.policy.output_dtype) if self.policy.output_dtype else output
+
+    # Backward
+
+    def _before_backward(self, gradient):
+        if not self.order.in_backward:
+            self.order.in_backward = True
+            queue_callback(self._end_backward)
+        self.group.finish_gathering()
+        self._waits_for = {number for number, each in enumerate(self.group.members) if each.sharded.requires_grad}
+        prefetch = self.backward_prefetch
+        if prefetch is None:
+            place = self.order.states.index(self) if self in self.order.states else 0
+            prefetch = self.order.states[place - 1:place] if place else []
+        for state in prefetch:
+            state.group.start_gathering()
+
+    def _watch_gradients(self):
+        """Once a parameter has been gathered first, its gradient is watched for good."""
+        for number, each in enumerate(self.group.members):
+            if each.whole is not None and each.whole.requires_grad and each.hook is None:
+                each.hook = each.whole.register_post_accumulate_grad_hook(functools.partial(self._on_gradient, number))
+
+    def _on_gradient(self, number, _parameter):
+        self._waits_for.discard(number)
+        if not self._waits_for:
+            self._after_backward()
+
+    def _after_backward(self):
+        for state in self.order.states:
+            if state is not self:
+                state.group.finish_reducing()       # at most one reduction is under way, and its memory in use
+        if self.free_after_backward:
+            self.group.free()
+        self.group.start_reducing()
+
+    def _end_backward(self):
+        """Of the whole graph: parameters without a gradient have had none to wait for."""
+        self.order.in_backward = False
+        for state in self.order.states:
+            state._waits_for = set()
+            if state.free_after_backward:
+                state.group.free()
+            if any(each.whole is not None and each.whole.grad is not None for each in state.group.members):
+                state.group.start_reducing()
+        for state in self.order.states:
+            state.group.finish_reducing()
+
+
+def _cast(value, dtype):
+    return tree_map_only(Tensor, lambda each: each.to(dtype) if each.is_floating_point() else each, value)
+
+
+class UnshardHandle:
+    """What `module.unshard(async_op=True)` returns."""
+
+    def __init__(self, group: ParameterGroup) -> None:
+        self._group = group
+
+    def wait(self) -> None:
+        """Wait until the parameters are whole."""
+        self._group.finish_gathering()
+
+
+class FSDPModule:
+    """What a module's class gets as its first base by fully_shard."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance of the class that the module had: new ones are not sharded."""
+        original = cls.__mro__[2]
+        made = original.__new__(original)
+        made.__init__(*args, **kwargs)
+        return made
+
+    def _get_fsdp_state(self) -> _State:
+        return self._fsdp_state
+
+    def _each(self, recurse=True):
+        modules = self.modules() if recurse else [self]
+        return [module._fsdp_state for module in modules if isinstance(module, FSDPModule)]
+
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
+        """Gather the module's own parameters; with `async_op` what it returns is to be waited for."""
+        state = self._fsdp_state
+        state.group.start_gathering(async_op)
+        if async_op:
+            return UnshardHandle(state.group)
+        state.group.finish_gathering()
+        state._watch_gradients()
+        return None
+
+    def reshard(self) -> None:
+        """Free the module's own whole parameters."""
+        self._fsdp_state.group.free()
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
+        """Whether backwards reduce gradients. While they do not, each rank adds up its own."""
+        for state in self._each(recurse):
+            state.group.reduces = requires_gradient_sync
+
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """Whether backwards reduce gradients over replicas as well (HSDP)."""
+        for state in self._each(recurse):
+            state.group.reduces_over_replicas = requires_all_reduce
+
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Nothing: every backward waits for its reductions."""
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Whether whole parameters are freed after the forward."""
+        for state in self._each(recurse):
+            state.free_after_forward = reshard_after_forward
+
+    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
+        """Whether whole parameters are freed after the backward."""
+        for state in self._each(recurse):
+            state.free_after_backward = reshard_after_backward
+
+    def set_modules_to_forward_prefetch(self, modules: list[FSDPModule]) -> None:
+        """Modules that are gathered while the forward of this one runs."""
+        self._fsdp_state.forward_prefetch = [module._fsdp_state for module in modules]
+
+    def set_modules_to_backward_prefetch(self, modules: list[FSDPModule]) -> None:
+        """Modules that are gathered while the backward of this one runs, instead of that whose forward ran before."""
+        self._fsdp_state.backward_prefetch = [module._fsdp_state for module in modules]
+
+    def set_gradient_divide_factor(self, factor: float) -> None:
+        """Gradients are summed and divided by `factor`, instead of by the number of ranks."""
+        self._fsdp_state.group.divisor = factor
+
+    set_reduce_scatter_divide_factor = set_gradient_divide_factor
+
+    def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
+        """Nothing: what the backward needs is gathered."""
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+        """to(), to_empty() and their like change the shards."""
+        states = self._each()
+        for state in states:
+            state.group.free()
+        result = super()._apply(*args, **kwargs)
+        for state in states:
+            for each in state.group.members:
+                each.take_back()
+        return result
+
+
+@functools.cache
+def _class(kind):
+    """The class with FSDPModule before it."""
+    return type(f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": kind.__module__})
+
+
+def _default_mesh(modules):
+    device = next((each.device for module in modules for each in module.parameters()), mindtorch.device("cpu"))
+    if device.type == "meta":
+        device = mindtorch.accelerator.current_accelerator() or mindtorch.device("cpu")
+    return init_device_mesh(device.type, (get_world_size(),))
+
+
+def _own_parameters(modules, ignored):
+    """(parameter, places) of the modules and those below that belong to no other fully_shard."""
+    places: dict[int, tuple[nn.Parameter, list]] = {}
+    seen: set[nn.Module] = set()
+
+    def visit(module):
+        if module in seen or isinstance(module, FSDPModule):
+            return
+        seen.add(module)
+        for name, parameter in module._parameters.items():
+            if parameter is not None and parameter not in ignored:
+                places.setdefault(id(parameter), (parameter, []))[1].append((module, name))
+        for child in module.children():
+            visit(child)
+
+    for module in modules:
+        visit(module)
+    return list(places.values())
+
+
+def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_forward: bool | int | None = None,
+                shard_placement_fn: Callable | None = None, mp_policy: MixedPrecisionPolicy | None = None,
+                offload_policy: OffloadPolicy | None = None, ignored_params: Iterable[nn.Parameter] = ()) -> Any:
+    """Let each rank keep a shard of each parameter of a module, or of several that run one after the other.
+
+    Call it for the layers of a model first, then for the model, then make the optimizer. Parameters are DTensors cut
+    along dimension 0, or where `shard_placement_fn(parameter)` says; their values are those of each rank, which are
+    to be equal. The forward gathers a module's parameters and frees them again, except the root's
+    (`reshard_after_forward`); so does the backward, which averages gradients over the ranks. On a mesh of two
+    dimensions shards lie along the second, and the first has replicas.
+    """
+    modules = list(module) if isinstance(module, (list, tuple)) else [module]
+    for each in modules:
+        if isinstance(each, (nn.ModuleList, nn.ModuleDict)) and type(each).forward is nn.Module.forward:
+            raise ValueError(f"fully_shard does not support containers that do not implement forward: {each}")
+        if isinstance(each, FSDPModule):
+            raise ValueError("fully_shard has already been applied to this module")
+    mesh = mesh or _default_mesh(modules)
+    if mesh.ndim not in (1, 2):
+        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
+    if not isinstance(reshard_after_forward, (bool, type(None))):
+        raise NotImplementedError("fully_shard: reshard_after_forward as a number of ranks is not available; True "
+                                  "frees the parameters, False keeps them")
+
+    def dim_of(parameter):
+        place = shard_placement_fn(parameter) if shard_placement_fn is not None else None
+        if place is not None and not isinstance(place, Shard):
+            raise AssertionError(f"fully_shard expects Shard placement, got {place}")
+        return 0 if place is None else place.dim % parameter.dim()
+
+    parameters = _own_parameters(modules, set(ignored_params))
+    for parameter, _ in parameters:
+        if parameter.dim() == 0:
+            raise ValueError("fully_shard doesn't support scalar parameters. Change the parameter to a 1D tensor with "
+                             "numel equal to 1.")
+    for each in modules:
+        if mesh.device_type != "meta":
+            _move(parameters, each, mesh.device_type)
+    state = _State(mp_policy or MixedPrecisionPolicy(), reshard_after_forward)
+    state.group = ParameterGroup(parameters, mesh, dim_of, state.policy, offload_policy or OffloadPolicy())
+    for each in modules:
+        each._fsdp_state = state
+        each.__class__ = _class(type(each))
+        each.register_state_dict_pre_hook(functools.partial(_shards_for_state_dict, state))
+    modules[0].register_forward_pre_hook(state.before_forward, prepend=True, with_kwargs=True)
+    modules[-1].register_forward_hook(state.after_forward)
+    return module
+
+
+def _move(parameters, module, device_type):
+    """Parameters and buffers to the device of the mesh."""
+    with mindtorch.no_grad():
+        for parameter, _ in parameters:
+            if parameter.device.type not in ("meta", device_type):
+                parameter.data = parameter.data.to(device_type)
+        for part in module.modules():
+            for name, buffer in part._buffers.items():
+                if buffer is not None and buffer.device.type not in ("meta", device_type):
+                    part._buffers[name] = buffer.to(device_type)
+
+
+def _shards_for_state_dict(state, *_):
+    state.group.free()
+
+
+def register_fsdp_forward_method(module: nn.Module, method_name: str) -> None:
+    """Let another method of a module gather and free as its forward does; nothing for one without fully_shard."""
+    if not isinstance(module, FSDPModule):
+        return
+    if not hasattr(module, method_name):
+        raise ValueError(f"{type(module)} does not have a method {method_name}")
+    method, state = getattr(type(module), method_name), module._fsdp_state
+
+    @functools.wraps(method)
+    def wrapped(*args, **kwargs):
+        args, kwargs = state.before_forward(module, args, kwargs)
+        return state.after_forward(module, args, method(module, *args, **kwargs))
+
+    setattr(module, method_name, wrapped)

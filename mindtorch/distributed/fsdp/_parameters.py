@@ -1,0 +1,228 @@
+"""The parameters of one fully_shard: gathered before they are used, their gradients reduced to shards after."""
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import mindtorch
+from mindtorch import nn
+from mindtorch.autograd import no_grad
+from mindtorch.distributed import _collectives as collectives
+from mindtorch.distributed._options import ReduceOp
+from mindtorch.distributed.fsdp._policies import CPUOffloadPolicy
+from mindtorch.distributed.tensor import DTensor, Replicate, Shard
+from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mindtorch import Tensor
+    from mindtorch.distributed.device_mesh import DeviceMesh
+    from mindtorch.distributed.fsdp._policies import MixedPrecisionPolicy, OffloadPolicy
+
+__all__ = ["ParameterGroup", "ShardedParameter"]
+
+
+class ShardedParameter:
+    """A parameter: its shard, a DTensor, and while it is gathered the whole, which modules then have in its place."""
+
+    def __init__(self, parameter: nn.Parameter, places: list[tuple[nn.Module, str]], mesh: DeviceMesh, dim: int,
+                 on_host: bool, pinned: bool) -> None:
+        if isinstance(parameter, DTensor):
+            raise NotImplementedError("fully_shard of a parameter that is a DTensor already, as tensor parallel makes "
+                                      "it: apply one of both")
+        self.places, self.dim, self._on_host, self._pinned = places, dim, on_host, pinned
+        self.shape, self.ranks = parameter.shape, mesh.size(mesh.ndim - 1)
+        chunk = list(self.shape)
+        chunk[dim] = -(-chunk[dim] // self.ranks)
+        self.chunk, self.elements = tuple(chunk), math.prod(chunk)     # what each rank sends, padded
+        placements = (*(Replicate(),) * (mesh.ndim - 1), Shard(dim))
+        whole = parameter.detach()
+        local = redistribute_local_tensor(whole, self.shape, mesh, (Replicate(),) * mesh.ndim, placements).clone()
+        meta = TensorMeta(self.shape, whole.stride(), whole.dtype)
+        self._spec = DTensorSpec(mesh, placements, meta)
+        self.sharded = nn.Parameter(DTensor(self._at_home(local), self._spec, requires_grad=False),
+                                    parameter.requires_grad)
+        self.whole: nn.Parameter | None = None
+        self._buffer: Tensor | None = None      # the whole, padded: its storage is empty while it is not gathered
+        self.hook: Any = None                   # on the gradient of the whole
+        self.partial: Tensor | None = None      # a gradient that has still to be reduced over the replicas
+        for key, value in vars(parameter).items():
+            setattr(self.sharded, key, value)
+        self.put(self.sharded)
+
+    def _at_home(self, local):
+        """The shard where the policy keeps it."""
+        if not self._on_host or local.device.type == "meta":
+            return local
+        local = local.to("cpu")
+        return local.pin_memory() if self._pinned else local
+
+    def put(self, parameter: nn.Parameter) -> None:
+        """Modules have this parameter."""
+        for module, name in self.places:
+            module._parameters[name] = parameter
+
+    def take_back(self) -> None:
+        """The shard is what modules have: to(), to_empty() and load_state_dict(assign=True) may have replaced it."""
+        module, name = self.places[0]
+        if module._parameters[name] is not self.whole:
+            self.sharded = module._parameters[name]
+            self._spec = self.sharded._spec
+            self.put(self.sharded)
+
+    # Gathering
+
+    def send(self, dtype: Any, device: Any) -> Tensor:
+        """What this rank contributes: its shard, padded, in one dimension."""
+        local = self.sharded._local_tensor.to(device=device, dtype=dtype, non_blocking=True)
+        missing = self.elements - local.numel()
+        if not missing:
+            return local.reshape(-1)
+        padded = local.new_zeros(self.chunk)
+        padded.narrow(self.dim, 0, local.shape[self.dim]).copy_(local)
+        return padded.view(-1)
+
+    def receive(self, parts: Tensor) -> None:
+        """The whole of the ranks' parts, (rank, elements). It keeps its storage: the graph has saved it."""
+        length = self.chunk[self.dim] * self.ranks
+        shape = (*self.shape[:self.dim], length, *self.shape[self.dim + 1:])
+        if self.whole is None:
+            self._buffer = parts.new_empty(shape)
+            self.whole = nn.Parameter(self._buffer.narrow(self.dim, 0, self.shape[self.dim]),
+                                      self.sharded.requires_grad)
+            for key, value in vars(self.sharded).items():
+                if key not in ("_local_tensor", "_spec", "_is_param"):
+                    setattr(self.whole, key, value)
+        else:
+            self._buffer.untyped_storage().resize_(math.prod(shape) * parts.element_size())
+        joined = parts.unflatten(1, self.chunk).movedim(0, self.dim)
+        # Written through .data, which has a version of its own: to autograd it is what it was.
+        self._buffer.data.view(joined.shape).copy_(joined)
+        self.whole.requires_grad_(self.sharded.requires_grad)
+        self.put(self.whole)
+
+    def free(self) -> None:
+        """Modules have the shard again, and the memory of the whole goes."""
+        self.put(self.sharded)
+        self._buffer.untyped_storage().resize_(0)
+
+    # Gradients
+
+    def send_gradient(self, dtype: Any) -> Tensor:
+        """The gradient cut for the ranks and padded: (rank, elements)."""
+        gradient, self.whole.grad = self.whole.grad.to(dtype), None
+        missing = self.chunk[self.dim] * self.ranks - self.shape[self.dim]
+        if missing:
+            shape = list(self.shape)
+            shape[self.dim] = missing
+            gradient = mindtorch.cat([gradient, gradient.new_zeros(shape)], self.dim)
+        return gradient.unflatten(self.dim, (self.ranks, self.chunk[self.dim])).movedim(self.dim, 0).reshape(
+            self.ranks, self.elements)
+
+    def receive_gradient(self, part: Tensor) -> None:
+        """Adds this rank's part of the reduced gradient to the gradient of the shard."""
+        local = self.sharded._local_tensor
+        part = part.view(self.chunk).narrow(self.dim, 0, local.shape[self.dim]).to(local.dtype)
+        part = part.to(local.device) if part.device != local.device else part.clone()
+        if self.sharded.grad is None:
+            self.sharded.grad = DTensor(part, self._spec, requires_grad=False)
+        else:
+            self.sharded.grad._local_tensor.add_(part)
+
+
+class ParameterGroup:
+    """Parameters that are gathered together, and whose gradients are reduced together."""
+
+    def __init__(self, parameters: list[tuple[nn.Parameter, list]], mesh: DeviceMesh, dims: Callable,
+                 policy: MixedPrecisionPolicy, offload: OffloadPolicy) -> None:
+        self.mesh, self.policy, self.device = mesh, policy, mindtorch.device(mesh.device_type)
+        self.shard_group = mesh.get_group(mesh.ndim - 1)
+        self.replica_group = mesh.get_group(0) if mesh.ndim == 2 else None
+        on_host = isinstance(offload, CPUOffloadPolicy)
+        self.members = [ShardedParameter(parameter, places, mesh, dims(parameter), on_host,
+                                         on_host and offload.pin_memory and self.device.type != "cpu")
+                        for parameter, places in parameters]
+        self.gathered = False
+        self.reduces, self.reduces_over_replicas, self.divisor = True, True, None
+        self._gathering: Any = None         # (works, buffers) of what is under way
+        self._reducing: Any = None
+
+    # Gathering
+
+    @no_grad()
+    def start_gathering(self, async_op: bool = True) -> None:
+        """Begin to gather, unless that is done or under way. The memory of the parts goes when all is there."""
+        if self.gathered or self._gathering is not None or not self.members:
+            return
+        self._gathering = []
+        for dtype, members in self._by_dtype(lambda each: self.policy.param_dtype or each.sharded.dtype):
+            parts = mindtorch.cat([each.send(dtype, self.device) for each in members])
+            result = parts.new_empty((self.shard_group.size(), parts.numel()))
+            work = collectives.all_gather_single(result, parts, self.shard_group, async_op)
+            self._gathering.append((work, result, parts, members))
+
+    @no_grad()
+    def finish_gathering(self) -> None:
+        """Gather, and let modules have the whole parameters."""
+        self.start_gathering(async_op=False)
+        for work, result, _, members in self._gathering or ():
+            if work is not None:
+                work.wait()
+            for each, parts in zip(members, result.split([each.elements for each in members], 1), strict=True):
+                each.receive(parts)
+        self.gathered, self._gathering = True, None
+
+    def free(self) -> None:
+        """Modules have the shards again."""
+        if self._gathering is not None:
+            self.finish_gathering()
+        if self.gathered:
+            for each in self.members:
+                each.free()
+            self.gathered = False
+
+    # Gradients
+
+    @no_grad()
+    def start_reducing(self) -> None:
+        """Begin to reduce the gradients that there are to shards."""
+        self.finish_reducing()
+        ready = [each for each in self.members if each.whole is not None and each.whole.grad is not None]
+        if not self.reduces or not ready:
+            return
+        self._reducing = []
+        for dtype, members in self._by_dtype(lambda each: self.policy.reduce_dtype or each.whole.grad.dtype, ready):
+            parts = mindtorch.cat([each.send_gradient(dtype) for each in members], 1)
+            own = parts.new_empty((1, parts.shape[1]))
+            op = ReduceOp.AVG if self.divisor is None else ReduceOp.SUM
+            work = collectives.reduce_scatter_single(own, parts, op, self.shard_group, True)
+            self._reducing.append((work, own, parts, members))
+
+    @no_grad()
+    def finish_reducing(self) -> None:
+        """The gradients of the shards have got what was under way."""
+        for work, own, _, members in self._reducing or ():
+            work.wait()
+            if self.divisor is not None:
+                own.div_(self.divisor)
+            for each, part in zip(members, own[0].split([each.elements for each in members]), strict=True):
+                each.partial = part if each.partial is None else each.partial + part
+            if self.replica_group is not None and self.reduces_over_replicas:
+                joined = mindtorch.cat([each.partial for each in members])
+                collectives.all_reduce(joined, ReduceOp.AVG if self.divisor is None else ReduceOp.SUM,
+                                       self.replica_group)
+                for each, part in zip(members, joined.split([each.elements for each in members]), strict=True):
+                    each.partial = part
+            if self.replica_group is None or self.reduces_over_replicas:
+                for each in members:
+                    each.receive_gradient(each.partial)
+                    each.partial = None
+        self._reducing = None
+
+    def _by_dtype(self, dtype_of, members=None):
+        found: dict = {}
+        for each in self.members if members is None else members:
+            found.setdefault(dtype_of(each), []).append(each)
+        return found.items()

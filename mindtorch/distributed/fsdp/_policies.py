@@ -1,0 +1,35 @@
+"""How fully_shard casts, and where it keeps shards."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mindtorch import dtype
+
+__all__ = ["CPUOffloadPolicy", "MixedPrecisionPolicy", "OffloadPolicy"]
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """The dtypes of computing: of parameters, of the reduction of gradients, of results; None: as they are.
+
+    Shards and their gradients keep the dtype of the parameters. `cast_forward_inputs`: also cast the inputs.
+    """
+
+    param_dtype: dtype | None = None
+    reduce_dtype: dtype | None = None
+    output_dtype: dtype | None = None
+    cast_forward_inputs: bool = True
+
+
+@dataclass
+class OffloadPolicy:
+    """Shards lie on the device of the mesh."""
+
+
+@dataclass
+class CPUOffloadPolicy(OffloadPolicy):
+    """Shards, their gradients and the optimizer's state lie in host memory, which is pinned."""
+
+    pin_memory: bool = True

@@ -1,0 +1,20 @@
+"""torch.distributed.tensor: tensors whose parts lie on the ranks of a mesh."""
+from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.device_mesh import DeviceMesh
+from mindtorch.distributed.tensor._api import (
+    DTensor,
+    distribute_module,
+    distribute_tensor,
+    empty,
+    full,
+    ones,
+    rand,
+    randn,
+    zeros,
+)
+from mindtorch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+
+__all__ = ["DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_module",
+           "distribute_tensor", "empty", "full", "ones", "rand", "randn", "zeros"]
+
+__getattr__ = refused_names(__name__)

@@ -1,0 +1,137 @@
+"""Parts of a tensor from some placements to others, by collectives."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mindtorch
+from mindtorch.distributed import _collectives as collectives
+from mindtorch.distributed._functional_collectives import _reduction
+from mindtorch.distributed.tensor._utils import compute_local_shape
+from mindtorch.distributed.tensor.placement_types import Partial, Replicate, Shard
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindtorch import Tensor
+    from mindtorch.distributed.device_mesh import DeviceMesh
+    from mindtorch.distributed.tensor.placement_types import Placement
+
+__all__ = ["redistribute_local_tensor"]
+
+
+def _padded(part, dim, length):
+    """The part, with zeros up to a length along a dimension."""
+    missing = length - part.shape[dim]
+    if not missing:
+        return part
+    shape = list(part.shape)
+    shape[dim] = missing
+    return mindtorch.cat([part, part.new_zeros(shape)], dim)
+
+
+def _chunks(local, dim, count):
+    """As many parts along a dimension as ranks; the last may be empty."""
+    sizes = [Shard.local_shard_size_and_offset(local.shape[dim], count, rank)[0] for rank in range(count)]
+    return local.split(sizes, dim)
+
+
+def _gather(local, dim, length, group):
+    """The whole of a dimension, whose length is `length`."""
+    size = group.size()
+    chunk = -(-length // size)
+    part = _padded(local, dim, chunk).contiguous()
+    whole = part.new_empty((size, *part.shape))
+    collectives.all_gather_single(whole, part.unsqueeze(0), group)
+    return whole.movedim(0, dim).flatten(dim, dim + 1).narrow(dim, 0, length).contiguous()
+
+
+def _stacked(local, dim, size):
+    """The parts for all ranks, of one length."""
+    chunk = -(-local.shape[dim] // size)
+    return mindtorch.stack([_padded(part, dim, chunk) for part in _chunks(local, dim, size)])
+
+
+def _reduce_scatter(local, dim, op, group):
+    parts, rank = _stacked(local, dim, group.size()), group.rank()
+    own = parts.new_empty((1, *parts.shape[1:]))
+    collectives.reduce_scatter_single(own, parts, _reduction(op), group)
+    return own[0].narrow(dim, 0, Shard.local_shard_size_and_offset(local.shape[dim], group.size(), rank)[0])
+
+
+def _exchange(local, source, target, length, group):
+    """From parts along `source`, which is `length` long, to parts along `target`."""
+    size, rank = group.size(), group.rank()
+    own = Shard.local_shard_size_and_offset(local.shape[target], size, rank)[0]
+    parts = _stacked(_padded(local, source, -(-length // size)), target, size)
+    received = mindtorch.empty_like(parts)
+    collectives.all_to_all_single(received, parts, group=group)
+    joined = received.movedim(0, source).flatten(source, source + 1)
+    return joined.narrow(source, 0, length).narrow(target, 0, own).contiguous()
+
+
+def _all_reduce(local, op, group):
+    if op.startswith("norm_"):
+        return _all_reduce_norm(local, float(op[5:]), group)
+    result = local.contiguous().clone()
+    collectives.all_reduce(result, _reduction(op), group)
+    return result
+
+
+def _all_reduce_norm(local, order, group):
+    """The norm of a vector of norms: of order inf the largest, of order 0 the sum, else by powers."""
+    if order in (float("inf"), float("-inf"), 0.0):
+        return _all_reduce(local, {0.0: "sum"}.get(order, "max" if order > 0 else "min"), group)
+    return _all_reduce(local.pow(order), "sum", group).pow(1 / order)
+
+
+def _from_whole(local, place, group):
+    """What a rank has under a placement, of what all ranks have."""
+    if isinstance(place, Shard):
+        return _chunks(local, place.dim, group.size())[group.rank()].contiguous()
+    if place.reduce_op == "sum":        # one rank keeps it: exact, which a quotient is not
+        return local if group.rank() == 0 else mindtorch.zeros_like(local)
+    if place.reduce_op in ("avg", "min", "max"):
+        return local
+    raise RuntimeError(f"redistribute from Replicate() to {place!r} is not known")
+
+
+def redistribute_local_tensor(local_tensor: Tensor, shape: Sequence[int], mesh: DeviceMesh,
+                              current: Sequence[Placement], target: Sequence[Placement]) -> Tensor:
+    """This rank's part of a tensor of `shape` under the placements `target`, of that under `current`."""
+    now, local = list(current), local_tensor
+    dims = range(mesh.ndim)
+
+    def alone(dim, at):     # whether no other mesh dimension cuts the tensor there
+        return all(not placements[other].is_shard(dim) for placements in (now, target) for other in dims if other != at)
+
+    def outer_changes(dim, at):
+        return any(now[other] != target[other] and (now[other].is_shard(dim) or target[other].is_shard(dim))
+                   for other in range(at))
+
+    # Dimensions that an outer mesh dimension cuts are cut by the inner ones again, so these are joined first.
+    for at in reversed(dims):
+        place, goal = now[at], target[at]
+        if not isinstance(place, Shard) or (place == goal and not outer_changes(place.dim, at)):
+            continue
+        length = compute_local_shape(shape, mesh, [*now[:at], *(Replicate(),) * (mesh.ndim - at)])[place.dim]
+        if isinstance(goal, Shard) and goal != place and alone(place.dim, at) and alone(goal.dim, at):
+            local = _exchange(local, place.dim, goal.dim, length, mesh.get_group(at))
+            now[at] = goal
+        else:
+            local = _gather(local, place.dim, length, mesh.get_group(at))
+            now[at] = Replicate()
+    for at in dims:
+        place, goal = now[at], target[at]
+        if place == goal:
+            continue
+        group = mesh.get_group(at)
+        if isinstance(place, Partial):
+            if isinstance(goal, Shard) and not place.reduce_op.startswith("norm_"):
+                local = _reduce_scatter(local, goal.dim, place.reduce_op, group)
+                continue
+            if isinstance(goal, Partial):
+                raise RuntimeError(f"redistribute from {place!r} to {goal!r} is not supported")
+            local = _all_reduce(local, place.reduce_op, group)
+        if not isinstance(goal, Replicate):
+            local = _from_whole(local, goal, group)
+    return local

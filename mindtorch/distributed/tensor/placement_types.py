@@ -1,0 +1,65 @@
+"""torch.distributed.tensor.placement_types: what each rank of a mesh dimension has of a tensor."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mindtorch._refusals.modules import refused_names
+
+__all__ = ["Partial", "Placement", "Replicate", "Shard"]
+
+
+class Placement:
+    """What the ranks along one dimension of a mesh have of a tensor: Shard, Replicate or Partial."""
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        """Whether each rank has a part (of that dimension)."""
+        return isinstance(self, Shard) and dim in (None, self.dim)
+
+    def is_replicate(self) -> bool:
+        """Whether each rank has the whole tensor."""
+        return isinstance(self, Replicate)
+
+    def is_partial(self, reduce_op: str | None = None) -> bool:
+        """Whether the ranks' tensors are still to be reduced (by that operation)."""
+        return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
+
+
+@dataclass(frozen=True)
+class Shard(Placement):
+    """Each rank has a part along `dim`, as torch.chunk cuts it: the last parts may be smaller, or empty."""
+
+    dim: int
+
+    def __str__(self) -> str:
+        return f"S({self.dim})"
+
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """The length of a rank's part of a dimension, and where it begins."""
+        chunk = -(-curr_local_size // num_chunks)
+        begin = min(chunk * rank, curr_local_size)
+        return min(chunk, curr_local_size - begin), begin
+
+
+@dataclass(frozen=True)
+class Replicate(Placement):
+    """Each rank has the whole tensor."""
+
+    def __str__(self) -> str:
+        return "R"
+
+
+@dataclass(frozen=True)
+class Partial(Placement):
+    """The tensor is the sum, avg, product, min or max of the ranks' tensors, or the norm `norm_2.0` of their norms."""
+
+    reduce_op: str = "sum"
+
+    def __repr__(self) -> str:
+        return f"Partial({self.reduce_op})"
+
+    def __str__(self) -> str:
+        return f"P({self.reduce_op})"
+
+
+__getattr__ = refused_names(__name__)

@@ -1,0 +1,164 @@
+"""fully_shard: cases of sharding_cases.py. Each returns plain values."""
+import importlib
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def network(n):
+    """The network that cases train: layers of uneven widths."""
+    class Block(n.nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.norm, self.up, self.down = n.nn.LayerNorm(width), n.nn.Linear(width, 6), n.nn.Linear(6, width)
+
+        def forward(self, x):
+            return x + self.down(self.up(self.norm(x)).tanh())
+
+    n.torch.manual_seed(0)
+    net = n.nn.Sequential(n.nn.Linear(3, 5), Block(5), Block(5), n.nn.Linear(5, 1))
+    with n.torch.no_grad():
+        for number, parameter in enumerate(net.parameters()):
+            parameter.copy_(n.numbers(*parameter.shape).cpu() * 0.3 + number * 0.01)
+    return net.to(n.device)
+
+
+def sharded(n, **options):
+    net = network(n)
+    for block in (net[1], net[2]):
+        n.fsdp.fully_shard(block, mesh=n.mesh, **options)
+    return n.fsdp.fully_shard(net, mesh=n.mesh, **options)
+
+
+def train(n, net, kind="AdamW", steps=3, clip=None, micro=1, **options):
+    """Losses, norms and parameters of training, each rank with half of the joint batch."""
+    optimizer = getattr(n.torch.optim, kind)(net.parameters(), lr=0.05, **options)
+    x, out = n.numbers(steps, micro, 2 * n.size, 3), []
+    for step in range(steps):
+        for part in range(micro):
+            if hasattr(net, "set_requires_gradient_sync"):
+                net.set_requires_gradient_sync(part == micro - 1)
+            loss = net(x[step, part, n.rank::n.size]).float().pow(2).mean()
+            loss.backward()
+            out.append(loss.item())
+        if clip:
+            out.append(n.nn.utils.clip_grad_norm_(net.parameters(), clip).full_tensor().item())
+        optimizer.step()
+        optimizer.zero_grad()
+    return [*out, *(value.full_tensor().cpu() for value in net.state_dict().values())]
+
+
+@case
+def training(n):
+    return train(n, sharded(n))
+
+
+@case
+def parameters(n):
+    """What is sharded, how, and when."""
+    net = sharded(n)
+    out = [[name, str(value.placements), list(value.to_local().shape)] for name, value in net.named_parameters()]
+    out += [type(net).__name__, type(net[1]).__name__, isinstance(net[1], n.nn.Module)]
+    kinds = []
+    net[1].register_forward_hook(lambda *_: kinds.append(type(net[2].up.weight).__name__))
+    loss = net(n.numbers(2, 3)).sum()
+    kinds += [type(net[part].weight if part in (0, 3) else net[part].up.weight).__name__ for part in range(4)]
+    loss.backward()
+    kinds += [type(value).__name__ for value in net.parameters()]
+    net[1].unshard()
+    kinds.append(type(net[1].up.weight).__name__)
+    net[1].reshard()
+    return [*out, *kinds, *(value.grad.full_tensor().cpu() for value in net.parameters())]
+
+
+@case
+def clipping(n):
+    return train(n, sharded(n), clip=0.1)
+
+
+@case
+def accumulation(n):
+    return train(n, sharded(n), micro=2)
+
+
+@case
+def kept_after_forward(n):
+    return train(n, sharded(n, reshard_after_forward=False), "SGD", momentum=0.9)
+
+
+@case
+def mixed_precision(n):
+    policy = n.fsdp.MixedPrecisionPolicy(param_dtype=n.torch.bfloat16, reduce_dtype=n.torch.float32)
+    net = sharded(n, mp_policy=policy)
+    return [str(net(n.numbers(2, 3)).dtype).rpartition(".")[2], train(n, net, "SGD")]
+
+
+@case
+def replicas(n):
+    """A mesh of two dimensions: here all ranks are replicas."""
+    n.mesh, before = n.init_mesh(n.device, (n.size, 1), mesh_dim_names=("replicate", "shard")), n.mesh
+    try:
+        return train(n, sharded(n))
+    finally:
+        n.mesh = before
+
+
+@case
+def other_dimension(n):
+    def place(parameter):
+        return n.Shard(1 if parameter.dim() == 2 and parameter.shape[1] % 2 == 0 else 0)
+
+    return train(n, sharded(n, shard_placement_fn=place))
+
+
+@case
+def on_meta_first(n):
+    """Sharded without memory, then given some."""
+    with n.torch.device("meta"):
+        net = n.nn.Sequential(n.nn.Linear(3, 5), n.nn.Linear(5, 1))
+    n.fsdp.fully_shard(net, mesh=n.mesh)
+    net.to_empty(device=n.device)
+    with n.torch.no_grad():
+        for parameter in net.parameters():
+            parameter.fill_(0.1)
+    return train(n, net)
+
+
+@case
+def state_dicts(n):
+    """What one net has learnt another loads."""
+    net, other = sharded(n), sharded(n)
+    train(n, net)
+    other.load_state_dict(net.state_dict())
+    x = n.numbers(2, 3)
+    return [other(x).detach().cpu(), bool((net(x) == other(x)).all())]
+
+
+@case
+def unused_and_frozen(n):
+    net = network(n)
+    net[1].up.weight.requires_grad_(False)
+    net.spare = n.nn.Linear(2, 2, device=n.device)
+    net.forward = lambda x: net[3](net[1](net[1](net[0](x))))
+    for part in (net[1], net[2], net):
+        n.fsdp.fully_shard(part, mesh=n.mesh)
+    loss = net(n.numbers(2, 3)).sum()
+    loss.backward()
+    return [None if value.grad is None else value.grad.full_tensor().cpu() for value in net.parameters()]
+
+
+@case
+def recomputed(n):
+    """With activation checkpoints the forward of a block runs again in the backward."""
+    checkpoint = importlib.import_module(f"{n.torch.__name__}.utils.checkpoint").checkpoint
+    net = network(n)
+    for block in (net[1], net[2]):
+        inner = block.forward
+        block.forward = lambda x, inner=inner: checkpoint(inner, x, use_reentrant=False)
+        n.fsdp.fully_shard(block, mesh=n.mesh)
+    n.fsdp.fully_shard(net, mesh=n.mesh)
+    return train(n, net)

@@ -1,0 +1,40 @@
+"""What the ranks of test_sharding.py do, with torch and with mindtorch, on a device: DTensor and what stands on it."""
+import importlib
+
+import fsdp_cases
+import tensor_cases
+from collective_cases import plain
+
+CASES = {**tensor_cases.CASES, **fsdp_cases.CASES}
+
+
+class Names:
+    """The modules of a library that cases use, and a mesh of all ranks."""
+
+    def __init__(self, torch, rank, size, device):
+        self.torch, self.nn, self.F, self.rank, self.size = torch, torch.nn, torch.nn.functional, rank, size
+        self.device, package = device, f"{torch.__name__}.distributed"
+        self.api, self.fsdp = (importlib.import_module(f"{package}.{name}") for name in ("tensor", "fsdp"))
+        self.Shard, self.Replicate, self.Partial = self.api.Shard, self.api.Replicate, self.api.Partial
+        self.distribute = self.api.distribute_tensor
+        self.init_mesh = importlib.import_module(f"{package}.device_mesh").init_device_mesh
+        self.mesh = self.init_mesh(device, (size,))
+
+    def numbers(self, *shape):
+        """Fixed values, none of which are alike."""
+        count = 1
+        for length in shape:
+            count *= length
+        return self.torch.arange(1, count + 1).float().reshape(shape).sin().to(self.device)
+
+
+def run_all(torch, rank, size, device):
+    if device == "npu":
+        torch.npu.set_device(rank % torch.npu.device_count())
+    names, results = Names(torch, rank, size, device), {}
+    for name, function in CASES.items():
+        try:
+            results[name] = plain(function(names))
+        except (ValueError, TypeError, RuntimeError, NotImplementedError, IndexError) as error:
+            results[name] = f"{type(error).__name__}: {error}"
+    return results
