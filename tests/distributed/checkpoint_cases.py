@@ -71,14 +71,18 @@ def plain(value):
     return [str(value.dtype).split(".")[1], list(value.shape), value.float().tolist()]
 
 
+def distributed(torch, size, value, dim):
+    """A tensor that is cut in a dimension."""
+    tensor = importlib.import_module(torch.__name__ + ".distributed.tensor")
+    mesh = torch.distributed.init_device_mesh("cpu", (size,))
+    return tensor.distribute_tensor(value, mesh, [tensor.Shard(dim)])
+
+
 def write(torch, rank, size, folder):
-    """Writes parts, a whole state, and in torch a DTensor."""
+    """Writes parts, a whole state, and a DTensor."""
     dcp = importlib.import_module(torch.__name__ + ".distributed.checkpoint")
     state = {**objects(torch), "rows": parts_class(torch)(whole(torch), rank, size)}
-    if torch.__name__ == "torch":
-        tensor = importlib.import_module("torch.distributed.tensor")
-        mesh = torch.distributed.init_device_mesh("cpu", (size,))
-        state["dtensor"] = tensor.distribute_tensor(whole(torch).t().contiguous(), mesh, [tensor.Shard(0)])
+    state["dtensor"] = distributed(torch, size, whole(torch).t().contiguous(), 0)
     metadata = dcp.save(state, checkpoint_id=folder)
     return sorted(metadata.state_dict_metadata)
 
@@ -89,10 +93,10 @@ def read(torch, rank, size, *folders):
     results = []
     for folder in folders[1:]:
         rows = parts_class(torch)(torch.zeros(7, 5), rank, size)
-        state = {**blank(torch), "rows": rows}
+        state = {**blank(torch), "rows": rows, "dtensor": distributed(torch, size, torch.zeros(5, 7), 1)}
         dcp.load(state, checkpoint_id=folder)
         del state["rows"]
-        results.append([rows.first, rows.part.tolist(), plain(state)])
+        results.append([rows.first, rows.part.tolist(), state.pop("dtensor").full_tensor().tolist(), plain(state)])
     state = {"own": torch.full((2,), 1.0)}
     group = torch.distributed.new_group(backend="gloo")
     saved = dcp.async_save({"own": state["own"]}, checkpoint_id=folders[0] + "/async", process_group=group)
@@ -135,6 +139,42 @@ def states(torch, rank, size):
     return [plain(model), sorted(flat), plain(optim["param_groups"]), sorted(offloaded),
             plain(helpers.get_optimizer_state_dict(again, again_optimizer)["state"]) == plain(optim["state"]),
             torch.__name__ == "torch" or from_rank0(helpers, rank, trained, model, optim)]
+
+
+def fully_sharded(torch, rank, size, folder):
+    """Whether the state of a network in shards comes back from a checkpoint, and from the full state of rank 0."""
+    package = torch.__name__ + ".distributed"
+    dcp, helpers = (importlib.import_module(f"{package}.checkpoint{name}") for name in ("", ".state_dict"))
+    fsdp = importlib.import_module(package + ".fsdp")
+    full = helpers.StateDictOptions(full_state_dict=True)
+
+    def trained(seed, steps):
+        torch.manual_seed(seed)
+        net = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Linear(5, 1))
+        fsdp.fully_shard(net, mesh=torch.distributed.init_device_mesh("cpu", (size,)))
+        optimizer = torch.optim.AdamW(net.parameters(), lr=0.1)
+        for _ in range(steps):
+            net(torch.arange(12.).reshape(4, 3).sin() + rank).square().sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return net, optimizer
+
+    pair = trained(0, 2)
+    expected = plain(helpers.get_state_dict(*pair, options=full))
+    model, optim = helpers.get_state_dict(*pair)
+    dcp.async_save({"model": model, "optim": optim}, checkpoint_id=folder,
+                   process_group=torch.distributed.new_group(backend="gloo")).result()
+    again = trained(1, 1)
+    model, optim = helpers.get_state_dict(*again)
+    state = {"model": model, "optim": optim}
+    dcp.load(state, checkpoint_id=folder)
+    helpers.set_state_dict(*again, model_state_dict=state["model"], optim_state_dict=state["optim"])
+    from_full = trained(2, 0)
+    model, optim = helpers.get_state_dict(*pair, options=full)
+    options = helpers.StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+    helpers.set_state_dict(*from_full, model_state_dict=model if rank == 0 else {},
+                           optim_state_dict=optim if rank == 0 else {}, options=options)
+    return [plain(helpers.get_state_dict(*each, options=full)) == expected for each in (again, from_full)], expected[0]
 
 
 def from_rank0(helpers, rank, trained, model, optim):

@@ -35,13 +35,10 @@ def folders(tmp_path_factory):
 def test_one_process_reads_what_two_ranks_have_written(folders, writer, reader):
     library, checkpoint = LIBRARIES[reader]
     assert {each.name for each in folders[writer].iterdir()} == {".metadata", "__0_0.distcp", "__1_0.distcp"}
-    state = {**cases.blank(library), "rows": library.zeros(7, 5)}
-    if writer == "torch":
-        state["dtensor"] = library.zeros(5, 7)
+    state = {**cases.blank(library), "rows": library.zeros(7, 5), "dtensor": library.zeros(5, 7)}
     checkpoint.load(state, checkpoint_id=str(folders[writer]), no_dist=True)
     assert state.pop("rows").tolist() == cases.whole(library).tolist()
-    if writer == "torch":
-        assert state.pop("dtensor").tolist() == cases.whole(library).t().tolist()
+    assert state.pop("dtensor").tolist() == cases.whole(library).t().tolist()
     assert cases.plain(state) == cases.plain(cases.objects(library))
 
 
@@ -50,7 +47,8 @@ def test_three_ranks_read_what_two_have_written(folders, tmp_path):
     results = run_ranks("checkpoint_cases:read", 3, tmp_path,
                         arguments=[str(tmp_path), str(folders["torch"]), str(folders["mindtorch"])])
     for rank, (*loaded, staged, failures) in enumerate(results):
-        for first, rows, state in loaded:
+        for first, rows, distributed, state in loaded:
+            assert distributed == cases.whole(torch).t().tolist()
             assert (first, rows) == ([0, 3, 5][rank], parts[rank])
             assert state == cases.plain(cases.objects(torch))
         assert staged == [1.0, 1.0]
@@ -68,6 +66,16 @@ def test_state_dict_helpers_have_the_results_of_torch(tmp_path_factory):
             torch.testing.assert_close(torch.tensor(values), torch.tensor(other_model[name][2]))
         assert own == other, f"rank {rank}"
         assert own[3:] == [True, True]
+
+
+def test_a_fully_sharded_network_comes_back(tmp_path):
+    (_, model), *others = results = run_ranks("checkpoint_cases:fully_sharded", 2, tmp_path,
+                                              arguments=[str(tmp_path / "saved")])
+    assert [each for each, _ in results] == [[True, True]] * 2
+    assert others[0][1] == model
+    state = {"model": {name: torch.zeros(shape) for name, (_, shape, _) in model.items()}}
+    torch_dcp.load(state, checkpoint_id=tmp_path / "saved", no_dist=True)
+    assert cases.plain(state["model"]) == model
 
 
 def test_files_of_torch_save_become_checkpoints_and_back(tmp_path):

@@ -17,7 +17,7 @@ from mindtorch.distributed.checkpoint.metadata import (
 )
 from mindtorch.distributed.checkpoint.planner import LoadItemType, ReadItem, TensorWriteData, WriteItem, WriteItemType
 
-__all__ = ["create_read_items_for_chunk_list"]
+__all__ = ["create_read_items_for_chunk_list", "shard_item"]
 
 
 def _takes_part(value):
@@ -37,6 +37,12 @@ def _create_write_items(fqn: str, object: Any) -> list[WriteItem]:
     chunk = _whole(object)
     return [WriteItem(MetadataIndex(fqn, chunk.offsets), WriteItemType.TENSOR, tensor_data=TensorWriteData(
         chunk, TensorProperties.create_from_tensor(object), object.size()))]
+
+
+def shard_item(fqn: str, chunk: ChunkStorageMetadata, part: Tensor, size: Size) -> WriteItem:
+    """The item of `part`, which lies at `chunk` of a tensor of `size`."""
+    return WriteItem(MetadataIndex(fqn, chunk.offsets), WriteItemType.SHARD, tensor_data=TensorWriteData(
+        chunk, TensorProperties.create_from_tensor(part), size))
 
 
 def _whole(tensor):
