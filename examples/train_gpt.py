@@ -4,8 +4,8 @@ It learns to write Python character by character, and shows at the end what it h
 after each round of steps; `--resume FILE` goes on from there, to the same losses as a run that was never interrupted.
 
 `torchrun --standalone --nproc-per-node 2 examples/train_gpt.py` trains in two processes, each with half of every batch.
-The losses are those of one process. With `--fsdp` each process also keeps half of the parameters, their gradients and the
-optimizer's state.
+The losses are those of one process. With `--fsdp` each process keeps half of the parameters, of their gradients and of
+the optimizer's state.
 """
 import argparse
 import os
@@ -98,11 +98,12 @@ class Training:
         self.args = args
         self.rank, self.ranks = 0, 1
         if distributed.is_torchelastic_launched():
+            if args.device == "npu":
+                count = torch.npu.device_count() or 1       # a simulated NPU counts once it has been named
+                args.device = f"npu:{distributed.get_node_local_rank() % count}"
+                torch.npu.set_device(args.device)
             distributed.init_process_group(distributed.get_default_backend_for_device(args.device))
             self.rank, self.ranks = distributed.get_rank(), distributed.get_world_size()
-            if args.device == "npu":
-                args.device = f"npu:{distributed.get_node_local_rank() % torch.npu.device_count()}"
-                torch.npu.set_device(args.device)
         self.corpus = encode(standard_library())
         self.model = GPT(args.layers, args.width, args.heads, args.context, args.dropout).to(args.device)
         self.trained = self.model
@@ -182,7 +183,10 @@ def arguments(argv=None):
     parser.add_argument("--save-every", type=int, default=100, help="steps of a round")
     parser.add_argument("--resume", metavar="FILE", help="go on from this file")
     parser.add_argument("--sample", type=int, default=300, help="characters to write at the end")
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    if args.fsdp and (args.checkpoint or args.resume):
+        parser.error("--fsdp writes and reads no file of one process")
+    return args
 
 
 def main(argv=None):
@@ -194,9 +198,11 @@ def main(argv=None):
         training.run_round()
         if args.checkpoint and training.rank == 0:
             training.save(args.checkpoint)
-    if training.rank == 0:
-        torch.manual_seed(args.seed)
-        print(training.model.write("def ", args.sample))
+    torch.manual_seed(args.seed)
+    if training.rank == 0 or args.fsdp:         # whose parameters lie on all ranks
+        sample = training.model.write("def ", args.sample)
+        if training.rank == 0:
+            print(sample)
     if training.ranks > 1:
         distributed.destroy_process_group()
     return training

@@ -38,10 +38,8 @@ NAMES = {
         torch.distributed._state_dict_utils: _gather_state_dict
         torch.distributed._symmetric_memory: _test_mode empty enable_symm_mem_for_group get_backend
             get_symm_mem_workspace is_symm_mem_enabled_for_group rendezvous set_backend
-        torch.distributed._tensor: DTensor DeviceMesh Partial Replicate Shard distribute_tensor
         torch.distributed._tensor.device_mesh: DeviceMesh init_device_mesh
         torch.distributed._tensor.experimental: implicit_replication
-        torch.distributed._tensor.placement_types: DTensorSpec Placement Replicate TensorMeta
         torch.distributed.algorithms._checkpoint.checkpoint_wrapper: ActivationWrapper CheckpointImpl
             CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper offload_wrapper
         torch.distributed.algorithms.ddp_comm_hooks:
@@ -73,7 +71,6 @@ NAMES = {
         torch.distributed.fsdp._fully_shard._fsdp_param:
         torch.distributed.fsdp._fully_shard._fsdp_param_group: FSDPParamGroup
         torch.distributed.fsdp._fully_shard._fsdp_state:
-        torch.distributed.fsdp._fully_shard._fully_shard:
         torch.distributed.fsdp._runtime_utils: _post_backward_final_callback
         torch.distributed.fsdp._traversal_utils: _get_fsdp_states
         torch.distributed.fsdp.api: BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig
@@ -112,10 +109,7 @@ NAMES = {
         torch.distributed.tensor.experimental._context_parallel._attention: flex_cp_allgather
         torch.distributed.tensor.experimental._context_parallel._sharding_rules:
             unregister_cp_sharding_rules
-        torch.distributed.tensor.parallel: ColwiseParallel ParallelStyle PrepareModuleInput
-            PrepareModuleInputOutput PrepareModuleOutput RowwiseParallel SequenceParallel loss_parallel
-            parallelize_module
-        torch.distributed.tensor.parallel.style: ParallelStyle
+        torch.distributed.tensor.parallel: loss_parallel
         torch.distributed.tensor.placement_types: _StridedShard
     """,
     _EXPORT: """

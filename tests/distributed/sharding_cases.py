@@ -2,10 +2,11 @@
 import importlib
 
 import fsdp_cases
+import parallel_cases
 import tensor_cases
 from collective_cases import plain
 
-CASES = {**tensor_cases.CASES, **fsdp_cases.CASES}
+CASES = {**tensor_cases.CASES, **fsdp_cases.CASES, **parallel_cases.CASES}
 
 
 class Names:
@@ -31,10 +32,5 @@ class Names:
 def run_all(torch, rank, size, device):
     if device == "npu":
         torch.npu.set_device(rank % torch.npu.device_count())
-    names, results = Names(torch, rank, size, device), {}
-    for name, function in CASES.items():
-        try:
-            results[name] = plain(function(names))
-        except (ValueError, TypeError, RuntimeError, NotImplementedError, IndexError) as error:
-            results[name] = f"{type(error).__name__}: {error}"
-    return results
+    names = Names(torch, rank, size, device)
+    return {name: plain(function(names)) for name, function in CASES.items()}

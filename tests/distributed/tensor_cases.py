@@ -168,8 +168,11 @@ def factories(n):
 @case
 def modules(n):
     n.torch.manual_seed(0)
-    module = n.api.distribute_module(n.nn.Linear(4, 2, device=n.device), n.mesh, lambda name, part, mesh: part.register_parameter(
-        "weight", n.nn.Parameter(n.distribute(part.weight, mesh, [n.Shard(0)]))))
+
+    def cut(name, part, mesh):
+        part.register_parameter("weight", n.nn.Parameter(n.distribute(part.weight, mesh, [n.Shard(0)])))
+
+    module = n.api.distribute_module(n.nn.Linear(4, 2, device=n.device), n.mesh, cut)
     with n.torch.no_grad():
         module.weight.copy_(n.distribute(n.numbers(2, 4), n.mesh, [n.Replicate()]))
         module.bias.zero_()

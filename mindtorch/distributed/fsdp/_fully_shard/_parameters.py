@@ -9,7 +9,7 @@ from mindtorch import nn
 from mindtorch.autograd import no_grad
 from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._options import ReduceOp
-from mindtorch.distributed.fsdp._policies import CPUOffloadPolicy
+from mindtorch.distributed.fsdp._fully_shard._policies import CPUOffloadPolicy
 from mindtorch.distributed.tensor import DTensor, Replicate, Shard
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mindtorch import Tensor
     from mindtorch.distributed.device_mesh import DeviceMesh
-    from mindtorch.distributed.fsdp._policies import MixedPrecisionPolicy, OffloadPolicy
+    from mindtorch.distributed.fsdp._fully_shard._policies import MixedPrecisionPolicy, OffloadPolicy
 
 __all__ = ["ParameterGroup", "ShardedParameter"]
 

@@ -9,8 +9,8 @@ from mindtorch import Tensor, nn
 from mindtorch._core.autograd.engine import in_backward, queue_callback
 from mindtorch.distributed._world import get_world_size
 from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from mindtorch.distributed.fsdp._parameters import ParameterGroup
-from mindtorch.distributed.fsdp._policies import MixedPrecisionPolicy, OffloadPolicy
+from mindtorch.distributed.fsdp._fully_shard._parameters import ParameterGroup
+from mindtorch.distributed.fsdp._fully_shard._policies import MixedPrecisionPolicy, OffloadPolicy
 from mindtorch.distributed.tensor import Shard
 from mindtorch.utils._pytree import tree_leaves, tree_map_only
 

@@ -1,0 +1,22 @@
+"""torch.distributed._tensor: the older name of torch.distributed.tensor."""
+from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.tensor import (
+    DeviceMesh,
+    DTensor,
+    Partial,
+    Replicate,
+    Shard,
+    distribute_module,
+    distribute_tensor,
+    empty,
+    full,
+    ones,
+    rand,
+    randn,
+    zeros,
+)
+
+__all__ = ["DTensor", "DeviceMesh", "Partial", "Replicate", "Shard", "distribute_module", "distribute_tensor", "empty",
+           "full", "ones", "rand", "randn", "zeros"]
+
+__getattr__ = refused_names(__name__)

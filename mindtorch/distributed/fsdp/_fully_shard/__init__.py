@@ -1,0 +1,14 @@
+"""fully_shard, and what it takes."""
+from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.fsdp._fully_shard._fully_shard import (
+    FSDPModule,
+    UnshardHandle,
+    fully_shard,
+    register_fsdp_forward_method,
+)
+from mindtorch.distributed.fsdp._fully_shard._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+
+__all__ = ["CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle", "fully_shard",
+           "register_fsdp_forward_method"]
+
+__getattr__ = refused_names(__name__)

@@ -1,0 +1,17 @@
+"""torch.distributed.tensor.parallel: modules whose layers are cut over the ranks."""
+from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.tensor.parallel.api import parallelize_module
+from mindtorch.distributed.tensor.parallel.style import (
+    ColwiseParallel,
+    ParallelStyle,
+    PrepareModuleInput,
+    PrepareModuleInputOutput,
+    PrepareModuleOutput,
+    RowwiseParallel,
+    SequenceParallel,
+)
+
+__all__ = ["ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
+           "RowwiseParallel", "SequenceParallel", "parallelize_module"]
+
+__getattr__ = refused_names(__name__)
