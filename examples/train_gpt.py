@@ -98,15 +98,11 @@ class Training:
         self.args = args
         self.rank, self.ranks = 0, 1
         if distributed.is_torchelastic_launched():
-<<<<<<< HEAD
-            distributed.init_process_group(distributed.get_default_backend_for_device(args.device))
-=======
             if args.device == "npu":
                 count = torch.npu.device_count() or 1       # a simulated NPU counts once it has been named
                 args.device = f"npu:{distributed.get_node_local_rank() % count}"
                 torch.npu.set_device(args.device)
-            distributed.init_process_group()
->>>>>>> shard
+            distributed.init_process_group(distributed.get_default_backend_for_device(args.device))
             self.rank, self.ranks = distributed.get_rank(), distributed.get_world_size()
         self.corpus = encode(standard_library())
         self.model = GPT(args.layers, args.width, args.heads, args.context, args.dropout).to(args.device)

@@ -276,6 +276,12 @@ def _is_parameter(tensor):
     return type(tensor) is not mindtorch.Tensor and isinstance(tensor, Parameter)
 
 
+def _pickler(file, protocol=DEFAULT_PROTOCOL, pickle_module=pickle):
+    # The C Pickler looks globals up in their modules: it cannot write the names of a package that is not there.
+    base = getattr(pickle_module, "_Pickler", pickle_module.Pickler)
+    return type("TorchPickler", (_TorchNames, base), {})(file, protocol=protocol)
+
+
 def save(obj: object, f: FileLike, pickle_module: Any = pickle, pickle_protocol: int = DEFAULT_PROTOCOL,
          _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:
     """Writes `obj` with its tensors to a path or file object, so that torch.load of either package reads it.
@@ -286,9 +292,7 @@ def save(obj: object, f: FileLike, pickle_module: Any = pickle, pickle_protocol:
     if _mode.skips_data and not _use_new_zipfile_serialization:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     buffer = io.BytesIO()
-    # The C Pickler looks globals up in their modules: it cannot write the names of a package that is not there.
-    base = getattr(pickle_module, "_Pickler", pickle_module.Pickler)
-    pickler = type("TorchPickler", (_TorchNames, base), {})(buffer, protocol=pickle_protocol)
+    pickler = _pickler(buffer, pickle_protocol, pickle_module)
     pickler.end_of_id = () if _use_new_zipfile_serialization else (None,)
     pickler.dump(obj)
     contents = [(reference.id[2], dtype, content) for reference, content, dtype in pickler.storages.values()]

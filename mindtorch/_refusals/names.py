@@ -47,30 +47,13 @@ NAMES = {
         torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: batched_powerSGD_hook
         torch.distributed.algorithms.model_averaging:
         torch.distributed.algorithms.model_averaging.averagers: ModelAverager PeriodicModelAverager
-        torch.distributed.checkpoint: BytesStorageMetadata CheckpointException ChunkStorageMetadata
-            DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter HuggingFaceStorageReader
-            HuggingFaceStorageWriter LoadPlan LoadPlanner Metadata QuantizedHuggingFaceStorageReader
-            ReadItem SavePlan SavePlanner StorageReader StorageWriter TensorStorageMetadata WriteItem
-            async_save load load_sharded_optimizer_state_dict load_state_dict save save_state_dict
+        torch.distributed.checkpoint: HuggingFaceStorageReader HuggingFaceStorageWriter
+            QuantizedHuggingFaceStorageReader load_sharded_optimizer_state_dict
         torch.distributed.checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files
             consolidate_safetensors_files_on_every_rank
-        torch.distributed.checkpoint.api: CheckpointException
-        torch.distributed.checkpoint.default_planner: DefaultLoadPlanner DefaultSavePlanner
-        torch.distributed.checkpoint.format_utils: _EmptyStateDictLoadPlanner _load_state_dict
         torch.distributed.checkpoint.hf_storage: HuggingFaceStorageReader HuggingFaceStorageWriter
-        torch.distributed.checkpoint.metadata: Metadata
         torch.distributed.checkpoint.optimizer: load_sharded_optimizer_state_dict
-        torch.distributed.checkpoint.planner: LoadPlan LoadPlanner
         torch.distributed.checkpoint.quantized_hf_storage: QuantizedHuggingFaceStorageReader
-        torch.distributed.checkpoint.staging: DefaultStager StagingOptions
-        torch.distributed.checkpoint.state_dict: StateDictOptions _get_fqns _init_optim_state
-            get_model_state_dict get_optimizer_state_dict set_model_state_dict set_optimizer_state_dict
-            set_state_dict
-        torch.distributed.checkpoint.state_dict_loader: _load_state_dict
-        torch.distributed.checkpoint.state_dict_saver: AsyncCheckpointerType AsyncSaveResponse
-        torch.distributed.checkpoint.stateful: Stateful
-        torch.distributed.checkpoint.storage: StorageReader
-        torch.distributed.checkpoint.utils: CheckpointException
         torch.distributed.config: compile_on_one_rank patch use_torchcomms
         torch.distributed.device_mesh: _register_distributed_opaque_types
         torch.distributed.distributed_c10d: _new_process_group_helper
@@ -102,7 +85,7 @@ NAMES = {
         torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
             lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
         torch.distributed.nn: RemoteModule
-        torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer
+        torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer
             as_functional_optim
         torch.distributed.pipelining: Pipe PipelineStage Schedule1F1B ScheduleDualPipeV ScheduleGPipe
             ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS ScheduleZBVZeroBubble

@@ -39,8 +39,9 @@ def test_notebook_runs(tmp_path):
 def test_shell_blocks_name_what_exists():
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     known = re.compile(
-        rf"pip install '?mindtorch(\[mpi\]')?|torchrun .* examples/train_gpt\.py|make ({'|'.join(targets)})"
-        r"|python -m mindtorch( doctor|\.sim| --cuda-is-npu script\.py|\.utils\.collect_env)?")
+        rf"pip install '?mindtorch(\[mpi\]')?|make ({'|'.join(targets)})"
+        r"|torchrun .* (examples/train_gpt\.py|-m mindtorch\.distributed\.doctor)"
+        r"|python -m mindtorch(( |\.distributed\.)doctor|\.sim| --cuda-is-npu script\.py|\.utils\.collect_env)?")
     lines = [line for page in PAGES for block in blocks(page, "sh") for line in block.splitlines()]
     assert lines
     assert [line for line in lines if not known.fullmatch(line)] == []

@@ -11,7 +11,12 @@ from mindtorch.distributed.device_mesh import DeviceMesh, _mesh_resources
 from mindtorch.distributed.tensor._dispatch import run_operator
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
-from mindtorch.distributed.tensor._utils import checked_placements, compute_local_shape, contiguous_strides
+from mindtorch.distributed.tensor._utils import (
+    checked_placements,
+    compute_local_shape,
+    compute_local_shape_and_global_offset,
+    contiguous_strides,
+)
 from mindtorch.distributed.tensor.placement_types import Partial, Replicate, Shard
 
 if TYPE_CHECKING:
@@ -193,6 +198,21 @@ class DTensor(Tensor, _activates=False):
     def placements(self) -> tuple[Placement, ...]:
         """What they have, for each dimension of the mesh."""
         return self._spec.placements
+
+    # For torch.distributed.checkpoint: the part that this rank has.
+
+    def __create_chunk_list__(self) -> list[Any]:
+        from mindtorch.distributed.checkpoint.metadata import ChunkStorageMetadata
+        sizes, offsets = compute_local_shape_and_global_offset(self.shape, self.device_mesh, self.placements)
+        return [ChunkStorageMetadata(mindtorch.Size(offsets), mindtorch.Size(sizes))]
+
+    def __create_write_items__(self, fqn: str, object: Any) -> list[Any]:
+        from mindtorch.distributed.checkpoint.planner_helpers import shard_item
+        (chunk,) = self.__create_chunk_list__()
+        return [shard_item(fqn, chunk, self._local_tensor, self.shape)]
+
+    def __get_tensor_shard__(self, index: Any) -> Tensor:
+        return self.to_local()
 
 
 def _rebuild(local, mesh, placements, meta, requires_grad):

@@ -1,0 +1,117 @@
+"""torch.distributed.checkpoint.metadata: what `.metadata` says. Its pickle names these classes and their fields."""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import mindtorch
+from mindtorch import Size, Tensor
+
+__all__ = ["BytesStorageMetadata", "ChunkStorageMetadata", "Metadata", "MetadataIndex", "StorageMeta",
+           "TensorProperties", "TensorStorageMetadata"]
+
+STATE_DICT_TYPE = dict[str, Any]
+
+
+@dataclass
+class ChunkStorageMetadata:
+    """A part of a tensor: where it begins, and how large it is, in each dimension."""
+
+    offsets: Size
+    sizes: Size
+
+
+class _MEM_FORMAT_ENCODING(Enum):
+    """Memory formats, as pickles name them."""
+
+    TORCH_CONTIGUOUS_FORMAT = 0
+    TORCH_CHANNELS_LAST = 1
+    TORCH_PRESERVE_FORMAT = 2
+
+
+_FORMATS = {_MEM_FORMAT_ENCODING.TORCH_CONTIGUOUS_FORMAT: mindtorch.contiguous_format,
+            _MEM_FORMAT_ENCODING.TORCH_CHANNELS_LAST: mindtorch.channels_last,
+            _MEM_FORMAT_ENCODING.TORCH_PRESERVE_FORMAT: mindtorch.preserve_format}
+
+
+@dataclass
+class TensorProperties:
+    """The dtype of a tensor; torch has deprecated the rest, but files have it."""
+
+    dtype: Any = field(default_factory=mindtorch.get_default_dtype)
+    layout: Any = field(default=mindtorch.strided)
+    requires_grad: bool = False
+    memory_format: Any = field(default=mindtorch.contiguous_format)
+    pin_memory: bool = False
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        for code, memory_format in _FORMATS.items():
+            if memory_format == self.memory_format:
+                return self.dtype, self.layout, self.requires_grad, code, self.pin_memory
+        raise RuntimeError(f"Invalid torch.memory_format: {self.memory_format}")
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.dtype, self.layout, self.requires_grad, code, self.pin_memory = state
+        if code not in _FORMATS:
+            raise RuntimeError(f"Invalid torch.memory_format encoding: {code}")
+        self.memory_format = _FORMATS[code]
+
+    @staticmethod
+    def create_from_tensor(tensor: Tensor) -> TensorProperties:
+        """Those of a tensor."""
+        return TensorProperties(tensor.dtype, tensor.layout, tensor.requires_grad, pin_memory=tensor.is_pinned())
+
+
+@dataclass
+class TensorStorageMetadata:
+    """A tensor, and the parts in which it is stored."""
+
+    properties: TensorProperties
+    size: Size
+    chunks: list[ChunkStorageMetadata]
+
+
+@dataclass
+class BytesStorageMetadata:
+    """An object that is no tensor."""
+
+
+STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata
+
+
+@dataclass
+class StorageMeta:
+    """Which checkpoint it is, and which save and load."""
+
+    checkpoint_id: str | os.PathLike[str] | None = None
+    save_id: str | None = None
+    load_id: str | None = None
+    modules: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Metadata:
+    """What a checkpoint holds: name -> what it is; and what planner and storage add."""
+
+    state_dict_metadata: dict[str, STORAGE_TYPES]
+    planner_data: Any = None            # name -> path in the nested dict
+    storage_data: Any = None            # MetadataIndex -> where it lies
+    storage_meta: StorageMeta | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class MetadataIndex:
+    """The key of an object or of the part of a tensor; `index` says at which place to look for it first."""
+
+    fqn: str
+    offset: Size | None = None
+    index: int | None = field(hash=False, compare=False, default=None)
+
+    def __init__(self, fqn: str, offset: Sequence[int] | None = None, index: int | None = None) -> None:
+        vars(self).update(fqn=fqn, index=index)
+        if offset is not None:
+            vars(self)["offset"] = Size(offset)

@@ -1,0 +1,7 @@
+"""torch.distributed.optim: an optimizer whose state lies in parts on the ranks."""
+from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
+
+__all__ = ["ZeroRedundancyOptimizer"]
+
+__getattr__ = refused_names(__name__)
