@@ -180,3 +180,18 @@ def scaled_losses(n):
         optimizer.zero_grad()
         out += [scaler.get_scale(), net[0].weight.full_tensor().cpu()]
     return out
+
+
+@case
+def offloaded(n):
+    """Shards and the optimizer's state in host memory."""
+    net = sharded(n, offload_policy=n.fsdp.CPUOffloadPolicy(pin_memory=False))
+    optimizer = n.torch.optim.AdamW(net.parameters(), lr=0.05)
+    out = [str(net[1].up.weight.device)]
+    for _ in range(2):
+        loss = net(n.numbers(2, 3) + n.rank).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        out.append(loss.item())
+    return out
