@@ -162,3 +162,36 @@ def recomputed(n):
         n.fsdp.fully_shard(block, mesh=n.mesh)
     n.fsdp.fully_shard(net, mesh=n.mesh)
     return train(n, net)
+
+
+@case
+def scaled_losses(n):
+    """An infinite gradient in one rank's shard has all ranks leave out the step."""
+    net = sharded(n)
+    scaler = n.torch.amp.GradScaler(n.device, init_scale=4.0)
+    optimizer = n.torch.optim.SGD(net.parameters(), lr=0.1)
+    out = []
+    for step in range(3):
+        scaler.scale(net(n.numbers(2, 3)).pow(2).mean()).backward()
+        if step == 1 and n.rank == 1:
+            net[0].weight.grad.to_local()[0, 0] = float("inf")
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+        out += [scaler.get_scale(), net[0].weight.full_tensor().cpu()]
+    return out
+
+
+@case
+def offloaded(n):
+    """Shards and the optimizer's state in host memory."""
+    net = sharded(n, offload_policy=n.fsdp.CPUOffloadPolicy(pin_memory=False))
+    optimizer = n.torch.optim.AdamW(net.parameters(), lr=0.05)
+    out = [str(net[1].up.weight.device)]
+    for _ in range(2):
+        loss = net(n.numbers(2, 3) + n.rank).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        out.append(loss.item())
+    return out

@@ -20,7 +20,8 @@ from mindtorch._core.tensor.dtype cimport (
     promote_types, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, Shape, bump_version, device_of, empty_tensor, make_view, shape_text,
+    BACKENDS, CPU, Shape, bump_version, device_of, empty_tensor, make_view, shape_text, shown_device_index,
+    shown_device_type,
 )
 from mindtorch._core.tensor.views cimport expand_to
 
@@ -1332,7 +1333,8 @@ cdef int check_on_device(list tensors, TensorBase other) except -1:
     cdef TensorBase tensor
     for one in tensors:
         tensor = <TensorBase>one
-        if tensor.device_type != other.device_type or tensor.device_index != other.device_index:
+        if shown_device_type(tensor) != shown_device_type(other) or (
+                shown_device_index(tensor) != shown_device_index(other)):
             raise_device_mismatch(device_of(tensor), device_of(other))
     return 0
 

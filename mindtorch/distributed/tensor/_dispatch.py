@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mindtorch
 from mindtorch import Tensor
 from mindtorch._core.autograd.engine import in_backward
+from mindtorch.distributed import _collectives as collectives
+from mindtorch.distributed._options import ReduceOp
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
 from mindtorch.distributed.tensor._rules import Call, ways_of
@@ -208,4 +210,9 @@ def _run_on_lists(kind, func, values):
                 else _local(each, like.placements, like.device_mesh) if isinstance(like, kind) else each.full_tensor()
                 for each, like in zip(value, first, strict=True)]
 
-    return func(**{key: local(value) for key, value in values.items()})
+    result = func(**{key: local(value) for key, value in values.items()})
+    if "found_inf" in values and func._schema.name.startswith("aten::_amp_"):       # by any rank
+        for mesh in {each.device_mesh for each in first if isinstance(each, kind)}:
+            for group in mesh.get_all_groups():
+                collectives.all_reduce(values["found_inf"], ReduceOp.MAX, group)
+    return result

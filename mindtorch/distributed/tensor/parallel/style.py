@@ -68,7 +68,7 @@ class _LayerStyle(ParallelStyle):
 
 
 class ColwiseParallel(_LayerStyle):
-    """A Linear cut by its outputs, or an Embedding by its columns. By default the output is cut in the last dimension."""
+    """A Linear cut by its outputs, or an Embedding by its columns. By default outputs are cut in the last dimension."""
 
     def __init__(self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None,
                  use_local_output: bool = True) -> None:
