@@ -1,6 +1,5 @@
 """Checkpoints of ranks: what test_checkpoint.py has them write and read, with torch and with mindtorch."""
 import importlib
-import warnings
 
 
 def parts_class(torch):
@@ -113,14 +112,13 @@ def read(torch, rank, size, *folders):
 
 
 def states(torch, rank, size):
-    """A DDP model's state by plain names, given out and taken in."""
+    """The state of a model, with mindtorch in DDP, by plain names, given out and taken in."""
     helpers = importlib.import_module(torch.__name__ + ".distributed.checkpoint.state_dict")
-    warnings.simplefilter("ignore")
 
     def trained(seed, steps):
         torch.manual_seed(seed)
         net = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
-        ddp = torch.nn.parallel.DistributedDataParallel(net)
+        ddp = net if torch.__name__ == "torch" else torch.nn.parallel.DistributedDataParallel(net)
         optimizer = torch.optim.AdamW([{"params": net[:2].parameters(), "lr": 0.1}, {"params": net[2].parameters()}])
         for _ in range(steps):
             optimizer.zero_grad()
