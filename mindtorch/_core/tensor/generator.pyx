@@ -7,6 +7,7 @@ it was captured with: its operators read seed and offset from tensors, which eve
 import numpy as np
 import secrets
 
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, intptr_t, uint32_t, uint64_t, uintptr_t
 
 from mindtorch._core.python.conversion import from_numpy
@@ -68,8 +69,12 @@ cdef inline uint32_t next_word(Twister *twister) noexcept:
     return temper(twister.key[twister.used - 1])
 
 
-cdef void *address_of(array):
-    return <void *><uintptr_t>array.ctypes.data
+cdef void *address_of(array) except NULL:
+    """Where the elements of an array lie, which the caller keeps."""
+    cdef Py_buffer buffer
+    PyObject_GetBuffer(array, &buffer, PyBUF_WRITABLE)
+    PyBuffer_Release(&buffer)
+    return buffer.buf
 
 
 class MersenneTwister:
