@@ -163,10 +163,3 @@ def test_second_names():
     assert mindtorch.Future is mindtorch.futures.Future
     assert issubclass(mindtorch.ScriptModule, mindtorch.nn.Module)
     assert mindtorch.ScriptFunction is mindtorch.jit.ScriptFunction
-
-
-def test_no_tensor_lies_on_several_devices():
-    from mindtorch.distributed.tensor import DTensor
-    assert not isinstance(mindtorch.ones(1), DTensor)
-    with pytest.raises(RuntimeError, match="lies on one device"):
-        DTensor(mindtorch.ones(1))

@@ -189,7 +189,8 @@ def test_own_version():
     from packaging.version import Version
     assert Version(mindtorch.__version__).release == Version(torch.__version__).release
     assert mindtorch.__version__.endswith(mindtorch.version.mindtorch)
-    assert mindtorch.version.mindtorch == version("mindtorch")
+    # A build for a release of CANN leaves its version, with "+cann", in the metadata of the tree.
+    assert mindtorch.version.mindtorch.partition("+")[0] == version("mindtorch").partition("+")[0]
     assert mindtorch.__version__ >= "2.13"
 
 
