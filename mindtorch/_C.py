@@ -12,7 +12,7 @@ from mindtorch._compat import settings as _settings
 from mindtorch._compat.absent_dtypes import Tag  # noqa: F401 - torch._C has it too
 from mindtorch._core._gen.namespace import ATEN
 from mindtorch._core.autograd.node import is_grad_enabled  # noqa: F401 - torch._C has these too
-from mindtorch._core.errors import LinAlgError as _LinAlgError  # noqa: F401 - and this
+from mindtorch._core.errors import LinAlgError as _LinAlgError  # noqa: F401 - torch._C has it too
 from mindtorch._core.python.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -23,8 +23,8 @@ from mindtorch._core.python.torch_function import is_all_disabled as _is_torch_f
 from mindtorch._core.python.torch_function import is_enabled as _is_torch_function_enabled
 from mindtorch._core.python.torch_function import pop_mode as _pop_torch_function_stack
 from mindtorch._core.python.torch_function import push_mode as _push_on_torch_function_stack
-from mindtorch._core.tensor.dtype import dtype  # noqa: F401 - and this
-from mindtorch._core.tensor.generator import Generator  # noqa: F401 - and this
+from mindtorch._core.tensor.dtype import dtype  # noqa: F401 - torch._C has it too
+from mindtorch._core.tensor.generator import Generator  # noqa: F401 - torch._C has it too
 from mindtorch._core.tensor.tensor import Size, TensorBase
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
 from mindtorch._core.tensor.tensor import device as _device

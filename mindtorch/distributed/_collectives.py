@@ -390,7 +390,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Begin all sends and receives of a list, in any order among the ranks. The Works to wait for."""
+    """Start all sends and receives of a list, in any order among the ranks. The Works to wait for."""
     if not isinstance(p2p_op_list, list) or not all(isinstance(each, P2POp) for each in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
     pg = p2p_op_list[0].group
@@ -398,16 +398,16 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
         raise ValueError("All ops need to use the same group.")
     place = p2p_op_list[0].tensor.device
 
-    def begin(each):
+    def start(each):
         name = "group_dst" if each.op is isend else "group_src"
         return each.op(each.tensor, group=each.group, tag=each.tag, **{name: each.group_peer})
 
     if pg._get_backend(place).supports_coalescing:
         with _coalescing_manager(pg, place, async_ops=True) as manager:
             for each in p2p_op_list:
-                begin(each)
+                start(each)
         return manager.works
-    return [work for work in map(begin, p2p_op_list) if work is not None]
+    return [work for work in map(start, p2p_op_list) if work is not None]
 
 
 # Several at once

@@ -290,10 +290,10 @@ class ProcessGroupHCCL(Backend):
                 communicator.all_gather(joined, tensor)
             else:
                 communicator.all_gather_v(joined, tensor, counts)
-            self._spread(joined, places, counts)
+            self._unflatten_into(joined, places, counts)
 
     @staticmethod
-    def _spread(joined, places, counts):
+    def _unflatten_into(joined, places, counts):
         for place, piece in zip(places, joined.split(counts), strict=True):
             place.copy_(piece.view(place.shape))
 
@@ -326,7 +326,7 @@ class ProcessGroupHCCL(Backend):
                 counts = [tensor.numel() for tensor in outputs]
                 received = mindtorch.empty(sum(counts), dtype=sent.dtype, device=sent.device)
                 communicator.all_to_all(received, sent, counts, [tensor.numel() for tensor in inputs])
-                self._spread(received, outputs, counts)
+                self._unflatten_into(received, outputs, counts)
         return self._run(OpType.ALLTOALL, outputs, [*outputs, *inputs], opts, collective)
 
     def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: Any, input_split_sizes: Any,

@@ -192,9 +192,9 @@ _abandoned: list[Any] = []      # (group, request, memory) of Works past their t
 class _MPIWork(Work):
     """A request of MPI, and what is to be done when it has ended."""
 
-    def __init__(self, group, op_type, request, tensors, timeout, buffers=None, finish=None, size=0):
+    def __init__(self, group, op_type, request, tensors, timeout, buffers=None, on_completion=None, size=0):
         self._group, self._op_type, self._request, self._tensors = group, op_type, request, tensors
-        self._buffers, self._finish = buffers, finish
+        self._buffers, self._on_completion = buffers, on_completion
         self._begun = time.monotonic()
         self._spin_until = self._begun + _SPIN + size * _SPIN_PER_BYTE
         self._timeout, self._deadline = timeout, self._begun + timeout.total_seconds()
@@ -224,13 +224,13 @@ class _MPIWork(Work):
                     return
                 _abandoned.append((self._group, self._request, self._buffers))
                 raise DistBackendError(self._timed_out())
-            if self._finish is not None:
-                self._finish()
+            if self._on_completion is not None:
+                self._on_completion()
         except MPI.Exception as error:
             self._error = DistBackendError(f"{self._op_type.name} of group {self._group.group_name!r}: {error}")
         except RuntimeError as error:
             self._error = error
-        self._request = self._finish = self._buffers = None
+        self._request = self._on_completion = self._buffers = None
         self._ended = True
 
     def _timed_out(self):
@@ -364,30 +364,30 @@ def _scratch(tensor):
     return memory, lambda: tensor.copy_(memory)
 
 
-def _flat(tensors):
+def _flatten(tensors):
     """The elements of all, behind each other, in new memory."""
     return mindtorch.cat([_checked(tensor).reshape(-1) for tensor in tensors])
 
 
-def _spread(memory, tensors):
+def _unflatten_into(memory, tensors):
     """What writes the elements of `memory` to tensors, one behind the other."""
-    def finish():
+    def write():
         parts = memory.split([tensor.numel() for tensor in tensors])
         for tensor, part in zip(tensors, parts, strict=True):
             tensor.detach().copy_(part.view(tensor.shape))
-    return finish
+    return write
 
 
-def _divided(tensor, op, size, finish=None):
+def _divided(tensor, op, size, on_completion=None):
     """What also divides by the number of ranks, for the average."""
     if reduction(op) is not ReduceOp.AVG:
-        return finish
+        return on_completion
     tensor.new_empty(0).div_(1)         # raises for integers
 
     def divide():
         tensor.div_(size)
-        if finish is not None:
-            finish()
+        if on_completion is not None:
+            on_completion()
     return divide
 
 
@@ -438,7 +438,7 @@ class ProcessGroupMPI(Backend):
     def abort(self) -> None:
         self._comm = None
 
-    def _work(self, op_type, opts, call, arguments, tensors, keep=(), finish=None, size=0):
+    def _work(self, op_type, opts, call, arguments, tensors, keep=(), on_completion=None, size=0):
         """Call MPI, which returns a request."""
         if self._comm is None:
             raise DistBackendError(f"The process group {self.group_name!r} has been destroyed")
@@ -448,7 +448,7 @@ class ProcessGroupMPI(Backend):
         except MPI.Exception as error:
             raise DistBackendError(f"{op_type.name} of group {self.group_name!r}: {error}") from None
         timeout = self._timeout if opts is None else self._timeout_of(opts)
-        work = _MPIWork(self, op_type, request, tensors, timeout, (keep, arguments), finish, size)
+        work = _MPIWork(self, op_type, request, tensors, timeout, (keep, arguments), on_completion, size)
         if opts is None or opts.asyncOp:
             _progress.add(work)
         return work
@@ -459,26 +459,27 @@ class ProcessGroupMPI(Backend):
     def _allreduce(self, op_type, tensors, opts):
         tensor = tensors[0]
         if len(tensors) > 1 or not tensor.is_contiguous() or tensor.is_sparse:
-            memory = _flat(tensors)
-            finish = _spread(memory, tensors)
+            memory = _flatten(tensors)
+            on_completion = _unflatten_into(memory, tensors)
         else:
-            memory, finish = _checked(tensor), None
+            memory, on_completion = _checked(tensor), None
         op = opts.reduceOp
         if reduction(op) is ReduceOp.PREMUL_SUM:
             memory.mul_(op.factor)
         kind, operation = _type_and_operation(memory.dtype, op)
-        finish = _divided(memory, op, self._size, finish)
+        on_completion = _divided(memory, op, self._size, on_completion)
         return self._work(op_type, opts, "Iallreduce", (MPI.IN_PLACE, _memory(memory, kind), operation), tensors,
-                          memory, finish, memory.nbytes)
+                          memory, on_completion, memory.nbytes)
 
     def allreduce_coalesced(self, tensors: list[Tensor], opts: Any) -> Work:
         return self._allreduce(OpType.ALLREDUCE_COALESCED, tensors, opts)
 
     def broadcast(self, tensors: list[Tensor], opts: Any) -> Work:
-        memory, finish = _scratch(tensors[0])
-        if finish is not None and opts.rootRank == self._rank:
+        memory, on_completion = _scratch(tensors[0])
+        if on_completion is not None and opts.rootRank == self._rank:
             memory.copy_(tensors[0].detach())
-        return self._work(OpType.BROADCAST, opts, "Ibcast", (_memory(memory), opts.rootRank), tensors, memory, finish,
+        return self._work(OpType.BROADCAST, opts, "Ibcast", (_memory(memory), opts.rootRank), tensors, memory,
+                          on_completion,
                           memory.nbytes)
 
     def reduce(self, tensors: list[Tensor], opts: Any) -> Work:
@@ -486,21 +487,21 @@ class ProcessGroupMPI(Backend):
         memory = _scaled(_checked(tensors[0]), op).contiguous()
         kind, operation = _type_and_operation(memory.dtype, op)
         data = _memory(memory, kind)
-        finish = None
+        on_completion = None
         if is_root and memory.data_ptr() != tensors[0].data_ptr():
-            finish = _spread(memory.reshape(-1), tensors)
+            on_completion = _unflatten_into(memory.reshape(-1), tensors)
         if is_root:
-            finish = _divided(memory, op, self._size, finish)
+            on_completion = _divided(memory, op, self._size, on_completion)
         arguments = (MPI.IN_PLACE, data) if is_root else (data, None)
         return self._work(OpType.REDUCE, opts, "Ireduce", (*arguments, operation, opts.rootRank), tensors, memory,
-                          finish, memory.nbytes)
+                          on_completion, memory.nbytes)
 
     def allgather(self, output_tensors: list[list[Tensor]], input_tensors: list[Tensor], opts: Any) -> Work:
         outputs, source = output_tensors[0], _checked(input_tensors[0]).contiguous()
         _check_alike("allgather", outputs, source, self._size)
         memory = source.new_empty(self._size * source.numel())
         return self._work(OpType.ALLGATHER, opts, "Iallgather", (_memory(source), _memory(memory)), output_tensors,
-                          (source, memory), _spread(memory, outputs), memory.nbytes)
+                          (source, memory), _unflatten_into(memory, outputs), memory.nbytes)
 
     def _allgather_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
         if output.dtype != input.dtype:
@@ -508,9 +509,9 @@ class ProcessGroupMPI(Backend):
         if output.numel() != input.numel() * self._size:
             raise RuntimeError("output tensor size must be equal to world_size times input tensor size")
         source = _checked(input).contiguous()
-        memory, finish = _scratch(output)
+        memory, on_completion = _scratch(output)
         return self._work(OpType._ALLGATHER_BASE, opts, "Iallgather", (_memory(source), _memory(memory)), [output],
-                          (source, memory), finish, memory.nbytes)
+                          (source, memory), on_completion, memory.nbytes)
 
     def allgather_coalesced(self, output_lists: list[list[Tensor]], input_list: list[Tensor], opts: Any) -> Work:
         if len(output_lists) != self._size:
@@ -520,11 +521,11 @@ class ProcessGroupMPI(Backend):
                 if output.shape != source.shape:
                     raise RuntimeError("ProcessGroupMPI::allgather_coalesced: invalid size of output tensor at index "
                                        f"{place} (expected length {_sizes(source)}, got {_sizes(output)})")
-        source = _flat(input_list)
+        source = _flatten(input_list)
         memory = source.new_empty(self._size * source.numel())
         places = [output for outputs in output_lists for output in outputs]
         return self._work(OpType.ALLGATHER_COALESCED, opts, "Iallgather", (_memory(source), _memory(memory)),
-                          output_lists, (source, memory), _spread(memory, places), memory.nbytes)
+                          output_lists, (source, memory), _unflatten_into(memory, places), memory.nbytes)
 
     def allgather_into_tensor_coalesced(self, outputs: list[Tensor], inputs: list[Tensor], opts: Any) -> Work:
         shares = [output.view(self._size, *source.shape) for output, source in zip(outputs, inputs, strict=True)]
@@ -535,7 +536,7 @@ class ProcessGroupMPI(Backend):
         if len(parts) != self._size:
             raise RuntimeError(f"ProcessGroupMPI::reduce_scatter: invalid input tensor list at index 0 (expected "
                                f"length {self._size}, got {len(parts)})")
-        return self._reduce_scatter(OpType.REDUCE_SCATTER, output_tensors, _flat(parts),
+        return self._reduce_scatter(OpType.REDUCE_SCATTER, output_tensors, _flatten(parts),
                                     [part.numel() for part in parts], opts)
 
     def _reduce_scatter(self, op_type, outputs, source, counts, opts):
@@ -545,15 +546,15 @@ class ProcessGroupMPI(Backend):
             raise RuntimeError("input tensor must be the same size as output size times world size")
         if outputs[0].dtype != source.dtype:
             raise RuntimeError("input tensor must be the same type as the output tensor.")
-        memory, finish = _scratch(outputs[0])
+        memory, on_completion = _scratch(outputs[0])
         if len(outputs) > 1:
             memory = source.new_empty(counts[self._rank])
-            finish = _spread(memory, outputs)
+            on_completion = _unflatten_into(memory, outputs)
         source = _scaled(source, op)
         kind, operation = _type_and_operation(source.dtype, op)
         arguments = (_memory(source, kind), _memory(memory, kind), counts, operation)
         return self._work(op_type, opts, "Ireduce_scatter", arguments, outputs, (source, memory),
-                          _divided(memory, op, self._size, finish), source.nbytes)
+                          _divided(memory, op, self._size, on_completion), source.nbytes)
 
     def _reduce_scatter_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
         return self._reduce_scatter(OpType._REDUCE_SCATTER_BASE, [output], _checked(input).contiguous(),
@@ -567,7 +568,7 @@ class ProcessGroupMPI(Backend):
 
     def gather(self, output_tensors: list[list[Tensor]], input_tensors: list[Tensor], opts: Any) -> Work:
         source = _checked(input_tensors[0]).contiguous()
-        memory = finish = None
+        memory = on_completion = None
         if opts.rootRank == self._rank:
             outputs = output_tensors[0]
             if len(outputs) != self._size:
@@ -575,13 +576,13 @@ class ProcessGroupMPI(Backend):
                                    f"size should be {self._size}, same as size of the process group.")
             _check_alike("gather", outputs, source, self._size)
             memory = source.new_empty(self._size * source.numel())
-            finish = _spread(memory, outputs)
+            on_completion = _unflatten_into(memory, outputs)
         target = None if memory is None else _memory(memory)
         return self._work(OpType.GATHER, opts, "Igather", (_memory(source), target, opts.rootRank), output_tensors,
-                          (source, memory), finish, source.nbytes)
+                          (source, memory), on_completion, source.nbytes)
 
     def scatter(self, output_tensors: list[Tensor], input_tensors: list[list[Tensor]], opts: Any) -> Work:
-        memory, finish = _scratch(output_tensors[0])
+        memory, on_completion = _scratch(output_tensors[0])
         source = None
         if opts.rootRank == self._rank:
             parts = input_tensors[0]
@@ -589,33 +590,35 @@ class ProcessGroupMPI(Backend):
                 raise RuntimeError(f"ProcessGroupMPI::scatter: Incorrect input list size {len(parts)}. Input list size "
                                    f"should be {self._size}, same as size of the process group.")
             _check_alike("scatter", parts, memory, self._size)
-            source = _flat(parts)
+            source = _flatten(parts)
         data = None if source is None else _memory(source)
         return self._work(OpType.SCATTER, opts, "Iscatter", (data, _memory(memory), opts.rootRank), output_tensors,
-                          (source, memory), finish, memory.nbytes)
+                          (source, memory), on_completion, memory.nbytes)
 
     def alltoall(self, output_tensors: list[Tensor], input_tensors: list[Tensor], opts: Any) -> Work:
         for tensors in (output_tensors, input_tensors):
             if len(tensors) != self._size:
                 raise RuntimeError("Number of input tensors are not equal to group size" if tensors is input_tensors
                                    else "Number of output tensors are not equal to group size")
-        source = _flat(input_tensors)
+        source = _flatten(input_tensors)
         memory = source.new_empty(sum(tensor.numel() for tensor in output_tensors))
         return self._alltoall(OpType.ALLTOALL, output_tensors, source, memory,
                               [tensor.nbytes for tensor in input_tensors],
-                              [tensor.nbytes for tensor in output_tensors], opts, _spread(memory, output_tensors))
+                              [tensor.nbytes for tensor in output_tensors], opts, _unflatten_into(memory,
+                              output_tensors))
 
-    def _alltoall(self, op_type, outputs, source, memory, sent, received, opts, finish):
+    def _alltoall(self, op_type, outputs, source, memory, sent, received, opts, on_completion):
         arguments = ([*_memory(source)[:1], sent, MPI.BYTE], [*_memory(memory)[:1], received, MPI.BYTE])
-        return self._work(op_type, opts, "Ialltoallv", arguments, outputs, (source, memory), finish, source.nbytes)
+        return self._work(op_type, opts, "Ialltoallv", arguments, outputs, (source, memory), on_completion,
+                          source.nbytes)
 
     def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: list[int],
                       input_split_sizes: list[int], opts: Any) -> Work:
         source = _checked(input).contiguous()
-        memory, finish = _scratch(output)
+        memory, on_completion = _scratch(output)
         return self._alltoall(OpType.ALLTOALL_BASE, [output], source, memory,
                               self._bytes_of_splits(source, input_split_sizes),
-                              self._bytes_of_splits(memory, output_split_sizes), opts, finish)
+                              self._bytes_of_splits(memory, output_split_sizes), opts, on_completion)
 
     def _bytes_of_splits(self, tensor, splits):
         """The bytes for each rank, by the rows that it gets: equally many where `splits` is empty."""
@@ -644,8 +647,8 @@ class ProcessGroupMPI(Backend):
         return self._receive(OpType.RECVANYSOURCE, tensors, MPI.ANY_SOURCE, tag)
 
     def _receive(self, op_type, tensors, rank, tag):
-        memory, finish = _scratch(tensors[0])
-        return self._work(op_type, None, "Irecv", (_memory(memory), rank, tag), tensors, memory, finish)
+        memory, on_completion = _scratch(tensors[0])
+        return self._work(op_type, None, "Irecv", (_memory(memory), rank, tag), tensors, memory, on_completion)
 
     def monitored_barrier(self, opts: Any, wait_all_ranks: bool) -> None:
         self._monitored_barriers += 1

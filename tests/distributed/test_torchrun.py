@@ -92,7 +92,7 @@ def reports(tmp_path):
 
 
 class Launch(threading.Thread):
-    """elastic_launch in a thread: `finish` returns its result or its error."""
+    """elastic_launch in a thread: `result` waits for what it returns or raises."""
 
     def __init__(self, entrypoint, *args, nodes=(1, 1), count=2, **config):
         super().__init__(daemon=True)
@@ -104,10 +104,10 @@ class Launch(threading.Thread):
     def run(self):
         try:
             self._result = self._launch(*self._args)
-        except Exception as error:      # noqa: BLE001 - finish() returns it
+        except Exception as error:      # noqa: BLE001 - result() returns it
             self._result = error
 
-    def finish(self):
+    def result(self):
         self.join(WAIT)
         assert not self.is_alive()
         return self._result
@@ -129,7 +129,7 @@ def test_a_failed_rank_ends_the_others_and_is_named(reports, ends, kill, exitcod
     ranks = reports.read(2)
     if kill is not None:
         os.kill(ranks[1][0], kill)
-    error = job.finish()
+    error = job.result()
     assert isinstance(error, ChildFailedError)
     rank, failure = error.get_first_failure()
     assert (rank, failure.exitcode, failure.pid) == (1, exitcode, ranks[1][0])
@@ -142,14 +142,14 @@ def test_a_rank_that_ignores_sigterm_is_killed(reports):
     ranks = reports.read(2)
     assert reports.read(1)[0][-1] == "ignores"
     os.kill(ranks[1][0], signal.SIGKILL)
-    assert job.finish().failures[0].exitcode == -9
+    assert job.result().failures[0].exitcode == -9
     assert reports.all_are_gone()
 
 
 def test_nothing_is_left_of_a_job_that_succeeds(reports):
     job = launch(reports, "all=0")
     reports.read(2)
-    assert job.finish() == {0: None, 1: None}
+    assert job.result() == {0: None, 1: None}
     assert reports.all_are_gone()
 
 
@@ -184,7 +184,7 @@ def test_torchrun_killed_while_it_starts_workers(reports):
 def test_restarts_are_counted(reports, capfd):
     job = launch(reports, "0=wait", "1=wait", "1.0=3", "1.1=4", "0.2=0", "1.2=0", max_restarts=2)
     counts = [{report[1] for report in reports.read(2).values()} for _ in range(3)]
-    assert job.finish() == {0: None, 1: None}
+    assert job.result() == {0: None, 1: None}
     assert counts == [{"0"}, {"1"}, {"2"}]
     assert "rank 1 failed (exit code 4); restart 2 of at most 2" in capfd.readouterr().err
     assert reports.all_are_gone()
@@ -201,7 +201,7 @@ def test_a_failed_rank_restarts_the_other_node(reports):
     assert sorted(report[1] for report in second.values()) == ["0", "0", "1", "1"]      # one node counts a restart
     for pid, *_ in second.values():
         os.kill(pid, signal.SIGUSR2)
-    assert sorted(rank for node in nodes for rank in node.finish()) == [0, 1, 2, 3]
+    assert sorted(rank for node in nodes for rank in node.result()) == [0, 1, 2, 3]
     assert reports.all_are_gone()
 
 
@@ -210,7 +210,7 @@ def test_a_failed_node_ends_the_other_one_which_names_its_rank(reports):
     nodes = [launch(reports, "0=wait", "1=wait", "2=wait", "3=5", nodes=(2, 2), rdzv_endpoint=endpoint)
              for _ in range(2)]
     reports.read(4)
-    errors = sorted((node.finish() for node in nodes), key=lambda error: type(error).__name__)
+    errors = sorted((node.result() for node in nodes), key=lambda error: type(error).__name__)
     assert isinstance(errors[0], ChildFailedError)
     assert isinstance(errors[1], RendezvousClosedError)
     assert "rank 3 failed on" in str(errors[1])
@@ -222,7 +222,7 @@ def test_static_ranks_are_those_of_the_nodes(reports):
     nodes = [launch(reports, "all=0", nodes=(2, 2), rdzv_endpoint=endpoint, rdzv_backend="static",
                     rdzv_configs={"rank": rank}, count=1 + rank) for rank in (1, 0)]
     assert {report[-1] for report in reports.read(3).values()} == {"3"}
-    assert [node.finish() for node in nodes] == [{1: None, 2: None}, {0: None}]
+    assert [node.result() for node in nodes] == [{1: None, 2: None}, {0: None}]
 
 
 def test_a_node_that_dies_is_noticed_and_one_that_comes_takes_its_place(reports):
@@ -244,14 +244,14 @@ def test_a_node_that_dies_is_noticed_and_one_that_comes_takes_its_place(reports)
     assert again[0][-1] == "1"
     os.kill(again[0][0], signal.SIGKILL)        # its own failure is counted, unlike what the other node did
     assert reports.read(1)[0][1] == "1"
-    assert stays.finish() == {0: None}
+    assert stays.result() == {0: None}
     assert reports.all_are_gone()
 
 
 def test_too_few_nodes(reports):
     job = launch(reports, "all=0", nodes=(2, 2), rdzv_endpoint=f"localhost:{get_free_port()}",
                  rdzv_configs={"timeout": 0.1})
-    assert isinstance(job.finish(), RendezvousTimeoutError)
+    assert isinstance(job.result(), RendezvousTimeoutError)
 
 
 ENVIRONMENT = """
@@ -298,11 +298,11 @@ def _fails():
 
 
 def test_functions():
-    assert Launch(_rank_of, "x", start_method="fork").finish() == {0: ("x", 0), 1: ("x", 1)}
+    assert Launch(_rank_of, "x", start_method="fork").result() == {0: ("x", 0), 1: ("x", 1)}
 
 
 def test_the_error_of_a_function_is_in_the_report_and_in_the_error_file(tmp_path, monkeypatch):
-    job = Launch(_fails, start_method="fork").finish()
+    job = Launch(_fails, start_method="fork").result()
     assert "ValueError: of this rank" in str(job)
     assert "in _fails" in str(job)
     monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(tmp_path / "error.json"))
@@ -373,5 +373,5 @@ def test_parameters_are_checked(changed, message):
 
 def test_nothing_stays_in_the_folder_for_temporary_files(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert Launch("/bin/true").finish() == {0: None, 1: None}
+    assert Launch("/bin/true").result() == {0: None, 1: None}
     assert list(tmp_path.iterdir()) == []

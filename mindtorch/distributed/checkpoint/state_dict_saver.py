@@ -63,12 +63,12 @@ def _save_state_dict(state_dict: dict[str, Any], storage_writer: StorageWriter,
     def write(plan):
         return storage_writer.write_data(planner.finish_plan(plan), planner).wait()
 
-    def finish(results):
+    def write_metadata(results):
         storage_writer.finish(metadata, results)
         return metadata
 
     plan = ranks.reduce_scatter("plan", local_plan, global_plan)
-    return ranks.all_reduce("write", lambda: write(plan), finish)
+    return ranks.all_reduce("write", lambda: write(plan), write_metadata)
 
 
 class AsyncCheckpointerType(Enum):

@@ -177,8 +177,8 @@ class DTensor(Tensor, _activates=False):
         if device_mesh is not None and device_mesh != self.device_mesh:
             raise NotImplementedError("Cross device mesh comm not supported yet!")
         goal = checked_placements(placements, self.device_mesh, self.dim())
-        if any(isinstance(place, Partial) and place != now
-               for now, place in zip(self.placements, goal, strict=True)):
+        if any(isinstance(wanted, Partial) and wanted != current
+               for current, wanted in zip(self.placements, goal, strict=True)):
             raise RuntimeError("Can not redistribute to Partial, redistributing to Partial is for internal use only!")
         if goal == self.placements and forward_dtype is backward_dtype is None:
             return self

@@ -265,7 +265,7 @@ class RendezvousHandler:
         """How many nodes wait for the next round."""
         return len(self._update(self._drop_dead)["waiting"])
 
-    def finish(self) -> None:
+    def exit_barrier(self) -> None:
         """This node is done: wait until the others of the round are."""
         if self._params.max_nodes == 1:
             return

@@ -74,7 +74,7 @@ class LocalElasticAgent:
                 self._stop_workers()
                 continue
             if not result.is_failed():
-                rendezvous.finish()
+                rendezvous.exit_barrier()
                 return self._run_result(info, WorkerState.SUCCEEDED, result)
             failed = self._run_result(info, WorkerState.FAILED, result)
             if self._restarts == spec.max_restarts or not rendezvous.can_restart():
