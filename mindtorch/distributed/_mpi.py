@@ -479,8 +479,7 @@ class ProcessGroupMPI(Backend):
         if on_completion is not None and opts.rootRank == self._rank:
             memory.copy_(tensors[0].detach())
         return self._work(OpType.BROADCAST, opts, "Ibcast", (_memory(memory), opts.rootRank), tensors, memory,
-                          on_completion,
-                          memory.nbytes)
+                          on_completion, memory.nbytes)
 
     def reduce(self, tensors: list[Tensor], opts: Any) -> Work:
         is_root, op = opts.rootRank == self._rank, opts.reduceOp
@@ -604,8 +603,8 @@ class ProcessGroupMPI(Backend):
         memory = source.new_empty(sum(tensor.numel() for tensor in output_tensors))
         return self._alltoall(OpType.ALLTOALL, output_tensors, source, memory,
                               [tensor.nbytes for tensor in input_tensors],
-                              [tensor.nbytes for tensor in output_tensors], opts, _unflatten_into(memory,
-                              output_tensors))
+                              [tensor.nbytes for tensor in output_tensors], opts,
+                              _unflatten_into(memory, output_tensors))
 
     def _alltoall(self, op_type, outputs, source, memory, sent, received, opts, on_completion):
         arguments = ([*_memory(source)[:1], sent, MPI.BYTE], [*_memory(memory)[:1], received, MPI.BYTE])
