@@ -37,7 +37,7 @@ def run(name, profile):
         command = client.command(client.PYTHON, "host_rung.py", library)
     shown = subprocess.run(command, check=True, cwd=ROOT, env=client.environment(**settings), stdout=subprocess.PIPE,
                            text=True)
-    return client.hear(shown.stdout.splitlines())
+    return client.receive(shown.stdout.splitlines())
 
 
 def least(turns):

@@ -751,12 +751,12 @@ cdef class Stream:
         """Make the stream and its device current inside the `with`."""
         from mindtorch._npu.stream_context import StreamContext
         context = StreamContext(self)
-        _entered().append(context)
+        _entered_contexts().append(context)
         context.__enter__()
         return self
 
     def __exit__(self, *exception):
-        _entered().pop().__exit__(*exception)
+        _entered_contexts().pop().__exit__(*exception)
 
     def __eq__(self, other):
         return isinstance(other, Stream) and self.slot == (<Stream>other).slot
@@ -799,7 +799,7 @@ cdef int set_slot(Stream stream, StreamSlot *slot) except -1:
     return 0
 
 
-def _entered():
+def _entered_contexts():
     """The contexts of the calling thread's `with stream:` statements."""
     if not hasattr(_current, "entered"):
         _current.entered = []

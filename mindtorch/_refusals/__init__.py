@@ -54,9 +54,9 @@ def _refusing(prefix, name, reason):
     return refuse
 
 
-def _made(prefix, lists):
+def _refusing_functions(prefix, lists):
     return {name: _refusing(prefix, name, reason) for reason, names in lists.items() for name in names.split()}
 
 
-FUNCTIONS = _made("torch.", _FUNCTIONS)
-METHODS = _made("Tensor.", _METHODS)
+FUNCTIONS = _refusing_functions("torch.", _FUNCTIONS)
+METHODS = _refusing_functions("Tensor.", _METHODS)

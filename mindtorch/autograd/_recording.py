@@ -52,7 +52,7 @@ class Recording:
     def start(self) -> None:
         memory = _backend.allocated_bytes if self.memory else None
         self.ranges = profiling.start(self.shapes, self.stacks, memory, _flops if self.flops else None)
-        self.began_at, self.began = time.time_ns(), profiling.now()
+        self.began_at, self.began = time.time_ns(), profiling.monotonic_ns()
         _running.append(self)
         try:
             if self.operators:
@@ -67,7 +67,7 @@ class Recording:
         """Stop recording. Does nothing if it has stopped, as in a forked child."""
         if self not in _running:
             return
-        self.ended = profiling.now()
+        self.ended = profiling.monotonic_ns()
         _running.remove(self)
         try:
             if self.operators:

@@ -39,13 +39,13 @@ _NOT_RESUMABLE = (
     "2. You're using last_epoch >= 0 for a fresh training run (not recommended)")
 
 
-def _own(value):
+def _copy_of(value):
     """A rate that later changes of the group's do not reach."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
 def _rates(optimizer, key="lr"):
-    return [_own(group[key]) for group in optimizer.param_groups]
+    return [_copy_of(group[key]) for group in optimizer.param_groups]
 
 
 def _set_rate(group, value):
@@ -65,10 +65,10 @@ def _per_group(name, optimizer, value):
     """`value` for each group: a list that is given, or one value for all."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, list | tuple):
-        return [_own(value) for _ in range(groups)]
+        return [_copy_of(value) for _ in range(groups)]
     check(len(value) == groups, f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} "
                                 f"values, param_groups has {groups}.")
-    return list(map(_own, value))
+    return list(map(_copy_of, value))
 
 
 def _note_steps(optimizer):
@@ -97,7 +97,7 @@ class LRScheduler:
         self.optimizer = optimizer
         for index, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", _own(group["lr"]))
+                group.setdefault("initial_lr", _copy_of(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(_NOT_RESUMABLE.format(index))
         self.base_lrs = _rates(optimizer, "initial_lr")

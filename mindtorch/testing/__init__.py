@@ -43,7 +43,7 @@ def _difference(actual, expected, rtol, atol):
             f"Absolute difference: {distance}{_allowed(atol)}\nRelative difference: {relative}{_allowed(rtol)}")
 
 
-def _place(flat_index, shape):
+def _unravel_index(flat_index, shape):
     """The position in each dimension of an element that is counted over all."""
     place = []
     for size in reversed(shape):
@@ -65,7 +65,7 @@ def _statistics(actual, expected, close, rtol, atol):
     for kind, values, limit in (("absolute", distance, atol), ("relative", relative, rtol)):
         worst = int(values.argmax().item())
         lines.append(f"Greatest {kind} difference: {values.select(0, worst).item()} at index "
-                     f"{_place(worst, tuple(actual.shape))}{_allowed(limit)}")
+                     f"{_unravel_index(worst, tuple(actual.shape))}{_allowed(limit)}")
     return "\n".join(lines)
 
 

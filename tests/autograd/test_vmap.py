@@ -71,24 +71,24 @@ def inputs(lib, device):
     return m, lib.tensor([0.3, -0.2, 0.9]).to(device)
 
 
-def same(ours, theirs):
+def assert_same(ours, theirs):
     if isinstance(theirs, torch.Tensor):
         assert tuple(ours.shape) == tuple(theirs.shape)
         np.testing.assert_allclose(ours.detach().cpu().numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6)
     elif isinstance(theirs, dict):
         assert list(ours) == list(theirs)
-        same(list(ours.values()), list(theirs.values()))
+        assert_same(list(ours.values()), list(theirs.values()))
     elif isinstance(theirs, list | tuple):
         assert type(ours) is type(theirs)
         for one, other in zip(ours, theirs, strict=True):
-            same(one, other)
+            assert_same(one, other)
     else:
         assert ours == theirs
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_values(name, device):
-    same(CALLS[name](mindtorch, *inputs(mindtorch, device)), CALLS[name](torch, *inputs(torch, "cpu")))
+    assert_same(CALLS[name](mindtorch, *inputs(mindtorch, device)), CALLS[name](torch, *inputs(torch, "cpu")))
 
 
 @pytest.mark.parametrize("name", REFUSED)

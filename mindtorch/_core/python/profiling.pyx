@@ -41,7 +41,7 @@ cdef object COUNT_FLOPS = None               # (name, shapes, result) -> floatin
 # --- ranges ----------------------------------------------------------------------------------------------------------
 
 cdef class Range:
-    """One call; the times are those of `now`."""
+    """One call; the times are those of `monotonic_ns`."""
 
 
 cdef bint is_thread_profiled() noexcept:
@@ -208,6 +208,6 @@ def stop():
         RANGES = INNERMOST = ALLOCATED_BYTES = COUNT_FLOPS = None
 
 
-def now():
+def monotonic_ns():
     """The clock of the ranges, in nanoseconds."""
     return clock()

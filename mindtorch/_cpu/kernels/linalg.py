@@ -16,7 +16,7 @@ def _each(a):
     return a.reshape(-1, *a.shape[-2:])
 
 
-def _complain(info, function, what, error=LinAlgError):
+def _check_info(info, function, what, error=LinAlgError):
     """An error for the first matrix with an info that is not 0; `what` has a place for that info."""
     wrong = np.flatnonzero(info)
     if not wrong.size:
@@ -67,10 +67,11 @@ def lu_factor_ex(a, pivot, check_errors):
     for matrix, row, place in zip(_each(lu), pivots.reshape(-1, count), np.ndindex(info.shape), strict=True):
         info[place] = _eliminate(matrix, row, count)
     if check_errors:
-        _complain(info, "torch.linalg.lu_factor",
-                  "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want "
-                  "to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
-                  RuntimeError)
+        _check_info(info, "torch.linalg.lu_factor",
+                    "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want "
+                    "to perform the factorization, consider calling linalg.lu(A, pivot) or "
+                    "linalg.lu_factor_ex(A, pivot)",
+                    RuntimeError)
     return lu, pivots, info
 
 
@@ -132,7 +133,7 @@ def inverse_ex(a, check_errors):
     except np.linalg.LinAlgError:
         info = _singular(a)
         if check_errors:
-            _complain(info, "linalg.inv", _SINGULAR)
+            _check_info(info, "linalg.inv", _SINGULAR)
         healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
         return np.where((info == 0)[..., None, None], np.linalg.inv(healthy), a), info
 
@@ -153,7 +154,7 @@ def solve_ex(a, b, left, check_errors):
     except np.linalg.LinAlgError:
         info = _singular(a)
         if check_errors:
-            _complain(info, "linalg.solve", "The solver failed because the input matrix is singular.")
+            _check_info(info, "linalg.solve", "The solver failed because the input matrix is singular.")
         healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
         x = np.where((info == 0)[..., None, None], np.linalg.solve(healthy, b), np.nan)
     x = x if left else _adjoint(x)
@@ -187,9 +188,9 @@ def cholesky_ex(a, upper, check_errors):
         except np.linalg.LinAlgError:
             info[place] = _first_minor(a[place])
     if check_errors:
-        _complain(info, "linalg.cholesky",
-                  "The factorization could not be completed because the input is not positive-definite (the leading "
-                  "minor of order {} is not positive-definite).")
+        _check_info(info, "linalg.cholesky",
+                    "The factorization could not be completed because the input is not positive-definite (the leading "
+                    "minor of order {} is not positive-definite).")
     return (_adjoint(lower).conj() if upper else lower), info
 
 

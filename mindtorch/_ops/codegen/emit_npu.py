@@ -52,7 +52,7 @@ class Calls:
         entry = {"call": self._call(row, text)}
         if row.of_lists:
             if not entry["call"][4]:
-                entry["parts"] = _parts(row)
+                entry["parts"] = _list_positions(row)
             if row.foreach_of:
                 entry["list_dtypes"] = dtypes_of_lists(row)
             return entry
@@ -175,7 +175,7 @@ def runs_one_by_one(call) -> bool:
     return any(value.parameter.kind == "aclTensor" and value.type == "list" for value in call.values)
 
 
-def _parts(row) -> tuple:
+def _list_positions(row) -> tuple:
     return tuple(place for place, a in enumerate(row.kernel_arguments) if a.type in ("Tensor[]", "Scalar[]"))
 
 

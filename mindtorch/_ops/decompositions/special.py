@@ -19,13 +19,13 @@ from mindtorch._ops.operators import ops
 _RATIO, _STEP, _ENDS = (0.5, 0.33), (0.6, 0.5), ((-86.0, 13.5), (-708.0, 34.0))
 
 
-def _places(wide):
+def _nodes(wide):
     first, last = _ENDS[wide]
     return numpy.arange(first, last / _STEP[wide] * _RATIO[wide], _RATIO[wide])
 
 
 def _points(wide):
-    points = _STEP[wide] / _RATIO[wide] * numpy.log1p(numpy.exp(_places(wide)))
+    points = _STEP[wide] / _RATIO[wide] * numpy.log1p(numpy.exp(_nodes(wide)))
     points[0] /= 1 + exp(-_RATIO[wide])
     return points
 
@@ -39,7 +39,7 @@ def _slopes(factor, wide):
 
 
 def _weights(factor, wide):
-    weights = factor * _STEP[wide] / (1 + numpy.exp(-_places(wide)))
+    weights = factor * _STEP[wide] / (1 + numpy.exp(-_nodes(wide)))
     weights[0] /= 1 - exp(-_RATIO[wide])
     return weights
 

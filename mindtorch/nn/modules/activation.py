@@ -79,7 +79,7 @@ class Tanhshrink(FunctionLayer):
 
 class _MayBeInPlace(FunctionLayer):
     def __init__(self, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     # As any FunctionLayer, in less time: no layer is called more often than ReLU.
     def forward(self, input: Tensor) -> Tensor:
@@ -172,7 +172,7 @@ class Hardswish(_MayBeInPlace):
 
 class _WithAlpha(FunctionLayer):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class CELU(_WithAlpha):
@@ -226,7 +226,7 @@ class GELU(FunctionLayer):
     _passed = ("approximate",)
 
     def __init__(self, approximate: str = "none") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -248,7 +248,7 @@ class GLU(FunctionLayer):
     _function = staticmethod(F.glu)
 
     def __init__(self, dim: int = -1) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class Hardtanh(FunctionLayer):
@@ -281,7 +281,7 @@ class Hardtanh(FunctionLayer):
         max_val = max_val if max_value is None else max_value
         if max_val <= min_val:
             raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
-        self._keep({"min_val": min_val, "max_val": max_val, "inplace": inplace})
+        self._store({"min_val": min_val, "max_val": max_val, "inplace": inplace})
 
 
 class ReLU6(Hardtanh):
@@ -319,7 +319,7 @@ class LeakyReLU(FunctionLayer):
     _function = staticmethod(F.leaky_relu)
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class PReLU(FunctionLayer):
@@ -341,7 +341,7 @@ class PReLU(FunctionLayer):
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Device = None,
                  dtype: dtype | None = None) -> None:
-        self._keep({"num_parameters": num_parameters, "init": init})
+        self._store({"num_parameters": num_parameters, "init": init})
         self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
@@ -371,12 +371,12 @@ class RReLU(FunctionLayer):
     _passed, _shown = ("lower", "upper", "training", "inplace"), ("lower", "upper", "inplace")
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class _Shrink(FunctionLayer):
     def __init__(self, lambd: float = 0.5) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -432,7 +432,7 @@ class Softplus(FunctionLayer):
     _function = staticmethod(F.softplus)
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class Threshold(FunctionLayer):
@@ -455,7 +455,7 @@ class Threshold(FunctionLayer):
     _function = staticmethod(F.threshold)
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class _AlongDim(FunctionLayer):
@@ -465,7 +465,7 @@ class _AlongDim(FunctionLayer):
     _shown = ("dim",)
 
     def __init__(self, dim: int | None = None) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class LogSoftmax(_AlongDim):

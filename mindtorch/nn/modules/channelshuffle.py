@@ -23,4 +23,4 @@ class ChannelShuffle(FunctionLayer):
     _function = staticmethod(F.channel_shuffle)
 
     def __init__(self, groups: int) -> None:
-        self._keep(locals())
+        self._store(locals())

@@ -30,7 +30,7 @@ class PairwiseDistance(FunctionLayer):
     keepdim: bool
 
     def __init__(self, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> None:
-        self._keep({"norm": p, "eps": eps, "keepdim": keepdim})
+        self._store({"norm": p, "eps": eps, "keepdim": keepdim})
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
@@ -55,7 +55,7 @@ class CosineSimilarity(FunctionLayer):
     _shown = ()
 
     def __init__(self, dim: int = 1, eps: float = 1e-08) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return self._apply_to(x1, x2)

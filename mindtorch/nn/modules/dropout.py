@@ -13,7 +13,7 @@ class _DropoutNd(FunctionLayer):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         if p < 0 or p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self._keep(locals())
+        self._store(locals())
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"

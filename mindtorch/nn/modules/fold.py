@@ -38,7 +38,7 @@ class Fold(FunctionLayer):
 
     def __init__(self, output_size: _size_any_t, kernel_size: _size_any_t, dilation: _size_any_t = 1,
                  padding: _size_any_t = 0, stride: _size_any_t = 1) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class Unfold(FunctionLayer):
@@ -64,4 +64,4 @@ class Unfold(FunctionLayer):
 
     def __init__(self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0,
                  stride: _size_any_t = 1) -> None:
-        self._keep(locals())
+        self._store(locals())

@@ -35,16 +35,16 @@ class _Loss(FunctionLayer):
     _shown = ()
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._passed = tuple(name for name in cls._passed if name not in _LEGACY)
 
-    def _keep(self, given):
+    def _store(self, given):
         reduction = _legacy(given.pop("size_average", None), given.pop("reduce", None), given["reduction"])
         weights = {name: given.pop(name) for name in ("weight", "pos_weight") if name in given}
-        super()._keep({**given, "reduction": reduction})
+        super()._store({**given, "reduction": reduction})
         for name, weight in weights.items():
             self.register_buffer(name, weight)
 
@@ -55,7 +55,7 @@ class _Loss(FunctionLayer):
 class _WeightedLoss(_Loss):
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class L1Loss(_Loss):
@@ -102,7 +102,7 @@ class SmoothL1Loss(_Loss):
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  beta: float = 1.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class HuberLoss(_Loss):
@@ -120,7 +120,7 @@ class HuberLoss(_Loss):
     _function = staticmethod(F.huber_loss)
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class SoftMarginLoss(_Loss):
@@ -153,7 +153,7 @@ class KLDivLoss(_Loss):
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  log_target: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class PoissonNLLLoss(_Loss):
@@ -178,7 +178,7 @@ class PoissonNLLLoss(_Loss):
 
     def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-08,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return self._apply_to(log_input, target)
@@ -203,7 +203,7 @@ class GaussianNLLLoss(_Loss):
     _function = staticmethod(F.gaussian_nll_loss)
 
     def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         return self._apply_to(input, target, var)
@@ -214,7 +214,7 @@ class _PairLoss(_Loss):
 
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return self._apply_to(input1, input2, target)
@@ -272,17 +272,17 @@ class HingeEmbeddingLoss(_Loss):
 
     def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class _TripletLoss(_Loss):
     """Compares the distances of an anchor to a positive and to a negative."""
 
-    def _keep(self, given):
+    def _store(self, given):
         margin, name = given["margin"], type(self).__name__
         if margin <= 0:
             raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
-        super()._keep(given)
+        super()._store(given)
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return self._apply_to(anchor, positive, negative)
@@ -312,7 +312,7 @@ class TripletMarginLoss(_TripletLoss):
 
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False,
                  size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class TripletMarginWithDistanceLoss(_TripletLoss):
@@ -337,7 +337,7 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
                  swap: bool = False, reduction: str = "mean") -> None:
         distance_function = PairwiseDistance() if distance_function is None else distance_function
-        self._keep(locals())
+        self._store(locals())
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class NLLLoss(_WeightedLoss):
@@ -396,7 +396,7 @@ class NLLLoss(_WeightedLoss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class NLLLoss2d(NLLLoss):
@@ -424,7 +424,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class MultiMarginLoss(_WeightedLoss):
@@ -452,7 +452,7 @@ class MultiMarginLoss(_WeightedLoss):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
             raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
-        self._keep(locals())
+        self._store(locals())
 
 
 class MultiLabelMarginLoss(_Loss):
@@ -500,7 +500,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
                  device: Device = None, dtype: dtype | None = None, reduction: str = "mean",
                  weight: Tensor | None = None, ignore_index: int | None = None, label_smoothing: float = 0.0,
                  options: LinearCrossEntropyOptions | None = None) -> None:
-        self._keep({"reduction": reduction, "weight": weight})
+        self._store({"reduction": reduction, "weight": weight})
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         self.num_classes = num_classes
@@ -543,7 +543,7 @@ class CTCLoss(_Loss):
     _function = staticmethod(F.ctc_loss)
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
         return self._apply_to(log_probs, targets, input_lengths, target_lengths)

@@ -43,7 +43,7 @@ class LocalResponseNorm(_AcrossChannels):
     _function = staticmethod(F.local_response_norm)
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class CrossMapLRN2d(_AcrossChannels):
@@ -67,7 +67,7 @@ class CrossMapLRN2d(_AcrossChannels):
     k: float
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:

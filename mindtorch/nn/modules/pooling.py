@@ -31,7 +31,7 @@ class _MaxPoolNd(FunctionLayer):
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
                  dilation: _size_any_t = 1, return_indices: bool = False, ceil_mode: bool = False) -> None:
         stride = kernel_size if stride is None else stride
-        self._keep(locals())
+        self._store(locals())
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -186,7 +186,7 @@ class AvgPool1d(FunctionLayer):
                  ceil_mode: bool = False, count_include_pad: bool = True) -> None:
         kernel_size, padding = _single(kernel_size), _single(padding)
         stride = kernel_size if stride is None else _single(stride)
-        self._keep(locals())
+        self._store(locals())
 
 
 class _AvgPoolNd(FunctionLayer):
@@ -195,7 +195,7 @@ class _AvgPoolNd(FunctionLayer):
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Any = None) -> None:
         stride = kernel_size if stride is None else stride
-        self._keep(locals())
+        self._store(locals())
 
 
 class AvgPool2d(_AvgPoolNd):
@@ -253,8 +253,8 @@ class _FractionalMaxPool(FunctionLayer):
         ratios = None if output_ratio is None else sizes(output_ratio)
         if ratios is not None and not all(0 < ratio < 1 for ratio in ratios):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
-        self._keep({"kernel_size": sizes(kernel_size), "return_indices": return_indices, "output_ratio": ratios,
-                    "output_size": None if output_size is None else sizes(output_size)})
+        self._store({"kernel_size": sizes(kernel_size), "return_indices": return_indices, "output_ratio": ratios,
+                     "output_size": None if output_size is None else sizes(output_size)})
         self.register_buffer("_random_samples", _random_samples)
 
 
@@ -295,7 +295,7 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 class _LPPool(FunctionLayer):
     def __init__(self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None,
                  ceil_mode: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class LPPool1d(_LPPool):
@@ -351,7 +351,7 @@ class LPPool3d(_LPPool):
 
 class _AdaptiveAvgPoolNd(FunctionLayer):
     def __init__(self, output_size: _size_any_opt_t) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
@@ -406,7 +406,7 @@ class _AdaptiveMaxPoolNd(FunctionLayer):
     _shown = ("output_size",)
 
     def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):

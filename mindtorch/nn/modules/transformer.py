@@ -50,7 +50,7 @@ class _TransformerLayer(Module):
         for i in range(1, count + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
 
-    def _around(self, x, norm, part, *args):
+    def _residual(self, x, norm, part, *args):
         return x + part(norm(x), *args) if self.norm_first else norm(x + part(x, *args))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
@@ -91,8 +91,8 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False) -> Tensor:
-        x = self._around(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
-        return self._around(x, self.norm2, self._ff_block)
+        x = self._residual(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
+        return self._residual(x, self.norm2, self._ff_block)
 
     def _ff_block(self, x):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -132,10 +132,10 @@ class TransformerDecoderLayer(_TransformerLayer):
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
-        x = self._around(tgt, self.norm1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-        x = self._around(x, self.norm2, self._mha_block, memory, memory_mask, memory_key_padding_mask,
-                         memory_is_causal)
-        return self._around(x, self.norm3, self._ff_block)
+        x = self._residual(tgt, self.norm1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        x = self._residual(x, self.norm2, self._mha_block, memory, memory_mask, memory_key_padding_mask,
+                           memory_is_causal)
+        return self._residual(x, self.norm3, self._ff_block)
 
     def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
         found = self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask,

@@ -42,7 +42,7 @@ class Upsample(FunctionLayer):
             scale_factor = tuple(map(float, scale_factor))
         else:
             scale_factor = float(scale_factor) if scale_factor else None
-        self._keep(locals())
+        self._store(locals())
         self.name = type(self).__name__
 
     def extra_repr(self) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["functional_call"]
 
 
-def _tied(module):
+def _names_of_tied(module):
     """name -> all names of the same parameter or buffer."""
     groups = {}
     for members in (module.named_parameters(remove_duplicate=False), module.named_buffers(remove_duplicate=False)):
@@ -26,7 +26,7 @@ def _tied(module):
 def _with_ties(module, tensors):
     """What is given for one name of a tensor is given for all."""
     found = dict(tensors)
-    for name, group in _tied(module).items():
+    for name, group in _names_of_tied(module).items():
         given = sorted(group & tensors.keys())
         if len({id(tensors[each]) for each in given}) > 1:
             raise ValueError(f"functional_call got multiple values for keys {given}, which are tied. Consider using "
@@ -38,7 +38,7 @@ def _with_ties(module, tensors):
 
 def _check_names(module, tensors):
     """With strict=True every name must be given, and none else."""
-    known = _tied(module).keys()
+    known = _names_of_tied(module).keys()
     problems = []
     for words, names in (("Unexpected", sorted(tensors.keys() - known)), ("Missing", sorted(known - tensors.keys()))):
         if names:
