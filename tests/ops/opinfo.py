@@ -9,9 +9,14 @@ from types import FunctionType
 
 import numpy
 import torch
+from torch.testing._internal import common_utils
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo import core
 
 import mindtorch
+
+# For each list of samples torch walks the stack, half a second under pytest, in search of a unittest.TestCase.
+common_utils.extract_test_fn = core.extract_test_fn = lambda: None
 
 SAMPLES = 6
 # Whose values are theirs alone: shape and dtype are compared.
