@@ -79,6 +79,7 @@ EXCEPTIONS = {
     ("_ops", "autograd"): "the derivative of pinv is an autograd.Function",
     ("_ops", "nn.functional"): "torch.stft pads, and torch.lstm drops out, as the functions of networks do",
     ("_tensor", "_docs"): "the docstring of a function, which help() asks for",
+    ("nn.modules", "_docs"): "the docstring of a layer, likewise",
     ("_core.tensor.factories", "_sparse.constructors"): "zeros(layout=torch.sparse_coo)",
     ("_ops", "_sparse.tensors"): "the derivative of embedding may be sparse",
     ("_tensor", "_sparse.kernels"): "methods that only sparse tensors have",

@@ -277,18 +277,19 @@ def ifftshift(input, dim=None):
 
 
 @with_out
-def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
+def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The frequencies that belong to the elements of fft's result, for samples `d` apart."""
     place = _arange(n, dtype=dtype or get_default_dtype(), device=device)
     result = _OPS["where"](place >= (n + 1) // 2, place - n, place) / (n * d)
-    return result.requires_grad_(requires_grad)
+    return (result.pin_memory() if pin_memory else result).requires_grad_(requires_grad)
 
 
 @with_out
-def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
+def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The frequencies that belong to the elements of rfft's result, for samples `d` apart."""
     place = _arange(n // 2 + 1, dtype=dtype or get_default_dtype(), device=device)
-    return (place / (n * d)).requires_grad_(requires_grad)
+    result = place / (n * d)
+    return (result.pin_memory() if pin_memory else result).requires_grad_(requires_grad)
 
 
 _publish(globals(), module="torch._C._fft", prefix="fft_")

@@ -101,14 +101,16 @@ def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
     return result.copy_(from_numpy(numpy.stack([numpy.repeat(rows, lengths), column])))
 
 
-def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):
     """Rows and columns of the places on the diagonal and below it."""
-    return _triangle("tril_indices", row, col, offset, False, dtype, layout, device, pin_memory)
+    made = _triangle("tril_indices", row, col, offset, False, dtype, layout, device, pin_memory)
+    return made.requires_grad_(requires_grad)
 
 
-def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):
     """Rows and columns of the places on the diagonal and above it."""
-    return _triangle("triu_indices", row, col, offset, True, dtype, layout, device, pin_memory)
+    made = _triangle("triu_indices", row, col, offset, True, dtype, layout, device, pin_memory)
+    return made.requires_grad_(requires_grad)
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
@@ -284,6 +286,11 @@ def tensor_split(input, indices_or_sections, dim=0):
     return tuple(input[(*key, builtins.slice(start, end))] for start, end in bounds)
 
 
+def unsafe_split(input, split_size, dim=0):
+    """torch.split into parts of one size."""
+    return _VIEWS["split"](input, split_size, dim)
+
+
 def _split_along(name, least, dim_of):
     def split(input, indices_or_sections):
         if input.dim() < least:
@@ -417,9 +424,9 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     return _to_out(made, out).requires_grad_() if requires_grad else _to_out(made, out)
 
 
-def resize_as_(self, the_template, *, memory_format=None):
+def resize_as_(input, the_template, *, memory_format=None):
     """The tensor resized to the shape of another."""
-    return self.resize_(the_template.shape)
+    return input.resize_(the_template.shape)
 
 
 def fill(input, value):
@@ -449,11 +456,11 @@ FUNCTIONS = {f.__name__: f for f in (
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
     tensor_split, hsplit, vsplit, dsplit, _chunk_cat, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
-FUNCTIONS.update(_COPIES, row_stack=row_stack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"],
+FUNCTIONS.update(_COPIES, row_stack=row_stack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=unsafe_split,
                  unsafe_split_with_sizes=_VIEWS["split_with_sizes"])
 METHODS = {f.__name__: f for f in (
     tile, fliplr, flipud, rot90, diag_embed, diag, diagflat, tensor_split,
     new_empty_strided, resize_as_, fill_diagonal_)}
 METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, unsafe_chunk=_VIEWS["chunk"],
-               unsafe_split=_VIEWS["split"], unsafe_split_with_sizes=_VIEWS["split_with_sizes"],
+               unsafe_split=unsafe_split, unsafe_split_with_sizes=_VIEWS["split_with_sizes"],
                narrow_copy=_COPIES["narrow_copy"])

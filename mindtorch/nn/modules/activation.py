@@ -89,9 +89,6 @@ class _MayBeInPlace(FunctionLayer):
 class Mish(_MayBeInPlace):
     """x * tanh(softplus(x)).
 
-    Arguments:
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.Mish()(torch.tensor([1.0, -1.0]))
         tensor([ 0.8651, -0.3034])
@@ -102,9 +99,6 @@ class Mish(_MayBeInPlace):
 
 class ReLU(_MayBeInPlace):
     """max(0, x).
-
-    Arguments:
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.ReLU()(torch.tensor([1.0, -1.0]))
@@ -117,9 +111,6 @@ class ReLU(_MayBeInPlace):
 class SELU(_MayBeInPlace):
     """ELU whose two constants keep mean and variance from layer to layer.
 
-    Arguments:
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.SELU()(torch.tensor([1.0, -1.0]))
         tensor([ 1.0507, -1.1113])
@@ -130,9 +121,6 @@ class SELU(_MayBeInPlace):
 
 class SiLU(_MayBeInPlace):
     """x * sigmoid(x).
-
-    Arguments:
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.SiLU()(torch.tensor([1.0, -1.0]))
@@ -145,9 +133,6 @@ class SiLU(_MayBeInPlace):
 class Hardsigmoid(_MayBeInPlace):
     """relu6(x + 3) / 6.
 
-    Arguments:
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 1.5]))
         tensor([0.0000, 0.5000, 0.7500])
@@ -158,9 +143,6 @@ class Hardsigmoid(_MayBeInPlace):
 
 class Hardswish(_MayBeInPlace):
     """x * relu6(x + 3) / 6.
-
-    Arguments:
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.Hardswish()(torch.tensor([-4.0, 1.0]))
@@ -178,10 +160,6 @@ class _WithAlpha(FunctionLayer):
 class CELU(_WithAlpha):
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
 
-    Arguments:
-        alpha: the factor for negative elements
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.CELU()(torch.tensor([1.0, -1.0]))
         tensor([ 1.0000, -0.6321])
@@ -194,10 +172,6 @@ class CELU(_WithAlpha):
 
 class ELU(_WithAlpha):
     """x where positive, alpha * (exp(x) - 1) elsewhere.
-
-    Arguments:
-        alpha: the factor for negative elements
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.ELU()(torch.tensor([1.0, -1.0]))
@@ -235,9 +209,6 @@ class GELU(FunctionLayer):
 class GLU(FunctionLayer):
     """The first half along `dim` times the sigmoid of the second.
 
-    Arguments:
-        dim: the dimension
-
     Example:
         >>> nn.GLU()(torch.tensor([1.0, 0.0]))
         tensor([0.5000])
@@ -257,7 +228,8 @@ class Hardtanh(FunctionLayer):
     Arguments:
         min_val: the lower bound
         max_val: the upper bound
-        inplace: whether the result is written to the input
+        min_value: deprecated, see min_val
+        max_value: deprecated, see max_val
 
     Example:
         >>> nn.Hardtanh()(torch.tensor([-2.0, 0.5]))
@@ -287,9 +259,6 @@ class Hardtanh(FunctionLayer):
 class ReLU6(Hardtanh):
     """x clamped to [0, 6].
 
-    Arguments:
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.ReLU6()(torch.tensor([-1.0, 8.0]))
         tensor([0., 6.])
@@ -306,7 +275,6 @@ class LeakyReLU(FunctionLayer):
 
     Arguments:
         negative_slope: the slope for negative elements
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.LeakyReLU(0.1)(torch.tensor([1.0, -1.0]))
@@ -356,7 +324,6 @@ class RReLU(FunctionLayer):
     Arguments:
         lower: the least slope
         upper: the greatest slope
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.RReLU().eval()(torch.tensor([1.0, -1.0]))
@@ -385,9 +352,6 @@ class _Shrink(FunctionLayer):
 class Hardshrink(_Shrink):
     """0 within [-lambd, lambd], x elsewhere.
 
-    Arguments:
-        lambd: the threshold
-
     Example:
         >>> nn.Hardshrink()(torch.tensor([0.3, -0.8]))
         tensor([ 0.0000, -0.8000])
@@ -400,9 +364,6 @@ class Hardshrink(_Shrink):
 
 class Softshrink(_Shrink):
     """x moved by lambd towards 0, at most to 0.
-
-    Arguments:
-        lambd: the threshold
 
     Example:
         >>> nn.Softshrink()(torch.tensor([1.0, 0.3]))
@@ -441,7 +402,6 @@ class Threshold(FunctionLayer):
     Arguments:
         threshold: the threshold
         value: what replaces the elements up to the threshold
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.Threshold(2, -1)(torch.tensor([1.0, 3.0]))
@@ -471,9 +431,6 @@ class _AlongDim(FunctionLayer):
 class LogSoftmax(_AlongDim):
     """The logarithm of Softmax.
 
-    Arguments:
-        dim: the dimension
-
     Example:
         >>> nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
         tensor([-0.6931, -0.6931])
@@ -487,9 +444,6 @@ class LogSoftmax(_AlongDim):
 class Softmax(_AlongDim):
     """exp(x) divided by its sum along `dim`.
 
-    Arguments:
-        dim: the dimension
-
     Example:
         >>> nn.Softmax(dim=0)(torch.tensor([0.0, 0.0]))
         tensor([0.5000, 0.5000])
@@ -502,9 +456,6 @@ class Softmax(_AlongDim):
 
 class Softmin(_AlongDim):
     """Softmax of -x.
-
-    Arguments:
-        dim: the dimension
 
     Example:
         >>> nn.Softmin(dim=0)(torch.tensor([0.0, 1.0]))
@@ -538,13 +489,10 @@ class MultiheadAttention(Module):
     Arguments:
         embed_dim: the size of queries and of the result
         num_heads: the number of heads
-        dropout: the probability that an element is dropped
-        bias: whether a bias is learned
         add_bias_kv: whether a learned key and value is appended
         add_zero_attn: whether a key and value of zeros is appended
         kdim: the size of keys; None means embed_dim
         vdim: the size of values; None means embed_dim
-        batch_first: whether the batch is the first dimension, not the second
 
     Example:
         >>> x = torch.ones(7, 2, 8)

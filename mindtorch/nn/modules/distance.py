@@ -17,7 +17,6 @@ class PairwiseDistance(FunctionLayer):
 
     Arguments:
         p: the exponent of the norm
-        eps: a small number that avoids a division by zero
         keepdim: whether the last dimension remains, with size 1
 
     Example:
@@ -38,10 +37,6 @@ class PairwiseDistance(FunctionLayer):
 
 class CosineSimilarity(FunctionLayer):
     """The cosine of the angle between x1 and x2 along `dim`.
-
-    Arguments:
-        dim: the dimension
-        eps: a small number that avoids a division by zero
 
     Example:
         >>> nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))

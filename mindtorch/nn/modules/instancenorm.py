@@ -40,14 +40,6 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Mean 0 and variance 1 for each channel of each sample of (N, C, L).
 
-    Arguments:
-        num_features: the number of channels C
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
         tensor([[[-1.0000,  1.0000]]])
@@ -58,14 +50,6 @@ class InstanceNorm1d(_InstanceNorm):
 
 class InstanceNorm2d(_InstanceNorm):
     """Mean 0 and variance 1 for each channel of each sample of (N, C, H, W).
-
-    Arguments:
-        num_features: the number of channels C
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
 
     Example:
         >>> nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
@@ -78,14 +62,6 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Mean 0 and variance 1 for each channel of each sample of (N, C, D, H, W).
 
-    Arguments:
-        num_features: the number of channels C
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
         torch.Size([2, 3, 4, 4, 4])
@@ -96,13 +72,6 @@ class InstanceNorm3d(_InstanceNorm):
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm1d whose num_features are the second dimension of the first input.
-
-    Arguments:
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
 
     Example:
         >>> nn.LazyInstanceNorm1d()(torch.ones(2, 3, 5)).shape
@@ -116,13 +85,6 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm2d whose num_features are the second dimension of the first input.
 
-    Arguments:
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.LazyInstanceNorm2d()(torch.ones(2, 3, 5, 5)).shape
         torch.Size([2, 3, 5, 5])
@@ -134,13 +96,6 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm3d whose num_features are the second dimension of the first input.
-
-    Arguments:
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
 
     Example:
         >>> nn.LazyInstanceNorm3d()(torch.ones(2, 3, 5, 5, 5)).shape

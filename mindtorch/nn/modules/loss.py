@@ -61,9 +61,6 @@ class _WeightedLoss(_Loss):
 class L1Loss(_Loss):
     """|input - target|.
 
-    Arguments:
-        reduction: "none", "mean" or "sum"
-
     Example:
         >>> nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 2.0]))
         tensor(1.)
@@ -74,9 +71,6 @@ class L1Loss(_Loss):
 
 class MSELoss(_Loss):
     """(input - target) squared.
-
-    Arguments:
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 2.0]))
@@ -90,7 +84,6 @@ class SmoothL1Loss(_Loss):
     """Squared below `beta`, absolute above.
 
     Arguments:
-        reduction: "none", "mean" or "sum"
         beta: where the squared and the absolute part meet
 
     Example:
@@ -109,7 +102,6 @@ class HuberLoss(_Loss):
     """Squared below `delta`, delta times the absolute above.
 
     Arguments:
-        reduction: "none", "mean" or "sum"
         delta: where the squared and the linear part meet
 
     Example:
@@ -126,9 +118,6 @@ class HuberLoss(_Loss):
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)); target is 1 or -1.
 
-    Arguments:
-        reduction: "none", "mean" or "sum"
-
     Example:
         >>> nn.SoftMarginLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
         tensor(0.6931)
@@ -141,7 +130,6 @@ class KLDivLoss(_Loss):
     """target * (log target - input): the input is a logarithm, with `log_target` the target too.
 
     Arguments:
-        reduction: "none", "mean" or "sum"
         log_target: whether the target has logarithms, too
 
     Example:
@@ -161,9 +149,6 @@ class PoissonNLLLoss(_Loss):
 
     Arguments:
         log_input: whether the input has logarithms
-        full: whether the constant term is added
-        eps: a small number that avoids a division by zero
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.PoissonNLLLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
@@ -186,11 +171,6 @@ class PoissonNLLLoss(_Loss):
 
 class GaussianNLLLoss(_Loss):
     """Negative log likelihood of normal numbers with mean `input` and variance `var`.
-
-    Arguments:
-        full: whether the constant term is added
-        eps: a small number that avoids a division by zero
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.GaussianNLLLoss()(torch.tensor([0.0]), torch.tensor([1.0]), torch.tensor([1.0]))
@@ -223,10 +203,6 @@ class _PairLoss(_Loss):
 class MarginRankingLoss(_PairLoss):
     """max(0, -target * (input1 - input2) + margin).
 
-    Arguments:
-        margin: the distance from which on the loss is 0
-        reduction: "none", "mean" or "sum"
-
     Example:
         >>> nn.MarginRankingLoss()(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1.0]))
         tensor(1.)
@@ -240,10 +216,6 @@ class MarginRankingLoss(_PairLoss):
 class CosineEmbeddingLoss(_PairLoss):
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1.
 
-    Arguments:
-        margin: the distance from which on the loss is 0
-        reduction: "none", "mean" or "sum"
-
     Example:
         >>> nn.CosineEmbeddingLoss()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.tensor([1.0]))
         tensor(1.)
@@ -256,10 +228,6 @@ class CosineEmbeddingLoss(_PairLoss):
 
 class HingeEmbeddingLoss(_Loss):
     """input where target is 1, max(0, margin - input) where it is -1.
-
-    Arguments:
-        margin: the distance from which on the loss is 0
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0]))
@@ -292,11 +260,7 @@ class TripletMarginLoss(_TripletLoss):
     """max(0, distance to the positive - distance to the negative + margin).
 
     Arguments:
-        margin: the distance from which on the loss is 0
         p: the exponent of the norm
-        eps: a small number that avoids a division by zero
-        swap: whether the distance of positive and negative is used where it is smaller
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.TripletMarginLoss()(torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[3.0]]))
@@ -320,9 +284,6 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
 
     Arguments:
         distance_function: a function of two tensors; None means PairwiseDistance
-        margin: the distance from which on the loss is 0
-        swap: whether the distance of positive and negative is used where it is smaller
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.TripletMarginWithDistanceLoss()(torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[3.0]]))
@@ -345,10 +306,6 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
 class BCELoss(_WeightedLoss):
     """-log of the probability given to the truth, for each element.
 
-    Arguments:
-        weight: one weight for each element, or for each class
-        reduction: "none", "mean" or "sum"
-
     Example:
         >>> nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
         tensor(0.3993)
@@ -361,8 +318,6 @@ class BCEWithLogitsLoss(_WeightedLoss):
     """BCELoss of sigmoid(input).
 
     Arguments:
-        weight: one weight for each element, or for each class
-        reduction: "none", "mean" or "sum"
         pos_weight: the weight of positive examples
 
     Example:
@@ -379,11 +334,6 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
 class NLLLoss(_WeightedLoss):
     """-input at the target's class.
-
-    Arguments:
-        weight: one weight for each element, or for each class
-        ignore_index: the class that does not count
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.NLLLoss()(torch.tensor([[0.5, 0.5]]).log(), torch.tensor([1]))
@@ -407,9 +357,6 @@ class CrossEntropyLoss(_WeightedLoss):
     """NLLLoss of log_softmax(input); targets are classes or probabilities.
 
     Arguments:
-        weight: one weight for each element, or for each class
-        ignore_index: the class that does not count
-        reduction: "none", "mean" or "sum"
         label_smoothing: the share of the target that is spread over all classes
 
     Example:
@@ -432,9 +379,6 @@ class MultiMarginLoss(_WeightedLoss):
 
     Arguments:
         p: the exponent, 1 or 2
-        margin: the distance from which on the loss is 0
-        weight: one weight for each element, or for each class
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.MultiMarginLoss()(torch.tensor([[0.5, 1.0]]), torch.tensor([1]))
@@ -458,9 +402,6 @@ class MultiMarginLoss(_WeightedLoss):
 class MultiLabelMarginLoss(_Loss):
     """max(0, 1 - input at a target + input elsewhere), over all targets of a sample.
 
-    Arguments:
-        reduction: "none", "mean" or "sum"
-
     Example:
         >>> nn.MultiLabelMarginLoss()(torch.tensor([[0.5, 1.0]]), torch.tensor([[1, -1]]))
         tensor(0.2500)
@@ -471,10 +412,6 @@ class MultiLabelMarginLoss(_Loss):
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean over the classes of BCEWithLogitsLoss.
-
-    Arguments:
-        weight: one weight for each element, or for each class
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.MultiLabelSoftMarginLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
@@ -487,6 +424,13 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 class LinearCrossEntropyLoss(_WeightedLoss):
     """CrossEntropyLoss of a linear map of the input, (N, in_features) or (in_features), to
     (num_classes, *out_features).
+
+    Arguments:
+        num_classes: the number of classes
+        out_features: further dimensions of the result of the map
+        weight: one weight for each class
+        label_smoothing: the share of the target that is spread over all classes
+        options: a LinearCrossEntropyOptions, or None
     """
 
     num_classes: int
@@ -529,7 +473,6 @@ class CTCLoss(_Loss):
 
     Arguments:
         blank: the class that stands for nothing
-        reduction: "none", "mean" or "sum"
         zero_infinity: whether an infinite loss, and its gradient, become 0
 
     Example:

@@ -37,14 +37,6 @@ class _MaxPoolNd(FunctionLayer):
 class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of (N, C, L).
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        return_indices: whether the result is a pair with the indices of the maxima
-        ceil_mode: whether a window that does not fit whole at the end counts
-
     Example:
         >>> nn.MaxPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
         tensor([[[1., 3.]]])
@@ -56,14 +48,6 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of (N, C, H, W).
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        return_indices: whether the result is a pair with the indices of the maxima
-        ceil_mode: whether a window that does not fit whole at the end counts
-
     Example:
         >>> nn.MaxPool2d(2)(torch.arange(4.0).reshape(1, 1, 2, 2))
         tensor([[[[3.]]]])
@@ -74,14 +58,6 @@ class MaxPool2d(_MaxPoolNd):
 
 class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of (N, C, D, H, W).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        return_indices: whether the result is a pair with the indices of the maxima
-        ceil_mode: whether a window that does not fit whole at the end counts
 
     Example:
         >>> nn.MaxPool3d(2)(torch.ones(1, 1, 4, 4, 4)).shape
@@ -112,11 +88,6 @@ class _MaxUnpoolNd(Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Puts back what MaxPool1d found, with zeros elsewhere.
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.MaxUnpool1d(2)(torch.tensor([[[5.0]]]), torch.tensor([[[1]]]))
         tensor([[[0., 5.]]])
@@ -127,11 +98,6 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 class MaxUnpool2d(_MaxUnpoolNd):
     """Puts back what MaxPool2d found, with zeros elsewhere.
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
 
     Example:
         >>> nn.MaxUnpool2d(2)(torch.tensor([[[[5.0]]]]), torch.tensor([[[[3]]]]))
@@ -145,11 +111,6 @@ class MaxUnpool2d(_MaxUnpoolNd):
 class MaxUnpool3d(_MaxUnpoolNd):
     """Puts back what MaxPool3d found, with zeros elsewhere.
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.MaxUnpool3d(2)(torch.ones(1, 1, 1, 1, 1), torch.zeros(1, 1, 1, 1, 1, dtype=torch.int64)).shape
         torch.Size([1, 1, 2, 2, 2])
@@ -160,13 +121,6 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 class AvgPool1d(FunctionLayer):
     """The mean of each window of (N, C, L).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        ceil_mode: whether a window that does not fit whole at the end counts
-        count_include_pad: whether the padding counts in the mean
 
     Example:
         >>> nn.AvgPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
@@ -201,14 +155,6 @@ class _AvgPoolNd(FunctionLayer):
 class AvgPool2d(_AvgPoolNd):
     """The mean of each window of (N, C, H, W).
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        ceil_mode: whether a window that does not fit whole at the end counts
-        count_include_pad: whether the padding counts in the mean
-        divisor_override: the divisor in place of the window's size
-
     Example:
         >>> nn.AvgPool2d(2)(torch.arange(4.0).reshape(1, 1, 2, 2))
         tensor([[[[1.5000]]]])
@@ -219,14 +165,6 @@ class AvgPool2d(_AvgPoolNd):
 
 class AvgPool3d(_AvgPoolNd):
     """The mean of each window of (N, C, D, H, W).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        ceil_mode: whether a window that does not fit whole at the end counts
-        count_include_pad: whether the padding counts in the mean
-        divisor_override: the divisor in place of the window's size
 
     Example:
         >>> nn.AvgPool3d(2)(torch.ones(1, 1, 4, 4, 4)).shape
@@ -261,12 +199,6 @@ class _FractionalMaxPool(FunctionLayer):
 class FractionalMaxPool2d(_FractionalMaxPool):
     """The largest element of each randomly placed window of (N, C, H, W).
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        output_ratio: the size of the result divided by that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
-
     Example:
         >>> nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 1, 6, 6)).shape
         torch.Size([1, 1, 3, 3])
@@ -277,12 +209,6 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """The largest element of each randomly placed window of (N, C, D, H, W).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        output_ratio: the size of the result divided by that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
 
     Example:
         >>> nn.FractionalMaxPool3d(2, output_size=3)(torch.ones(1, 1, 6, 6, 6)).shape
@@ -301,12 +227,6 @@ class _LPPool(FunctionLayer):
 class LPPool1d(_LPPool):
     """The p-norm of each window of (N, C, L).
 
-    Arguments:
-        norm_type: the exponent of the norm
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        ceil_mode: whether a window that does not fit whole at the end counts
-
     Example:
         >>> nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0]]]))
         tensor([[[5.]]])
@@ -318,12 +238,6 @@ class LPPool1d(_LPPool):
 class LPPool2d(_LPPool):
     """The p-norm of each window of (N, C, H, W).
 
-    Arguments:
-        norm_type: the exponent of the norm
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        ceil_mode: whether a window that does not fit whole at the end counts
-
     Example:
         >>> nn.LPPool2d(2, 2)(torch.ones(1, 1, 4, 4)).shape
         torch.Size([1, 1, 2, 2])
@@ -334,12 +248,6 @@ class LPPool2d(_LPPool):
 
 class LPPool3d(_LPPool):
     """The p-norm of each window of (N, C, D, H, W).
-
-    Arguments:
-        norm_type: the exponent of the norm
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        ceil_mode: whether a window that does not fit whole at the end counts
 
     Example:
         >>> nn.LPPool3d(2, 2)(torch.ones(1, 1, 4, 4, 4)).shape
@@ -357,9 +265,6 @@ class _AdaptiveAvgPoolNd(FunctionLayer):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, L).
 
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-
     Example:
         >>> nn.AdaptiveAvgPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
         tensor([[[0.5000, 2.5000]]])
@@ -373,9 +278,6 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, H, W); None keeps a size.
 
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-
     Example:
         >>> nn.AdaptiveAvgPool2d((1, None))(torch.ones(1, 1, 4, 3)).shape
         torch.Size([1, 1, 1, 3])
@@ -388,9 +290,6 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, D, H, W); None keeps a size.
-
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
 
     Example:
         >>> nn.AdaptiveAvgPool3d(1)(torch.ones(1, 2, 4, 4, 4)).shape
@@ -412,10 +311,6 @@ class _AdaptiveMaxPoolNd(FunctionLayer):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, L).
 
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
-
     Example:
         >>> nn.AdaptiveMaxPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
         tensor([[[1., 3.]]])
@@ -429,10 +324,6 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, H, W); None keeps a size.
 
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
-
     Example:
         >>> nn.AdaptiveMaxPool2d(1)(torch.arange(4.0).reshape(1, 1, 2, 2))
         tensor([[[[3.]]]])
@@ -445,10 +336,6 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, D, H, W); None keeps a size.
-
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
 
     Example:
         >>> nn.AdaptiveMaxPool3d(1)(torch.ones(1, 2, 4, 4, 4)).shape

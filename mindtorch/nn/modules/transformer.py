@@ -62,17 +62,6 @@ class _TransformerLayer(Module):
 class TransformerEncoderLayer(_TransformerLayer):
     """Attention of a sequence to itself, then two linear maps.
 
-    Arguments:
-        d_model: the size of the features
-        nhead: the number of heads
-        dim_feedforward: the features between the two linear maps
-        dropout: the probability that an element is dropped
-        activation: "relu", "gelu" or a function
-        layer_norm_eps: the eps of the normalizations
-        batch_first: whether the batch is the first dimension, not the second
-        norm_first: whether normalization comes before attention and linear maps
-        bias: whether a bias is learned
-
     Example:
         >>> nn.TransformerEncoderLayer(8, 2, 16)(torch.ones(3, 1, 8)).shape
         torch.Size([3, 1, 8])
@@ -100,17 +89,6 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 class TransformerDecoderLayer(_TransformerLayer):
     """Attention of a sequence to itself and to the encoder's result, then two linear maps.
-
-    Arguments:
-        d_model: the size of the features
-        nhead: the number of heads
-        dim_feedforward: the features between the two linear maps
-        dropout: the probability that an element is dropped
-        activation: "relu", "gelu" or a function
-        layer_norm_eps: the eps of the normalizations
-        batch_first: whether the batch is the first dimension, not the second
-        norm_first: whether normalization comes before attention and linear maps
-        bias: whether a bias is learned
 
     Example:
         >>> nn.TransformerDecoderLayer(8, 2, 16)(torch.ones(3, 1, 8), torch.ones(5, 1, 8)).shape
@@ -159,12 +137,12 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """`num_layers` copies of `encoder_layer`. There are no nested tensors here: those two arguments change nothing.
+    """`num_layers` copies of `encoder_layer`.
 
     Arguments:
         encoder_layer: the layer
-        num_layers: the number of layers
-        norm: a normalization of the result
+        enable_nested_tensor: changes nothing, there are no nested tensors here
+        mask_check: changes nothing, likewise
 
     Example:
         >>> nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2)(torch.ones(1, 3, 8)).shape
@@ -190,8 +168,6 @@ class TransformerDecoder(_Stack):
 
     Arguments:
         decoder_layer: the layer
-        num_layers: the number of layers
-        norm: a normalization of the result
 
     Example:
         >>> decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16), 2)
@@ -216,19 +192,10 @@ class Transformer(Module):
     """An encoder, and a decoder that attends to its result.
 
     Arguments:
-        d_model: the size of the features
-        nhead: the number of heads
         num_encoder_layers: the layers of the encoder
         num_decoder_layers: the layers of the decoder
-        dim_feedforward: the features between the two linear maps
-        dropout: the probability that an element is dropped
-        activation: "relu", "gelu" or a function
         custom_encoder: a module in place of the encoder
         custom_decoder: a module in place of the decoder
-        layer_norm_eps: the eps of the normalizations
-        batch_first: whether the batch is the first dimension, not the second
-        norm_first: whether normalization comes before attention and linear maps
-        bias: whether a bias is learned
 
     Example:
         >>> nn.Transformer(8, 2, 1, 1, 16)(torch.ones(5, 2, 8), torch.ones(3, 2, 8)).shape

@@ -16,8 +16,6 @@ class Upsample(FunctionLayer):
     """functional.interpolate with these arguments.
 
     Arguments:
-        size: the sizes of the last dimensions
-        scale_factor: the factor, in place of the size
         mode: as of functional.interpolate
         align_corners: whether the corners keep their places
         recompute_scale_factor: whether the factor is found again from the rounded size
@@ -53,10 +51,6 @@ class Upsample(FunctionLayer):
 class UpsamplingNearest2d(Upsample):
     """Each pixel repeated.
 
-    Arguments:
-        size: the sizes of the last dimensions
-        scale_factor: the factor, in place of the size
-
     Example:
         >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
         torch.Size([1, 1, 4, 4])
@@ -68,10 +62,6 @@ class UpsamplingNearest2d(Upsample):
 
 class UpsamplingBilinear2d(Upsample):
     """Bilinear interpolation that keeps the corners.
-
-    Arguments:
-        size: the sizes of the last dimensions
-        scale_factor: the factor, in place of the size
 
     Example:
         >>> nn.UpsamplingBilinear2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
