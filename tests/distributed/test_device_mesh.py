@@ -45,7 +45,6 @@ m._unflatten(2, (2, 1), ("u", "v")).shape
 m._concatenate([m["dp"], m["tp"]]), m._concatenate([m["tp"], m["dp"]]).mesh.tolist()
 m._concatenate([m["pp", "dp"]._flatten("fsdp"), m["tp"]]).mesh.tolist()
 m._concatenate([m["tp"], m["tp"]])
-m._concatenate([m["dp"], init("cpu", (4, 2), mesh_dim_names=("tp", "cp"))["tp"]])
 m.__enter__() is m, m.__exit__(None, None, None)
 """.strip().splitlines()
 
