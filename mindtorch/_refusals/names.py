@@ -109,8 +109,6 @@ NAMES = {
         torch.distributed.tensor.experimental._context_parallel._attention: flex_cp_allgather
         torch.distributed.tensor.experimental._context_parallel._sharding_rules:
             unregister_cp_sharding_rules
-        torch.distributed.tensor.parallel: loss_parallel
-        torch.distributed.tensor.placement_types: _StridedShard
     """,
     _EXPORT: """
         torch._export:
