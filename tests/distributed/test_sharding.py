@@ -2,21 +2,25 @@
 import concurrent.futures
 
 import pytest
-from ranks import run_ranks
+from ranks import run_once, run_ranks
 from sharding_cases import CASES
 
 RUNS = {("torch", "cpu"): {}, ("mindtorch", "cpu"): {},
         ("mindtorch", "npu"): {"env": {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1"}, "backend": "hccl"}}
 
 
+def run_all(folder, library, device):
+    return run_ranks("sharding_cases:run_all", 2, folder, library, arguments=[device], **RUNS[library, device])
+
+
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
     """(library, device) -> rank -> case -> result."""
+    def run(library, device):
+        return run_once(tmp_path_factory, f"sharding_{library}_{device}", run_all, library, device)
+
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        runs = {(library, device): pool.submit(run_ranks, "sharding_cases:run_all", 2, tmp_path_factory.mktemp(library),
-                                               library, arguments=[device], **options)
-                for (library, device), options in RUNS.items()}
-        return {key: run.result() for key, run in runs.items()}
+        return dict(zip(RUNS, pool.map(run, *zip(*RUNS, strict=True)), strict=True))
 
 
 def assert_close(ours, theirs, tolerance):
