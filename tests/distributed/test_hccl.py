@@ -1,20 +1,23 @@
 """The engine hccl between two processes on the simulator: collectives beside torch on gloo, time-outs, mismatches."""
 import pytest
 from hccl_cases import CASES
-from ranks import run_ranks
+from ranks import run_once, run_ranks
 
 ENVIRONMENT = {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1"}
 
 
-def run_hccl(function, folder, *arguments, backend="hccl"):
+def run_hccl(folder, function, *arguments, backend="hccl"):
     return run_ranks(f"hccl_cases:{function}", 2, folder, arguments=arguments, env=ENVIRONMENT, backend=backend)
 
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
     """library -> rank -> case -> result."""
-    return {"mindtorch": run_hccl("run_all", tmp_path_factory.mktemp("hccl"), "npu"),
-            "torch": run_ranks("hccl_cases:run_all", 2, tmp_path_factory.mktemp("gloo"), "torch", arguments=["cpu"])}
+    def on_gloo(folder):
+        return run_ranks("hccl_cases:run_all", 2, folder, "torch", arguments=["cpu"])
+
+    return {"mindtorch": run_once(tmp_path_factory, "hccl", run_hccl, "run_all", "npu"),
+            "torch": run_once(tmp_path_factory, "hccl_torch", on_gloo)}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -24,7 +27,7 @@ def test_two_npus_have_the_results_of_torch(outcomes, name):
 
 
 def test_what_hccl_has_beyond_gloo(tmp_path):
-    for rank, results in enumerate(run_hccl("only_hccl", tmp_path)):
+    for rank, results in enumerate(run_hccl(tmp_path, "only_hccl")):
         assert results == {
             "avg": [1.5] * 3, "avg of integers": [2] * 3, "premul_sum": [1.5] * 3,
             "all_gather of other sizes": [[1.0], [2.0] * 4],
@@ -37,14 +40,14 @@ def test_what_hccl_has_beyond_gloo(tmp_path):
 
 
 def test_a_rank_that_does_not_come_is_named_after_the_time_out(tmp_path):
-    stuck, away = run_hccl("time_out", tmp_path, str(tmp_path), backend="none")
+    stuck, away = run_hccl(tmp_path, "time_out", str(tmp_path), backend="none")
     assert away == "away"
     assert "EI0002" in stuck
     assert "rank 1" in stuck
 
 
 def test_unequal_counts_are_an_error_on_both_ranks(tmp_path):
-    for raised, found in run_hccl("mismatch", tmp_path, str(tmp_path), backend="none"):
+    for raised, found in run_hccl(tmp_path, "mismatch", str(tmp_path), backend="none"):
         assert "EI0005" in raised
         assert "count differs between ranks" in raised
         assert "HCCL error 1 (parameter error)" in found

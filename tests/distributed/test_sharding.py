@@ -3,11 +3,15 @@ import concurrent.futures
 import functools
 
 import pytest
-from ranks import run_ranks
+from ranks import run_once, run_ranks
 from sharding_cases import CASES
 
 RUNS = {("torch", "cpu"): {}, ("mindtorch", "cpu"): {},
         ("mindtorch", "npu"): {"env": {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1"}, "backend": "hccl"}}
+
+
+def run_all(folder, size, library, device):
+    return run_ranks("sharding_cases:run_all", size, folder, library, arguments=[device], **RUNS[library, device])
 
 
 @pytest.fixture(scope="module")
@@ -15,11 +19,12 @@ def outcomes(tmp_path_factory):
     """A function that gives, for a number of ranks, (library, device) -> rank -> case -> result."""
     @functools.cache
     def of_ranks(size):
+        def run(library, device):
+            name = f"sharding_{library}_{device}_{size}"
+            return run_once(tmp_path_factory, name, run_all, size, library, device)
+
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            runs = {(library, device): pool.submit(run_ranks, "sharding_cases:run_all", size,
-                                                   tmp_path_factory.mktemp(library), library, arguments=[device],
-                                                   **options) for (library, device), options in RUNS.items()}
-            return {key: run.result() for key, run in runs.items()}
+            return dict(zip(RUNS, pool.map(run, *zip(*RUNS, strict=True)), strict=True))
 
     return of_ranks
 
