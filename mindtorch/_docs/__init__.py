@@ -55,7 +55,7 @@ def entries():
             found |= {prefix + name: entry for name in entry.names}
     alike = {}                          # what functions run -> their names
     for name, function in public_functions():
-        alike.setdefault(_what_it_runs(function), []).append(name)
+        alike.setdefault((_what_it_runs(function), name.endswith("_")), []).append(name)
     for names in alike.values():
         entry = next((found[name] for name in names if name in found), None)
         if entry is not None:
