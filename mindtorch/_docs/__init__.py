@@ -55,11 +55,19 @@ def entries():
     for namespace, prefix in NAMESPACES.items():
         for entry in read_entries((FOLDER / f"{namespace}.txt").read_text(encoding="utf-8")):
             found |= {prefix + name: entry for name in entry.names}
-    first = _names()
+    alike = {}                          # what functions run -> their names
     for name, function in public_functions():
-        if name not in found and first[id(function)] in found:
-            found[name] = found[first[id(function)]]
+        alike.setdefault((_what_it_runs(function), name.endswith("_")), []).append(name)
+    for names in alike.values():
+        entry = next((found[name] for name in names if name in found), None)
+        if entry is not None:
+            found |= dict.fromkeys(names, entry) | {name: found[name] for name in names if name in found}
     return found
+
+
+def _what_it_runs(function):
+    """The same for aliases, and for a method and the function of its name."""
+    return tuple(function._keys()) if hasattr(function, "_keys") else function.__wrapped__
 
 
 @cache

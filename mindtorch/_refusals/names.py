@@ -363,9 +363,9 @@ NAMES = {
         torch: _cslt_compress _cslt_sparse_mm _sparse_semi_structured_apply
             _sparse_semi_structured_apply_dense _sparse_semi_structured_tile _fused_sdp_choice
         torch._C: Graph OptionalType ScriptObject Value _cuda_releasePool
-            _current_autograd_node _current_graph_task_id _dispatch_dump _dispatch_has_kernel_for_dispatch_key
+            _dispatch_dump _dispatch_has_kernel_for_dispatch_key
             _dispatch_key_for_device _dispatch_keys _get_sdp_priority_order _jit_get_operation
-            _set_math_sdp_allow_fp16_bf16_reduction _show_config _will_engine_execute_node
+            _set_math_sdp_allow_fp16_bf16_reduction _show_config
         torch._C._autograd: _KinetoEvent _top_saved_tensors_default_hooks
         torch._C._cpu:
         torch._C._distributed_c10d: Reducer _register_process_group

@@ -727,8 +727,16 @@ class OneCycleLR(_MomentumCycle):
 
     def _between(self, start, end, part):
         if self._anneal_func_type == "linear":
-            return (end - start) * part + start
-        return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
+            return self._annealing_linear(start, end, part)
+        return self._annealing_cos(start, end, part)
+
+    @staticmethod
+    def _annealing_cos(start, end, pct):
+        return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
+
+    @staticmethod
+    def _annealing_linear(start, end, pct):
+        return (end - start) * pct + start
 
     def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()

@@ -365,6 +365,11 @@ cdef str cpp_name(object dtype):
     return CPP_NAMES.get(name, name)
 
 
+def delete_grad(TensorBase self):
+    """`del tensor.grad`: the tensor has none."""
+    set_grad(self, None)
+
+
 def set_grad(TensorBase self, value):
     """Replace the gradient; it must fit the tensor."""
     cdef TensorBase grad
@@ -446,7 +451,7 @@ def get_base(TensorBase self):
 
 def is_view(TensorBase self):
     """Whether the tensor is a view of another that differentiation knows."""
-    return self.base is not None
+    return self.base is not None and not is_inference(self)
 
 
 def is_inference(TensorBase self):
@@ -455,9 +460,9 @@ def is_inference(TensorBase self):
 
 
 GRADIENT_PROPERTIES = {
-    "requires_grad": (get_requires_grad, set_requires_grad), "grad": (get_grad, set_grad), "is_leaf": (is_leaf, None),
-    "grad_fn": (grad_fn, None), "output_nr": (output_nr, None), "retains_grad": (retains_grad, None),
-    "_base": (get_base, None)}
+    "requires_grad": (get_requires_grad, set_requires_grad), "grad": (get_grad, set_grad, delete_grad),
+    "is_leaf": (is_leaf,), "grad_fn": (grad_fn,), "output_nr": (output_nr,), "retains_grad": (retains_grad,),
+    "_base": (get_base,)}
 
 GRADIENT_METHODS = {f.__name__: f for f in (
     requires_grad_, retain_grad, register_hook, register_post_accumulate_grad_hook, is_inference)}

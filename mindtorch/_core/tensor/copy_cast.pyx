@@ -6,7 +6,9 @@ from libc.stdint cimport int64_t
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 from mindtorch._core._gen.records cimport record__to_copy, record_clone, record_copy_
-from mindtorch._core.autograd.node cimport AutogradMeta, is_below_autograd, may_require_grad, requires_grad
+from mindtorch._core.autograd.node cimport (
+    AutogradMeta, inference_enabled, is_below_autograd, may_require_grad, requires_grad,
+)
 from mindtorch._core.autograd.recording cimport should_record, should_record_inplace
 from mindtorch._core.python.conversion cimport (
     parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_device, require_dtype, require_tensor,
@@ -21,7 +23,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, NPU, TENSOR_SLOTS, Shape, Storage, bump_version, copy_data, device, device_of, empty_like_tensor,
-    empty_pinned_like, empty_tensor, is_sparse, make_device, make_variable_data, make_view, resolve_device,
+    empty_pinned_like, empty_tensor, is_sparse, make_device, make_size, make_variable_data, make_view, resolve_device,
     set_geometry, set_storage, shape_text, shown_device_index, shown_device_type, version_of,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
@@ -441,12 +443,21 @@ def set_fill_new_memory(function):
 def resize_(TensorBase self, *sizes, memory_format=None):
     """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
     cdef Shape shape
+    cdef TensorBase like
     cdef int64_t kept = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype], added
-    is_contiguous_format(memory_format, b"resize_")
     parse_varargs(sizes, &shape, b"resize_", b"size")
-    if requires_grad(self):
+    if requires_grad(self) and not inference_enabled():
         raise RuntimeError("cannot resize variables that require grad")
+    bump_version(self)
+    if memory_format is None and self.shape == make_size(shape.ndim, shape.sizes):
+        return self                     # with its strides
     resize(self, &shape)
+    if is_channels_last(memory_format):
+        order, back = channels_last_permutation(self, memory_format)
+        like = <TensorBase>self.new_empty([self.sizes[i] for i in <tuple>order]).permute(back)
+        set_geometry(self, self.ndim, self.sizes, like.strides, self.offset)
+    else:
+        is_contiguous_format(memory_format, b"resize_")         # refuses what is no format
     added = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - kept
     if fill_new_memory is not None and added > 0:
         fill_new_memory(make_view(self, 1, &added, NULL, kept))

@@ -7,7 +7,7 @@ import numpy
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.formats import contiguous_format, require_strided
+from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, preserve_format, require_strided
 from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor import copy_cast as _copy_cast
 from mindtorch._core.tensor import views as _views
@@ -15,6 +15,7 @@ from mindtorch._core.tensor.dtype import _promote_types as promote_types
 from mindtorch._core.tensor.dtype import int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.composite.indexing import _to_out, _wrapped
 
 _VIEWS = _views.FUNCTIONS
@@ -271,6 +272,12 @@ def tensor_split(input, indices_or_sections, dim=0):
     if isinstance(indices_or_sections, TensorBase):
         if indices_or_sections.is_meta:
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on meta")
+        if indices_or_sections.dtype is not int64:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                               f"{scalar_type(indices_or_sections.dtype)}")
+        if indices_or_sections.dim() > 1:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                               f"one-dimensional tensor, but got a tensor with {indices_or_sections.dim()} dims")
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         count = indices_or_sections
@@ -425,8 +432,12 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
 
 
 def resize_as_(input, the_template, *, memory_format=None):
-    """The tensor resized to the shape of another."""
-    return input.resize_(the_template.shape)
+    """The tensor resized to the shape of another; preserve_format takes over its channels_last too."""
+    if memory_format is preserve_format:
+        memory_format = next((each for each in (channels_last, channels_last_3d)
+                              if the_template.dim() == (4 if each is channels_last else 5)
+                              and the_template.is_contiguous(memory_format=each)), None)
+    return input.resize_(the_template.shape, memory_format=memory_format)
 
 
 def fill(input, value):
