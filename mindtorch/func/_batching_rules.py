@@ -13,9 +13,16 @@ from typing import Any
 
 import mindtorch
 from mindtorch._core._gen.rows import ROWS
+from mindtorch._library.custom_ops import vmap_rule_of
 from mindtorch.func._batched_tensor import (
-    BatchedTensor, all_samples, as_batched, current_level, levels_of, value_of,
+    BatchedTensor,
+    all_samples,
+    as_batched,
+    current_level,
+    levels_of,
+    value_of,
 )
+from mindtorch.func._given_rules import apply_given_rule
 from mindtorch.func._random_states import random_states, restore
 
 __all__ = ["draws", "run_batched"]
@@ -91,6 +98,9 @@ def run_batched(func: Any, args: tuple, kwargs: dict, level: Any = None) -> Any:
             f"vmap: {call.name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
             "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
             f"vmapped over in a vmap. Please try to use out-of-place operators instead of {call.name}.")
+    given = vmap_rule_of(func._schema.name)
+    if given is not None:
+        return apply_given_rule(given, args, kwargs)
     rule = _loop if draws(func) else _rule_of(func)
     result = rule(call)
     return _loop(call) if result is NotImplemented else result
@@ -221,6 +231,15 @@ def _masked_fill(call):
     return call.batched(result)
 
 
+def _prelu(call):
+    self, weight = call.values["self"], call.values["weight"]
+    if not levels_of(weight):
+        return _pointwise(call)
+    rank = max(self.dim(), weight.dim())
+    self, weight = call.front(self, rank), call.front(weight, rank)
+    return call.batched(mindtorch.where(self > 0, self, weight * self))
+
+
 def _each_sample(call):
     """Operators on the last dimensions, whatever comes before."""
     return call.run(call.all_full())
@@ -256,7 +275,8 @@ def _along_dim(call):
         if isinstance(given, int) and not of_list:
             values[name] = _shifted(given, rank, call.count)
         elif given or isinstance(given, int):
-            values[name] = [_shifted(each, rank, call.count) for each in ((given,) if isinstance(given, int) else given)]
+            given = (given,) if isinstance(given, int) else given
+            values[name] = [_shifted(each, rank, call.count) for each in given]
         elif not of_list or call.name == "roll":
             flat = True
         elif "keepdim" in names:
@@ -287,7 +307,7 @@ def _without_dims(call, values):
     """Tensors without dimensions count as those with one of size 1, which the results lose again."""
     result = call.func(**{name: value.unsqueeze(-1) if name in call.tensors and not call.tensors[name].dim() else value
                           for name, value in values.items()})
-    lose = call.values.get("keepdim", True)
+    lose = call.values.get("keepdim", True) and not any(tensor.dim() for tensor in call.tensors.values())
     return call.batched(_map(result, lambda each: each.squeeze(-1) if lose and each.dim() > call.count else each)
                         if call.written() is None else result)
 
@@ -304,7 +324,7 @@ def _all_elements(call, values):
 def _reduction_of_all(call):
     """max(self) and its like: the row with a dim, along all dimensions in one."""
     values = call.all_full()
-    elements = values.pop("self").reshape(*call.sizes, -1)
+    elements = values.pop("self").reshape(*call.sizes, call.values["self"].numel())
     result = getattr(mindtorch, call.name)(elements, dim=call.count, **values)
     return call.batched(result if isinstance(result, mindtorch.Tensor) else result[0])
 
@@ -479,11 +499,11 @@ def _of_tables(call, tables, indices, length):
 
 # --- networks ---------------------------------------------------------------------------------------------------------
 
-# Operators on [examples, channels, ...]: of how many dimensions the rest is. A sample may have no dimension of examples.
+# Operators on [examples, channels, ...], by the number of dimensions of the rest; examples may be missing.
 _NETWORK = {
     2: "max_pool2d_with_indices avg_pool2d _adaptive_avg_pool2d adaptive_max_pool2d max_unpool2d upsample_nearest2d "
-       "_upsample_nearest_exact2d upsample_bilinear2d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa "
-       "reflection_pad2d replication_pad2d grid_sampler_2d im2col channel_shuffle",
+       "_upsample_nearest_exact2d upsample_bilinear2d upsample_bicubic2d _upsample_bilinear2d_aa "
+       "_upsample_bicubic2d_aa reflection_pad2d replication_pad2d grid_sampler_2d im2col channel_shuffle",
     3: "max_pool3d_with_indices avg_pool3d _adaptive_avg_pool3d adaptive_max_pool3d max_unpool3d upsample_nearest3d "
        "_upsample_nearest_exact3d upsample_trilinear3d reflection_pad3d replication_pad3d grid_sampler_3d",
     1: "upsample_nearest1d _upsample_nearest_exact1d upsample_linear1d reflection_pad1d replication_pad1d col2im"}
@@ -616,7 +636,7 @@ for _rule, _names in (
         (_each_sample, "tril triu constant_pad_nd linalg_inv linalg_inv_ex linalg_cholesky linalg_cholesky_ex "
                        "linalg_lu_factor_ex linalg_qr _linalg_svd lu_unpack linalg_eigvalsh linalg_eigh linalg_eig "
                        "linalg_slogdet linalg_det geqrf triangular_solve _cdist_forward _cdist_backward one_hot"),
-        (_masked_fill, "masked_fill"),
+        (_masked_fill, "masked_fill"), (_prelu, "_prelu_kernel"),
         (_new, "new_zeros new_ones new_full new_empty"),
         (_reduction_of_all, " ".join(_REDUCTIONS)),
         (_cat, "cat"), (_expand, "expand"), (_view, "view _unsafe_view reshape"), (_squeeze, "squeeze"), (_t, "t"),
@@ -636,7 +656,9 @@ for _rule, _names in (
 @cache
 def _rule_of(func):
     """By what the operator writes or takes, by name, else by what its rows say."""
-    name = func._schema.name.partition("::")[2]
+    namespace, _, name = func._schema.name.partition("::")
+    if namespace not in ("aten", "mindtorch"):
+        return _loop
     base = name.removesuffix("_") if _written(func) else name
     names = {argument.name for argument in func._schema.arguments}
     if base in (*_REDUCTIONS, "squeeze") and names & set(_DIMS):

@@ -12,7 +12,13 @@ from typing import Any
 
 import mindtorch
 from mindtorch.func._batched_tensor import (
-    all_samples, as_batched, concealed, exposed, levels_of, running_levels, value_of,
+    all_samples,
+    as_batched,
+    concealed,
+    exposed,
+    levels_of,
+    running_levels,
+    value_of,
 )
 from mindtorch.func._vmap import vmap
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -192,8 +198,7 @@ def _linearized(func, primals, has_aux, name):
         output, aux = _pair(func(*inputs), has_aux, name)
         outputs, spec = _tensor_leaves(output, name), tree_flatten(output)[1]
         # Gradients are linear in the cotangents: their derivative by these, along the tangents, is the change.
-        cotangents = [mindtorch.zeros_like(each).requires_grad_() for each in outputs]
-        own.update(map(id, cotangents))
+        _, cotangents = _stand_ins([mindtorch.zeros_like(each).detach() for each in outputs], own)
         gradients = _gradients(outputs, leaves, cotangents)
 
     def along(tangents):
@@ -246,7 +251,7 @@ def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: An
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         primals, of_chosen = _of_chosen(func, argnums, args, kwargs)
-        leaves, spec = tree_flatten(primals)
+        leaves = tree_leaves(primals)
         output, aux, own, along = _linearized(of_chosen, primals, has_aux, "jacfwd")
         columns = _over_basis(lambda *tangents: along(list(tangents)), leaves, chunk_size, randomness)
         structure, chosen = tree_flatten(output)[1], tree_flatten(_chosen(argnums, args))[1]

@@ -10,8 +10,14 @@ from contextlib import nullcontext
 from typing import Any
 
 import mindtorch
+from mindtorch.func import _given_rules  # noqa: F401 - which enters itself in the hooks of autograd.Function
 from mindtorch.func._batched_tensor import (
-    DrawsOfSamples, Level, as_batched, hidden, levels_of, value_of,
+    DrawsOfSamples,
+    Level,
+    as_batched,
+    hidden,
+    levels_of,
+    value_of,
 )
 from mindtorch.func._random_states import random_states, restore
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
