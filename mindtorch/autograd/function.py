@@ -91,9 +91,23 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
                                   "forward mode AD.")
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The results for a batch, and their batch dimensions; `info` has batch_size and randomness."""
+        raise NotImplementedError("You must implement the vmap function to use torch.vmap with it")
+
+    @classmethod
+    def has_vmap_rule(cls) -> bool:
+        """Whether the class says itself what it gives for a batch."""
+        return cls.vmap is not Function.vmap
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward, and record it."""
+        """Run forward, and record it. Of a batch of vmap, as the static method `vmap` says, or of each sample."""
+        if hooks.apply_function_to_batch is not None:
+            found = hooks.apply_function_to_batch(cls, cls.apply, args, kwargs)
+            if found is not NotImplemented:
+                return found
         takes_ctx = cls.setup_context is Function.setup_context
         if not takes_ctx:               # setup_context gets forward's defaults too
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
