@@ -1,6 +1,8 @@
 """The names of torch that refuse, by what mindtorch lacks: a line for each module. An @ marks a decorator."""
 
 _DISTRIBUTED = "mindtorch has not this part of torch.distributed. Use its collectives and process groups"
+_PIPELINES = ("mindtorch cuts no models into stages, and has no schedules with zero bubbles. Make a PipelineStage of "
+              "each part of the model, and run them by ScheduleGPipe, Schedule1F1B or ScheduleInterleaved1F1B")
 _EXPORT = "mindtorch exports no programs. Save the state_dict, and export the model with PyTorch"
 _QUANTIZED = "mindtorch has no quantized tensors. Keep the model in a floating-point dtype"
 _NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
@@ -87,15 +89,10 @@ NAMES = {
         torch.distributed.nn: RemoteModule
         torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer
             as_functional_optim
-        torch.distributed.pipelining: Pipe PipelineStage Schedule1F1B ScheduleDualPipeV ScheduleGPipe
-            ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS ScheduleZBVZeroBubble
-            SplitPoint build_stage pipe_split pipeline
         torch.distributed.pipelining.microbatch: _split_block_mask
-        torch.distributed.pipelining.schedules: BACKWARD_INPUT BACKWARD_WEIGHT FORWARD FULL_BACKWARD
-            OVERLAP_F_B PipelineScheduleMulti PipelineScheduleSingle REDUCE_GRAD RESHARD ScheduleDualPipeV
-            ScheduleZBVZeroBubble UNSHARD _Action _PipelineContext _PipelineSchedule
-            _PipelineScheduleRuntime _wait_batch_p2p get_schedule_class
-        torch.distributed.pipelining.stage: PipelineStage _normalize_model_output_as_tuple
+        torch.distributed.pipelining.schedules: BACKWARD_INPUT BACKWARD_WEIGHT OVERLAP_F_B REDUCE_GRAD RESHARD UNSHARD
+            _PipelineContext _PipelineScheduleRuntime _wait_batch_p2p
+        torch.distributed.pipelining.stage: _normalize_model_output_as_tuple
         torch.distributed.rpc: AllGatherStates BackendType RRef TensorPipeRpcBackendOptions get_worker_info
             init_rpc method_factory new_method remote rpc_async rpc_sync shutdown
         torch.distributed.rpc.api: _all_gather _require_initialized
@@ -109,6 +106,11 @@ NAMES = {
         torch.distributed.tensor.experimental._context_parallel._attention: flex_cp_allgather
         torch.distributed.tensor.experimental._context_parallel._sharding_rules:
             unregister_cp_sharding_rules
+    """,
+    _PIPELINES: """
+        torch.distributed.pipelining: Pipe ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble
+            SplitPoint build_stage pipe_split pipeline
+        torch.distributed.pipelining.schedules: ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble
     """,
     _EXPORT: """
         torch._export:

@@ -4,10 +4,12 @@ import importlib
 import fsdp_cases
 import mesh_cases
 import parallel_cases
+import pipeline_cases
 import tensor_cases
 from collective_cases import plain
 
-CASES = {2: {**tensor_cases.CASES, **fsdp_cases.CASES, **parallel_cases.CASES}, 4: mesh_cases.CASES}     # by ranks
+CASES = {2: {**tensor_cases.CASES, **fsdp_cases.CASES, **parallel_cases.CASES, **pipeline_cases.CASES},
+         4: {**mesh_cases.CASES, **pipeline_cases.FOUR_RANKS}}      # by the number of ranks
 
 
 class Names:
