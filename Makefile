@@ -75,9 +75,11 @@ lint: $(VENV)/.lint            ## ruff, cython-lint, clang-format, mypy
 
 # From npm's registry; the tests use it where it is, beside mypy.
 PYRIGHT := 1.1.414
-pyright: $(VENV)/.package $(VENV)/.test            ## pyright on the scripts of tests/typing (needs node and npm)
-	@mkdir -p build/pyright && cd build/pyright && \
-		{ test -d package || { npm pack --silent pyright@$(PYRIGHT) && tar xzf pyright-$(PYRIGHT).tgz; }; }
+build/pyright/package:
+	@mkdir -p build/pyright
+	cd build/pyright && npm pack --silent pyright@$(PYRIGHT) && tar xzf pyright-$(PYRIGHT).tgz
+
+pyright: $(VENV)/.package $(VENV)/.test build/pyright/package            ## pyright on the scripts of tests/typing (needs node and npm)
 	$(RUN) -m pytest $(PYTEST_ARGS) tests/typing -k pyright
 
 format: $(VENV)/.lint            ## lets ruff and clang-format mend what they can
