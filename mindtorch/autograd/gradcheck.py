@@ -361,7 +361,7 @@ def _check_zero_gradients(outputs, inputs):
 def _check_batched_gradients(outputs, inputs):
     """Checks that a batch of gradients goes back as each of them does."""
     from mindtorch import allclose, autograd, stack
-    wanted = [x for _, x in _wanted(inputs)]
+    wanted = [x for _, x in _differentiable_inputs(inputs)]
     random = numpy.random.default_rng(0)
     for out in outputs:
         grads = [_random_like(out, random, False).detach() for _ in range(2)]
