@@ -38,7 +38,7 @@ LAYERS = (
     ("_npu", "_npu._gen.calls", "_npu.alloc_config", "_npu.cann", "_npu.index", "_npu.lock",
      "_npu.toolkit"),
     ("_npu.acl", "_npu.hccl_api", "_npu.structs"),
-    ("_npu.acl_loader", "_npu.free_blocks"),
+    ("_npu.acl_loader", "_npu.free_blocks", "_npu.launch_queue"),
     ("_npu.streams",),
     ("_npu.events_thread", "_npu.executor_cache", "_npu.peers", "_npu.segments", "_npu.stream_context"),
     ("_npu.allocator", "_npu.host_memory"),

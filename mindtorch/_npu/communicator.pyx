@@ -21,6 +21,7 @@ from mindtorch._npu.hccl_api cimport (
     HcclCommConfigInit, HcclDataType, HcclReduceOp, HcclResult, HcclRootInfo, HcclSendRecvItem, mindtorch_hccl_names,
     mindtorch_hccl_optional_names,
 )
+from mindtorch._npu.launch_queue cimport drain
 from mindtorch._npu.streams cimport current_stream, is_capturing, synchronize_stream, use_device, wait_stream
 from mindtorch._npu.structs cimport StreamSlot
 
@@ -167,6 +168,8 @@ cdef class Communicator:
             raise RuntimeError("the communicator was destroyed")
         use_device(self.device)
         stream = current_stream(self.device)
+        with nogil:
+            drain(self.device)               # HCCL's functions are not in `api`
         if self.last != stream and not is_capturing(self.device):
             if self.last != NULL and self.last.handle != NULL:
                 wait_stream(stream, self.last)

@@ -218,3 +218,15 @@ def mismatch(torch, rank, size, folder):
     except RuntimeError as error:
         return [str(error), str(work.exception())]
     return "no error"
+
+
+def after_queued_launches(torch, rank, size):
+    from mindtorch import sim
+    tensor = torch.zeros(3, device="npu")
+    (tensor + 1).tolist()
+    torch.npu.set_task_queue_enable(1)
+    sim.set_latency("aclnnAdds", 2_000_000)
+    for _ in range(20):
+        tensor = tensor + 1
+    torch.distributed.all_reduce(tensor)
+    return tensor.tolist()

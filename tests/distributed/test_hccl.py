@@ -39,6 +39,10 @@ def test_what_hccl_has_beyond_gloo(tmp_path):
             "type": "RuntimeError: NPU error: HcclAllReduce failed with code 5 (feature not supported)"}
 
 
+def test_a_collective_comes_after_the_launches_in_the_queue(tmp_path):
+    assert run_hccl("after_queued_launches", tmp_path) == [[40.0] * 3] * 2
+
+
 def test_a_rank_that_does_not_come_is_named_after_the_time_out(tmp_path):
     stuck, away = run_hccl(tmp_path, "time_out", str(tmp_path), backend="none")
     assert away == "away"

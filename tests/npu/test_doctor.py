@@ -162,7 +162,7 @@ def states(findings):
 @pytest.fixture
 def environment(monkeypatch, tmp_path):
     for name in list(os.environ):
-        if name.startswith(("MINDTORCH_", "ASCEND_", "ACL_", "PYTORCH_", "LD_LIBRARY_PATH")):
+        if name.startswith(("MINDTORCH_", "ASCEND_", "ACL_", "PYTORCH_", "LD_LIBRARY_PATH", "TASK_QUEUE_ENABLE")):
             monkeypatch.delenv(name)
     monkeypatch.setattr(toolkit, "PREFIXES", (str(tmp_path / "opt"),))
     monkeypatch.setattr(toolkit, "DEVICE_NODES", str(tmp_path / "dev" / "davinci*"))

@@ -436,17 +436,6 @@ def test_the_thread_that_began_ends():
     assert x.tolist() == [2] * 3
 
 
-def test_the_task_queue_must_not_be_2():
-    before = npu.get_task_queue_enable()
-    npu.set_task_queue_enable(2)
-    try:
-        with pytest.raises(RuntimeError, match="TASK_QUEUE_ENABLE"), npu.graph(npu.NPUGraph()):
-            pass
-    finally:
-        npu.set_task_queue_enable(before)
-    assert npu.current_stream() == npu.default_stream()
-
-
 def pinned_and_waited_for(x):
     x.copy_(torch.ones(10).pin_memory())
 
