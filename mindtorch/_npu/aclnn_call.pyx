@@ -21,7 +21,7 @@ from mindtorch._core.operators.run_operator cimport load_operator
 from mindtorch._core.rules.array cimport common_base
 from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
+    FLOAT_KIND, INT_KIND, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
     Long, Short, cast_scalar, is_float8, scalar_from_python, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
@@ -798,7 +798,7 @@ cdef object convert(OperandConversion conversion, const Argument *argument, Scal
     if conversion == AS_COMPUTED:
         return to_opmath(<TensorBase>argument.object, dtype)
     if conversion == AS_SCALAR:
-        return scalar_to_python(argument.scalar)
+        return None if argument.scalar == NULL else scalar_to_python(argument.scalar)
     if conversion == AS_INTS:
         return ints_of(argument.ints)
     if conversion == AS_OPTIONAL_FLOAT:
@@ -1054,23 +1054,6 @@ cdef TensorBase in_batch(TensorBase matrices, TensorBase other):
 
 cdef int qr_mode(object mode) except -1:
     return {"reduced": 0, "complete": 1, "r": 2}[mode]
-
-
-cdef TensorBase adjoint(TensorBase tensor):
-    cdef Shape shape
-    cdef Shape strides
-    cdef int i
-    if tensor.ndim < 2:
-        return tensor
-    if KIND[<int>tensor.dtype] == COMPLEX_KIND:
-        raise NotImplementedError("complex matrices have no kernel on npu that gives the adjoint of a factor")
-    same_shape(&shape, tensor)
-    for i in range(tensor.ndim):
-        strides.sizes[i] = tensor.strides[i]
-    i = tensor.ndim - 2
-    shape.sizes[i], shape.sizes[i + 1] = shape.sizes[i + 1], shape.sizes[i]
-    strides.sizes[i], strides.sizes[i + 1] = strides.sizes[i + 1], strides.sizes[i]
-    return make_view(tensor, shape.ndim, shape.sizes, strides.sizes, tensor.offset)
 
 
 cdef int64_t EXACT_INT_ENDS[NUM_SCALAR_TYPES]  # by ScalarType; 1 << 63 is no int64, so the largest int64 is never drawn

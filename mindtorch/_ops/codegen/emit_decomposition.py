@@ -13,7 +13,8 @@ from .emit_grad import NOTE
 
 PREFIX = "decomposition: "
 _CONVERSIONS = {"Scalar": "scalar", "int[]": "ints", "int[]?": "ints", "int?": "ints", "int": "int", "float": "float",
-                "bool": "bool", "bool?": "bool", "float?": "optional_float",
+                "bool": "bool", "bool?": "bool", "float?": "optional_float", "Scalar?": "scalar",
+                **dict.fromkeys(("ScalarType", "ScalarType?"), "int"),
                 **dict.fromkeys(("Tensor", "Tensor?", "Tensor[]", "Generator?", "str", "str?"), "object")}
 
 
