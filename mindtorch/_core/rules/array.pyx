@@ -596,9 +596,9 @@ cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBas
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if src is not None and ensure_nonempty_dim(index.ndim) != ensure_nonempty_dim(src.ndim):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    for i in range(index.ndim):
-        fits = fits and (i == dim or index.sizes[i] <= size_or_one(self, i))
-        fits = fits and (src is None or index.sizes[i] <= size_or_one(src, i))
+    for i in range(ensure_nonempty_dim(index.ndim)):
+        fits = fits and (i == dim or size_or_one(index, i) <= size_or_one(self, i))
+        fits = fits and (src is None or size_or_one(index, i) <= size_or_one(src, i))
     if not fits:
         source = f" and to be no larger size than src {sizes_text(src)}" if src is not None else ""
         raise RuntimeError(f"Expected index {sizes_text(index)} to be no larger than self {sizes_text(self)} apart "

@@ -452,10 +452,8 @@ def fill_diagonal_(self, fill_value, wrap=False):
     shape = self.shape
     if self.dim() > 2 and any(size != shape[0] for size in shape):
         raise RuntimeError("all dimensions of input must be of equal length")
-    if self.numel() == 0:
-        return self
     step = sum(self.stride())
-    starts = range(0, shape[0], shape[1] + 1) if wrap and self.dim() == 2 else (0,)
+    starts = range(0, max(shape[0], 1), shape[1] + 1) if wrap and self.dim() == 2 else (0,)
     for start in starts:
         offset = self.storage_offset() + start * self.stride(0)
         self.as_strided((min(shape[0] - start, *shape[1:]),), (step,), offset).fill_(fill_value)

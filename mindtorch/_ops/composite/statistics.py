@@ -279,9 +279,8 @@ def _check_samples(y, x, name):
 def _trapezoids(y, x, dx, dim, name):
     _check_samples(y, x, name)
     length = y.shape[dim] - 1
-    if x is not None and x.dim() > 1 and x.shape != y.shape:
-        x = x.expand(y.shape) if x.dim() <= y.dim() else x
-        length = y.shape[dim] - 1
+    if x is not None and 1 < x.dim() < y.dim():
+        x = x.reshape((1,) * (y.dim() - x.dim()) + tuple(x.shape))
     if x is not None and x.dim() == 1 and x.shape[0] != y.shape[dim]:
         raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     heights = y.narrow(dim, 0, length) + y.narrow(dim, 1, length)

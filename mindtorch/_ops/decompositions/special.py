@@ -159,7 +159,12 @@ def polygamma_by_zeta(n, x):
 # Degrees are truncated to integers; a negative degree gives 0. For a tensor of degrees, the recurrence runs up to the
 # highest, which the host reads, and each element takes its own.
 
-_MOST_DEGREES = 2.0 ** 40
+_HIGHEST_DEGREE = 2**20
+
+
+def _check_degree(degree):
+    if degree > _HIGHEST_DEGREE:
+        raise RuntimeError(f"polynomials of a degree above {_HIGHEST_DEGREE} are not computed, but got {degree}")
 
 
 def _all_degrees(x, slope, start, coefficients):
@@ -175,13 +180,16 @@ def _all_degrees(x, slope, start, coefficients):
 def _polynomial(x, n, slope, start, coefficients):
     if n.numel() == 1:
         degree = n.item()
-        degree = int(degree) if abs(degree) < _MOST_DEGREES else -1
+        _check_degree(degree)
+        degree = int(degree) if degree >= 0 else -1
         if degree < 0:
             return ops.zeros_like(x)
         return next(islice(_all_degrees(x, slope, start, coefficients), degree, None))
     x, n = x.to(n.device), n.to(int64)
     result = x.new_zeros(())
-    for k, value in enumerate(islice(_all_degrees(x, slope, start, coefficients), max(n.max().item() + 1, 0))):
+    highest = n.max().item()
+    _check_degree(highest)
+    for k, value in enumerate(islice(_all_degrees(x, slope, start, coefficients), max(highest + 1, 0))):
         result = ops.where(n == k, value, result)
     return result
 

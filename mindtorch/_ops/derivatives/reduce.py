@@ -177,6 +177,9 @@ def logcumsumexp_backward(grad, self, result, dim):
     if not self.dim() or self.numel() == 0:
         return grad
 
+    if self.is_complex():
+        later = (grad.log() - result.conj()).flip(dim).logcumsumexp(dim)
+        return (later.flip(dim) + self.conj()).exp()
     logarithm = grad.abs().log()
 
     def part(of_sign):
