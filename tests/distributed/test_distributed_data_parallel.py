@@ -10,7 +10,7 @@ from mindtorch.distributed.launcher import LaunchConfig, elastic_launch
 
 # Trains a network in each way and writes losses and parameters of the rank to a file.
 SCRIPT = """
-import contextlib, functools, sys
+import contextlib, copy, pickle, sys
 import numpy
 which, folder, device = sys.argv[1:4]
 if which == "torch":
@@ -40,7 +40,8 @@ def half(state, bucket):
     work = dist.all_reduce(bucket.buffer() * 0.5, async_op=True)
     return work.get_future().then(lambda done: done.value()[0])
 
-def train(mode, hook=None, state=None, skip=False, accumulate=False, join=False, sync=False, **settings):
+def train(mode, hook=None, state=None, skip=False, accumulate=False, join=False, sync=False, copied=None,
+          **settings):
     torch.manual_seed(0)
     net = Net()
     if sync:
@@ -52,6 +53,8 @@ def train(mode, hook=None, state=None, skip=False, accumulate=False, join=False,
     ddp = nn.parallel.DistributedDataParallel(net, **settings)
     if hook is not None:
         ddp.register_comm_hook(state, hook)
+    if copied is not None:
+        ddp = copied(ddp)
     optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-3, momentum=0.9)
     x, losses = torch.arange(192).reshape(6, 8, 4).float().sin().to(device), []
     with ddp.join() if join else contextlib.nullcontext():
@@ -75,6 +78,8 @@ train("unused", skip=True, find_unused_parameters=True)
 train("static", static_graph=True)
 train("no_sync", accumulate=True)
 train("join", join=True)
+train("copied", copied=copy.deepcopy)
+train("pickled", copied=lambda ddp: pickle.loads(pickle.dumps(ddp)), bucket_cap_mb=0.001)
 train("hook", hook=half)
 train("fp16", hook=default.fp16_compress_hook)
 train("wrapper", hook=default.fp16_compress_wrapper(default.allreduce_hook))
@@ -96,6 +101,12 @@ if which == "ours":
         else:
             assert expected is None
     try:
+        pickle.dumps(nn.parallel.DistributedDataParallel(net, process_group=dist.new_group([0, 1])))
+    except RuntimeError as error:
+        assert "only supported when using DDP with the default process group" in str(error), error
+    else:
+        raise AssertionError("a module of a group of its own was pickled")
+    try:
         nn.parallel.DistributedDataParallel(nn.Linear(2, 2, bias=rank == 0).to(device))
     except RuntimeError as error:
         assert "same model across all ranks, but Rank %d has %d params" % (rank, 2 - rank) in str(error), error
@@ -104,7 +115,8 @@ if which == "ours":
 dist.barrier()
 dist.destroy_process_group()
 """
-MODES = ["plain", "view", "small", "unused", "static", "no_sync", "join", "hook", "fp16", "wrapper"]
+MODES = ["plain", "view", "small", "unused", "static", "no_sync", "join", "copied", "pickled", "hook", "fp16",
+         "wrapper"]
 
 
 def run(*arguments):
