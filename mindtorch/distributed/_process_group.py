@@ -66,9 +66,13 @@ class ProcessGroup:
         """How many ranks the group has."""
         return self._size
 
-    def name(self) -> str:
-        """The name of the default engine."""
+    def getBackendName(self) -> str:
+        """The name of the default engine; a group written in Python has one of its own."""
         return self._default_backend().name() if self._backends else "undefined"
+
+    def name(self) -> str:
+        """What `getBackendName` returns."""
+        return self.getBackendName()
 
     _get_backend_name = name
 

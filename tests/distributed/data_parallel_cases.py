@@ -1,6 +1,8 @@
 """What the ranks of test_distributed_data_parallel.py train, with torch and with mindtorch."""
 import contextlib
+import copy
 import importlib
+import pickle
 import sys
 
 import numpy as np
@@ -8,6 +10,8 @@ from collective_cases import error_of
 
 
 def network(nn):
+    global Net          # a pickle names the class of its module
+
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -28,7 +32,8 @@ class Training:
         self.torch, self.dist, self.rank, self.size = torch, torch.distributed, rank, size
         self.folder, self.device = folder, device
 
-    def train(self, mode, hook=None, state=None, skip=False, accumulate=False, join=False, sync=False, **settings):
+    def train(self, mode, hook=None, state=None, skip=False, accumulate=False, join=False, sync=False, copied=None,
+              **settings):
         torch, rank = self.torch, self.rank
         torch.manual_seed(0)
         net = network(torch.nn)
@@ -41,6 +46,8 @@ class Training:
         ddp = torch.nn.parallel.DistributedDataParallel(net, **settings)
         if hook is not None:
             ddp.register_comm_hook(state, hook)
+        if copied is not None:
+            ddp = copied(ddp)
         optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-3, momentum=0.9)
         x, losses = torch.arange(192).reshape(6, 8, 4).float().sin().to(self.device), []
         with ddp.join() if join else contextlib.nullcontext():
@@ -72,6 +79,8 @@ class Training:
 
         assert error_of(step) is None
         assert f"Parameters which did not receive grad for rank {rank}: last.weight, last.bias" in error_of(step)[1]
+        own = torch.nn.parallel.DistributedDataParallel(net, process_group=self.dist.new_group([0, 1]))
+        assert "only supported when using DDP with the default process group" in error_of(pickle.dumps, own)[1]
         unequal = torch.nn.Linear(2, 2, bias=rank == 0).to(self.device)
         error = error_of(torch.nn.parallel.DistributedDataParallel, unequal)[1]
         assert f"same model across all ranks, but Rank {rank} has {2 - rank} params" in error
@@ -90,6 +99,8 @@ def train_all(torch, rank, size, folder, *devices):
         train("static", static_graph=True)
         train("no_sync", accumulate=True)
         train("join", join=True)
+        train("copied", copied=copy.deepcopy)
+        train("pickled", copied=lambda ddp: pickle.loads(pickle.dumps(ddp)), bucket_cap_mb=0.001)
         train("hook", hook=training.half)
         train("fp16", hook=default.fp16_compress_hook)
         train("wrapper", hook=default.fp16_compress_wrapper(default.allreduce_hook))
