@@ -137,7 +137,8 @@ class ProcessGroup:
     def _of(self, tensors):
         """The engine for a list of tensors, or for a list of lists."""
         first = tensors[0]
-        return self._get_backend((first if isinstance(first, TensorBase) else first[0]).device)
+        device = (first if isinstance(first, TensorBase) else first[0]).device
+        return self._backends.get(device.type) or self._get_backend(device)
 
     def set_timeout(self, timeout: timedelta) -> None:
         """How long collectives may take from now on."""
@@ -171,8 +172,9 @@ class ProcessGroup:
 
     def allreduce(self, tensors: Any = None, opts: Any = None, timeout: timedelta | None = None, *,
                   tensor: Tensor | None = None, op: ReduceOp | None = None) -> Work:
-        tensors = _listed(tensors if tensor is None else tensor)
-        opts = _filled(options.AllreduceOptions, opts, timeout, reduceOp=op)
+        if type(opts) is not options.AllreduceOptions or type(tensors) is not list:
+            tensors = _listed(tensors if tensor is None else tensor)
+            opts = _filled(options.AllreduceOptions, opts, timeout, reduceOp=op)
         return self._of(tensors).allreduce(tensors, opts)
 
     def allreduce_coalesced(self, tensors: list[Tensor], opts: Any = None) -> Work:

@@ -2,6 +2,10 @@
 
 Each case returns plain values. The CPU's ranks are the reference, so every case is one that gloo has, too.
 """
+import logging.handlers
+import queue
+import signal
+import threading
 from datetime import timedelta
 
 CASES = {}
@@ -230,3 +234,38 @@ def after_queued_launches(torch, rank, size):
         tensor = tensor + 1
     torch.distributed.all_reduce(tensor)
     return tensor.tolist()
+
+
+def late_rank(torch, rank, size, folder):
+    """Rank 1 comes to the second all_reduce when the watchdog of rank 0 has said that it is behind."""
+    dist = torch.distributed
+    from mindtorch.distributed import _watchdog
+    _watchdog.LONGEST_PAUSE = 0.1
+    messages = queue.SimpleQueue()
+    _watchdog._log.addHandler(logging.handlers.QueueHandler(messages))
+    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(minutes=1))
+    store, tensor = dist.distributed_c10d._get_default_store(), torch.ones(2, device="npu")
+    dist.all_reduce(tensor)
+    torch.npu.synchronize()
+    if rank == 0:
+        dist.all_reduce(tensor)
+        text = messages.get().getMessage()
+        store.set("said", text)
+    else:
+        text = store.get("said").decode()
+        dist.all_reduce(tensor)
+    torch.npu.synchronize()
+    dist.destroy_process_group()
+    return text, threading.active_count()
+
+
+def nobody_waits(torch, rank, size, folder):
+    """Rank 1 does not come to the second all_reduce, and rank 0 does not look at its own."""
+    dist = torch.distributed
+    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(seconds=1))
+    tensor = torch.ones(2, device="npu")
+    dist.all_reduce(tensor)
+    torch.npu.synchronize()
+    if rank == 0:
+        dist.all_reduce(tensor)
+        signal.pause()

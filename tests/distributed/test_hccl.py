@@ -1,9 +1,12 @@
 """The engine hccl between two processes on the simulator: collectives beside torch on gloo, time-outs, mismatches."""
 import pytest
 from hccl_cases import CASES
-from ranks import run_once, run_ranks
+from ranks import RanksFailed, run_once, run_ranks
 
-ENVIRONMENT = {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1"}
+from mindtorch.distributed import _watchdog
+
+# Errors are raised by the next synchronization, where the watchdog does not abort the process.
+ENVIRONMENT = {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1", "TORCH_HCCL_ASYNC_ERROR_HANDLING": "0"}
 
 
 def run_hccl(folder, function, *arguments, backend="hccl"):
@@ -55,3 +58,35 @@ def test_unequal_counts_are_an_error_on_both_ranks(tmp_path):
         assert "EI0005" in raised
         assert "count differs between ranks" in raised
         assert "HCCL error 1 (parameter error)" in found
+
+
+def test_the_watchdog_says_which_rank_is_late(tmp_path):
+    for text, threads in run_hccl(tmp_path, "late_rank", str(tmp_path), backend="none"):
+        first, zero, one, behind = text.splitlines()
+        assert first.startswith("[Rank 0] waits in group '0' for ")
+        assert first.endswith("ALLREDUCE (number 2):")
+        assert "rank 0 has called 2 collectives, the last ALLREDUCE, and is at" in zero
+        assert "rank 1 has called 1 collectives, the last ALLREDUCE, and is at" in one
+        assert all("hccl_cases.py:" in line for line in (zero, one))
+        assert behind == "  behind: rank 1"
+        assert threads == 1         # the watchdog's ends with the last group
+
+
+def test_the_watchdog_aborts_where_nobody_waits(tmp_path):
+    with pytest.raises(RanksFailed, match=r"ended with \[-6, 0\]") as failed:
+        run_ranks("hccl_cases:nobody_waits", 2, tmp_path, env={**ENVIRONMENT, "TORCH_HCCL_ASYNC_ERROR_HANDLING": "3"},
+                  backend="none", arguments=[str(tmp_path)])
+    text = str(failed.value)
+    assert "[Rank 0] a collective of group '0' has failed: " in text
+    assert "ALLREDUCE (number 2): NPU error" in text
+    assert "The process is aborted." in text
+
+
+def test_the_watchdog_names_the_first_collective_that_differs():
+    states = {0: {"called": 3, "kinds": ["ALLREDUCE", "BROADCAST", "BARRIER"], "line": "a.py:1"},
+              4: {"called": 3, "kinds": ["ALLREDUCE", "REDUCE", "BARRIER"], "line": "a.py:2"}, 6: None}
+    assert _watchdog.described(1, states).splitlines() == [
+        "  rank 0 has called 3 collectives, the last BARRIER, and is at a.py:1",
+        "  rank 4 has called 3 collectives, the last BARRIER, and is at a.py:2",
+        "  rank 6 has not said where it is: it runs on, or is gone",
+        "  collective number 2 differs: rank 0 BROADCAST, rank 4 REDUCE"]
