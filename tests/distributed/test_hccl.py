@@ -3,6 +3,9 @@ import pytest
 from hccl_cases import CASES
 from ranks import run_ranks
 
+import mindtorch
+from mindtorch import _backend
+
 ENVIRONMENT = {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1"}
 
 
@@ -48,3 +51,17 @@ def test_unequal_counts_are_an_error_on_both_ranks(tmp_path):
         assert "EI0005" in raised
         assert "count differs between ranks" in raised
         assert "HCCL error 1 (parameter error)" in found
+
+
+@pytest.mark.parametrize(("function", "arguments", "message"), [
+    ("all_gather_v", ([4],), r"rank 0 of counts \[4\] has an input of 2 elements and an output of 3"),
+    ("reduce_scatter_v", ([4], 0), r"rank 0 of counts \[4\] has an input of 2 elements and an output of 3"),
+    ("all_to_all", ([3], [4]), r"the input has 2 elements for counts \[4\], the output 3 for counts \[3\]")])
+def test_counts_that_do_not_fit_are_named(monkeypatch, function, arguments, message):
+    monkeypatch.setenv("HCCL_IF_IP", "127.0.0.1")
+    communicator = _backend.hccl().Communicator(_backend.hccl().get_root_info(0), 1, 0, 0, 60)
+    try:
+        with pytest.raises(ValueError, match=message):
+            getattr(communicator, function)(mindtorch.ones(3, device="npu"), mindtorch.ones(2, device="npu"), *arguments)
+    finally:
+        communicator.destroy()
