@@ -60,8 +60,9 @@ def test_unequal_counts_are_an_error_on_both_ranks(tmp_path):
 def test_counts_that_do_not_fit_are_named(monkeypatch, function, arguments, message):
     monkeypatch.setenv("HCCL_IF_IP", "127.0.0.1")
     communicator = _backend.hccl().Communicator(_backend.hccl().get_root_info(0), 1, 0, 0, 60)
+    output, input = mindtorch.ones(3, device="npu"), mindtorch.ones(2, device="npu")
     try:
         with pytest.raises(ValueError, match=message):
-            getattr(communicator, function)(mindtorch.ones(3, device="npu"), mindtorch.ones(2, device="npu"), *arguments)
+            getattr(communicator, function)(output, input, *arguments)
     finally:
         communicator.destroy()
