@@ -299,7 +299,8 @@ cdef class Communicator:
         pieces = counts_of(counts, &total)
         if total != <uint64_t>output.numel or pieces[self.rank] != <uint64_t>input.numel:
             free(pieces)
-            raise ValueError("the counts are not those of the tensors")
+            raise ValueError(f"all_gather_v: rank {self.rank} of counts {list(counts)} has an input of {input.numel} "
+                             f"elements and an output of {output.numel}")
         with nogil:
             status = api.HcclAllGatherV(sent, input.numel, received, pieces, pieces + self.size, dtype, self.handle,
                                         stream.handle)
@@ -333,7 +334,8 @@ cdef class Communicator:
         pieces = counts_of(counts, &total)
         if total != <uint64_t>input.numel or pieces[self.rank] != <uint64_t>output.numel:
             free(pieces)
-            raise ValueError("the counts are not those of the tensors")
+            raise ValueError(f"reduce_scatter_v: rank {self.rank} of counts {list(counts)} has an input of "
+                             f"{input.numel} elements and an output of {output.numel}")
         with nogil:
             status = api.HcclReduceScatterV(sent, pieces, pieces + self.size, received, output.numel, dtype,
                                             <HcclReduceOp>op, self.handle, stream.handle)
@@ -358,7 +360,8 @@ cdef class Communicator:
         if total_in != <uint64_t>input.numel or total_out != <uint64_t>output.numel:
             free(to_ranks)
             free(from_ranks)
-            raise ValueError("the counts are not those of the tensors")
+            raise ValueError(f"all_to_all: the input has {input.numel} elements for counts {list(input_counts)}, the "
+                             f"output {output.numel} for counts {list(output_counts)}")
         with nogil:
             status = api.HcclAlltoAllV(sent, to_ranks, to_ranks + self.size, dtype, received, from_ranks,
                                        from_ranks + self.size, dtype, self.handle, stream.handle)

@@ -1,6 +1,7 @@
 """Descriptors of tensors, the launch of an ACLNN operator, and copies from and to the NPU."""
 import os
 import sys
+from collections import deque
 
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 cimport cython
@@ -12,7 +13,7 @@ from libcpp cimport bool as cbool
 from mindtorch._npu import peers, runtime
 from mindtorch._npu.acl import check_status, driver_message
 
-from mindtorch._core.python.profiling cimport add_finished_range, clock
+from mindtorch._core.python.profiling cimport add_finished_range, clock, is_thread_profiled
 from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
@@ -44,11 +45,11 @@ from mindtorch._npu.launch_queue cimport (
 )
 from mindtorch._npu.streams cimport (
     BOOL_ARRAY, EXECUTOR, INT_ARRAY, OBJECT, POOL_BITS, SCALAR, SCALAR_LIST, SYNC_LAUNCH_STREAM, TENSOR, TENSOR_LIST,
-    Kind, bind_device, check_sync_debug_mode, current_stream, defer, destroy, destroy_bool_array, destroy_executor,
-    destroy_scalar_list, device_context, init_current_stream, synchronize_stream, thread_state, try_destroy, use_device,
-    wait_stream,
+    TIMING_EVENT, Kind, bind_device, check_sync_debug_mode, current_stream, defer, destroy, destroy_bool_array,
+    destroy_executor, destroy_scalar_list, device_context, get_event, init_current_stream, record, return_event,
+    synchronize_stream, thread_state, try_destroy, use_device, wait_stream,
 )
-from mindtorch._npu.structs cimport Block, StreamSlot
+from mindtorch._npu.structs cimport Block, EventSlot, StreamSlot
 
 
 # --- descriptors -----------------------------------------------------------------------------------------------------
@@ -104,6 +105,7 @@ def profile_launches(bint on):
     global PROFILING, AFTER_LAUNCH
     PROFILING = on
     AFTER_LAUNCH = on or BLOCKING
+    UNREAD_TIMES.clear()
 
 
 cdef int init_call(Call *call, TensorBase out) except -1:
@@ -372,6 +374,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     cdef Block *scratch = NULL
     cdef void *workspace = NULL
     cdef StreamSlot *stream = call.stream
+    cdef EventSlot *before = NULL
     cdef int64_t began = 0
     if status != 0:
         raise_launch_error(call, status, name, True)
@@ -392,6 +395,13 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
             with nogil:
                 launch_queue.drain(call.device)
     if AFTER_LAUNCH:
+        try:
+            before = record_timing_event(stream)
+        except BaseException:
+            if scratch != NULL:
+                free_block(scratch)
+            free_call(call)
+            raise
         began = clock()
     stream.launches += 1
     with nogil:
@@ -403,11 +413,13 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     if scratch != NULL:
         free_workspace(scratch, stream)
     if status != 0:
+        if before != NULL:
+            return_event(before)
         raise_launch_error(call, status, name, False)
     if call.objects != 0 and not call.dynamic_shapes:
         release_objects(call)
     if AFTER_LAUNCH:
-        after_launch(stream, name, began)
+        after_launch(stream, name, began, before)
     return 0
 
 
@@ -603,9 +615,69 @@ cdef aclIntArray *int_array_of_key(QueuedLaunch *launch, const uint64_t **text) 
     return made
 
 
-cdef int after_launch(StreamSlot *stream, const char *name, int64_t began) except -1:
+# After a launch: profiles, and ACL_LAUNCH_BLOCKING
+
+@cython.final
+cdef class DeviceTime:
+    """The time from an event before a launch to one behind it, on the stream."""
+    cdef EventSlot *before
+    cdef EventSlot *after
+    cdef double found
+
+    def __dealloc__(self):
+        self.return_events()
+
+    cdef void return_events(self) noexcept:
+        if self.before != NULL:
+            return_event(self.before)
+        if self.after != NULL:
+            return_event(self.after)
+        self.before = self.after = NULL
+
+    def microseconds(self):
+        """Waits for the launch, the first time."""
+        cdef float milliseconds = 0
+        if self.after != NULL:
+            use_device(self.after.device)
+            with nogil:
+                check(api.aclrtSynchronizeEvent(self.after.handle), b"aclrtSynchronizeEvent")
+            check(api.aclrtEventElapsedTime(&milliseconds, self.before.handle, self.after.handle),
+                  b"aclrtEventElapsedTime")
+            self.found = milliseconds * 1000
+            self.return_events()
+        return self.found
+
+
+cdef enum:
+    MAX_UNREAD_TIMES = 1000          # a driver has a limited number of timing events
+cdef object UNREAD_TIMES = deque()   # of the running profile
+
+
+cdef EventSlot *record_timing_event(StreamSlot *stream) except? NULL:
+    """An event behind what has been launched; NULL without a profile of the thread, or while a graph is captured."""
+    cdef EventSlot *event
+    if not PROFILING or stream.capture != NULL or not is_thread_profiled():
+        return NULL
+    event = get_event(stream.device, TIMING_EVENT)
+    try:
+        record(event, stream)
+    except BaseException:
+        return_event(event)
+        raise
+    return event
+
+
+cdef int after_launch(StreamSlot *stream, const char *name, int64_t began, EventSlot *before) except -1:
+    cdef DeviceTime taken = None
+    if before != NULL:
+        taken = DeviceTime.__new__(DeviceTime)
+        taken.before = before
+        taken.after = record_timing_event(stream)
+        UNREAD_TIMES.append(taken)
+        if len(UNREAD_TIMES) > MAX_UNREAD_TIMES:
+            UNREAD_TIMES.popleft().microseconds()
     if PROFILING:
-        add_finished_range(name.decode(), "privateuse1_runtime", began)
+        add_finished_range(name.decode(), "privateuse1_runtime", began, taken)
     if BLOCKING and stream.capture == NULL:
         synchronize_stream(stream)
     return 0

@@ -79,7 +79,7 @@ class Recording:
 
     def events(self) -> Any:
         """The ranges as FunctionEvents, in order of their start."""
-        device = "npu" if self.memory else None
+        device = "npu" if self.memory or self.launches else None
         made = {}
         events = EventList(use_device=device, profile_memory=self.memory, with_flops=self.flops)
         for one in self.ranges:
@@ -99,4 +99,5 @@ class Recording:
             number, name, 1, (one.start_ns - self.began) / 1000, (one.end_ns - self.began) / 1000, overload_name="",
             input_shapes=one.shapes or [], stack=one.stack or [], scope=one.scope, use_device=device,
             device_memory_usage=one.memory_delta, sequence_nr=one.sequence_nr, flops=one.flops or None,
+            kernel_time=one.device_time.microseconds() if one.device_time is not None else 0,
             trace_name=one.name, is_user_annotation=one.scope == USER_SCOPE, activity_type=one.category)

@@ -3,6 +3,8 @@ import pytest
 from hccl_cases import CASES
 from ranks import RanksFailed, run_once, run_ranks
 
+import mindtorch
+from mindtorch import _backend
 from mindtorch.distributed import _watchdog
 
 # Errors are raised by the next synchronization, where the watchdog does not abort the process.
@@ -90,3 +92,18 @@ def test_the_watchdog_names_the_first_collective_that_differs():
         "  rank 4 has called 3 collectives, the last BARRIER, and is at a.py:2",
         "  rank 6 has not said where it is: it runs on, or is gone",
         "  collective number 2 differs: rank 0 BROADCAST, rank 4 REDUCE"]
+
+
+@pytest.mark.parametrize(("function", "arguments", "message"), [
+    ("all_gather_v", ([4],), r"rank 0 of counts \[4\] has an input of 2 elements and an output of 3"),
+    ("reduce_scatter_v", ([4], 0), r"rank 0 of counts \[4\] has an input of 2 elements and an output of 3"),
+    ("all_to_all", ([3], [4]), r"the input has 2 elements for counts \[4\], the output 3 for counts \[3\]")])
+def test_counts_that_do_not_fit_are_named(monkeypatch, function, arguments, message):
+    monkeypatch.setenv("HCCL_IF_IP", "127.0.0.1")
+    communicator = _backend.hccl().Communicator(_backend.hccl().get_root_info(0), 1, 0, 0, 60)
+    output, input = mindtorch.ones(3, device="npu"), mindtorch.ones(2, device="npu")
+    try:
+        with pytest.raises(ValueError, match=message):
+            getattr(communicator, function)(output, input, *arguments)
+    finally:
+        communicator.destroy()

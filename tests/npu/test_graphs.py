@@ -673,3 +673,10 @@ def test_tables_of_formulas_are_made_anew_where_a_graph_stores_the_work():
     x.copy_(torch.arange(8.0))
     graph.replay()
     assert torch.allclose(result.cpu(), torch.fft.rfft(torch.arange(8.0)))
+
+
+def test_launches_into_a_graph_have_no_device_time_in_profiles():
+    x, graph, activity = ones(4), npu.NPUGraph(), torch.profiler.ProfilerActivity.PrivateUse1
+    with torch.profiler.profile(activities=[activity]) as prof, npu.graph(graph):
+        x + x
+    assert [(event.name, event.device_time_total) for event in prof.events()] == [("aclnnAdd", 0)]

@@ -64,11 +64,12 @@ cdef Range append_range(str name, RecordScope scope, str category):
     return made
 
 
-cdef int add_finished_range(str name, str category, int64_t began) except -1:
+cdef int add_finished_range(str name, str category, int64_t began, object device_time) except -1:
     cdef Range made
     if is_thread_profiled():
         made = append_range(name, FUNCTION, category)
         made.start_ns, made.end_ns = began, clock()
+        made.device_time = device_time
     return 0
 
 
