@@ -158,10 +158,10 @@ class UntypedStorage(StorageBase):
         return self
 
     def _share_fd_cpu_(self, *args: Any) -> Any:
-        raise self._not_shared_by("_share_fd_cpu_")
+        raise self._not_shared_by("_share_fd_")
 
     def _share_filename_cpu_(self, *args: Any) -> Any:
-        raise self._not_shared_by("_share_filename_cpu_")
+        raise self._not_shared_by("_share_filename_")
 
     def _not_shared_by(self, name):
         if not self.is_cpu:

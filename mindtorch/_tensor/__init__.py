@@ -188,7 +188,8 @@ class Tensor(TensorBase):
         return array.copy() if copy else array
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
-        return conversion.from_numpy(numpy.asarray(array))
+        array = numpy.asarray(array)
+        return conversion.from_numpy(array.astype(numpy.uint8) if array.dtype == bool else array)      # as in torch
 
     def __dlpack_device__(self):
         if self.is_meta:

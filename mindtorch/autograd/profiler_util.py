@@ -54,7 +54,6 @@ class FunctionEvent(FormattedTimesMixin):
     """One call, with the calls inside it as cpu_children and the call it was in as cpu_parent."""
 
     count = 1
-    node_id = -1
     is_async = is_remote = is_legacy = False
     device_type, device_index = DeviceType.CPU, 0
 
@@ -62,8 +61,9 @@ class FunctionEvent(FormattedTimesMixin):
                  fwd_thread: Any = None, input_shapes: Any = None, stack: Any = None, scope: float = 0,
                  use_device: Any = None, cpu_memory_usage: float = 0, device_memory_usage: float = 0,
                  sequence_nr: Any = -1, flops: Any = None, trace_name: Any = None, is_user_annotation: bool = False,
-                 activity_type: Any = None, kernel_time: float = 0) -> None:
+                 activity_type: Any = None, kernel_time: float = 0, node_id: int = -1) -> None:
         self.id = id
+        self.node_id = node_id
         self.name = name
         self.trace_name = name if trace_name is None else trace_name
         self.overload_name = overload_name

@@ -641,11 +641,28 @@ class CyclicLR(_MomentumCycle):
 
     def scale_fn(self, x: Any) -> float:
         """How high a cycle goes: `x` counts the cycles, or the steps."""
+        return (self._scale_fn_ref if self._scale_fn_custom is None else self._scale_fn_custom)(x)
+
+    @property
+    def _scale_fn_ref(self):
+        """The function of the mode; None where the user gave one."""
         if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)
+            return None
         if self.mode == "exp_range":
-            return self.gamma**x
-        return 1.0 if self.mode == "triangular" else 1 / 2.0**(x - 1)
+            return functools.partial(self._exp_range_scale_fn, self.gamma)
+        return self._triangular_scale_fn if self.mode == "triangular" else self._triangular2_scale_fn
+
+    @staticmethod
+    def _triangular_scale_fn(x):
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x):
+        return 1 / 2.0**(x - 1)
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma, x):
+        return gamma**x
 
     def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()
@@ -726,9 +743,10 @@ class OneCycleLR(_MomentumCycle):
         return epochs * steps_per_epoch
 
     def _between(self, start, end, part):
-        if self._anneal_func_type == "linear":
-            return self._annealing_linear(start, end, part)
-        return self._annealing_cos(start, end, part)
+        kind = getattr(self, "_anneal_func_type", None)
+        if kind is None:                # a state_dict of before torch 2.0 has the function
+            return self.anneal_func(start, end, part)
+        return (self._annealing_linear if kind == "linear" else self._annealing_cos)(start, end, part)
 
     @staticmethod
     def _annealing_cos(start, end, pct):

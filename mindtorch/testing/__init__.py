@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy
+
 import mindtorch
 
 __all__ = ["assert_allclose", "assert_close"]
@@ -123,6 +125,8 @@ def _compare_numbers(actual, expected, rtol, atol, equal_nan, checks):
 
 
 def _compare(actual, expected, *arguments):
+    if isinstance(actual, numpy.ndarray) and isinstance(expected, numpy.ndarray):
+        actual, expected = mindtorch.as_tensor(actual), mindtorch.as_tensor(expected)
     if isinstance(actual, mindtorch.Tensor) and isinstance(expected, mindtorch.Tensor):
         return _compare_tensors(actual, expected, *arguments)
     if type(actual) in _NUMBERS and type(expected) in _NUMBERS:

@@ -202,6 +202,16 @@ def hessian_of_many(t, make):
     t.autograd.functional.hessian(lambda x: x * 2, double(make, 3))
 
 
+@case
+def hessian_of_several_results(t, make):
+    t.autograd.functional.hessian(lambda x: (x.sum(), x.sum()), double(make, 3))
+
+
+@case
+def hessian_of_no_tensor(t, make):
+    t.autograd.functional.hessian(lambda x: (x.sum(), "text"), double(make, 3))
+
+
 def strict_errors(function, call):
     """A case: what is said in strict mode of a function's results or gradients that do not depend on the input."""
     def case(t, make):

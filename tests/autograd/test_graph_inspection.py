@@ -268,6 +268,19 @@ def deleted_attributes(t, make):
 
 
 @case
+def hooks_as_a_dictionary(t, make):
+    x, other = make(2), make(2)
+    x._backward_hooks = {1: lambda grad: grad * 3}
+    before = other._backward_hooks
+    other.register_hook(lambda grad: grad * 5)
+    (x * other).sum().backward()
+    other._backward_hooks = None
+    x._grad, x._backward_hooks[1] = None, lambda grad: grad * 7
+    (x * other).sum().backward()
+    return before, x._grad, other.grad, x._grad_fn, x._post_accumulate_grad_hooks
+
+
+@case
 def a_weak_reference_of_the_engine(t, make):
     x = make(2) * 2
     reference = t._C._WeakTensorRef(x)

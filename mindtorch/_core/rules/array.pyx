@@ -1,4 +1,6 @@
 """Rules of reductions, rearrangements, indices, random numbers and lists of tensors: shapes and errors."""
+import warnings
+
 from cpython.ref cimport PyObject
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport INT64_MIN
@@ -994,7 +996,19 @@ cdef int check_random(TensorBase self, int64_t low, const Shape *high) except -1
         raise RuntimeError(f"from is out of bounds for {name}")
     if high.ndim and not least <= high.sizes[0] - 1 <= most:
         raise RuntimeError(f"to - 1 is out of bounds for {name}")
+    for what, bound in (("from", low), ("to - 1", high.sizes[0] - 1 if high.ndim else 0)):
+        warn_inexact_bound(self.dtype, what, bound)
     return check_no_internal_overlap(self)
+
+
+cdef int warn_inexact_bound(ScalarType dtype, str what, int64_t bound) except -1:
+    """Warn of a bound of random integers beyond which a float dtype does not hold every integer."""
+    cdef int digits = {<int>Half: 11, <int>BFloat16: 8, <int>Float: 24, <int>Double: 53}.get(<int>dtype, 63)
+    if digits < 63 and not -(<int64_t>1 << digits) <= bound <= <int64_t>1 << digits:
+        warnings.warn(f"{what} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                      f"{dtype_name(dtype)} can support discrete uniform distribution only within this range.",
+                      UserWarning, stacklevel=2)
+    return 0
 
 
 cdef int check_random_full_range(TensorBase self) except -1:

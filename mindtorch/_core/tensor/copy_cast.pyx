@@ -176,6 +176,21 @@ cdef tuple channels_last_permutation(TensorBase self, object format):
     return (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
 
 
+cdef int set_memory_format(TensorBase self, object format, const char *function) except -1:
+    """Give a tensor without elements as yet the strides of a format; None and preserve_format change nothing."""
+    cdef int64_t strides[5]
+    cdef int64_t step = 1
+    cdef int i
+    if is_channels_last(format):
+        for i in reversed(<tuple>channels_last_permutation(self, format)[0]):
+            strides[i] = step
+            step *= max(self.sizes[i], 1)
+        set_geometry(self, self.ndim, self.sizes, strides, self.offset)
+    elif is_contiguous_format(format, function):
+        set_geometry(self, self.ndim, self.sizes, NULL, self.offset)
+    return 0
+
+
 cdef TensorBase to_channels_last(TensorBase self, object format):
     """The tensor itself where its channels come last in memory, else a copy in which they do."""
     order, back = channels_last_permutation(self, format)
@@ -443,21 +458,15 @@ def set_fill_new_memory(function):
 def resize_(TensorBase self, *sizes, memory_format=None):
     """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
     cdef Shape shape
-    cdef TensorBase like
     cdef int64_t kept = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype], added
     parse_varargs(sizes, &shape, b"resize_", b"size")
     if requires_grad(self) and not inference_enabled():
         raise RuntimeError("cannot resize variables that require grad")
-    bump_version(self)
     if memory_format is None and self.shape == make_size(shape.ndim, shape.sizes):
         return self                     # with its strides
+    bump_version(self)
     resize(self, &shape)
-    if is_channels_last(memory_format):
-        order, back = channels_last_permutation(self, memory_format)
-        like = <TensorBase>self.new_empty([self.sizes[i] for i in <tuple>order]).permute(back)
-        set_geometry(self, self.ndim, self.sizes, like.strides, self.offset)
-    else:
-        is_contiguous_format(memory_format, b"resize_")         # refuses what is no format
+    set_memory_format(self, memory_format, b"resize_")
     added = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - kept
     if fill_new_memory is not None and added > 0:
         fill_new_memory(make_view(self, 1, &added, NULL, kept))

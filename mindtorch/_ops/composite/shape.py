@@ -385,6 +385,9 @@ _COPIES = {f"{name}_copy": _copy_of(f"{name}_copy", view) for name, view in _OF_
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """Undefined content with the strides given."""
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
+                           f"({len(stride)})")
     reach = 0 if 0 in size else 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     made = empty((reach,), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.as_strided(size, stride).detach().requires_grad_(requires_grad)

@@ -21,9 +21,12 @@ class _InstanceNorm(_NormBase):
                  bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
+    def _get_no_batch_dim(self):
+        return self._input_dims[0]
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        unbatched = input.dim() == self._input_dims[0]
+        unbatched = input.dim() == self._get_no_batch_dim()
         dim = 0 if unbatched else 1
         if input.size(dim) != self.num_features:
             if self.affine:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.nn.modules.module import Module
+from mindtorch.nn.parameter import Parameter
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -53,7 +54,7 @@ _ABSENT = object()
 class _Place:
     """Where a module keeps a tensor."""
 
-    def __init__(self, module: Module, path: Any) -> None:
+    def __init__(self, module: Module, path: Any, value: Tensor) -> None:
         *above, self.name = path.split(".")
         for each in above:
             child = getattr(module, each, None)
@@ -63,7 +64,7 @@ class _Place:
         if not self.name:
             raise KeyError('tensor name can\'t be empty string ""')
         self.dict = next((tensors for tensors in (module._parameters, module._buffers) if self.name in tensors),
-                         module.__dict__)
+                         module._parameters if isinstance(value, Parameter) else module.__dict__)
         held = self.dict.get(self.name)
         if held is not None and not isinstance(held, TensorBase):
             raise TypeError(f"attribute `{self.name}`: {held} is not an instance of torch.Tensor")
@@ -87,7 +88,7 @@ def _reparametrize_module(module, tensors, tie_weights, strict):
     for value in given.values():
         if value is not None and not isinstance(value, TensorBase):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
-    places = {name: _Place(module, name) for name in given}
+    places = {name: _Place(module, name, value) for name, value in given.items()}
     orders = [(place.dict, list(place.dict)) for place in places.values()]
     own = {name: place.swap(given[name]) for name, place in places.items()}
     try:
