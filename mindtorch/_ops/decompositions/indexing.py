@@ -3,6 +3,7 @@ from math import nan
 
 from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.dtype import int64
+from mindtorch._ops.decompositions.pointwise import by_parts
 from mindtorch._ops.operators import ops
 
 
@@ -29,6 +30,11 @@ def sort_by_bits(self, stable, dim, descending):
     bits = ops.where(self.isnan(), nan, self + 0.0).view(int64)        # -0 + 0 is 0
     order = ops.sort(bits ^ ((bits >> 63) & (2 ** 63 - 1)), stable=bool(stable), dim=dim, descending=descending)[1]
     return self.gather(dim, order) if self.ndim else self, order
+
+
+def index_put_by_parts(self, indices, values, accumulate):
+    """Complex numbers, as their real and imaginary parts."""
+    return by_parts(lambda part, of_values: part.index_put(indices, of_values, accumulate), self, values)
 
 
 def unfold_backward_by_index_add(grad, input_sizes, dim, size, step):
