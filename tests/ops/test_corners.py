@@ -129,6 +129,8 @@ REPEATS = {
     "the 0-th difference beside others": lambda lib, d: lib.diff(lib.ones(2, device=d), 0, 0, lib.zeros(1, device=d)),
     "no places, with a size": lambda lib, d: lib.repeat_interleave(whole(lib, d, "int64"), output_size=3),
     "places of short integers": lambda lib, d: lib.unravel_index(whole(lib, d, "int16", 1, 5), (2, 3))[0],
+    "integers beside fractions": lambda lib, d: lib.cosine_similarity(
+        whole(lib, d, "int64", 1, 2), whole(lib, d, "float32", 0.5, 3), dim=0),
     "a limit that rounds to 0": lambda lib, d: lib.nn.functional.hardtanh(whole(lib, d, "uint8", 0, 3), -0.5, 1),
     "no elements, with a size": lambda lib, d: lib.repeat_interleave(
         lib.ones(0, device=d), whole(lib, d, "int64"), output_size=0)}
@@ -149,6 +151,8 @@ REFUSED_FIRST = {
     "a source without elements": lambda lib, d: lib.scatter(
         lib.tensor(2.0, device=d), 0, lib.tensor(0, device=d), lib.ones(0, device=d)),
     "a diagonal of a leaf": lambda lib, d: lib.ones(0, 3, device=d, requires_grad=True).fill_diagonal_(1),
+    "a cosine of complex numbers": lambda lib, d: lib.cosine_similarity(
+        whole(lib, d, "complex64", 1j), whole(lib, d, "complex64", 1), dim=0),
     "places of rows": lambda lib, d: lib.lu_unpack(lib.ones(2, 2), lib.tensor([1, 5], dtype=lib.int32)),
     "an index of fractions": lambda lib, d: lib.unravel_index(lib.ones(2, device=d), (2, 3))}
 

@@ -13,8 +13,8 @@ from mindtorch._core.operators.operator cimport (
 )
 from mindtorch._core.python.conversion cimport check_scalar_overflow, load_element, read_scalar
 from mindtorch._core.rules.infer cimport (
-    broadcast, broadcast_shapes, check_no_internal_overlap, common_device, common_device_index, inplace_output,
-    raise_device_mismatch, same_shape, wrap_dim, wrap_dims,
+    broadcast, broadcast_shapes, check_no_internal_overlap, check_no_overlap, common_device, common_device_index,
+    inplace_output, raise_device_mismatch, same_shape, wrap_dim, wrap_dims,
 )
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, Double, Float, Half,
@@ -605,6 +605,12 @@ cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBas
         source = f" and to be no larger size than src {sizes_text(src)}" if src is not None else ""
         raise RuntimeError(f"Expected index {sizes_text(index)} to be no larger than self {sizes_text(self)} apart "
                            f"from dimension {dim}{source}")
+    return 0
+
+
+cdef int check_no_overlap_with(TensorBase written, list operands) except -1:
+    for operand in operands:
+        check_no_overlap(written, <TensorBase>operand)
     return 0
 
 
