@@ -271,6 +271,7 @@ def questions(torch, dist, rank, size):
 @case
 def barriers(torch, dist, rank, size):
     dist.barrier()
+    dist.barrier(device_ids=[0])        # of an accelerator, if the group has one
     work = dist.barrier(async_op=True)
     work.wait()
     dist.monitored_barrier(timeout=timedelta(seconds=60))
