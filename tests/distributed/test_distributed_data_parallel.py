@@ -93,6 +93,7 @@ if which == "ours":
     # What a user has done wrong is said.
     net = Net().to(device)
     ddp = nn.parallel.DistributedDataParallel(net)
+    assert ddp._get_ddp_logging_data()["world_size"] == 2
     for expected in (None, "Parameters which did not receive grad for rank %d: last.weight, last.bias" % rank):
         try:
             ddp(torch.ones(2, 4, device=device), False).sum().backward()

@@ -146,6 +146,14 @@ class DistributedDataParallel(Module, Joinable):
         finally:
             self.require_backward_grad_sync = before
 
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """The settings, by torch's names, for frameworks that print them."""
+        return {"world_size": self.process_group.size(), "rank": self.process_group.rank(),
+                "backend_name": dist.get_backend(self.process_group), "module_name": type(self.module).__name__,
+                "broadcast_buffers": self.broadcast_buffers, "gradient_as_bucket_view": self.gradient_as_bucket_view,
+                "find_unused_parameters": self.find_unused_parameters, "static_graph": self.static_graph,
+                "num_parameter_tensors": len(self._named_parameters_to_reduce())}
+
     def will_sync_module_buffers(self) -> bool:
         """Whether the next forward broadcasts buffers."""
         return self.require_forward_param_sync and self.broadcast_buffers and bool(self._buffers_to_sync())
