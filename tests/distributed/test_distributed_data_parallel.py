@@ -36,14 +36,23 @@ class Net(nn.Module):
         x = self.second(self.norm(self.first(x)).tanh())
         return self.last(x) if whole else x
 
+class Words(Net):
+    # It has a sparse gradient, of other rows on each rank.
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(50, 4, sparse=True)
+
+    def forward(self, x, whole=True):
+        return super().forward(x + self.words((x.abs() * 40).long()).sum(-2), whole)
+
 def half(state, bucket):
     work = dist.all_reduce(bucket.buffer() * 0.5, async_op=True)
     return work.get_future().then(lambda done: done.value()[0])
 
 def train(mode, hook=None, state=None, skip=False, accumulate=False, join=False, sync=False, copied=None,
-          **settings):
+          kind=Net, momentum=0.9, **settings):
     torch.manual_seed(0)
-    net = Net()
+    net = kind()
     if sync:
         net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
     with torch.no_grad():
@@ -55,7 +64,7 @@ def train(mode, hook=None, state=None, skip=False, accumulate=False, join=False,
         ddp.register_comm_hook(state, hook)
     if copied is not None:
         ddp = copied(ddp)
-    optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-3, momentum=0.9)
+    optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-3, momentum=momentum)
     x, losses = torch.arange(192).reshape(6, 8, 4).float().sin().to(device), []
     with ddp.join() if join else contextlib.nullcontext():
         for step in range(4 if join and rank == 1 else 6):
@@ -80,6 +89,8 @@ train("no_sync", accumulate=True)
 train("join", join=True)
 train("copied", copied=copy.deepcopy)
 train("pickled", copied=lambda ddp: pickle.loads(pickle.dumps(ddp)), bucket_cap_mb=0.001)
+train("sparse", kind=Words, momentum=0, skip=True, find_unused_parameters=True)
+train("sparse_join", kind=Words, momentum=0, join=True)
 train("hook", hook=half)
 train("fp16", hook=default.fp16_compress_hook)
 train("wrapper", hook=default.fp16_compress_wrapper(default.allreduce_hook))
@@ -116,8 +127,8 @@ if which == "ours":
 dist.barrier()
 dist.destroy_process_group()
 """
-MODES = ["plain", "view", "small", "unused", "static", "no_sync", "join", "copied", "pickled", "hook", "fp16",
-         "wrapper"]
+MODES = ["plain", "view", "small", "unused", "static", "no_sync", "join", "copied", "pickled", "sparse",
+         "sparse_join", "hook", "fp16", "wrapper"]
 
 
 def run(*arguments):
