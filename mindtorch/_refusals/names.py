@@ -1,6 +1,8 @@
 """The names of torch that refuse, by what mindtorch lacks: a line for each module. An @ marks a decorator."""
 
 _DISTRIBUTED = "mindtorch has not this part of torch.distributed. Use its collectives and process groups"
+_FSDP1 = ("mindtorch has fully_shard (FSDP2) instead of FullyShardedDataParallel. Call fully_shard(layer) for each "
+          "layer, then fully_shard(model): parameters keep their names and shapes")
 _PIPELINES = ("mindtorch cuts no models into stages, and has no schedules with zero bubbles. Make a PipelineStage of "
               "each part of the model, and run them by ScheduleGPipe, Schedule1F1B or ScheduleInterleaved1F1B")
 _EXPORT = "mindtorch exports no programs. Save the state_dict, and export the model with PyTorch"
@@ -59,11 +61,6 @@ NAMES = {
         torch.distributed.config: compile_on_one_rank patch use_torchcomms
         torch.distributed.device_mesh: _register_distributed_opaque_types
         torch.distributed.distributed_c10d: _new_process_group_helper
-        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims
-            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            LocalStateDictConfig MixedPrecision OptimStateDictConfig
-            OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy
-            StateDictConfig StateDictSettings StateDictType share_comm_ctx
         torch.distributed.fsdp._common_utils: clean_tensor_name
         torch.distributed.fsdp._flat_param: FlatParamHandle
         torch.distributed.fsdp._fully_shard:
@@ -75,17 +72,6 @@ NAMES = {
         torch.distributed.fsdp._fully_shard._fsdp_state:
         torch.distributed.fsdp._runtime_utils: _post_backward_final_callback
         torch.distributed.fsdp._traversal_utils: _get_fsdp_states
-        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig
-            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig
-            ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig
-            StateDictSettings StateDictType
-        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload
-            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig
-            ShardingStrategy StateDictConfig StateDictType
-        torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
-        torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
-            lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
         torch.distributed.nn: RemoteModule
         torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer
             as_functional_optim
@@ -106,6 +92,24 @@ NAMES = {
         torch.distributed.tensor.experimental._context_parallel._attention: flex_cp_allgather
         torch.distributed.tensor.experimental._context_parallel._sharding_rules:
             unregister_cp_sharding_rules
+    """,
+    _FSDP1: """
+        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims
+            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
+            LocalStateDictConfig MixedPrecision OptimStateDictConfig
+            OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy
+            StateDictConfig StateDictSettings StateDictType share_comm_ctx
+        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig
+            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig
+            ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig
+            StateDictSettings StateDictType
+        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload
+            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
+            MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig
+            ShardingStrategy StateDictConfig StateDictType
+        torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
+        torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
+            lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
     """,
     _PIPELINES: """
         torch.distributed.pipelining: Pipe ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble

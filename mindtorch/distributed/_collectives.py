@@ -494,7 +494,8 @@ def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_id
         opts.timeout = timeout
     if isinstance(device_ids, list):
         opts.device_ids = device_ids
-        opts.device = device("npu", device_ids[0])
+        npu = device("npu", device_ids[0])
+        opts.device = npu if npu.type in [kind.type for kind in pg._device_types] else None
     elif device_ids is not None:
         raise TypeError("Invalid function argument: device_ids type should be List[int]")
     elif pg.bound_device_id is not None:

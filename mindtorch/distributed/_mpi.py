@@ -382,10 +382,11 @@ def _divided(tensor, op, size, on_completion=None):
     """What also divides by the number of ranks, for the average."""
     if reduction(op) is not ReduceOp.AVG:
         return on_completion
-    tensor.new_empty(0).div_(1)         # raises for integers
+    rounding = None if tensor.is_floating_point() or tensor.is_complex() else "trunc"       # as HCCL and NCCL
+    tensor.new_empty(0).div_(1, rounding_mode=rounding)     # raises for bool
 
     def divide():
-        tensor.div_(size)
+        tensor.div_(size, rounding_mode=rounding)
         if on_completion is not None:
             on_completion()
     return divide

@@ -9,8 +9,9 @@ import numpy as np
 from collective_cases import error_of
 
 
-def network(nn):
-    global Net          # a pickle names the class of its module
+def networks(nn):
+    """A network, and one that has a sparse gradient, too, of other rows on each rank."""
+    global Net, Words          # pickles name classes of the module
 
     class Net(nn.Module):
         def __init__(self):
@@ -22,7 +23,15 @@ def network(nn):
             x = self.second(self.norm(self.first(x)).tanh())
             return self.last(x) if whole else x
 
-    return Net()
+    class Words(Net):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(50, 4, sparse=True)
+
+        def forward(self, x, whole=True):
+            return super().forward(x + self.words((x.abs() * 40).long()).sum(-2), whole)
+
+    return Net, Words
 
 
 class Training:
@@ -31,12 +40,13 @@ class Training:
     def __init__(self, torch, rank, size, folder, device):
         self.torch, self.dist, self.rank, self.size = torch, torch.distributed, rank, size
         self.folder, self.device = folder, device
+        self.plain, self.sparse = networks(torch.nn)
 
     def train(self, mode, hook=None, state=None, skip=False, accumulate=False, join=False, sync=False, copied=None,
-              **settings):
+              kind=None, momentum=0.9, **settings):
         torch, rank = self.torch, self.rank
         torch.manual_seed(0)
-        net = network(torch.nn)
+        net = (kind or self.plain)()
         if sync:
             net = torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)
         with torch.no_grad():
@@ -48,7 +58,7 @@ class Training:
             ddp.register_comm_hook(state, hook)
         if copied is not None:
             ddp = copied(ddp)
-        optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-3, momentum=0.9)
+        optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-3, momentum=momentum)
         x, losses = torch.arange(192).reshape(6, 8, 4).float().sin().to(self.device), []
         with ddp.join() if join else contextlib.nullcontext():
             for step in range(4 if join and rank == 1 else 6):
@@ -71,8 +81,9 @@ class Training:
     def check_errors(self):
         """What a user has done wrong is said."""
         torch, rank = self.torch, self.rank
-        net = network(torch.nn).to(self.device)
+        net = self.plain().to(self.device)
         ddp = torch.nn.parallel.DistributedDataParallel(net)
+        assert ddp._get_ddp_logging_data()["world_size"] == 2
 
         def step():
             ddp(torch.ones(2, 4, device=self.device), False).sum().backward()
@@ -101,6 +112,8 @@ def train_all(torch, rank, size, folder, *devices):
         train("join", join=True)
         train("copied", copied=copy.deepcopy)
         train("pickled", copied=lambda ddp: pickle.loads(pickle.dumps(ddp)), bucket_cap_mb=0.001)
+        train("sparse", kind=training.sparse, momentum=0, skip=True, find_unused_parameters=True)
+        train("sparse_join", kind=training.sparse, momentum=0, join=True)
         train("hook", hook=training.half)
         train("fp16", hook=default.fp16_compress_hook)
         train("wrapper", hook=default.fp16_compress_wrapper(default.allreduce_hook))

@@ -22,7 +22,7 @@ class Names:
         self.Shard, self.Replicate, self.Partial = self.api.Shard, self.api.Replicate, self.api.Partial
         self.placement_types = importlib.import_module(f"{package}.tensor.placement_types")
         self.distribute = self.api.distribute_tensor
-        self.init_mesh = importlib.import_module(f"{package}.device_mesh").init_device_mesh
+        self.init_mesh = self.api.init_device_mesh
         self.mesh = self.init_mesh(device, (size,))
 
     def numbers(self, *shape):

@@ -12,6 +12,7 @@ from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_p
 from mindtorch.distributed._reducer import FIRST_BUCKET_BYTES, Reducer
 from mindtorch.distributed.algorithms.join import Join, Joinable, JoinHook
 from mindtorch.nn.modules.module import Module
+from mindtorch.nn.modules.sparse import Embedding, EmbeddingBag
 from mindtorch.nn.parallel.scatter_gather import scatter_kwargs
 from mindtorch.utils._pytree import tree_leaves
 
@@ -104,8 +105,10 @@ class DistributedDataParallel(Module, Joinable):
                 if each.requires_grad and name not in self.parameters_to_ignore]
 
     def _make_reducer(self):
+        sparse = {f"{name}.weight" if name else "weight" for name, each in self.module.named_modules()
+                  if isinstance(each, (Embedding, EmbeddingBag)) and each.sparse}
         self.reducer = Reducer(self._named_parameters_to_reduce(), self.process_group, *self._bucket_limits,
-                               self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph)
+                               self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph, sparse)
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles, which begin with a default group of their own and without a hook."""
@@ -145,6 +148,14 @@ class DistributedDataParallel(Module, Joinable):
             yield
         finally:
             self.require_backward_grad_sync = before
+
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """The settings, by torch's names, for frameworks that print them."""
+        return {"world_size": self.process_group.size(), "rank": self.process_group.rank(),
+                "backend_name": dist.get_backend(self.process_group), "module_name": type(self.module).__name__,
+                "broadcast_buffers": self.broadcast_buffers, "gradient_as_bucket_view": self.gradient_as_bucket_view,
+                "find_unused_parameters": self.find_unused_parameters, "static_graph": self.static_graph,
+                "num_parameter_tensors": len(self._named_parameters_to_reduce())}
 
     def will_sync_module_buffers(self) -> bool:
         """Whether the next forward broadcasts buffers."""
