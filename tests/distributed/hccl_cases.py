@@ -197,7 +197,7 @@ def time_out(torch, rank, size, folder):
     """Rank 1 does not come to the second all_reduce."""
     dist = torch.distributed
     dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size)
-    group = dist.new_group(timeout=timedelta(seconds=5))
+    group = dist.new_group(timeout=timedelta(seconds=3))
     tensor = torch.ones(2, device="npu")
     dist.all_reduce(tensor, group=group)
     torch.npu.synchronize()
@@ -250,10 +250,35 @@ def late_rank(torch, rank, size, folder):
 def nobody_waits(torch, rank, size, folder):
     """Rank 1 does not come to the second all_reduce, and rank 0 does not look at its own."""
     dist = torch.distributed
-    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(seconds=1))
+    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(seconds=3))
     tensor = torch.ones(2, device="npu")
     dist.all_reduce(tensor)
     torch.npu.synchronize()
     if rank == 0:
         dist.all_reduce(tensor)
         signal.pause()
+
+
+def lost_rank(torch, rank, size, folder):
+    """The simulator kills rank 1 at its second operation."""
+    dist = torch.distributed
+    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(seconds=3))
+    tensor = torch.ones(2, device="npu")
+    dist.all_reduce(tensor)
+    torch.npu.synchronize()
+    dist.all_reduce(tensor)
+    try:
+        torch.npu.synchronize()
+    except RuntimeError as error:
+        return str(error)
+    return "no error"
+
+
+def refused_variable(torch, rank, size, folder):
+    dist = torch.distributed
+    dist.init_process_group("hccl", store=dist.HashStore(), rank=rank, world_size=size)
+    try:
+        dist.all_reduce(torch.ones(2, device="npu"))
+    except RuntimeError as error:
+        return str(error)
+    return "no error"
