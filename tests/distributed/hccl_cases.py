@@ -181,6 +181,7 @@ def only_hccl(torch, rank, size):
     tensor = filled(1, 4)
     tensor = dist.all_reduce(tensor, async_op=True).get_future().then(lambda done: done.value()[0] * 10).wait()
     results["future"] = tensor.tolist()
+    results["captured"] = captured(torch, dist, rank, filled)
     errors = {"band": lambda: dist.all_reduce(filled(1, 2, dtype=torch.int32), dist.ReduceOp.BAND),
               "cpu": lambda: dist.all_reduce(torch.ones(2)),
               "strides": lambda: dist.all_gather_into_tensor(filled(0, 2, 4).t(), filled(0, 4)),
@@ -191,6 +192,30 @@ def only_hccl(torch, rank, size):
         except (RuntimeError, ValueError) as error:
             results[name] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
     return results
+
+
+def captured(torch, dist, rank, filled):
+    """A graph with collectives, replayed with other values; and the first collective of a group in a capture."""
+    values, graph, fresh = filled(rank, 2), torch.npu.NPUGraph(), dist.new_group()
+    with torch.npu.graph(graph):
+        doubled = values * 2
+        dist.all_reduce(doubled)
+        work = dist.all_reduce(doubled, dist.ReduceOp.AVG, async_op=True)
+        work.wait()
+        result = doubled + 1
+    out = []
+    for value in (rank + 1, 10 * rank + 10):
+        values.fill_(value)
+        graph.replay()
+        out.append(result.tolist())
+    graph.reset()
+    try:
+        with torch.npu.graph(graph):
+            dist.all_reduce(values, group=fresh)
+    except RuntimeError as error:
+        out.append(str(error))
+    dist.all_reduce(values)
+    return [*out, values.tolist()]
 
 
 def time_out(torch, rank, size, folder):
