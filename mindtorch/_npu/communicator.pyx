@@ -162,13 +162,12 @@ cdef class Communicator:
         event.wait(get_current_stream(self.device))
 
     def is_idle(self):
-        """Whether all its operations are done, or have failed. False while a graph is captured, when none may ask."""
+        """Whether all its operations are done, or have failed. True while a graph is captured, when nobody may ask."""
         cdef aclrtStreamStatus status = ACL_STREAM_STATUS_COMPLETE
-        if self.last != NULL and self.last.handle != NULL and capture_count == 0:
-            use_device(self.device)
-            if acl_api.aclrtStreamQuery(self.last.handle, &status) != 0:
-                return True
-        return capture_count == 0 and status == ACL_STREAM_STATUS_COMPLETE
+        if self.last == NULL or self.last.handle == NULL or capture_count != 0:
+            return True
+        use_device(self.device)
+        return acl_api.aclrtStreamQuery(self.last.handle, &status) != 0 or status == ACL_STREAM_STATUS_COMPLETE
 
     def device_error(self):
         """The text of the error with which the stream of its operations has ended, or None."""

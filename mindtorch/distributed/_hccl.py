@@ -131,6 +131,9 @@ class ProcessGroupHCCL(Backend):
 
     def _connect(self, key, name, rank, size):
         index = key if isinstance(key, int) else key[0]
+        if npu.is_current_stream_capturing():
+            raise RuntimeError("The first collective of a group connects its ranks, which a graph cannot capture: call "
+                               "one before the capture")
         if rank == 0:
             root_info = self._hccl.get_root_info(index)
             self._store.set(name, root_info)

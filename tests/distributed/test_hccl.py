@@ -1,4 +1,7 @@
 """The engine hccl between two processes on the simulator: collectives beside torch on gloo, time-outs, mismatches."""
+import itertools
+import json
+
 import pytest
 from hccl_cases import CASES
 from ranks import RanksFailed, run_once, run_ranks
@@ -11,8 +14,9 @@ from mindtorch.distributed import _watchdog
 ENVIRONMENT = {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1", "TORCH_HCCL_ASYNC_ERROR_HANDLING": "0"}
 
 
-def run_hccl(folder, function, *arguments, backend="hccl"):
-    return run_ranks(f"hccl_cases:{function}", 2, folder, arguments=arguments, env=ENVIRONMENT, backend=backend)
+def run_hccl(folder, function, *arguments, backend="hccl", size=2, **env):
+    return run_ranks(f"hccl_cases:{function}", size, folder, arguments=arguments, env={**ENVIRONMENT, **env},
+                     backend=backend)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +42,8 @@ def test_what_hccl_has_beyond_gloo(tmp_path):
             "all_gather of other sizes": [[1.0], [2.0] * 4],
             "reduce_scatter of other sizes": [2.0 + 2 * rank] * (rank + 1),
             "all_to_all": [[0.0], [1.0, 1.0]], "coalesced": [[1.0] * 2, [10.0] * 3], "future": [20.0] * 4,
+            "captured": [[7.0] * 2, [61.0] * 2, "The first collective of a group connects its ranks, which a graph "
+                         "cannot capture: call one before the capture", [30.0] * 2],
             "band": "ValueError: Cannot use ReduceOp.BAND with HCCL",
             "cpu": "RuntimeError: No backend type associated with device type cpu",
             "strides": "ValueError: Tensors must be contiguous",
@@ -76,8 +82,7 @@ def test_the_watchdog_says_which_rank_is_late(tmp_path):
 
 def test_the_watchdog_aborts_where_nobody_waits(tmp_path):
     with pytest.raises(RanksFailed, match=r"ended with \[-6, 0\]") as failed:
-        run_ranks("hccl_cases:nobody_waits", 2, tmp_path, env={**ENVIRONMENT, "TORCH_HCCL_ASYNC_ERROR_HANDLING": "3"},
-                  backend="none", arguments=[str(tmp_path)])
+        run_hccl(tmp_path, "nobody_waits", str(tmp_path), backend="none", TORCH_HCCL_ASYNC_ERROR_HANDLING="3")
     text = str(failed.value)
     assert "[Rank 0] a collective of group '0' has failed: " in text
     assert "ALLREDUCE (number 2): NPU error" in text
@@ -107,3 +112,36 @@ def test_counts_that_do_not_fit_are_named(monkeypatch, function, arguments, mess
             getattr(communicator, function)(output, input, *arguments)
     finally:
         communicator.destroy()
+
+
+def test_slow_links_and_another_order_of_ranks_change_no_result(outcomes, tmp_path):
+    found = run_hccl(tmp_path, "run_all", "npu", MINDTORCH_SIM_HCCL_SLOW="0-1:1:1e9", MINDTORCH_SIM_HCCL_REORDER="7",
+                     MINDTORCH_SIM_HCCL_TRACE=str(tmp_path))
+    assert found == outcomes["torch"]
+    trace = [json.loads(line) for path in tmp_path.glob("hccl-*.jsonl") for line in path.read_text().splitlines()]
+    trace.sort(key=lambda line: (line["communicator"], line["number"], line["rank"]))
+    operations = [list(lines) for _, lines in
+                  itertools.groupby(trace, key=lambda line: (line["communicator"], line["number"]))]
+    assert len(operations) > 40
+    for lines in operations:
+        assert [line["rank"] for line in lines] == list(range(lines[0]["ranks"]))
+        assert all(line["status"] == 0 for line in lines)
+        if lines[0]["function"] == "HcclAllReduce" and len(lines) == 2:     # the pieces cross the link twice
+            assert lines[1]["function"] == "HcclAllReduce"
+            assert lines[0]["count"] == lines[1]["count"]
+            assert all(line["end_us"] - line["begin_us"] >= 2000 for line in lines)
+
+
+def test_a_rank_that_the_simulator_drops(tmp_path):
+    with pytest.raises(RanksFailed, match=r"ended with \[0, -9\]"):
+        run_hccl(tmp_path, "lost_rank", str(tmp_path), backend="none", MINDTORCH_SIM_HCCL_DROP="1:2")
+    assert "rank 1 (its process has closed the link)" in json.loads((tmp_path / "0.json").read_text())
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), [
+    ("SLOW", "0-1", "RANK-RANK:MILLISECONDS[:BYTES_PER_SECOND],..."), ("DROP", "1", "RANK:NUMBER"),
+    ("REORDER", "x", "a number, the seed"), ("TRACE", "/none", "a folder that can be written to")])
+def test_conditions_that_are_not_understood(tmp_path, name, value, expected):
+    name = f"MINDTORCH_SIM_HCCL_{name}"
+    (text,) = run_hccl(tmp_path, "refused_variable", str(tmp_path), backend="none", size=1, **{name: value})
+    assert f'{name} is "{value}", expected {expected}' in text
