@@ -83,6 +83,7 @@ def test_wheel_holds_what_runs_and_nothing_else(built):
     with zipfile.ZipFile(built[1]) as archive:
         libraries = sum(entry.file_size for entry in archive.infolist() if entry.filename.endswith(".so"))
     assert libraries < 14e6, f"{libraries / 1e6:.1f} MB"
+    assert built[1].stat().st_size < 14e6
 
 
 @pytest.mark.slow
