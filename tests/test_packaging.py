@@ -94,6 +94,7 @@ def test_a_wheel_for_a_release_of_cann_says_so(built):
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
     assert f"\nVersion: {version.mindtorch}+cann8.1.rc1\n" in metadata
     assert "\nClassifier: Programming Language :: Python :: 3.11\n" in metadata
+    assert "\nProject-URL: CANN documentation, https://www.hiascend.com/document\n" in metadata
 
 
 @pytest.mark.slow
