@@ -46,7 +46,7 @@ struct Environment {
   uint16_t base_port = 0;           // HCCL_IF_BASE_PORT; 0: any free port
   double scale = 1;
   uint32_t modelled_ranks = 1;  // MINDTORCH_SIM_HCCL_RANKS: what a communicator of one rank costs the modelled device
-  std::string problem;  // a variable whose value is not understood
+  std::string problem;          // a variable whose value is not understood
 };
 const Environment &environment();
 // Ranks wait longer than the one that names who is missing.
