@@ -135,7 +135,7 @@ def watch(engine: ProcessGroupHCCL) -> None:
     global _thread
     with _lock:
         _watched[engine] = _Watched(engine)
-        if _thread is None:
+        if _thread is None or not _thread.is_alive():       # a forked process has not its parent's
             _stop.clear()
             _thread = threading.Thread(target=_run, name="HCCL watchdog", daemon=True)
             _thread.start()

@@ -6,6 +6,7 @@ import logging.handlers
 import queue
 import signal
 import threading
+import time
 from datetime import timedelta
 
 CASES = {}
@@ -319,3 +320,21 @@ def refused_variable(torch, rank, size, folder):
     except RuntimeError as error:
         return str(error)
     return "no error"
+
+
+def modelled_ranks(torch, rank, size, folder):
+    """The seconds of an all_reduce, and of one in a graph."""
+    dist = torch.distributed
+    dist.init_process_group("hccl", store=dist.HashStore(), rank=rank, world_size=size)
+    tensor, graph, seconds = torch.ones(1 << 20, device="npu"), torch.npu.NPUGraph(), []
+    dist.all_reduce(tensor)
+    with torch.npu.graph(graph):
+        dist.all_reduce(tensor)
+    for run in (lambda: dist.all_reduce(tensor), graph.replay):
+        torch.npu.synchronize()
+        begun = time.monotonic()
+        run()
+        torch.npu.synchronize()
+        seconds.append(time.monotonic() - begun)
+    graph.reset()
+    return seconds

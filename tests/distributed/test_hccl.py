@@ -145,3 +145,13 @@ def test_conditions_that_are_not_understood(tmp_path, name, value, expected):
     name = f"MINDTORCH_SIM_HCCL_{name}"
     (text,) = run_hccl(tmp_path, "refused_variable", str(tmp_path), backend="none", size=1, **{name: value})
     assert f'{name} is "{value}", expected {expected}' in text
+
+
+def test_a_rank_alone_costs_the_modelled_device_what_many_would(tmp_path):
+    """Sixteen ranks are two servers: each pass crosses 7/8 of 4 MiB within them, and 1/16 between them."""
+    profile = tmp_path / "profile"
+    profile.write_text("hccl.latency = 1ms\nhccl.rate = 1e9\nhccl.net.latency = 2ms\nhccl.net.rate = 1e8\n")
+    (seconds,) = run_hccl(tmp_path, "modelled_ranks", str(tmp_path), backend="none", size=1,
+                          MINDTORCH_SIM_COST=str(profile), MINDTORCH_SIM_HCCL_RANKS="16")
+    expected = 2 * (0.001 + 4 * 2**20 * 7 / 8 / 1e9 + 0.002 + 4 * 2**20 / 16 / 1e8)
+    assert min(seconds) >= expected

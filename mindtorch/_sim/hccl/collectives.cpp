@@ -1,8 +1,10 @@
 // Collectives, sends and receives: the checks of a call, and what happens when the stream gets there.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 
+#include "../runtime/cost.h"
 #include "communicator.h"
 
 namespace sim::hccl {
@@ -262,7 +264,7 @@ aclError perform(const Operation &operation) {
   const Tracing tracing(operation, number);
   if (result == ACL_SUCCESS) {
     arrive(communicator, number);
-    result = Run(operation)();
+    if (communicator.size() > 1 || simNullKernels() == 0) result = Run(operation)();
   } else {
     simFail(result, "EI9999", "after a failure: %s", communicator.broken_text_.c_str());
   }
@@ -271,11 +273,44 @@ aclError perform(const Operation &operation) {
   return result;
 }
 
+namespace {
+
+// Nanoseconds of the modelled device (runtime/cost.cpp). In a pass each rank gives a piece to each other rank, or gets
+// one: first within servers of eight devices, then between those of one place in all servers.
+int64_t modelledTime(const Operation &operation) {
+  constexpr double kDevicesOfServer = 8;
+  const auto rate = static_cast<double>(simCost("hccl.rate"));
+  const uint32_t size = operation.communicator->size();
+  const double ranks = size > 1 ? size : environment().modelled_ranks;
+  if (rate == 0 || ranks == 1) return 0;
+  const double within = std::min(ranks, kDevicesOfServer);
+  const double servers = std::ceil(ranks / kDevicesOfServer);
+  const Extent extent = extentOf(operation);
+  auto bytes = static_cast<double>(std::max(extent.sent, extent.received) * sizeOf(operation.data_type));
+  for (const HcclSendRecvItem &item : operation.items) {
+    if (item.sendRecvType == HCCL_SEND) bytes += static_cast<double>(item.count * sizeOf(item.dataType));
+  }
+  double time = static_cast<double>(simCost("hccl.latency")) + 1e9 * bytes * (within - 1) / within / rate;
+  if (servers > 1) {
+    const bool all_to_all = operation.type == HCCL_CMD_ALLTOALL || operation.type == HCCL_CMD_ALLTOALLV ||
+                            operation.type == HCCL_CMD_ALLTOALLVC;
+    const double crossing = bytes * (servers - 1) / servers / (all_to_all ? 1 : within);
+    time += std::ceil(std::log2(servers)) * static_cast<double>(simCost("hccl.net.latency")) +
+            1e9 * crossing / static_cast<double>(simCost("hccl.net.rate"));
+  }
+  const bool two_passes = operation.type == HCCL_CMD_ALLREDUCE || operation.type == HCCL_CMD_BARRIER;
+  return static_cast<int64_t>(two_passes ? 2 * time : time);
+}
+
+}  // namespace
+
 HcclResult enqueue(Operation operation, aclrtStream stream) {
   HCCL_TRY(operation.communicator->reserveBuffer(operation.function));
   const char *function = operation.function;
-  auto argument = std::make_unique<Operation>(std::move(operation));
   SimTask task{};
+  task.device_ns = modelledTime(operation);
+  auto argument = std::make_unique<Operation>(std::move(operation));
+
   task.run = [](void *it) { return perform(*static_cast<Operation *>(it)); };
   task.drop = [](void *it) { delete static_cast<Operation *>(it); };
   task.argument = argument.get();

@@ -45,7 +45,8 @@ struct Environment {
   int32_t deterministic = -1;       // HCCL_DETERMINISTIC; -1: not set
   uint16_t base_port = 0;           // HCCL_IF_BASE_PORT; 0: any free port
   double scale = 1;
-  std::string problem;  // a variable whose value is not understood
+  uint32_t modelled_ranks = 1;  // MINDTORCH_SIM_HCCL_RANKS: what a communicator of one rank costs the modelled device
+  std::string problem;          // a variable whose value is not understood
 };
 const Environment &environment();
 // Ranks wait longer than the one that names who is missing.

@@ -54,6 +54,7 @@ Environment read() {
   readNumber("HCCL_BUFFSIZE", 1, 1048576, &result.buffer_megabytes, problem);
   readNumber("HCCL_IF_BASE_PORT", 1024, 65520, &result.base_port, problem);
   readNumber("MINDTORCH_SIM_HCCL_TIMEOUT_SCALE", 1e-6, 1, &result.scale, problem);
+  readNumber("MINDTORCH_SIM_HCCL_RANKS", 1, 1048576, &result.modelled_ranks, problem);
   if (const char *text = std::getenv("HCCL_DETERMINISTIC")) {
     const char *const values[] = {"false", "true", "strict"};
     for (int32_t value = 0; value < 3; ++value) {

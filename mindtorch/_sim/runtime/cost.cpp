@@ -61,6 +61,16 @@ constexpr struct {
     {"cube.rate", {1.5e14, 1.5e14, 1.5e14}},
     // PCI Express 4.0 with 16 lanes has 31.5 GB/s in each direction; assumed: four fifths of it.
     {"link.rate", {2.5e10, 2.5e10, 2.5e10}},
+    // --- collectives (hccl/collectives.cpp)
+    // Assumed: for each of them, all devices of a server exchange their pieces at once.
+    {"hccl.latency", {5000, 10000, 20000}},
+    // Articles give an Ascend 910B 196 GB/s in each direction to the seven others of its server; assumed: three
+    // quarters.
+    {"hccl.rate", {1.5e11, 1.5e11, 1.5e11}},
+    // Assumed: of a step between servers, of which there are log2(servers).
+    {"hccl.net.latency", {10000, 20000, 40000}},
+    // A card of 200 Gbit/s for each device has 25 GB/s; assumed: four fifths of it.
+    {"hccl.net.rate", {2e10, 2e10, 2e10}},
     // Usable tasks of a stream's queue on A2 and A3 (runtime's table of the chip), as without a model.
     {"queue.depth", {2013, 2013, 2013}},
 };
