@@ -1,4 +1,6 @@
 """CANN's functions: lookup in the libraries, exceptions for their statuses, and the runtime under pyACL's names."""
+import os
+
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t
 from libc.string cimport memset
 from posix.dlfcn cimport dlsym
@@ -103,9 +105,13 @@ cdef int require_function(void *function, str name) except -1:
 # CANN's functions return a status. Here it becomes a Python exception.
 
 
+# Whether the host waits for the stream after each launch. ACL and torch_npu have a variable each.
+LAUNCH_BLOCKING = "1" in (os.environ.get("ACL_LAUNCH_BLOCKING"), os.environ.get("ASCEND_LAUNCH_BLOCKING"))
+
 # Advice for some statuses, which follows the meaning in the message.
-FAULT = ("an operator failed on the device, perhaps one called long before: with ACL_LAUNCH_BLOCKING=1 its own call "
-         "raises. The device stays unusable: restart the process")
+FAULT = ("an operator failed on the device" + (
+    "" if LAUNCH_BLOCKING else ", perhaps one called long before: with ACL_LAUNCH_BLOCKING=1 its own call raises")
+    + ". The device stays unusable: restart the process")
 REMEDIES = {
     361001: FAULT, 507011: FAULT, 507014: FAULT, 507015: FAULT, 507016: FAULT, 507017: FAULT, 507018: FAULT,
     507034: FAULT, 507035: FAULT,

@@ -11,7 +11,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp cimport bool as cbool
 
 from mindtorch._npu import peers, runtime
-from mindtorch._npu.acl import check_status, driver_message
+from mindtorch._npu.acl import LAUNCH_BLOCKING, check_status, driver_message
 
 from mindtorch._core.python.profiling cimport add_finished_range, clock, is_thread_profiled
 from mindtorch._core.rules.infer cimport same_shape
@@ -94,8 +94,7 @@ cdef int raise_descriptor_error(TensorBase tensor) except -1:
 cdef dict CREATE_FUNCTIONS = {TENSOR: "aclCreateTensor", SCALAR: "aclCreateScalar", INT_ARRAY: "aclCreateIntArray",
                               TENSOR_LIST: "aclCreateTensorList"}
 
-# Wait for the stream after each launch. ACL and torch_npu have a variable each.
-cdef bint BLOCKING = "1" in (os.environ.get("ACL_LAUNCH_BLOCKING"), os.environ.get("ASCEND_LAUNCH_BLOCKING"))
+cdef bint BLOCKING = LAUNCH_BLOCKING
 cdef bint PROFILING = False              # a profile records launches
 cdef bint AFTER_LAUNCH = BLOCKING            # BLOCKING or PROFILED: `after_launch` is to be called
 

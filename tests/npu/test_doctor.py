@@ -240,7 +240,7 @@ WORKS = {"name": "Ascend910B1", "free": 2**30, "total": 2**31, "error": None}
     ({"missing": [], "devices": [WORKS, {"error": "507015"}]}, {"loaded": "ok", "npu:0": "ok", "npu:1": "problem"}),
     ({"error": "No symbol. Install CANN again"}, {"start": "problem"})])
 def test_what_the_probe_of_a_toolkit_answers(answer, expected):
-    found = list(doctor._answers({"toolkit": "CANN 8.5.0", **answer}))
+    found = list(doctor._findings_of_probe({"toolkit": "CANN 8.5.0", **answer}))
     assert states(found) == expected
     assert all(bool(finding.remedy) == (finding.state != "ok") for finding in found)
 
