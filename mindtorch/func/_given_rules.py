@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import mindtorch
 from mindtorch._core import hooks
+from mindtorch.autograd.function import Function
 from mindtorch.func._batched_tensor import Level, as_batched, exposed, hidden, levels_of, value_of
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
@@ -65,7 +66,7 @@ def _apply_function(kind, apply, args, kwargs):
     """An autograd.Function on BatchedTensors; NotImplemented where there are none among the arguments."""
     if not any(levels_of(value) for value in tree_leaves((args, kwargs))):
         return NotImplemented
-    if kind.has_vmap_rule():
+    if kind.vmap is not Function.vmap:
         return apply_given_rule(kind.vmap, args, kwargs)
     return apply_to_samples(apply, args, kwargs)
 
