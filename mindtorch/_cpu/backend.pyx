@@ -228,8 +228,9 @@ cdef int call_kernel(NumpyKernel kernel, Argument *arguments, ScalarType element
     return 0
 
 
-# NumPy's BLAS ends its threads before a fork: a product under way in another thread would never end, in the parent or in
-# the child. So a fork waits for the calls of NumPy that run, and new ones wait for the fork. The GIL guards the numbers.
+# NumPy's BLAS ends its threads before a fork: a product under way in another thread would never end, in the parent or
+# in the child. So a fork waits for the calls of NumPy that run, and new ones wait for the fork. The GIL guards the
+# numbers.
 cdef extern from *:
     """static _Thread_local int mindtorch_numpy_depth;"""
     int mindtorch_numpy_depth           # calls of this thread, one within another
