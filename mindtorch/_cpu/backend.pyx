@@ -1,6 +1,7 @@
 """The CPU as a backend: memory, copies, NumPy kernels, and memory that processes share."""
 import numpy as np
 import os
+import time
 
 from cpython.ref cimport PyObject, Py_INCREF, Py_REFCNT
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
@@ -220,11 +221,55 @@ cdef int call_kernel(NumpyKernel kernel, Argument *arguments, ScalarType element
             value = convert(<Conversion>kernel.conversions[i], arguments, i, element, compute)
             Py_INCREF(value)
             PyTuple_SET_ITEM(values, i, value)
-        found = kernel.function(*values)
+        found = call_numpy(kernel.function, values)
         if found is not None:
             outs = [<object>arguments[i].object for i in range(kernel.count - kernel.results, kernel.count)]
             store_resized(outs, found)
     return 0
+
+
+# NumPy's BLAS ends its threads before a fork: a product under way in another thread would never end, in the parent or
+# in the child. So a fork waits for the calls of NumPy that run, and new ones wait for the fork. The GIL guards the
+# numbers.
+cdef extern from *:
+    """static _Thread_local int mindtorch_numpy_depth;"""
+    int mindtorch_numpy_depth           # calls of this thread, one within another
+
+cdef int calls_under_way = 0
+cdef int pending_forks = 0
+
+
+cdef object call_numpy(object function, tuple values):
+    global calls_under_way, mindtorch_numpy_depth
+    while pending_forks and not mindtorch_numpy_depth:
+        time.sleep(0.001)               # which gives up the GIL
+    calls_under_way += 1
+    mindtorch_numpy_depth += 1
+    try:
+        return function(*values)
+    finally:
+        mindtorch_numpy_depth -= 1
+        calls_under_way -= 1
+
+
+def _wait_for_calls():
+    global pending_forks
+    pending_forks += 1
+    while calls_under_way:
+        time.sleep(0.001)
+
+
+def _after_fork_in_parent():
+    global pending_forks
+    pending_forks -= 1
+
+
+def _after_fork_in_child():
+    global pending_forks
+    pending_forks = 0
+
+
+os.register_at_fork(before=_wait_for_calls, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 
 cdef object convert(Conversion conversion, Argument *arguments, int i, ScalarType element, ScalarType compute):

@@ -97,11 +97,6 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError("You must implement the vmap function to use torch.vmap with it")
 
     @classmethod
-    def has_vmap_rule(cls) -> bool:
-        """Whether the class says itself what it gives for a batch."""
-        return cls.vmap is not Function.vmap
-
-    @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record it. Of a batch of vmap, as the static method `vmap` says, or of each sample."""
         if hooks.apply_function_to_batch is not None:

@@ -15,8 +15,20 @@ from mindtorch._core.autograd.node import set_below_autograd
 from mindtorch._core.python.torch_function import _disabled_torch_function_impl
 from mindtorch.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["BatchedTensor", "DrawsOfSamples", "Level", "all_samples", "as_batched", "concealed", "current_level",
-           "exposed", "hidden", "levels_of", "running_levels", "value_of"]
+__all__ = [
+    "BatchedTensor",
+    "DrawsOfSamples",
+    "Level",
+    "add_batch_dim",
+    "add_batch_dims",
+    "all_samples",
+    "as_batched",
+    "current_level",
+    "levels_of",
+    "remove_batch_dims",
+    "running_levels",
+    "value_of",
+]
 
 _number = itertools.count()
 _thread = threading.local()
@@ -97,7 +109,7 @@ def as_batched(value: Any, levels: tuple[Level, ...]) -> Any:
     return BatchedTensor(value, levels) if levels else value
 
 
-def hidden(tensor: Any, dim: int, level: Level) -> Any:
+def add_batch_dim(tensor: Any, dim: int, level: Level) -> Any:
     """`tensor` with its dimension `dim` as the batch of `level`, the innermost."""
     levels = levels_of(tensor)
     return BatchedTensor(value_of(tensor).movedim(len(levels) + dim, len(levels)), (*levels, level))
@@ -112,7 +124,7 @@ def all_samples(tensor: Any, levels: tuple[Level, ...]) -> Any:
     return value if own == levels else value.expand(*(level.size for level in levels), *tensor.shape)
 
 
-def exposed(tensor: Any, levels: tuple[Level, ...]) -> Any:
+def remove_batch_dims(tensor: Any, levels: tuple[Level, ...]) -> Any:
     """`tensor` with the batches of `levels` as its first dimensions."""
     own = levels_of(tensor)
     left = tuple(level for level in own if level not in levels)
@@ -122,8 +134,8 @@ def exposed(tensor: Any, levels: tuple[Level, ...]) -> Any:
     return as_batched(value.permute((*order, *range(len(union), value.dim()))), left)
 
 
-def concealed(tensor: Any, levels: tuple[Level, ...]) -> Any:
-    """`tensor` with its first dimensions as the batches of `levels`: what undoes `exposed`."""
+def add_batch_dims(tensor: Any, levels: tuple[Level, ...]) -> Any:
+    """`tensor` with its first dimensions as the batches of `levels`: what undoes `remove_batch_dims`."""
     if not levels:
         return tensor
     value, own = value_of(tensor), (*levels_of(tensor), *levels)

@@ -12,11 +12,11 @@ from typing import Any
 
 import mindtorch
 from mindtorch.func._batched_tensor import (
+    add_batch_dims,
     all_samples,
     as_batched,
-    concealed,
-    exposed,
     levels_of,
+    remove_batch_dims,
     running_levels,
     value_of,
 )
@@ -83,14 +83,14 @@ def _tensor_leaves(tree, name):
 
 def _gradients(outputs, inputs, cotangents):
     """The gradients of the inputs, zeros if unused; differentiable again."""
-    used = [(value_of(output), exposed(cotangent, levels_of(output)))
+    used = [(value_of(output), remove_batch_dims(cotangent, levels_of(output)))
             for output, cotangent in zip(outputs, cotangents, strict=True) if value_of(output).requires_grad]
     if not used:
         return [mindtorch.zeros_like(each) for each in inputs]
     outputs, cotangents = zip(*used, strict=True)
     found = mindtorch.autograd.grad(outputs, [value_of(each) for each in inputs], cotangents, create_graph=True,
                                     allow_unused=True)
-    return [mindtorch.zeros_like(each) if grad is None else concealed(grad, levels_of(each))
+    return [mindtorch.zeros_like(each) if grad is None else add_batch_dims(grad, levels_of(each))
             for each, grad in zip(inputs, found, strict=True)]
 
 

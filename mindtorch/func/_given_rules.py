@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import mindtorch
 from mindtorch._core import hooks
-from mindtorch.func._batched_tensor import Level, as_batched, exposed, hidden, levels_of, value_of
+from mindtorch.autograd.function import Function
+from mindtorch.func._batched_tensor import Level, add_batch_dim, as_batched, levels_of, remove_batch_dims, value_of
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 __all__ = ["apply_given_rule", "apply_to_samples"]
@@ -27,19 +28,19 @@ def _levels_of_all(values):
 def apply_given_rule(rule: Any, args: tuple, kwargs: dict) -> Any:
     """rule(info, in_dims, *args), for the batch of the innermost level of the arguments."""
     level: Level = _levels_of_all((args, kwargs))[-1]
-    args, in_dims = _exposed(args, level)
-    kwargs, _ = _exposed(kwargs, level)
+    args, in_dims = _without_batch_dims(args, level)
+    kwargs, _ = _without_batch_dims(kwargs, level)
     result, dims = rule(VmapInfo(level.size, level.randomness), in_dims, *args, **kwargs)
     leaves, spec = tree_flatten(result)
     dims = [dim for dim in tree_flatten(dims)[0] for _ in leaves] if isinstance(dims, int | None) else tree_leaves(
         dims, is_leaf=lambda each: each is None)
-    return tree_unflatten([leaf if dim is None else hidden(leaf, dim, level)
+    return tree_unflatten([leaf if dim is None else add_batch_dim(leaf, dim, level)
                            for leaf, dim in zip(leaves, dims, strict=True)], spec)
 
 
-def _exposed(values, level):
+def _without_batch_dims(values, level):
     """The values with the batch of `level` as their first dimension, and 0 for those that have one, else None."""
-    return (tree_map(lambda leaf: exposed(leaf, (level,)) if level in levels_of(leaf) else leaf, values),
+    return (tree_map(lambda leaf: remove_batch_dims(leaf, (level,)) if level in levels_of(leaf) else leaf, values),
             tree_map(lambda leaf: 0 if level in levels_of(leaf) else None, values))
 
 
@@ -65,7 +66,7 @@ def _apply_function(kind, apply, args, kwargs):
     """An autograd.Function on BatchedTensors; NotImplemented where there are none among the arguments."""
     if not any(levels_of(value) for value in tree_leaves((args, kwargs))):
         return NotImplemented
-    if kind.has_vmap_rule():
+    if kind.vmap is not Function.vmap:
         return apply_given_rule(kind.vmap, args, kwargs)
     return apply_to_samples(apply, args, kwargs)
 

@@ -14,8 +14,8 @@ from mindtorch.func import _given_rules  # noqa: F401 - which enters itself in t
 from mindtorch.func._batched_tensor import (
     DrawsOfSamples,
     Level,
+    add_batch_dim,
     as_batched,
-    hidden,
     levels_of,
     value_of,
 )
@@ -58,7 +58,7 @@ def vmap(func: Any, in_dims: int = 0, out_dims: int = 0, randomness: str = "erro
 
 
 def _call(func, name, leaves, dims, spec, kwargs, out_dims, level):
-    samples = [leaf if dim is None else hidden(leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)]
+    samples = [leaf if dim is None else add_batch_dim(leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)]
     before = random_states() if level.randomness == "error" else None
     with level, DrawsOfSamples() if level.randomness == "different" else nullcontext():
         results, found = tree_flatten(func(*tree_unflatten(samples, spec), **kwargs))

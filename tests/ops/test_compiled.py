@@ -118,6 +118,34 @@ print("libmindtorch_kernels" in maps, "libascendcl" in maps, torch.npu.is_availa
     assert done.stdout.split() == ["True", "False", "False"]
 
 
+def test_a_fork_waits_for_products_of_other_threads():
+    """float64 is NumPy's, whose BLAS would wait for ever for threads that the fork ends."""
+    code = """
+import os, signal, threading
+import mindtorch
+a, stop = mindtorch.ones(200, 200, dtype=mindtorch.float64), threading.Event()
+def multiply():
+    while not stop.is_set():
+        a @ a
+threads = [threading.Thread(target=multiply) for _ in range(2)]
+for thread in threads:
+    thread.start()
+codes = set()
+for _ in range(8):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if (a @ a)[0, 0].item() == 200 else 1)
+    codes.add(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+stop.set()
+for thread in threads:
+    thread.join()
+print(codes)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, text=True,
+                          env=os.environ | {"MINDTORCH_NPU": "off", "OPENBLAS_NUM_THREADS": "2"}, timeout=300)
+    assert done.stdout == "{0}\n"
+
+
 def test_a_forked_child_computes():
     a = rand(64, 64)
     expected = a.numpy() @ a.numpy()
