@@ -33,6 +33,12 @@ class Names:
         return self.torch.arange(1, count + 1).float().reshape(shape).sin().to(self.device)
 
 
+def preload(library):
+    """Imports what the cases use, once for all ranks."""
+    for name in ("tensor", "tensor.parallel", "fsdp", "pipelining"):
+        importlib.import_module(f"{library}.distributed.{name}")
+
+
 def run_all(torch, rank, size, device):
     if device == "npu":
         torch.npu.set_device(rank % torch.npu.device_count())

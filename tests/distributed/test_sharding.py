@@ -3,7 +3,7 @@ import concurrent.futures
 import functools
 
 import pytest
-from ranks import run_ranks
+from ranks import run_forked_ranks
 from sharding_cases import CASES
 
 RUNS = {("torch", "cpu"): {}, ("mindtorch", "cpu"): {},
@@ -16,7 +16,7 @@ def outcomes(tmp_path_factory):
     @functools.cache
     def of_ranks(size):
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            runs = {(library, device): pool.submit(run_ranks, "sharding_cases:run_all", size,
+            runs = {(library, device): pool.submit(run_forked_ranks, "sharding_cases:run_all", size,
                                                    tmp_path_factory.mktemp(library), library, arguments=[device],
                                                    **options) for (library, device), options in RUNS.items()}
             return {key: run.result() for key, run in runs.items()}
