@@ -229,7 +229,7 @@ class Reducer:
     @mindtorch.no_grad()
     def _launch(self, bucket):
         if isinstance(bucket, _SparseBucket):
-            return      # how long it is only a message tells: it is gathered at the end
+            return      # gathered at the end of the backward: its length differs between ranks
         if self._hook is None:
             bucket.buffer().div_(self.divisor)
             bucket.work = collectives.all_reduce(bucket.buffer(), group=self._group, async_op=True)
@@ -276,7 +276,7 @@ class Reducer:
         counts = counts.tolist()
 
         def gathered(part):
-            whole = part.new_zeros(len(counts), max(counts), *part.shape[1:])
+            whole = part.new_zeros(len(counts), max(*counts, 1), *part.shape[1:])
             padded = whole[0].clone()
             padded[:len(part)] = part
             collectives.all_gather_single(whole, padded.unsqueeze(0), self._group)

@@ -27,12 +27,13 @@ def both_parallel(n, dp, tp, logits_cut=False):
 
 @case
 def fully_shard_with_tensor_parallel(n):
-    """Placements and parts of parameters, then training with clipping."""
+    """Placements and parts of parameters, then training with clipping and logits that are cut by classes."""
     mesh = mesh_of(n, dp=2, tp=2)
-    net = both_parallel(n, mesh["dp"], mesh["tp"])
+    loss_parallel = importlib.import_module(f"{n.torch.__name__}.distributed.tensor.parallel").loss_parallel
+    net = both_parallel(n, mesh["dp"], mesh["tp"], logits_cut=True)
     out = [[name, str(value.placements), list(value.shape), list(value.device_mesh.shape), value.to_local().tolist()]
            for name, value in net.named_parameters()]
-    return [*out, *parallel_cases.train(n, net, clip=0.5)]
+    return [*out, *parallel_cases.train(n, net, clip=0.5, context=loss_parallel)]
 
 
 @case
@@ -48,14 +49,6 @@ def flattened_dimension(n):
     net = both_parallel(n, flat, mesh["tp"])
     weight = net.layers[0].attention.wq.weight
     return [str(weight.device_mesh.mesh_dim_names), *parallel_cases.train(n, net)]
-
-
-@case
-def loss_of_cut_classes(n):
-    mesh = mesh_of(n, dp=2, tp=2)
-    loss_parallel = importlib.import_module(f"{n.torch.__name__}.distributed.tensor.parallel").loss_parallel
-    net = both_parallel(n, mesh["dp"], mesh["tp"], logits_cut=True)
-    return parallel_cases.train(n, net, context=loss_parallel)
 
 
 @case

@@ -280,7 +280,9 @@ def test_arguments_of_stores(library):
         library.TCPStore("localhost", 0, world_size=0)
     with pytest.raises(ValueError, match="store argument cannot be None"):
         library.PrefixStore("p", None)
-    assert not library.TCPStore("localhost", 0, is_master=True, use_libuv=False).libuvBackend
+    store = library.TCPStore("localhost", 0, is_master=True, use_libuv=False)
+    store.set("k", "v")
+    assert not store.libuvBackend
 
 
 def test_rendezvous(tmp_path, monkeypatch):
