@@ -92,7 +92,7 @@ class Function(metaclass=FunctionMeta):
                                   "forward mode AD.")
 
     @staticmethod
-    def vmap(info, in_dims, *args):
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """How torch.vmap shall run the function. It is not asked here: vmap calls the function for each sample."""
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
                                   "or set generate_vmap_rule=True.")

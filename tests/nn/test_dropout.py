@@ -97,3 +97,10 @@ def test_inputs_of_other_dimensions_are_warned_of(name):
                 getattr(lib.nn.functional, name)(lib.ones(shape), 0.5)
         told.append([str(warning.message)[:110] for warning in caught])
     assert told[1] == told[0]
+
+
+def test_feature_dropout_takes_all_shapes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for shape in ((2, 3), (2, 3, 4), (1, 1, 1, 1, 1, 2)):
+            assert mindtorch.feature_dropout(mindtorch.ones(shape), 0.5, True).shape == shape
