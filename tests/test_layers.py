@@ -58,7 +58,8 @@ LAYERS = (
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
      "masked", "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "sparse", "testing", "types", "xpu",
      "_docs", "_stubs",
-     "autograd.profiler", "autograd._profiled_functions", "autograd._recording", "nn.parallel.distributed"),
+     "autograd.profiler", "autograd._profiled_functions", "autograd._recording", "nn.parallel.distributed",
+     "_compat.vmap_internals"),
 )
 # What a function imports from above nevertheless: (who, what) -> why.
 EXCEPTIONS = {

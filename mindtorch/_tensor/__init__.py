@@ -35,6 +35,10 @@ class Tensor(TensorBase):
     is_sparse = property(lambda self: self.layout is sparse_coo)
     is_sparse_csr = property(lambda self: self.layout is sparse_csr)
 
+    # Second names, with functions of their own: handlers get the name that was read.
+    _grad = property(lambda self: self.grad, lambda self, value: setattr(self, "grad", value))
+    _grad_fn = property(lambda self: self.grad_fn)
+
     T = property(views.transposed)
     mT = property(views.matrix_transposed)
     H = property(views.conjugate_transposed)

@@ -94,7 +94,8 @@ class Function(metaclass=FunctionMeta):
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """The results for a batch, and their batch dimensions; `info` has batch_size and randomness."""
-        raise NotImplementedError("You must implement the vmap function to use torch.vmap with it")
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
+                                  "or set generate_vmap_rule=True.")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

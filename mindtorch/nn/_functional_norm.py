@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -160,13 +161,28 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _channel_dropout("dropout1d", 2, input, p, training, inplace)
 
 
+def _warn_of_dims(name, spatial, dims):
+    """The warning about inputs that are neither a sample nor a batch of channels."""
+    if dims not in (spatial + 1, spatial + 2):
+        warnings.warn(f"{name}: Received a {dims}-D input to {name}, which is deprecated and will result in an error "
+                      f"in a future release. Please use dropout instead, which takes all shapes. {name} is for inputs "
+                      f"with {spatial} spatial dimensions, a channel dimension, and an optional batch dimension (i.e. "
+                      f"{spatial + 1}D or {spatial + 2}D inputs).", UserWarning, stacklevel=3)
+
+
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of (N, C, H, W) are zeroed."""
+    _warn_of_dims("dropout2d", 2, input.dim())
+    if input.dim() == 3:
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior "
+                      "is desired - input is interpreted as shape (N, C, L), not (C, H, W). Please use dropout1d "
+                      "instead.", UserWarning, stacklevel=2)
     return _dropped(input, p, training, inplace, _drop_channels)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of (N, C, D, H, W) are zeroed."""
+    _warn_of_dims("dropout3d", 3, input.dim())
     return _dropped(input, p, training, inplace, _drop_channels)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-_LAZY = ("_pytree", "checkpoint", "data", "deterministic", "dlpack", "hooks")
+_LAZY = ("_mode_utils", "_pytree", "checkpoint", "data", "deterministic", "dlpack", "hooks")
 
 if TYPE_CHECKING:
     from mindtorch.utils._swap import swap_tensors as swap_tensors

@@ -281,6 +281,28 @@ def hooks_as_a_dictionary(t, make):
 
 
 @case
+def tensors_with_other_data(t, make):
+    x, whole = make(3), make(4)
+    edge = t.autograd.graph.get_gradient_edge(x)
+    y = (x * 2).sum()
+    with t.no_grad():
+        x.set_(x[1:])
+        array = t.autograd.graph.get_gradient_edge(whole) and whole.cpu().numpy()
+    (x * x).sum().backward()
+    return (told(lambda: t.autograd.grad(y, x, retain_graph=True)), t.autograd.grad(y, edge), x.grad.shape,
+            array.shape, told(lambda: setattr(x, "data", make.ones(2).long())))
+
+
+@case
+def functions_say_how_vmap_runs_them(t, make):
+    class Square(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * x
+    return Square.generate_vmap_rule, told(lambda: Square.vmap(None, (0,), make(2)))
+
+
+@case
 def a_weak_reference_of_the_engine(t, make):
     x = make(2) * 2
     reference = t._C._WeakTensorRef(x)

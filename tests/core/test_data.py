@@ -16,6 +16,8 @@ torch.tensor(np.bool_(True)) | torch.tensor([np.float32(1.5), 2]) | torch.tensor
 torch.tensor(np.arange(6, dtype=np.int16).reshape(2, 3).T) | torch.tensor(np.arange(6)[::2])
 torch.tensor([torch.tensor(1), torch.tensor(2.5)]) | torch.tensor([(1, 2), [3, 4]])
 torch.tensor([range(3), range(3)]) | torch.tensor(torch.Size([2, 3]))
+torch.tensor([torch.ones(1), torch.ones(1, 1)]) | torch.tensor([[torch.ones(1), 2.], [3, 4]])
+torch.as_tensor([torch.ones(1)]) | torch.tensor([[1.], torch.ones(1)])
 torch.tensor([0.5, float('nan'), 0], dtype=torch.bool) | torch.tensor([2j], dtype=torch.bool)
 torch.tensor([1.00390625, 3.4e38], dtype=torch.bfloat16) | torch.as_tensor([1, 2]) | torch.as_tensor(a) is a
 torch.as_tensor(2.5, dtype=torch.int8) | torch.as_tensor(np.arange(3)) | torch.asarray([1, 2.]) | torch.asarray(a) is a
@@ -27,6 +29,8 @@ torch.scalar_tensor(3)
 """
 
 REFUSED = """
+torch.tensor([torch.ones(2)]) | torch.tensor([1, torch.ones(2)]) | torch.as_tensor([torch.ones(0)])
+torch.tensor([torch.ones(2, 2), torch.ones(2, 2)])
 torch.tensor([[1, 2], [3]]) | torch.tensor([[1, 2], 3]) | torch.tensor(['x']) | torch.tensor('x') | torch.tensor(None)
 torch.tensor([None]) | torch.tensor([1, None]) | torch.tensor({1, 2}) | torch.tensor({}) | torch.tensor(object())
 torch.tensor([2j], dtype=torch.float32) | torch.tensor([2j], dtype=torch.int32)

@@ -157,3 +157,11 @@ def test_strides_of_contiguous_tensors(shape):
                     for lib in (mindtorch, torch))
     assert ours(shape) == theirs(shape)
     assert ours(shape, row_major=False) == theirs(shape, row_major=False)
+
+
+def test_vmap_of_before_torch_func():
+    x = mindtorch.arange(6.).reshape(2, 3)
+    assert mindtorch._vmap_internals._vmap(mindtorch.sum)(x).tolist() == [3, 12]
+    with pytest.warns(FutureWarning, match="Please use torch.vmap"):
+        mapped = mindtorch._vmap_internals.vmap(mindtorch.sum)
+    assert mapped(x).tolist() == [3, 12]

@@ -1,4 +1,6 @@
 """Dropout of elements: torch's bits on the CPU, and everywhere no more kept for backward than a bit an element."""
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -83,3 +85,22 @@ def test_refused(call):
     with pytest.raises(type(expected.value)) as found:
         call(mindtorch)
     assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("name", ["dropout2d", "dropout3d"])
+def test_inputs_of_other_dimensions_are_warned_of(name):
+    told = []
+    for lib in (torch, mindtorch):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for shape in ((1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4, 5), (1, 1, 1, 1, 1, 2)):
+                getattr(lib.nn.functional, name)(lib.ones(shape), 0.5)
+        told.append([str(warning.message)[:110] for warning in caught])
+    assert told[1] == told[0]
+
+
+def test_feature_dropout_takes_all_shapes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for shape in ((2, 3), (2, 3, 4), (1, 1, 1, 1, 1, 2)):
+            assert mindtorch.feature_dropout(mindtorch.ones(shape), 0.5, True).shape == shape

@@ -170,8 +170,10 @@ class PermissiveModule(types.ModuleType):
 
 
 def _prepare_modules():
+    """Modules of mindtorch become permissive. What PyTorch's own helpers lack, torch lacks too: see worker.load."""
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in ("torch", "mindtorch") and type(module) is types.ModuleType:
+        if name.partition(".")[0] in ("torch", "mindtorch") and type(module) is types.ModuleType and not _theirs(
+                getattr(module, "__file__", None) or ""):
             with contextlib.suppress(TypeError):
                 module.__class__ = PermissiveModule
 

@@ -16,7 +16,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, 
 from libc.string cimport memcpy
 cimport numpy as cnp
 
-from mindtorch._core.autograd.node cimport requires_grad
+from mindtorch._core.autograd.node cimport grad_enabled, requires_grad
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char,
     ComplexDouble, ComplexFloat, Double, Float, Float8_e4m3fn, Float8_e4m3fnuz, Float8_e5m2, Float8_e5m2fnuz,
@@ -354,7 +354,7 @@ def numpy(TensorBase self, *, bint force=False):
     if self.device_type != CPU and not force:
         raise TypeError(f"can't convert {device_of(self)} device type tensor to numpy. Use Tensor.cpu() to copy the "
                         "tensor to host memory first.")
-    if requires_grad(self) and not force:
+    if grad_enabled() and requires_grad(self) and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     cdef TensorBase host = to_host(self)
     host.storage.lent = True

@@ -477,8 +477,7 @@ def is_inference(TensorBase self):
 
 GRADIENT_PROPERTIES = {
     "requires_grad": (get_requires_grad, set_requires_grad), "grad": (get_grad, set_grad, delete_grad),
-    "_grad": (get_grad, set_grad, delete_grad), "_grad_fn": (grad_fn,), "_backward_hooks": (backward_hooks, set_backward_hooks),
-    "_post_accumulate_grad_hooks": (post_accumulate_hooks,),
+    "_backward_hooks": (backward_hooks, set_backward_hooks), "_post_accumulate_grad_hooks": (post_accumulate_hooks,),
     "is_leaf": (is_leaf,), "grad_fn": (grad_fn,), "output_nr": (output_nr,), "retains_grad": (retains_grad,),
     "_base": (get_base,)}
 

@@ -18,8 +18,8 @@ from mindtorch._core.rules.infer cimport (
     broadcast, check_no_internal_overlap, check_no_partial_overlap, is_same_memory, resize,
 )
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, ITEMSIZE, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
-    Double, Float, Half, Int, Long, Scalar, Short, dtype, dtype_name, is_scalar, to_scalar_type,
+    COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble,
+    ComplexFloat, Double, Float, Half, Int, Long, Scalar, Short, dtype, dtype_name, is_scalar, to_scalar_type,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, NPU, TENSOR_SLOTS, Shape, Storage, bump_version, copy_data, device, device_of, empty_like_tensor,
@@ -432,16 +432,22 @@ def set_data(TensorBase self, new_data):
     if is_sparse(self) != is_sparse(source):
         raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
                            "incompatible tensor type.")
+    if requires_grad(self) and KIND[<int>source.dtype] < FLOAT_KIND:
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    take_over(self, source)
+
+
+cdef int take_over(TensorBase self, TensorBase source) except -1:
     set_storage(self, source.storage, source.dtype)
     set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
     if self.autograd is not None:
         (<AutogradMeta>self.autograd).grad_accumulator = NULL        # it describes what the tensor was
+    return 0
 
 
 def set_tensor(TensorBase self, TensorBase view not None):
     """The tensor takes over storage and geometry of another of the same dtype and device: a write, for its version."""
-    set_storage(self, view.storage, view.dtype)
-    set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
+    take_over(self, view)
     if not is_below_autograd():
         bump_version(self)
 

@@ -88,9 +88,9 @@ cdef inline bint is_text(object value):
 
 
 cdef int compute_sizes(object data, Shape *shape) except -1:
-    """The shape, as the first elements tell it; `recursive_store` checks the others."""
+    """The shape, as the first elements tell it; `recursive_store` checks the others. A tensor stands for a number."""
     shape.ndim = 0
-    while not is_number(data) and PySequence_Check(data) and not is_text(data):
+    while not is_number(data) and PySequence_Check(data) and not is_text(data) and not isinstance(data, TensorBase):
         if shape.ndim == MAX_DIMS:
             raise ValueError(f"too many dimensions '{type(data).__name__}'")
         shape.sizes[shape.ndim] = len(data)
@@ -139,6 +139,8 @@ cdef ScalarType infer_scalar_type(object data) except *:
 
 cdef int element_to_scalar(object element, ScalarType dtype, Scalar *out) except -1:
     if isinstance(element, TensorBase):
+        if (<TensorBase>element).numel != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
         return read_scalar(<TensorBase>element, out)
     if not is_number(element):
         wanted = "a real number" if KIND[<int>dtype] >= FLOAT_KIND else "an integer"

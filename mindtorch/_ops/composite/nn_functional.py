@@ -55,8 +55,13 @@ def _dropout_pair(function, whole_channels):
     return plain, in_place
 
 
+def _channel_dropout(input, p, train, inplace):
+    """Whole channels are zeroed."""
+    return _norm._dropped(input, p, train, inplace, _norm._drop_channels)
+
+
 dropout, dropout_ = _dropout_pair(_norm.dropout, False)
-feature_dropout, feature_dropout_ = _dropout_pair(_norm.dropout2d, True)
+feature_dropout, feature_dropout_ = _dropout_pair(_channel_dropout, True)
 alpha_dropout, alpha_dropout_ = _dropout_pair(_norm.alpha_dropout, False)
 feature_alpha_dropout, feature_alpha_dropout_ = _dropout_pair(_norm.feature_alpha_dropout, True)
 
