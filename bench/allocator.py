@@ -38,7 +38,7 @@ class Peer:
 
     def call(self, *request):
         print(json.dumps(request), file=self.process.stdin, flush=True)
-        return client.hear(self.process.stdout)
+        return client.receive(self.process.stdout)
 
     def measure(self, *arguments):
         return self.call("measure", *arguments)

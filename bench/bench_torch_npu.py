@@ -16,7 +16,7 @@ def ask():
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         def run(op):
             print(op, file=child.stdin, flush=True)
-            return client.hear(child.stdout)
+            return client.receive(child.stdout)
         yield run
         child.stdin.close()
 

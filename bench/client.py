@@ -26,7 +26,7 @@ def say(value):
     print(MARK + json.dumps(value), flush=True)
 
 
-def hear(lines):
+def receive(lines):
     """The next value that was said."""
     for line in lines:
         if line.startswith(MARK):

@@ -2,6 +2,9 @@
 
 Each process is a rank of both libraries, which take turns; a rank begins when all have passed a barrier. A line has the
 least and the median time of the slowest rank, and the ratio of the medians.
+
+`python -m bench.collectives --host`: what the host pays for a collective on the NPU with null kernels, in nanoseconds
+and beside `a + b`; `wait` is a call with async_op and its wait.
 """
 import argparse
 import os
@@ -60,13 +63,46 @@ def rank(number, count, folder, rounds):
         library.distributed.destroy_process_group()
 
 
+HOST_CALLS = {
+    "a + b": lambda dist, a, b: a + b,
+    "all_reduce": lambda dist, a, b: dist.all_reduce(a),
+    "all_reduce, wait": lambda dist, a, b: dist.all_reduce(a, async_op=True).wait(),
+    "broadcast": lambda dist, a, b: dist.broadcast(a, 0),
+    "all_gather_into_tensor": lambda dist, a, b: dist.all_gather_into_tensor(b, a),
+    "reduce_scatter_tensor": lambda dist, a, b: dist.reduce_scatter_tensor(b, a)}
+
+
+def host(rounds):
+    """Prints the least CPU time of the calling thread for each of HOST_CALLS, in a group of one rank."""
+    os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null", HCCL_IF_IP="127.0.0.1")
+    import mindtorch as torch
+    dist, calls = torch.distributed, 200
+    dist.init_process_group("hccl", store=dist.HashStore(), rank=0, world_size=1)
+    a, b = torch.ones(4, device="npu"), torch.ones(4, device="npu")
+    least = dict.fromkeys(HOST_CALLS, float("inf"))
+    for _ in range(rounds + 1):
+        for name, call in HOST_CALLS.items():
+            begun = time.thread_time_ns()
+            for _ in range(calls):
+                call(dist, a, b)
+            least[name] = min(least[name], (time.thread_time_ns() - begun) / calls)
+            torch.npu.synchronize()
+    for name, nanoseconds in least.items():
+        print(f"{name:24}{nanoseconds:8.0f} ns {nanoseconds / least['a + b']:6.2f}")
+    dist.destroy_process_group()
+
+
 def main():
     parser = argparse.ArgumentParser(prog="bench.collectives")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--host", action="store_true")
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.host:
+        host(given.rounds)
+        return 0
     if given.rank is not None:
         rank(given.rank, given.ranks, given.folder, given.rounds)
         return 0

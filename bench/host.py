@@ -1,10 +1,10 @@
 """`python -m bench.host [PROFILE ...]`: what programs cost on modelled hosts (MINDTORCH_SIM_COST), with null kernels.
 
 In each profile mindtorch and the published torch_npu wheel run the same programs on the same simulator, whose cache of
-operators is on as it is on CANN: mindtorch with and without its use of that cache, torch_npu with its three task
-queues. The processes take turns, and the least is shown: us the caller waits, us until the device is done, us that the
-driver's calls take by the model (the floor: nobody who makes these calls is faster), and how many launches a call has
-that CANN's cache did not know and did know. `--html FILE` also writes a page of it.
+operators is on as it is on CANN: mindtorch as it is, without that cache, and with its queues of launches; torch_npu
+with its three task queues. The processes take turns, and the least is shown: us the caller waits, us until the device
+is done, us that the driver's calls take by the model (the floor: nobody who makes these calls is faster), and how many
+launches a call has that CANN's cache did not know and did know. `--html FILE` also writes a page of it.
 """
 import argparse
 import subprocess
@@ -17,7 +17,8 @@ from bench.rungs import ROOT
 
 PROFILES = "cheap", "middle", "dear"
 TURNS = 2
-OURS = {"mindtorch": {}, "mindtorch, no cache": {"MINDTORCH_EXECUTOR_CACHE": "0"}}
+OURS = {"mindtorch": {}, "mindtorch, no cache": {"MINDTORCH_EXECUTOR_CACHE": "0"},
+        **{f"mindtorch, queue {setting}": {"TASK_QUEUE_ENABLE": setting} for setting in "12"}}
 QUEUES = {f"torch_npu, queue {setting}": {"TASK_QUEUE_ENABLE": setting} for setting in "012"}
 MODEL = {"MINDTORCH_SIM_KERNELS": "null", "MINDTORCH_SIM_OP_CACHE": "1"}
 FIGURES = "waits", "ends", "driver", "misses", "hits"
@@ -37,7 +38,7 @@ def run(name, profile):
         command = client.command(client.PYTHON, "host_rung.py", library)
     shown = subprocess.run(command, check=True, cwd=ROOT, env=client.environment(**settings), stdout=subprocess.PIPE,
                            text=True)
-    return client.hear(shown.stdout.splitlines())
+    return client.receive(shown.stdout.splitlines())
 
 
 def least(turns):

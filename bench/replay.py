@@ -89,7 +89,7 @@ def fresh(library, python, path, settings):
     command = [python, "-m", "bench.replay", *script[1:]] if library == "mindtorch" else client.command(python, *script)
     shown = subprocess.run(command, check=True, cwd=ROOT, env=client.environment(PYTORCH_NPU_ALLOC_CONF=settings),
                            stdout=subprocess.PIPE, text=True).stdout
-    return client.hear(shown.splitlines())
+    return client.receive(shown.splitlines())
 
 
 def compare(pythons, title, trace, all_settings):

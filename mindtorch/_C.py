@@ -5,13 +5,22 @@ from importlib import import_module
 from sys import modules
 from types import ModuleType
 from typing import Any
+from weakref import ref
 
 from mindtorch import _VF as _VariableFunctions
 from mindtorch import _backend
 from mindtorch._compat import settings as _settings
 from mindtorch._compat.absent_dtypes import Tag  # noqa: F401 - torch._C has it too
 from mindtorch._core._gen.namespace import ATEN
-from mindtorch._core.autograd.node import is_grad_enabled  # noqa: F401 - torch._C has these too
+from mindtorch._core.autograd.engine import current_graph_task_id as _current_graph_task_id
+from mindtorch._core.autograd.engine import current_node as _current_autograd_node
+from mindtorch._core.autograd.engine import execution_order, keeps_graph
+from mindtorch._core.autograd.engine import will_execute_node as _will_engine_execute_node
+from mindtorch._core.autograd.node import (
+    AccumulateGrad,
+    SavedTensor,
+    is_grad_enabled,  # noqa: F401 - torch._C has it too
+)
 from mindtorch._core.errors import LinAlgError as _LinAlgError  # noqa: F401 - torch._C has it too
 from mindtorch._core.python.torch_function import (
     DisableTorchFunction,
@@ -37,16 +46,20 @@ from mindtorch._core.tensor.torch_dispatch import push_mode as _push_on_torch_di
 from mindtorch._refusals.modules import refused_names
 from mindtorch.autograd.forward_ad import _is_fwd_grad_enabled
 from mindtorch.autograd.forward_ad import _switch_fwd_grad as _set_fwd_grad_enabled
+from mindtorch.autograd.function import DelayedError, UndefinedGrad
+from mindtorch.autograd.grad_mode import is_multithreading_enabled
 
 _get_deterministic_fill_uninitialized_memory = _settings.get_fill_uninitialized_memory
 _set_deterministic_fill_uninitialized_memory = _settings.set_fill_uninitialized_memory
 __path__ = []       # modules below it come from the table of refusals
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_DisableTorchDispatch",
-           "_TensorBase", "_TensorMeta", "_VariableFunctions", "_disabled_torch_dispatch_impl",
+           "_TensorBase", "_TensorMeta", "_VariableFunctions", "_WeakTensorRef", "_current_autograd_node",
+           "_current_graph_task_execution_order", "_current_graph_task_id", "_disabled_torch_dispatch_impl",
            "_disabled_torch_function_impl", "_is_fwd_grad_enabled", "_is_torch_function_all_disabled",
            "_is_torch_function_enabled", "_nn", "_pop_torch_dispatch_stack", "_pop_torch_function_stack",
-           "_push_on_torch_dispatch_stack", "_push_on_torch_function_stack", "_set_fwd_grad_enabled"]
+           "_push_on_torch_dispatch_stack", "_push_on_torch_function_stack", "_set_fwd_grad_enabled",
+           "_will_engine_execute_node"]
 
 _TensorMeta = type(TensorBase)          # the class that torch gives its Tensor
 
@@ -147,6 +160,26 @@ def _are_functorch_transforms_active():
     return False
 
 
+def _current_graph_task_execution_order():
+    """The nodes of the running backward, in the order in which they run."""
+    if is_multithreading_enabled():
+        raise RuntimeError("_current_graph_task_execution_order expects the current backward to be executed with "
+                           "multithreading disabled, e.g. by running: with torch.autograd.set_multithreading_enabled("
+                           "False): ...")
+    return execution_order()
+
+
+class _WeakTensorRef:
+    """A weak reference to a tensor."""
+
+    def __init__(self, tensor):
+        self._reference = ref(tensor)
+
+    def expired(self):
+        """Whether the tensor is gone."""
+        return self._reference() is None
+
+
 def _nn_function(name):
     found = ATEN.get(name) or vars(import_module("mindtorch.nn.functional")).get(name)
     if found is None or name.startswith("__"):
@@ -177,7 +210,9 @@ _linalg = _native_functions("_linalg", "mindtorch.linalg", "linalg_")
 _special = _native_functions("_special", "mindtorch.special", "special_")
 _nn = ModuleType("mindtorch._C._nn")
 _nn.__getattr__, _nn._parse_to = _nn_function, _parse_to
-modules.update({module.__name__: module for module in (_fft, _linalg, _nn, _special)})
+_functions = ModuleType("mindtorch._C._functions")
+vars(_functions).update(AccumulateGrad=AccumulateGrad, DelayedError=DelayedError, UndefinedGrad=UndefinedGrad)
+modules.update({module.__name__: module for module in (_fft, _functions, _linalg, _nn, _special)})
 
 
 def __getattr__(name: str) -> Any:
@@ -186,6 +221,7 @@ def __getattr__(name: str) -> Any:
         made = modules["mindtorch._C._autograd"] = ModuleType("mindtorch._C._autograd")
         graph = import_module("mindtorch.autograd.graph")
         made._saved_tensors_hooks_is_enabled = graph.saved_tensors_hooks_is_enabled
+        made.SavedTensor, made._get_current_graph_task_keep_graph = SavedTensor, keeps_graph
         globals()["_autograd"] = made
         return made
     if name == "_distributed_c10d":

@@ -127,9 +127,14 @@ cfloat, cdouble = complex64, complex128
 
 _OPERATOR_TABLES = (_attributes, _views, _indexing, _copy_cast, _factories, _generated,
                     _core_composites, _composites, _methods)
+# What says that it is of torch.functional.
+_OF_FUNCTIONAL = ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
+                  "cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "stft",
+                  "tensordot", "unique", "unique_consecutive", "unravel_index")
 for _module in _OPERATOR_TABLES:
-    globals().update({_name: _torch_function.published(_value, __name__, _name, "torch")
-                      for _name, _value in _module.FUNCTIONS.items()})
+    globals().update({_name: _torch_function.published(
+        _value, __name__, _name, "torch.functional" if _name in _OF_FUNCTIONAL else "torch")
+        for _name, _value in _module.FUNCTIONS.items()})
 for _module in (_indexing, _generated, _core_composites, _composites, _refusals):
     _attach_methods(_module.METHODS)
 

@@ -35,7 +35,8 @@ def _set_up(argv, folder):
         sys.path[0] = folder
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     main.__builtins__ = builtins
-    main.__annotations__ = {}
+    if sys.version_info < (3, 14):
+        main.__annotations__ = {}
     return main
 
 

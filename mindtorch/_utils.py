@@ -39,7 +39,7 @@ UNTYPED_STORAGE = StorageType("UntypedStorage", mindtorch.uint8)
 _pickled = weakref.WeakValueDictionary()        # identity of a storage -> its PickledStorage
 
 
-def whole_storage(tensor):
+def storage_bytes(tensor):
     """The bytes of the tensor's storage: a tensor of one dimension."""
     count = tensor.untyped_storage().nbytes() // tensor.itemsize
     return tensor.detach().as_strided((count,), (1,), 0).view(mindtorch.uint8)
@@ -59,7 +59,7 @@ class PickledStorage:
         identity = tensor.untyped_storage()._cdata
         found = _pickled.get(identity)
         if found is None:
-            found = _pickled[identity] = cls(whole_storage(tensor))
+            found = _pickled[identity] = cls(storage_bytes(tensor))
         return found
 
     def __reduce__(self):
@@ -263,10 +263,10 @@ class ExceptionWrapper:
         """Raises the exception's type with its traceback as the message; RuntimeError where that type wants more."""
         message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         # Without a name: its traceback leads to this frame, and a cycle would keep alive all that it passes.
-        raise _made(self.exc_type, message) from None
+        raise _exception(self.exc_type, message) from None
 
 
-def _made(kind, message):
+def _exception(kind, message):
     if getattr(kind, "message", None):
         return kind(message=message)
     try:

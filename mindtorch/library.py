@@ -7,7 +7,7 @@ from typing import Any
 
 from mindtorch._library import registry
 from mindtorch._library.autograd import autograd_kernel, check_differentiable
-from mindtorch._library.custom_ops import CustomOpDef, autocast_kernel, custom_op, definition_of
+from mindtorch._library.custom_ops import CustomOpDef, autocast_kernel, custom_op, definition_of, set_vmap_rule
 from mindtorch._library.fake import get_ctx
 from mindtorch._library.infer_schema import infer_schema
 from mindtorch._library.keys import key_of_device
@@ -208,12 +208,13 @@ def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable |
 
 
 def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
-    """Give a rule for batches. It is kept and not called: torch.vmap calls the operator for each sample."""
-    found = _definition(op)
-    if found is not None:
-        return found.register_vmap(func)
-    _qualname_of(op, "register_vmap")
-    return (lambda rule: rule) if func is None else func
+    """Give a rule for batches, `rule(info, in_dims, *args)`, which returns results and their batch dimensions."""
+    qualname = _qualname_of(op, "register_vmap")
+
+    def register(rule):
+        set_vmap_rule(qualname, rule)
+        return rule
+    return register if func is None else register(func)
 
 
 __getattr__ = refused_names(__name__)

@@ -103,12 +103,16 @@ def wrap_torch_function(dispatcher: Any) -> Any:
 
 # --- which functions ask ---------------------------------------------------------------------------------------------
 
+_HOMES_OF_FUNCTIONS = ("_ops.composite.nn_functional", "_sparse.functions", "_compat.symbolic")
+
+
 @functools.cache
 def _namespaces():
     """{namespace: names of its overridable functions and properties}, for torch, Tensor and modules below torch."""
     import mindtorch
     modules = [import_module(f"mindtorch.{name}") for name in ("nn.functional", "linalg", "fft", "special")]
-    for name in (*mindtorch._FUNCTIONS_OF_NETWORKS, *mindtorch._refusals.FUNCTIONS):     # which come at their first use
+    late = [name for name, home in mindtorch._LAZY_NAMES.items() if home in _HOMES_OF_FUNCTIONS]
+    for name in (*late, *mindtorch._refusals.FUNCTIONS):        # which come at their first use
         setattr(mindtorch, name, getattr(mindtorch, name))
     return {space: [name for name, value in vars(space).items()
                     if isinstance(getattr(value, "fget", value), OverridableFunction)
@@ -129,9 +133,13 @@ def _names():
                 found[value.__set__] = f"{prefix}.{name}.__set__"
             elif value not in found or name == value.__name__:
                 found[value] = f"{prefix}.{name}"
-    for methods in OPERATOR_METHODS.values():
-        found |= {getattr(Tensor, name): f"torch.Tensor.{name}" for name in methods}
-    return found
+    return found | {operator: f"torch.Tensor.{operator.__name__}" for operator in _operators()}
+
+
+def _operators():
+    """The methods by which Python's operators call tensors: Tensor.__add__, Tensor.__radd__, ..."""
+    names = {f"__{side}{name.strip('_')}__" for name in OPERATOR_METHODS for side in ("", "r")}
+    return [getattr(Tensor, name) for name in sorted(names & set(dir(Tensor)))]
 
 
 def resolve_name(f: Any) -> Any:
@@ -148,6 +156,7 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
         values = [vars(space)[name] for name in names
                   if space is Tensor or not (name.startswith("_") or name.endswith("_"))]
         found[space] = [value.__get__ if isinstance(value, property) else value for value in values]
+    found[Tensor] += _operators()
     return found
 
 

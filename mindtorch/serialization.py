@@ -43,8 +43,8 @@ from mindtorch._utils import (
     _rebuild_tensor_v3,
     meta_arguments,
     sparse_arguments,
+    storage_bytes,
     tensor_state,
-    whole_storage,
 )
 from mindtorch.nn.parameter import Parameter
 from mindtorch.storage import UntypedStorage
@@ -265,7 +265,7 @@ class _TorchNames:
         if identity not in self.storages:
             count = tensor.untyped_storage().nbytes() // kind.dtype.itemsize
             reference = _StorageReference(kind, str(len(self.storages)), location_tag(tensor), count)
-            self.storages[identity] = reference, whole_storage(tensor), kind.dtype
+            self.storages[identity] = reference, storage_bytes(tensor), kind.dtype
         reference, _, dtype = self.storages[identity]
         if dtype != kind.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
@@ -431,7 +431,7 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *, we
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if mmap and not _is_path(f):
         raise ValueError("f must be a file path in order to use the mmap argument")
-    unpickle = _load_weights if weights_only else _trusting(pickle_module, pickle_load_args)
+    unpickle = _load_weights if weights_only else _full_unpickler(pickle_module, pickle_load_args)
     with _opened(f, "rb") as file:
         if not _is_zip(file):
             if mmap:
@@ -454,7 +454,7 @@ def _is_zip(file):
     return head == zip_archive.BEGINNING
 
 
-def _trusting(pickle_module, options):
+def _full_unpickler(pickle_module, options):
     """The function (pickle, persistent_load) -> object for files that the caller trusts."""
     kind = _TrustingUnpickler
     if pickle_module is not None:

@@ -5,13 +5,10 @@
 Any ACL program can use that root. The functions here call its ``libascendcl.so`` directly, so they work
 without the compiled parts of mindtorch, and they act on the same library that a program in this process has loaded.
 """
-from __future__ import annotations
-
 import sys
-from typing import Any
 
 if __name__ == "__main__" and __package__ is None:
-    sys.path.pop(0)         # the folder of a file that runs by itself: our types.py is torch.types, not Python's
+    sys.path.pop(0)         # of a file that runs by itself: our types.py and __future__.py are torch's, not Python's
 
 import contextlib
 import ctypes
@@ -19,6 +16,7 @@ import functools
 import importlib.util
 import os
 from pathlib import Path
+from typing import Any
 
 __all__ = ["calls", "clear_faults", "cost", "counting", "fault", "inject_device_fault", "inject_fault",
            "inject_memory_error", "live_objects", "record_reads", "repeat_reads", "run_kernels", "set_latency",

@@ -157,6 +157,25 @@ class UntypedStorage(StorageBase):
         self._as_tensor().share_memory_()
         return self
 
+    def _share_fd_cpu_(self, *args: Any) -> Any:
+        raise self._not_shared_by("_share_fd_")
+
+    def _share_filename_cpu_(self, *args: Any) -> Any:
+        raise self._not_shared_by("_share_filename_")
+
+    def _not_shared_by(self, name):
+        if not self.is_cpu:
+            return RuntimeError(f"{name}: only available on CPU")
+        return NotImplementedError(f"{name}: mindtorch.multiprocessing shares memory by handles of its own. Call "
+                                   "share_memory_() and send the tensor.")
+
+    def _write_file(self, file: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+        """Writes the bytes to a file, behind the number of elements where `save_size`."""
+        content = self._as_tensor().cpu().numpy().tobytes()
+        if save_size:
+            file.write((self.nbytes() // element_size).to_bytes(8, "little"))
+        file.write(content)
+
     def pin_memory(self, device: Device = "npu") -> Any:
         """A copy in page-locked host memory; the storage itself where it is there already."""
         tensor = self._as_tensor()

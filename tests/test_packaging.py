@@ -83,6 +83,7 @@ def test_wheel_holds_what_runs_and_nothing_else(built):
     with zipfile.ZipFile(built[1]) as archive:
         libraries = sum(entry.file_size for entry in archive.infolist() if entry.filename.endswith(".so"))
     assert libraries < 14e6, f"{libraries / 1e6:.1f} MB"
+    assert built[1].stat().st_size < 14e6
 
 
 @pytest.mark.slow
@@ -93,6 +94,7 @@ def test_a_wheel_for_a_release_of_cann_says_so(built):
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
     assert f"\nVersion: {version.mindtorch}+cann8.1.rc1\n" in metadata
     assert "\nClassifier: Programming Language :: Python :: 3.11\n" in metadata
+    assert "\nProject-URL: CANN documentation, https://www.hiascend.com/document\n" in metadata
 
 
 @pytest.mark.slow

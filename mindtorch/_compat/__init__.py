@@ -5,5 +5,5 @@ MODULES has the private modules of torch that stand elsewhere here: name in torc
 
 MODULES = {"_C._distributed_c10d": "distributed._c10d",
            "testing._internal.distributed.fake_pg": "distributed._fake", "_custom_ops": "_library.fake",
-           "_tensor_str": "_tensor.printing",
+           "_prims_common": "_compat.prims_common", "_tensor_str": "_tensor.printing",
            "_weights_only_unpickler": "_serialization.weights_only_unpickler"}

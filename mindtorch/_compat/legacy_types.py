@@ -170,6 +170,19 @@ class TypedStorage:
         """Whether it may grow: not where the memory is that of a NumPy array."""
         return self._bytes.resizable()
 
+    def resize_(self, size: int) -> None:
+        """Another number of elements, which all tensors on it see."""
+        self._bytes.resize_(size * self.dtype.itemsize)
+
+    def _share_fd_cpu_(self, *args: Any) -> Any:
+        return self._bytes._share_fd_cpu_(*args)
+
+    def _share_filename_cpu_(self, *args: Any) -> Any:
+        return self._bytes._share_filename_cpu_(*args)
+
+    def _write_file(self, *args: Any) -> None:
+        self._bytes._write_file(*args)
+
     def share_memory_(self) -> Any:
         """Moves the elements to memory that other processes can see."""
         self._bytes.share_memory_()
@@ -215,7 +228,7 @@ class TypedStorage:
 
 TypedStorage.__module__ = "mindtorch.storage"
 # Names by which code that must not warn calls the methods.
-for _name in ("size", "nbytes", "element_size", "data_ptr", "is_shared", "share_memory_",
+for _name in ("size", "nbytes", "element_size", "data_ptr", "is_shared", "resize_", "share_memory_",
               "pickle_storage_type"):
     setattr(TypedStorage, f"_{_name}", getattr(TypedStorage, _name))
 TypedStorage._getitem, TypedStorage._setitem = TypedStorage.__getitem__, TypedStorage.__setitem__

@@ -4,6 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mindtorch._core.python.torch_function import publish
+
 __all__ = ["SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
            "sym_sqrt", "sym_sum"]
 
@@ -68,3 +70,6 @@ def sym_sum(args: Any) -> Any:
 def sym_sqrt(a: Any) -> Any:
     """The square root, as a float."""
     return math.sqrt(a)
+
+
+publish(globals(), module="torch")

@@ -1,4 +1,4 @@
-"""Exceptions that torch has and Python has not."""
+"""Exceptions that torch has and Python has not, and what linear algebra says of a matrix that it cannot take."""
 
 
 class OutOfMemoryError(RuntimeError):
@@ -15,3 +15,20 @@ class LinAlgError(RuntimeError):
 
 OutOfMemoryError.__module__ = AcceleratorError.__module__ = "mindtorch"     # where users find them:
 LinAlgError.__module__ = "mindtorch.linalg"                                 # torch.linalg.LinAlgError
+
+SINGULAR = "The solver failed because the input matrix is singular."
+NOT_INVERTIBLE = ("The diagonal element {0} is zero, the inversion could not be completed because the input matrix is "
+                  "singular.")
+ZERO_PIVOT = ("U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+              "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
+NOT_POSITIVE_DEFINITE = ("The factorization could not be completed because the input is not positive-definite (the "
+                         "leading minor of order {0} is not positive-definite).")
+
+
+def raise_first_failure(info, function, what, error=LinAlgError):
+    """An error for the first matrix of a batch whose info is not 0; `what` may have a place for that number."""
+    infos = info.reshape(-1).tolist()
+    first = next((place for place, found in enumerate(infos) if found), None)
+    if first is not None:
+        where = f"(Batch element {first}): " if info.ndim else ""
+        raise error(f"{function}: {where}{what.format(infos[first])}")

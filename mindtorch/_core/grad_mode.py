@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any, Self, TypeVar, overload
 
@@ -21,6 +22,8 @@ class _Mode:
 
     def __call__(self, function: _Function) -> _Function:
         if inspect.isclass(function):
+            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. Decorate the "
+                          "class's `__init__` instead, which is all that this does.", FutureWarning, stacklevel=2)
             function.__init__ = self(function.__init__)
             return function
         if inspect.isgeneratorfunction(function):
@@ -46,7 +49,8 @@ class _Mode:
                 try:
                     step, value = generator.send, (yield given)
                 except GeneratorExit:
-                    generator.close()
+                    with self.clone():
+                        generator.close()
                     raise
                 except BaseException as error:      # noqa: BLE001 - handed into the generator
                     step, value = generator.throw, error

@@ -14,24 +14,25 @@ class RemovableHandle:
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
-        self._hooks = _Reference(hooks_dict)
+        self.hooks_dict_ref = _Reference(hooks_dict)
         extra = extra_dict if isinstance(extra_dict, list) else [extra_dict] if extra_dict is not None else []
-        self._extra = [_Reference(hooks) for hooks in extra]
+        self.extra_dict_ref = tuple(_Reference(hooks) for hooks in extra)
 
     def remove(self) -> None:
         """Take the hook away; nothing happens when it is gone."""
-        for reference in (self._hooks, *self._extra):
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = reference()
             if hooks is not None:
                 hooks.pop(self.id, None)
 
     def __getstate__(self) -> Any:
-        return self._hooks(), self.id, tuple(extra() for extra in self._extra)
+        return self.hooks_dict_ref(), self.id, tuple(extra() for extra in self.extra_dict_ref)
 
     def __setstate__(self, state: Any) -> None:
         hooks, self.id, *extra = state
-        self._hooks = _Reference(OrderedDict() if hooks is None else hooks)
-        self._extra = [_Reference(OrderedDict() if one is None else one) for one in (extra[0] if extra else ())]
+        self.hooks_dict_ref = _Reference(OrderedDict() if hooks is None else hooks)
+        self.extra_dict_ref = tuple(_Reference(OrderedDict() if one is None else one)
+                                    for one in (extra[0] if extra else ()))
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
     def __enter__(self) -> Self:

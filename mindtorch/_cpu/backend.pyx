@@ -798,7 +798,7 @@ def attach(int descriptor, size_t nbytes):
     return tensor_from_file(map_shared(descriptor, HEADER_BYTES + nbytes), nbytes, None)
 
 
-def lend(storage, size_t address, size_t nbytes):
+def descriptor_of(storage, size_t address, size_t nbytes):
     """The descriptor of the file whose content is these bytes, for one call of `attach`; -1 for any other memory."""
     cdef SharedStorage shared = shared_storage_of(storage)
     if shared is None or shared.file is None or <size_t>shared.data != address or shared.nbytes != nbytes:

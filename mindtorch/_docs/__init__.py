@@ -1,8 +1,10 @@
-"""What `help(torch.add)` says: the reference of the functions of torch and of the methods of Tensor.
+"""What `help(torch.add)` says: the reference of the functions of torch, the methods of Tensor and the layers of nn.
 
 A text file per namespace holds the entries: names at the left margin, below them what the function does, what is
 special about its arguments, and an example. `parameters.txt` says what parameters of one name mean everywhere. The rest
 comes from the function itself: its signature, and for a row's operator devices, dtypes and gradients.
+
+A layer's docstring describes only what is special about its parameters; `layers.txt` describes the others.
 """
 import inspect
 import re
@@ -53,17 +55,25 @@ def entries():
     for namespace, prefix in NAMESPACES.items():
         for entry in read_entries((FOLDER / f"{namespace}.txt").read_text(encoding="utf-8")):
             found |= {prefix + name: entry for name in entry.names}
-    first = _names()
+    alike = {}                          # what functions run -> their names
     for name, function in public_functions():
-        if name not in found and first[id(function)] in found:
-            found[name] = found[first[id(function)]]
+        alike.setdefault((_what_it_runs(function), name.endswith("_")), []).append(name)
+    for names in alike.values():
+        entry = next((found[name] for name in names if name in found), None)
+        if entry is not None:
+            found |= dict.fromkeys(names, entry) | {name: found[name] for name in names if name in found}
     return found
 
 
+def _what_it_runs(function):
+    """The same for aliases, and for a method and the function of its name."""
+    return tuple(function._keys()) if hasattr(function, "_keys") else function.__wrapped__
+
+
 @cache
-def parameters():
+def parameters(file="parameters"):
     """What the parameters of one name mean: name -> text."""
-    lines = (FOLDER / "parameters.txt").read_text(encoding="utf-8").splitlines()
+    lines = (FOLDER / f"{file}.txt").read_text(encoding="utf-8").splitlines()
     return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
 
 
@@ -116,6 +126,30 @@ def describe(function, overloads=()):
     if entry.example:
         paragraphs.append("\n".join(["Example:", *("    " + line for line in entry.example)]))
     return "\n\n".join(paragraphs) + "\n"
+
+
+def describe_layer(layer, docstring):
+    """The docstring, in which all parameters of the constructor are described."""
+    text, heading, example = inspect.cleandoc(docstring).partition("Example:\n")
+    text, _, own = text.partition("Arguments:\n")
+    special = dict(line.strip().split(": ", 1) for line in own.splitlines() if line)
+    meanings = parameters("layers") | special
+    names = dict.fromkeys([*constructor_parameters(layer), *special])
+    arguments = [f"    {name}: {meanings[name]}" for name in names if name in meanings]
+    sections = [text.strip(), "\n".join(["Arguments:", *arguments]) if arguments else "", heading + example]
+    return "\n\n".join(filter(None, sections))
+
+
+def constructor_parameters(layer):
+    """The names of what a constructor takes, also of what it passes on to that of its base."""
+    names = {}
+    for base in layer.__mro__:
+        if "__init__" in vars(base):
+            found = inspect.signature(base.__init__).parameters.values()
+            names |= dict.fromkeys(one.name for one in found if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD))
+            if all(one.kind is not one.VAR_KEYWORD for one in found):
+                break
+    return list(names)[1:]
 
 
 def meaning(parameter, entry):

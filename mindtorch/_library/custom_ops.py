@@ -15,6 +15,7 @@ from mindtorch._library.schema import parse_schema
 __all__ = ["CustomOpDef", "custom_op"]
 
 _definitions = {}       # "ns::name" -> CustomOpDef
+_vmap_rules = {}        # "ns::name" -> what register_vmap was given
 _ALIASING = (
     "{name} (with implementation in {module}): The output of this custom operator (1) must not also be an input to "
     "this custom operator and (2) may not alias any inputs to this custom operator or other returns. The most common "
@@ -57,6 +58,7 @@ class CustomOpDef:
         refuse_keyword_tensors("custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only.",
                                parsed)
         previous = _definitions.pop(self._qualname, None)
+        _vmap_rules.pop(self._qualname, None)
         if previous is not None:
             previous._lib._destroy()
         self._lib = Library(namespace, "FRAGMENT")
@@ -105,9 +107,9 @@ class CustomOpDef:
         self.backward, self.setup_context = backward, setup_context
 
     def register_vmap(self, func=None):
-        """Give a rule for batches. It is kept and not called: torch.vmap calls the operator for each sample."""
+        """Give a rule for batches, `rule(info, in_dims, *args)`, which returns results and their batch dimensions."""
         def register(rule):
-            self.vmap_rule = rule
+            set_vmap_rule(self._qualname, rule)
             return rule
         return register if func is None else register(func)
 
@@ -167,3 +169,13 @@ def autocast_kernel(operator, device_type, dtype):
 def definition_of(qualname):
     """The CustomOpDef of that name, None where the operator was not made by custom_op."""
     return _definitions.get(qualname)
+
+
+def set_vmap_rule(qualname, rule):
+    """Keep the rule for batches of an operator."""
+    _vmap_rules[qualname] = rule
+
+
+def vmap_rule_of(qualname):
+    """The rule for batches that register_vmap was given for an operator, or None."""
+    return _vmap_rules.get(qualname)

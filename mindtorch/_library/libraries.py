@@ -44,9 +44,9 @@ class Library:
         self._key = parse_key(dispatch_key) if dispatch_key else ""
         self._op_defs, self._op_impls, self._alive = [], [], True
         if kind == "DEF":
-            self._settle()
+            self._check_owner()
 
-    def _settle(self):
+    def _check_owner(self):
         frame = sys._getframe(2)
         place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         home = "mindtorch" if registry.is_provided(self.ns) else _homes.get(self.ns)

@@ -160,7 +160,7 @@ def register(operator):
             "Each overload's schema should only be registered with a single call to def().")
     _operators[operator.qualname] = operator
     _packets.setdefault(name, []).append(operator.schema.overload_name)
-    _tell(name)
+    _notify(name)
 
 
 def unregister(qualname):
@@ -170,10 +170,10 @@ def unregister(qualname):
     _packets[name].remove(operator.schema.overload_name)
     if not _packets[name]:
         del _packets[name]
-    _tell(name)
+    _notify(name)
 
 
-def _tell(name):
+def _notify(name):
     for namespace in list(_changes):
         namespace.changed(*name.split("::", 1))
 

@@ -56,7 +56,7 @@ def register_rule(qualname, kind, rule):
     return rules, rule
 
 
-def _ask(owner, kind, func, types, args, kwargs):
+def _dispatch_to(owner, kind, func, types, args, kwargs):
     rules = _rules.get((func.name(), kind)) if _rules else None
     if rules:
         return rules[-1](owner, func, types, args, kwargs)
@@ -72,13 +72,13 @@ def call_handlers(func, args, kwargs):
         if torch_dispatch.current_modes():
             mode = torch_dispatch.pop_mode()
             try:
-                result = _ask(mode, type(mode), func, types, args, kwargs)
+                result = _dispatch_to(mode, type(mode), func, types, args, kwargs)
             finally:
                 torch_dispatch.push_mode(mode)
             if result is not NotImplemented:
                 return result
         for value in found:
-            result = _ask(type(value), type(value), func, types, args, kwargs)
+            result = _dispatch_to(type(value), type(value), func, types, args, kwargs)
             if result is not NotImplemented:
                 return result
     finally:

@@ -32,6 +32,9 @@ cdef extern from "mindtorch/cann_tables.h" nogil:
     StatusText mindtorch_statuses[]
 
 
+cdef enum:
+    FAILED_LAUNCH = -10001           # what functions return when a launch has failed before: launch_queue.h
+
 cdef list OPERATOR_LIBRARIES = []        # handles of the libraries with ACLNN's functions
 cdef object LEFT_OUT = frozenset()       # names of functions that this build of mindtorch does not call
 
@@ -130,13 +133,13 @@ def driver_message():
     return "" if message == NULL else message.decode("utf-8", "replace").strip()
 
 
-def status_message(str function, int status):
-    """The message of the exception for a call of `function` that returned `status`."""
+def status_message(str function, int status, str message=None):
+    """The message of the exception for a call of `function` that returned `status`; `message` is the driver's."""
     cdef const StatusText *known = find_status_text(status)
     text = f"NPU error: {function} failed with code {status}"
     if known != NULL:
         text += f" ({known.name.decode()}: {known.meaning.decode()})"
-    message = driver_message()
+    message = driver_message() if message is None else message
     if message:
         text += f"\n{message}"
     if status in REMEDIES:
@@ -152,9 +155,27 @@ cdef bint failed_with(int status, int expected, const char *function) except -1:
     return True
 
 
+# Set by launch_queue.pyx: the exception of a launch that has failed on the queue's thread.
+take_failure = None
+
+
+def launch_error(str function, int status, str message, str tensors, str line):
+    """The exception of a launch that has failed on the queue's thread."""
+    called = f" with the tensors {tensors}" if tensors else ""
+    place = f" in {line}" if line else ""
+    advice = "" if line else (". With MINDTORCH_LAUNCH_LINES=1 this message names the line, with "
+                              "ACL_LAUNCH_BLOCKING=1 the operator itself raises the error")
+    return RuntimeError(f"{status_message(function, status, message)}\n{function} was called{called} before{place}: "
+                        f"the queue of launches ran it later{advice}")
+
+
 def check_status(int status, str function):
     """Raise the exception for `status`, unless it is success."""
-    if status != 0:
+    if status == FAILED_LAUNCH and take_failure is not None:
+        failure = take_failure()
+        if failure is not None:          # else another thread has raised it
+            raise failure
+    elif status != 0:
         kind = OutOfMemoryError if status == ACL_ERROR_RT_MEMORY_ALLOCATION else RuntimeError
         raise kind(status_message(function, status))
 
@@ -220,19 +241,29 @@ class mdl:
 
     @staticmethod
     def init_dump():
+        cdef int ret
         require_function(<void *>api.aclmdlInitDump, "aclmdlInitDump")
-        return api.aclmdlInitDump()
+        with nogil:
+            ret = api.aclmdlInitDump()
+        return ret
 
     @staticmethod
     def set_dump(path):
+        cdef bytes encoded = str(path).encode()
+        cdef const char *raw = encoded
+        cdef int ret
         require_function(<void *>api.aclmdlSetDump, "aclmdlSetDump")
-        cdef bytes raw = str(path).encode()
-        return api.aclmdlSetDump(raw)
+        with nogil:
+            ret = api.aclmdlSetDump(raw)
+        return ret
 
     @staticmethod
     def finalize_dump():
+        cdef int ret
         require_function(<void *>api.aclmdlFinalizeDump, "aclmdlFinalizeDump")
-        return api.aclmdlFinalizeDump()
+        with nogil:
+            ret = api.aclmdlFinalizeDump()
+        return ret
 
 
 class rt:
@@ -388,8 +419,11 @@ class rt:
 
     @staticmethod
     def set_device_res_limit(int device_id, int kind, uint32_t value):
+        cdef int ret
         require_function(<void *>api.aclrtSetDeviceResLimit, "aclrtSetDeviceResLimit")
-        return api.aclrtSetDeviceResLimit(device_id, <aclrtDevResLimitType>kind, value)
+        with nogil:
+            ret = api.aclrtSetDeviceResLimit(device_id, <aclrtDevResLimitType>kind, value)
+        return ret
 
     @staticmethod
     def get_device_res_limit(int device_id, int kind):
@@ -434,13 +468,19 @@ class rt:
 
     @staticmethod
     def set_ctx_sys_param_opt(int option, int64_t value):
+        cdef int ret
         require_function(<void *>api.aclrtCtxSetSysParamOpt, "aclrtCtxSetSysParamOpt")
-        return api.aclrtCtxSetSysParamOpt(<aclSysParamOpt>option, value)
+        with nogil:
+            ret = api.aclrtCtxSetSysParamOpt(<aclSysParamOpt>option, value)
+        return ret
 
     @staticmethod
     def set_op_execute_time_out_with_ms(uint32_t timeout):
+        cdef int ret
         require_function(<void *>api.aclrtSetOpExecuteTimeOutWithMs, "aclrtSetOpExecuteTimeOutWithMs")
-        return api.aclrtSetOpExecuteTimeOutWithMs(timeout)
+        with nogil:
+            ret = api.aclrtSetOpExecuteTimeOutWithMs(timeout)
+        return ret
 
     @staticmethod
     def host_register(intptr_t address, size_t size, int kind=ACL_HOST_REGISTER_MAPPED):

@@ -82,7 +82,6 @@ cdef TensorBase offset_tensor(Generator generator)
 cdef TensorBase expand_as(TensorBase tensor, TensorBase out)             # a view with the shape of `out`
 cdef TensorBase in_batch(TensorBase matrices, TensorBase other)         # the same for all dimensions but the last two
 cdef int qr_mode(object mode) except -1                                 # "reduced" 0, "complete" 1, "r" 2
-cdef TensorBase adjoint(TensorBase tensor)                              # a view with the last two dimensions swapped
 cdef int64_t numel_of(TensorBase tensor) noexcept
 # For unique: with counts, ACLNN writes the inverse even if the caller did not request it.
 cdef TensorBase inverse_or_temporary(TensorBase inverse, TensorBase self, bint return_counts)

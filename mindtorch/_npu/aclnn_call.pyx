@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 from mindtorch._core import once
 from mindtorch._npu.acl_loader import ensure_acl
 from mindtorch._npu.executor_cache import enable as enable_executor_cache
+from mindtorch._npu.launch_queue import order_calls
 
 from mindtorch._core._gen.calls cimport op__foreach_add_List, op__foreach_sub_Scalar, op_fill__Scalar, op_sub_Scalar
 from mindtorch._core.autograd.node cimport set_grad_enabled
@@ -20,7 +21,7 @@ from mindtorch._core.operators.run_operator cimport load_operator
 from mindtorch._core.rules.array cimport common_base
 from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
+    FLOAT_KIND, INT_KIND, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
     Long, Short, cast_scalar, is_float8, scalar_from_python, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
@@ -32,16 +33,19 @@ from mindtorch._npu.allocator cimport allocate
 from mindtorch._npu.cann cimport AclnnValue, aclTensor
 cimport mindtorch._npu.executor_cache as executor_cache
 from mindtorch._npu.executor_cache cimport (
-    FOUND, MISSED, NOT_KEPT, Key, LookUp, add_real, add_scalar, add_shape, add_tensor, add_tensors, add_text, add_word,
-    begin_key, end_look_up, find_executor,
+    FOUND, KEY_HEAD, MISSED, NOT_KEPT, Key, LookUp, add_real, add_scalar, add_shape, add_tensor, add_tensors, add_text,
+    add_word, begin_key, end_look_up, find_executor,
 )
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
     MAX_LIST_TENSORS, MAX_RANK, Call, Phase2, acl_dtype, bool_array_argument, cast_to_supported, copy, free_call,
-    init_call, int_array_argument, launch, make_contiguous, merge_dims, optional_tensor_argument, raise_missing_symbol,
-    raise_not_capturable, raise_not_supported, read, scalar_argument, scalar_list_argument, set_output_shape,
-    tensor_argument, tensor_list_argument, view_as_int, wait_for_shapes,
+    init_call, int_array_argument, int_array_of_key, is_known, launch, make_contiguous, merge_dims,
+    optional_tensor_argument, raise_missing_symbol, raise_not_capturable, raise_not_supported, read, scalar_argument,
+    scalar_list_argument, scalar_of_key, set_output_shape, set_phase1_of_queues, tensor_argument, tensor_list_argument,
+    tensor_of_key, view_as_int, wait_for_shapes,
 )
+cimport mindtorch._npu.launch_queue as launch_queue
+from mindtorch._npu.launch_queue cimport QUEUE_ALL, QueuedLaunch
 from mindtorch._npu.streams cimport current_capture, thread_state
 
 
@@ -105,6 +109,12 @@ cdef struct Adapter:
     int places[MAX_OPERANDS]            # indices of arguments; -1: a constant
     Argument constants[MAX_OPERANDS]
 
+cdef struct QueuedCall:
+    AclnnPhase1 signature
+    void *phase1
+    int count
+    const Parameter *parameters
+
 cdef AclnnPhase1 *SIGNATURES = NULL
 cdef AdapterFunction *ADAPTERS = NULL
 cdef ConditionFunction *CONDITIONS = NULL
@@ -144,6 +154,8 @@ cdef class AclnnCall:
     cdef bint elementwise               # dimensions of the tensors may be merged, ...
     cdef bint of_one_tensor             # ... as those of the one operand, where its result is 0-d
     cdef int dims_argument              # the argument that is a list of ints, or -1
+    cdef QueuedCall queued              # what the thread of a queue reads; its address stands in keys
+    cdef bint queueable                 # that thread can make all arguments
 
 
 cdef const char *keep_bytes(object text):
@@ -170,7 +182,7 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
         if op.argument_types[i] == operators.INT_LIST:
             call.dims_argument = i
     call.arguments = op.argument_count + op.result_count
-    call.kept = True
+    call.kept = call.queueable = True
     if len(parameters) > MAX_PARAMETERS:
         raise ValueError(f"{name} has {len(parameters)} parameters, {MAX_PARAMETERS} at most")
     for word, found, *preparation in parameters:
@@ -185,7 +197,11 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
         if preparation:
             read_preparation(call, parameter, preparation)
         call.count += 1
+        call.queueable = call.queueable and parameter.conversion not in (TENSOR_LIST, BOOL_ARRAY, SCALAR_LIST,
+                                                                         OPMATH_SCALAR_LIST, TEXT)
     call.kept = call.kept and not call.dynamic_shapes
+    call.queued.signature, call.queued.phase1 = call.signature, call.function.phase1
+    call.queued.count, call.queued.parameters = call.count, &call.parameters[0]
     return call
 
 
@@ -444,9 +460,15 @@ cdef int run_kept_call(AclnnCall made, Call *call, Argument *arguments, Argument
     cdef Key key
     cdef LookUp found = NOT_KEPT
     cdef int status = 0
-    begin_key(&key, <void *>made, call.device, thread_state().limits)
+    begin_key(&key, &made.queued, call.device, thread_state().limits)
     if write_key(made, &key, arguments, adapted, dtype):
+        call.key = &key
+        if launch_queue.mode == QUEUE_ALL and made.queueable and is_known(call):
+            executor_cache.hits += 1
+            return launch(call, 0, made.name, <Phase2>made.function.phase2)
         found = find_executor(&key, made.name, &call.executor, &call.workspace_size)
+        if found == FOUND and launch_queue.mode == QUEUE_ALL and made.queueable:
+            launch_queue.add_known(key.text, key.words, call.workspace_size)
     if found != FOUND:
         try:
             run_phase1(made, call, values, arguments, adapted, dtype, &status)
@@ -454,6 +476,30 @@ cdef int run_kept_call(AclnnCall made, Call *call, Argument *arguments, Argument
             if found == MISSED:
                 end_look_up()
     return launch(call, status, made.name, <Phase2>made.function.phase2)
+
+
+cdef int phase1_by_key(QueuedLaunch *launch) noexcept nogil:
+    """On the thread of a queue: make the arguments that `write_key` has written, and run phase 1."""
+    cdef const QueuedCall *made = <const QueuedCall *><void *>launch.text[0]
+    cdef const uint64_t *text = &launch.text[KEY_HEAD]
+    cdef AclnnValue values[MAX_PARAMETERS]
+    cdef Conversion conversion
+    cdef int tensors = 0
+    cdef int i
+    for i in range(made.count):
+        conversion = made.parameters[i].conversion
+        if conversion == CONSTANT:
+            values[i] = made.parameters[i].constant
+        elif conversion == TENSOR or conversion == OPTIONAL_TENSOR:
+            values[i].pointer = tensor_of_key(launch, &text, &tensors)
+        elif conversion == SCALAR or conversion == OPMATH_SCALAR or conversion == PLAIN_SCALAR:
+            values[i].pointer = scalar_of_key(launch, &text)
+        elif conversion == INT_ARRAY:
+            values[i].pointer = int_array_of_key(launch, &text)
+        else:                                    # INTEGER, REAL
+            values[i].integer = <int64_t>text[0]
+            text += 1
+    return made.signature(made.phase1, values, &launch.workspace_size, &launch.executor)
 
 
 cdef bint write_key(AclnnCall made, Key *key, Argument *arguments, Argument *adapted, ScalarType dtype) except -1:
@@ -718,6 +764,7 @@ def register():
     if BACKENDS[<int>NPU].ready:
         return
     ensure_acl()
+    order_calls()
     enable_executor_cache()
     BACKENDS[<int>NPU].allocate = allocate
     BACKENDS[<int>NPU].allocate_pinned = allocate_pinned
@@ -725,6 +772,7 @@ def register():
     BACKENDS[<int>NPU].copy = copy
     BACKENDS[<int>NPU].read = read
     BACKENDS[<int>NPU].capturing = current_capture_id
+    set_phase1_of_queues(phase1_by_key)
     register_calls()
     register_decompositions()
     BACKENDS[<int>NPU].ready = True
@@ -763,7 +811,7 @@ cdef object convert(OperandConversion conversion, const Argument *argument, Scal
     if conversion == AS_COMPUTED:
         return to_opmath(<TensorBase>argument.object, dtype)
     if conversion == AS_SCALAR:
-        return scalar_to_python(argument.scalar)
+        return None if argument.scalar == NULL else scalar_to_python(argument.scalar)
     if conversion == AS_INTS:
         return ints_of(argument.ints)
     if conversion == AS_OPTIONAL_FLOAT:
@@ -1019,23 +1067,6 @@ cdef TensorBase in_batch(TensorBase matrices, TensorBase other):
 
 cdef int qr_mode(object mode) except -1:
     return {"reduced": 0, "complete": 1, "r": 2}[mode]
-
-
-cdef TensorBase adjoint(TensorBase tensor):
-    cdef Shape shape
-    cdef Shape strides
-    cdef int i
-    if tensor.ndim < 2:
-        return tensor
-    if KIND[<int>tensor.dtype] == COMPLEX_KIND:
-        raise NotImplementedError("complex matrices have no kernel on npu that gives the adjoint of a factor")
-    same_shape(&shape, tensor)
-    for i in range(tensor.ndim):
-        strides.sizes[i] = tensor.strides[i]
-    i = tensor.ndim - 2
-    shape.sizes[i], shape.sizes[i + 1] = shape.sizes[i + 1], shape.sizes[i]
-    strides.sizes[i], strides.sizes[i + 1] = strides.sizes[i + 1], strides.sizes[i]
-    return make_view(tensor, shape.ndim, shape.sizes, strides.sizes, tensor.offset)
 
 
 cdef int64_t EXACT_INT_ENDS[NUM_SCALAR_TYPES]  # by ScalarType; 1 << 63 is no int64, so the largest int64 is never drawn

@@ -5,13 +5,16 @@ from libc.string cimport memcpy, memset
 
 from mindtorch._npu.acl import driver_message
 from mindtorch._npu.acl_loader import OLDEST, open_hccl
+from mindtorch._npu.streams import get_current_stream, set_current_stream
 
 from mindtorch._core.tensor.dtype cimport (
     BFloat16, Bool, Byte, Char, Double, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, Long,
     NUM_SCALAR_TYPES, Short, UInt16, UInt32, UInt64,
 )
 from mindtorch._core.tensor.tensor cimport NPU, TensorBase, bump_version
+from mindtorch._npu.acl cimport api as acl_api
 from mindtorch._npu.acl cimport find_symbols
+from mindtorch._npu.cann cimport ACL_STREAM_STATUS_COMPLETE, aclrtStreamStatus
 from mindtorch._npu.hccl_api cimport (
     HCCL_COMM_CONFIG_EXEC_TIMEOUT, HCCL_DATA_TYPE_BFP16, HCCL_DATA_TYPE_FP16,
     HCCL_DATA_TYPE_FP32, HCCL_DATA_TYPE_FP64, HCCL_DATA_TYPE_FP8E4M3, HCCL_DATA_TYPE_FP8E5M2, HCCL_DATA_TYPE_FP8E8M0,
@@ -21,7 +24,10 @@ from mindtorch._npu.hccl_api cimport (
     HcclCommConfigInit, HcclDataType, HcclReduceOp, HcclResult, HcclRootInfo, HcclSendRecvItem, mindtorch_hccl_names,
     mindtorch_hccl_optional_names,
 )
-from mindtorch._npu.streams cimport current_stream, is_capturing, synchronize_stream, use_device, wait_stream
+from mindtorch._npu.launch_queue cimport drain
+from mindtorch._npu.streams cimport (
+    Stream, capture_count, current_stream, is_capturing, synchronize_stream, use_device, wait_stream,
+)
 from mindtorch._npu.structs cimport StreamSlot
 
 
@@ -139,6 +145,40 @@ cdef class Communicator:
         if self.last != NULL and self.last.handle != NULL:
             synchronize_stream(self.last)    # which waits for the streams of those before
 
+    def run_on(self, Stream stream not None, collective, tuple args not None):
+        """Call collective(self, *args) with `stream` as the current one, behind the work that the current one has so
+        far. Returns the event of its end."""
+        before = get_current_stream(self.device)
+        stream.wait_stream(before)
+        set_current_stream(stream)
+        try:
+            collective(self, *args)
+            return stream.record_event()
+        finally:
+            set_current_stream(before)
+
+    def wait_for(self, event):
+        """Let the current stream wait for the event of `run_on`."""
+        event.wait(get_current_stream(self.device))
+
+    def is_idle(self):
+        """Whether all its operations are done, or have failed. True while a graph is captured, when nobody may ask."""
+        cdef aclrtStreamStatus status = ACL_STREAM_STATUS_COMPLETE
+        if self.last == NULL or self.last.handle == NULL or capture_count != 0:
+            return True
+        use_device(self.device)
+        return acl_api.aclrtStreamQuery(self.last.handle, &status) != 0 or status == ACL_STREAM_STATUS_COMPLETE
+
+    def device_error(self):
+        """The text of the error with which the stream of its operations has ended, or None."""
+        cdef aclrtStreamStatus status
+        cdef int code
+        if self.last == NULL or self.last.handle == NULL or capture_count != 0:
+            return None
+        use_device(self.device)
+        code = acl_api.aclrtStreamQuery(self.last.handle, &status)
+        return None if code == 0 else f"NPU error {code}: {driver_message() or 'no message'}"
+
     def destroy(self):
         """Release it. Operations that are under way fail."""
         cdef int status
@@ -167,6 +207,8 @@ cdef class Communicator:
             raise RuntimeError("the communicator was destroyed")
         use_device(self.device)
         stream = current_stream(self.device)
+        with nogil:
+            drain(self.device)               # HCCL's functions are not in `api`
         if self.last != stream and not is_capturing(self.device):
             if self.last != NULL and self.last.handle != NULL:
                 wait_stream(stream, self.last)
@@ -256,7 +298,8 @@ cdef class Communicator:
         pieces = counts_of(counts, &total)
         if total != <uint64_t>output.numel or pieces[self.rank] != <uint64_t>input.numel:
             free(pieces)
-            raise ValueError("the counts are not those of the tensors")
+            raise ValueError(f"all_gather_v: rank {self.rank} of counts {list(counts)} has an input of {input.numel} "
+                             f"elements and an output of {output.numel}")
         with nogil:
             status = api.HcclAllGatherV(sent, input.numel, received, pieces, pieces + self.size, dtype, self.handle,
                                         stream.handle)
@@ -290,7 +333,8 @@ cdef class Communicator:
         pieces = counts_of(counts, &total)
         if total != <uint64_t>input.numel or pieces[self.rank] != <uint64_t>output.numel:
             free(pieces)
-            raise ValueError("the counts are not those of the tensors")
+            raise ValueError(f"reduce_scatter_v: rank {self.rank} of counts {list(counts)} has an input of "
+                             f"{input.numel} elements and an output of {output.numel}")
         with nogil:
             status = api.HcclReduceScatterV(sent, pieces, pieces + self.size, received, output.numel, dtype,
                                             <HcclReduceOp>op, self.handle, stream.handle)
@@ -315,7 +359,8 @@ cdef class Communicator:
         if total_in != <uint64_t>input.numel or total_out != <uint64_t>output.numel:
             free(to_ranks)
             free(from_ranks)
-            raise ValueError("the counts are not those of the tensors")
+            raise ValueError(f"all_to_all: the input has {input.numel} elements for counts {list(input_counts)}, the "
+                             f"output {output.numel} for counts {list(output_counts)}")
         with nogil:
             status = api.HcclAlltoAllV(sent, to_ranks, to_ranks + self.size, dtype, received, from_ranks,
                                        from_ranks + self.size, dtype, self.handle, stream.handle)

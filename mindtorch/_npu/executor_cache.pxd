@@ -16,6 +16,7 @@ from mindtorch._npu.cann cimport aclOpExecutor
 
 
 cdef enum:
+    KEY_HEAD = 3                 # words before the arguments: the address of the call, settings, limits
     MAX_WORDS = 1024             # CANN takes keys of 8 KiB
     MAX_TENSORS = 512
     MAX_TEXT = 64                # bytes of a string
@@ -27,6 +28,7 @@ cdef struct Key:                 # on the stack of the function that makes the c
     int tensors
     uint64_t seen[SEEN_BITS / 64]        # a bit for some bits of the address of each storage
     void *storages[MAX_TENSORS]
+    unsigned short places[MAX_TENSORS]       # in `text`, of the tensors
     uint64_t text[MAX_WORDS]
 
 cdef uint64_t settings          # a number for the values of the settings that phase 1 reads
@@ -37,7 +39,7 @@ cdef inline void begin_key(Key *key, void *call, int device, void *limits) noexc
     key.text[0] = <uint64_t>call
     key.text[1] = settings << 8 | <uint64_t>device
     key.text[2] = <uint64_t>limits
-    key.words = 3
+    key.words = KEY_HEAD
     key.tensors = 0
     for i in range(SEEN_BITS / 64):
         key.seen[i] = 0
@@ -106,6 +108,7 @@ cdef inline bint add_tensor(Key *key, TensorBase tensor) noexcept:
     if tensor.device_type != NPU or key.tensors == MAX_TENSORS:
         return False
     whole = is_whole_storage(tensor)
+    key.places[key.tensors] = key.words
     text[0] = (<uint64_t>first_with_storage(key, tensor.storage.data) << 32 | <uint64_t>tensor.dtype << 16
                | <uint64_t>tensor.ndim << 8 | <uint64_t>whole << 1 | 1)
     memcpy(text + 1, tensor.sizes, dims)
@@ -126,6 +129,7 @@ cdef bint add_text(Key *key, const char *text) noexcept nogil
 
 
 cdef bint enabled                # whether calls look for executors
+cdef uint64_t hits
 
 cdef enum LookUp:
     NOT_KEPT                     # CANN does not keep the call

@@ -7,6 +7,7 @@ from libc.string cimport memcpy, strlen
 from mindtorch._core.tensor.tensor cimport TensorBase
 from mindtorch._npu.acl cimport api
 from mindtorch._npu.cann cimport aclOpExecutor
+from mindtorch._npu.launch_queue cimport missed_look_ups
 from mindtorch._npu.streams cimport thread_state
 
 
@@ -57,7 +58,7 @@ def note_setting(tuple name, value):
 
 
 cdef dict SWITCH = {"0": False, "1": True}
-cdef uint64_t hits, misses
+cdef uint64_t misses
 
 
 def enable():
@@ -71,9 +72,16 @@ def enable():
         api.SetPTACacheHashKey != NULL) and api.PTAFindExecCache != NULL
 
 
+DEFAULT_LIMIT = 10_000          # of CANN
+
+
 def stats():
-    """{"hits": launches of found executors, "misses": of others that CANN may keep}"""
-    return {"hits": hits, "misses": misses}
+    """{"hits": launches of found executors, "misses": of others that CANN may keep, "limit": of calls that it keeps,
+    "size": how many it keeps at most; CANN does not tell the number}"""
+    missed = missed_look_ups()                 # by threads of queues, for calls that were found before
+    limit = os.environ.get("ACLNN_CACHE_LIMIT", "")
+    limit = int(limit) if limit.isdecimal() else DEFAULT_LIMIT
+    return {"hits": hits - missed, "misses": misses + missed, "size": min(misses + missed, limit), "limit": limit}
 
 
 cdef LookUp find_executor(Key *key, const char *name, aclOpExecutor **executor, uint64_t *workspace_size) noexcept:

@@ -378,7 +378,8 @@ def task_update_begin(Stream stream not None, TaskGroup group not None):
     use_device(slot.device)
     allocator_of(slot.device).begin_allocate_to_pool(group.graph.pool, <intptr_t>group.graph.capture)
     try:
-        check(api.aclmdlRICaptureTaskUpdateBegin(slot.handle, group.handle), b"aclmdlRICaptureTaskUpdateBegin")
+        with nogil:
+            check(api.aclmdlRICaptureTaskUpdateBegin(slot.handle, group.handle), b"aclmdlRICaptureTaskUpdateBegin")
     except BaseException:
         allocator_of(slot.device).end_allocate_to_pool(group.graph.pool)
         raise

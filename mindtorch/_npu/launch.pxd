@@ -8,6 +8,8 @@ from mindtorch._npu.cann cimport (
     aclBoolArray, aclDataType, aclFormat, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor,
     aclTensorList, aclnnStatus, aclrtStream,
 )
+from mindtorch._npu.executor_cache cimport Key
+from mindtorch._npu.launch_queue cimport QueuedLaunch, QueuedPhase1
 from mindtorch._npu.structs cimport StreamSlot
 
 
@@ -60,6 +62,7 @@ cdef struct Call:                     # on the stack of the function that makes 
     bint dynamic_shapes  # the operator sets the shapes of output descriptors; `launch` keeps the handles
     void *handles[MAX_ARGUMENTS]
     unsigned char kinds[MAX_ARGUMENTS]
+    Key *key                          # of executor_cache.pyx, or NULL
 
 # Make the device of `out` current for this thread, and set up `call` for its current stream.
 cdef int init_call(Call *call, TensorBase out) except -1
@@ -78,6 +81,14 @@ cdef inline aclDataType acl_dtype(ScalarType dtype) noexcept nogil:
 # Check the `status` that phase 1 returned, allocate the workspace, run phase 2 without the GIL, check its status and
 # free the handles. With ACL_LAUNCH_BLOCKING=1, wait for the stream. `name` ("aclnnAdd") is for errors.
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1
+
+# With TASK_QUEUE_ENABLE=2 the queue's thread finds executors. `set_phase1_of_queues` gives it the function that runs
+# phase 1 by a key; the others make an argument of the words at `text`, and move that behind them.
+cdef bint is_known(Call *call) noexcept         # the thread can find the executor; sets workspace_size
+cdef void set_phase1_of_queues(QueuedPhase1 function) noexcept
+cdef aclTensor *tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors) noexcept nogil
+cdef aclScalar *scalar_of_key(QueuedLaunch *launch, const uint64_t **text) noexcept nogil
+cdef aclIntArray *int_array_of_key(QueuedLaunch *launch, const uint64_t **text) noexcept nogil
 
 # After the launch of a call that reports: wait for the stream; give an output, which is contiguous, the shape of its
 # descriptor; free the handles. On failure the first two free the handles and raise.

@@ -1,5 +1,7 @@
 """Descriptors of tensors, the launch of an ACLNN operator, and copies from and to the NPU."""
 import os
+import sys
+from collections import deque
 
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 cimport cython
@@ -11,12 +13,12 @@ from libcpp cimport bool as cbool
 from mindtorch._npu import peers, runtime
 from mindtorch._npu.acl import check_status, driver_message
 
-from mindtorch._core.python.profiling cimport add_finished_range, clock
+from mindtorch._core.python.profiling cimport add_finished_range, clock, is_thread_profiled
 from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
-    Double, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, Long, Scalar, ScalarType, Short, UInt16,
-    UInt32, UInt64, Undefined, cast_scalar, is_float8, scalar_from_python,
+    Double, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, Long, Scalar, ScalarKind, ScalarType, Short,
+    UInt16, UInt32, UInt64, Undefined, cast_scalar, is_float8, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CPU, MAX_DIMS, NPU, Shape, TensorBase, contiguous_strides, empty_tensor, make_view, require_backend,
@@ -37,12 +39,17 @@ from mindtorch._npu.executor_cache cimport (
     FOUND, MISSED, NOT_KEPT, Key, LookUp, add_tensor, begin_key, end_look_up, find_executor,
 )
 from mindtorch._npu.host_memory cimport PinnedBlock, PinnedStorage, get_pinned_block, record_pinned_use, release_pinned
-from mindtorch._npu.streams cimport (
-    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, bind_device, check_sync_debug_mode, current_stream, defer,
-    destroy, destroy_bool_array, destroy_executor, destroy_scalar_list, init_current_stream, synchronize_stream,
-    thread_state, use_device, wait_stream,
+cimport mindtorch._npu.launch_queue as launch_queue
+from mindtorch._npu.launch_queue cimport (
+    MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, LaunchQueue, QueuedLaunch, QueuedPhase1,
 )
-from mindtorch._npu.structs cimport Block, StreamSlot
+from mindtorch._npu.streams cimport (
+    BOOL_ARRAY, EXECUTOR, INT_ARRAY, OBJECT, POOL_BITS, SCALAR, SCALAR_LIST, SYNC_LAUNCH_STREAM, TENSOR, TENSOR_LIST,
+    TIMING_EVENT, Kind, bind_device, check_sync_debug_mode, current_stream, defer, destroy, destroy_bool_array,
+    destroy_executor, destroy_scalar_list, device_context, get_event, init_current_stream, record, return_event,
+    synchronize_stream, thread_state, try_destroy, use_device, wait_stream,
+)
+from mindtorch._npu.structs cimport Block, EventSlot, StreamSlot
 
 
 # --- descriptors -----------------------------------------------------------------------------------------------------
@@ -98,6 +105,7 @@ def profile_launches(bint on):
     global PROFILING, AFTER_LAUNCH
     PROFILING = on
     AFTER_LAUNCH = on or BLOCKING
+    UNREAD_TIMES.clear()
 
 
 cdef int init_call(Call *call, TensorBase out) except -1:
@@ -109,6 +117,7 @@ cdef int init_call(Call *call, TensorBase out) except -1:
     call.device = device
     call.workspace_size = 0
     call.executor = NULL
+    call.key = NULL
     if state.bound != device:
         bind_device(device)
     call.stream = <StreamSlot *>state.streams[device]
@@ -221,7 +230,7 @@ cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL:
     return result
 
 
-cdef inline aclScalar *create_scalar(const Scalar *scalar) noexcept:
+cdef inline aclScalar *create_scalar(const Scalar *scalar) noexcept nogil:
     cdef aclScalar *result
     cdef double parts[2]
     cdef bint truth
@@ -365,6 +374,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     cdef Block *scratch = NULL
     cdef void *workspace = NULL
     cdef StreamSlot *stream = call.stream
+    cdef EventSlot *before = NULL
     cdef int64_t began = 0
     if status != 0:
         raise_launch_error(call, status, name, True)
@@ -378,7 +388,20 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
                 free_block(scratch)
             free_call(call)
             raise
+    if launch_queue.in_use:
+        if can_be_queued(call):
+            return queue_launch(call, name, phase2, workspace, scratch)
+        if launch_queue.has_launches(call.device):
+            with nogil:
+                launch_queue.drain(call.device)
     if AFTER_LAUNCH:
+        try:
+            before = record_timing_event(stream)
+        except BaseException:
+            if scratch != NULL:
+                free_block(scratch)
+            free_call(call)
+            raise
         began = clock()
     stream.launches += 1
     with nogil:
@@ -390,17 +413,271 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     if scratch != NULL:
         free_workspace(scratch, stream)
     if status != 0:
+        if before != NULL:
+            return_event(before)
         raise_launch_error(call, status, name, False)
     if call.objects != 0 and not call.dynamic_shapes:
         release_objects(call)
     if AFTER_LAUNCH:
-        after_launch(stream, name, began)
+        after_launch(stream, name, began, before)
     return 0
 
 
-cdef int after_launch(StreamSlot *stream, const char *name, int64_t began) except -1:
+# Launches on the thread of a queue (launch_queue.pyx). Those of captures, those that something follows, and those with
+# limits of the calling thread or on a SyncLaunchStream are made at once, when the queue is empty.
+
+cdef bint can_be_queued(const Call *call) noexcept:
+    return (launch_queue.mode != NO_QUEUE and call.stream.capture == NULL and not call.stream.updates
+            and not AFTER_LAUNCH and not call.dynamic_shapes and thread_state().limits == NULL
+            and call.stream.number >> POOL_BITS != SYNC_LAUNCH_STREAM)
+
+
+cdef QueuedPhase1 phase1_of_queues = NULL
+
+
+cdef void set_phase1_of_queues(QueuedPhase1 function) noexcept:
+    global phase1_of_queues
+    phase1_of_queues = function
+
+
+cdef inline bint fits_queue(const Key *key) noexcept:
+    return key.words <= MAX_QUEUED_WORDS and key.tensors <= MAX_QUEUED_TENSORS
+
+
+cdef inline void copy_key(QueuedLaunch *queued, const Key *key) noexcept:
+    queued.words = key.words
+    queued.tensors = key.tensors
+    memcpy(queued.text, key.text, key.words * sizeof(uint64_t))
+    memcpy(queued.storages, key.storages, key.tensors * sizeof(void *))
+    memcpy(queued.places, key.places, key.tensors * sizeof(unsigned short))
+
+
+cdef list take_objects(Call *call):
+    """The Python objects of the call, without CANN's objects in them. They may die once the launch is in the queue:
+    only later work of the stream reuses the memory of a tensor."""
+    cdef list objects = []
+    cdef int i
+    for i in range(call.count):
+        if call.kinds[i] != OBJECT:
+            continue
+        kept = <object>call.handles[i]
+        objects.append(kept)
+        Py_XDECREF(<PyObject *>kept)
+        call.handles[i] = NULL
+        if isinstance(kept, ScalarList):
+            call.handles[i], call.kinds[i] = (<ScalarList>kept).handle, <unsigned char>SCALAR_LIST
+            (<ScalarList>kept).handle = NULL
+        elif isinstance(kept, BoolArray):
+            call.handles[i], call.kinds[i] = (<BoolArray>kept).handle, <unsigned char>BOOL_ARRAY
+            (<BoolArray>kept).handle = NULL
+    call.objects = 0
+    return objects
+
+
+cdef int destroy_on_queue(void *handle, int kind) noexcept nogil:
+    if kind == SCALAR_LIST:
+        return api.aclDestroyScalarList(<aclScalarList *>handle)
+    if kind == BOOL_ARRAY:
+        return api.aclDestroyBoolArray(<aclBoolArray *>handle)
+    if kind == EXECUTOR:
+        return api.aclDestroyAclOpExecutor(<aclOpExecutor *>handle)
+    return try_destroy(handle, kind)
+
+
+cdef bint is_known(Call *call) noexcept:
+    return (fits_queue(call.key) and can_be_queued(call)
+            and launch_queue.find_known(call.key.text, call.key.words, &call.workspace_size))
+
+
+# MINDTORCH_LAUNCH_LINES=1: launches in a queue know the lines of the program that have called them.
+cdef bint RECORDS_LINES = os.environ.get("MINDTORCH_LAUNCH_LINES") == "1"
+cdef dict LINES = {}            # (code, line): their text, which is never freed
+cdef str PACKAGE = os.path.dirname(os.path.dirname(runtime.__file__)) + os.sep
+
+
+cdef const char *calling_line() except NULL:
+    """The line that the program is at: the innermost one outside of mindtorch."""
+    cdef bytes text
+    frame = sys._getframe()                      # of a Python function: those of Cython have none
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    key = (frame.f_code, frame.f_lineno)
+    text = LINES.get(key)
+    if text is None:
+        text = LINES[key] = f"{frame.f_code.co_filename}, line {frame.f_lineno}, in {frame.f_code.co_name}".encode()
+    return text
+
+
+cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspace, Block *scratch) except -1:
+    cdef LaunchQueue *queue
+    cdef QueuedLaunch *queued
+    cdef StreamSlot *stream = call.stream
+    cdef list _objects = None                        # until the launch is in the queue
+    cdef const char *line = NULL
+    try:
+        if RECORDS_LINES:
+            line = calling_line()
+        queue = launch_queue.find_queue(call.device)
+        if queue == NULL:
+            queue = launch_queue.start_queue(call.device, device_context(call.device), destroy_on_queue,
+                                             phase1_of_queues)
+    except BaseException:
+        free_call(call)
+        if scratch != NULL:
+            free_block(scratch)
+        raise
+    if call.objects != 0:
+        _objects = take_objects(call)
+    stream.launches += 1
+    queued = launch_queue.next_launch(queue)         # no Python code runs from here to `add_launch`
+    queued.phase2 = phase2
+    queued.name = name
+    queued.line = line
+    queued.workspace = workspace
+    queued.workspace_size = call.workspace_size
+    queued.executor = call.executor
+    queued.stream = stream.handle
+    queued.count = call.count
+    memcpy(queued.handles, call.handles, call.count * sizeof(void *))
+    memcpy(queued.kinds, call.kinds, call.count)
+    queued.words = 0
+    if call.key != NULL and fits_queue(call.key):
+        copy_key(queued, call.key)
+    launch_queue.add_launch(queue)
+    stream.launches -= 1
+    if scratch != NULL:
+        free_workspace(scratch, stream)
+    return 0
+
+
+cdef aclTensor *tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors) noexcept nogil:
+    cdef const uint64_t *word = text[0]
+    cdef const int64_t *sizes = <const int64_t *>(word + 1)
+    cdef const int64_t *strides = sizes
+    cdef int64_t dense[MAX_RANK]
+    cdef int64_t offset = 0
+    cdef int64_t elements = 1
+    cdef int ndim = (word[0] >> 8) & 255
+    cdef int dtype = (word[0] >> 16) & 65535
+    cdef int i
+    cdef aclTensor *tensor
+    text[0] += 1
+    if word[0] == 0:                             # None
+        return NULL
+    text[0] += ndim
+    if word[0] & 2:
+        for i in range(ndim - 1, -1, -1):
+            dense[i] = elements
+            elements *= sizes[i]
+        strides = dense
+    else:
+        strides = sizes + ndim
+        offset = strides[ndim]
+        elements = strides[ndim + 1] // ITEMSIZE[dtype]
+        text[0] += ndim + 2
+    tensor = api.aclCreateTensor(sizes, ndim, ACL_DTYPES[dtype], strides, offset, FORMATS[ndim], &elements, 1,
+                                 launch.storages[tensors[0]])
+    tensors[0] += 1
+    keep_handle(launch, tensor, TENSOR)
+    return tensor
+
+
+cdef inline void keep_handle(QueuedLaunch *launch, void *handle, Kind kind) noexcept nogil:
+    if handle != NULL:                           # else phase 1 says what is missing
+        launch.handles[launch.count] = handle
+        launch.kinds[launch.count] = kind
+        launch.count += 1
+
+
+cdef aclScalar *scalar_of_key(QueuedLaunch *launch, const uint64_t **text) noexcept nogil:
+    cdef Scalar scalar
+    cdef aclScalar *made
+    if text[0][0] == 0:                          # None
+        text[0] += 1
+        return NULL
+    scalar.kind = <ScalarKind>(text[0][0] - 1)
+    scalar.integer = <int64_t>text[0][1]
+    memcpy(&scalar.real, text[0] + 1, sizeof(double))
+    if scalar.kind == COMPLEX_KIND:
+        memcpy(&scalar.imag, text[0] + 2, sizeof(double))
+        text[0] += 1
+    text[0] += 2
+    made = create_scalar(&scalar)
+    keep_handle(launch, made, SCALAR)
+    return made
+
+
+cdef aclIntArray *int_array_of_key(QueuedLaunch *launch, const uint64_t **text) noexcept nogil:
+    cdef uint64_t count = text[0][0]
+    cdef aclIntArray *made = api.aclCreateIntArray(<const int64_t *>(text[0] + 1), count)
+    text[0] += 1 + count
+    keep_handle(launch, made, INT_ARRAY)
+    return made
+
+
+# After a launch: profiles, and ACL_LAUNCH_BLOCKING
+
+@cython.final
+cdef class DeviceTime:
+    """The time from an event before a launch to one behind it, on the stream."""
+    cdef EventSlot *before
+    cdef EventSlot *after
+    cdef double found
+
+    def __dealloc__(self):
+        self.return_events()
+
+    cdef void return_events(self) noexcept:
+        if self.before != NULL:
+            return_event(self.before)
+        if self.after != NULL:
+            return_event(self.after)
+        self.before = self.after = NULL
+
+    def microseconds(self):
+        """Waits for the launch, the first time."""
+        cdef float milliseconds = 0
+        if self.after != NULL:
+            use_device(self.after.device)
+            with nogil:
+                check(api.aclrtSynchronizeEvent(self.after.handle), b"aclrtSynchronizeEvent")
+            check(api.aclrtEventElapsedTime(&milliseconds, self.before.handle, self.after.handle),
+                  b"aclrtEventElapsedTime")
+            self.found = milliseconds * 1000
+            self.return_events()
+        return self.found
+
+
+cdef enum:
+    MAX_UNREAD_TIMES = 1000          # a driver has a limited number of timing events
+cdef object UNREAD_TIMES = deque()   # of the running profile
+
+
+cdef EventSlot *record_timing_event(StreamSlot *stream) except? NULL:
+    """An event behind what has been launched; NULL without a profile of the thread, or while a graph is captured."""
+    cdef EventSlot *event
+    if not PROFILING or stream.capture != NULL or not is_thread_profiled():
+        return NULL
+    event = get_event(stream.device, TIMING_EVENT)
+    try:
+        record(event, stream)
+    except BaseException:
+        return_event(event)
+        raise
+    return event
+
+
+cdef int after_launch(StreamSlot *stream, const char *name, int64_t began, EventSlot *before) except -1:
+    cdef DeviceTime taken = None
+    if before != NULL:
+        taken = DeviceTime.__new__(DeviceTime)
+        taken.before = before
+        taken.after = record_timing_event(stream)
+        UNREAD_TIMES.append(taken)
+        if len(UNREAD_TIMES) > MAX_UNREAD_TIMES:
+            UNREAD_TIMES.popleft().microseconds()
     if PROFILING:
-        add_finished_range(name.decode(), "privateuse1_runtime", began)
+        add_finished_range(name.decode(), "privateuse1_runtime", began, taken)
     if BLOCKING and stream.capture == NULL:
         synchronize_stream(stream)
     return 0
@@ -603,6 +880,7 @@ cdef LookUp find_copy(Call *call, Key *key, const char *name, AclnnFunction *fun
     begin_key(key, function, call.device, thread_state().limits)
     if not add_tensor(key, first) or not add_tensor(key, second):
         return NOT_KEPT
+    call.key = key
     return find_executor(key, name, &call.executor, &call.workspace_size)
 
 

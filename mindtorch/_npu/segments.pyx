@@ -20,6 +20,7 @@ from mindtorch._npu.cann cimport (
 from mindtorch._npu.free_blocks cimport (
     best_fit, insert_free, next_free, next_priority, remove_free, tree_insert, tree_next, tree_remove,
 )
+from mindtorch._npu.launch_queue cimport drain
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.streams cimport pending_entries, use_device
 
@@ -504,6 +505,8 @@ cdef class SegmentCache(BlockCache):
         cdef PrivatePool *owner = segment.pool.owner
         source = self.source if owner == NULL or owner.source == NULL else <object>owner.source
         if source is not None:
+            with nogil:
+                drain(self.device)           # it may give the memory back to the driver at once
             source.free(<intptr_t>segment.address, segment.size, self.device, <intptr_t>segment.pool.stream.handle)
             return 0
         with nogil:

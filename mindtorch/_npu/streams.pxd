@@ -1,8 +1,8 @@
 """Devices, streams and events as C structs, the current ones of each thread, deferred releases, torch.npu.Stream."""
 from mindtorch._npu.acl cimport api
 from mindtorch._npu.cann cimport (
-    aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclrtEvent,
-    aclrtStream,
+    aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclrtContext,
+    aclrtEvent, aclrtStream,
 )
 from mindtorch._npu.lock cimport AtomicInt
 from mindtorch._npu.structs cimport Capture, EventSlot, StreamSlot
@@ -44,6 +44,7 @@ cdef inline StreamSlot *current_stream(int device) except NULL:
     return init_current_stream(device)
 
 cdef StreamSlot *default_stream(int device) except NULL
+cdef aclrtContext device_context(int device) noexcept
 # SYNC_LAUNCH, NORMAL and HIGH streams come from a pool each, in turn. EXTERNAL streams belong to other code.
 cdef enum StreamKind:
     DEFAULT_STREAM = 0
@@ -121,7 +122,7 @@ cdef enum Kind:
     SCALAR
     INT_ARRAY
     TENSOR_LIST
-    EXECUTOR
+    EXECUTOR = 4                       # queued_launch.h has the number, too
     BOOL_ARRAY
     SCALAR_LIST
     OBJECT                             # a Python object, which `destroy` ignores

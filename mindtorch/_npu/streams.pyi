@@ -1,8 +1,11 @@
 from typing import Any, Self
 
+from typing_extensions import disjoint_base
+
 from mindtorch import device
 from mindtorch.types import Device
 
+@disjoint_base
 class Stream:
     def __init__(self, device: Device = None, priority: int = 0, *, stream_id: int | None = None,
                  device_index: int | None = None, device_type: int | None = None) -> None: ...
@@ -39,6 +42,7 @@ class SyncLaunchStream(Stream):
 class ExternalStream(Stream):
     def __init__(self, stream_ptr: int, device: Device = None, priority: int = 0) -> None: ...
 
+@disjoint_base
 class Event:
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None: ...
     @property

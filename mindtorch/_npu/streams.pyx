@@ -24,6 +24,7 @@ from mindtorch._npu.cann cimport (
     aclmdlRI, aclmdlRICaptureStatus, aclrtContext, aclrtEvent, aclrtEventRecordedStatus, aclrtHostFunc,
     aclrtIpcEventHandle, aclrtStream, aclrtStreamStatus,
 )
+from mindtorch._npu.launch_queue cimport drain, forget_queues, has_launches, take_refused
 from mindtorch._npu.structs cimport Deferred, EventSlot, StreamSlot
 
 
@@ -126,6 +127,7 @@ def drop_devices():
     for index in range(MAX_DEVICES):
         DEVICES[index].context = NULL
         state.streams[index] = NULL
+    forget_queues()
 
 
 # Streams
@@ -151,6 +153,10 @@ cdef StreamSlot *init_current_stream(int device) except NULL:
     use_device(device)
     thread_state().streams[device] = DEVICES[device].default_stream
     return DEVICES[device].default_stream
+
+
+cdef aclrtContext device_context(int device) noexcept:
+    return DEVICES[device].context
 
 
 cdef StreamSlot *default_stream(int device) except NULL:
@@ -595,6 +601,14 @@ cdef void destroy_later(void *handle, int kind) noexcept with gil:
     pending_entries += 1
 
 
+cdef void take_refused_of_queues() noexcept:
+    cdef int kind = 0
+    cdef void *handle = take_refused(&kind)
+    while handle != NULL:
+        destroy_later(handle, kind)
+        handle = take_refused(&kind)
+
+
 cdef int retry_destroy(Refused *entry) noexcept:
     if entry.kind == EXECUTOR:
         return api.aclDestroyAclOpExecutor(<aclOpExecutor *>entry.handle)
@@ -608,6 +622,7 @@ cdef int retry_destroy(Refused *entry) noexcept:
 cdef void retry_refused() noexcept:
     global last_refused, pending_entries
     cdef Refused *entry
+    take_refused_of_queues()
     while last_refused != NULL:
         entry = last_refused.next
         if retry_destroy(entry) != 0:
@@ -694,7 +709,9 @@ cdef class Stream:
 
     @property
     def npu_stream(self):
-        """The driver's aclrtStream, as an int."""
+        """The driver's aclrtStream, as an int; what comes by it comes after the launches that were made before."""
+        with nogil:
+            drain(self.slot.device)
         return <intptr_t>self.slot.handle
 
     @property
@@ -705,7 +722,7 @@ cdef class Stream:
     @property
     def _as_parameter_(self):
         import ctypes
-        return ctypes.c_void_p(<intptr_t>self.slot.handle)
+        return ctypes.c_void_p(self.npu_stream)
 
     @property
     def priority(self):
@@ -723,6 +740,8 @@ cdef class Stream:
     def query(self):
         """Whether all work submitted so far is done."""
         cdef aclrtStreamStatus status
+        if has_launches(self.slot.device):
+            return False
         use_device(self.slot.device)
         check(api.aclrtStreamQuery(self.slot.handle, &status), b"aclrtStreamQuery")
         return status == ACL_STREAM_STATUS_COMPLETE
@@ -751,12 +770,12 @@ cdef class Stream:
         """Make the stream and its device current inside the `with`."""
         from mindtorch._npu.stream_context import StreamContext
         context = StreamContext(self)
-        _entered().append(context)
+        _entered_contexts().append(context)
         context.__enter__()
         return self
 
     def __exit__(self, *exception):
-        _entered().pop().__exit__(*exception)
+        _entered_contexts().pop().__exit__(*exception)
 
     def __eq__(self, other):
         return isinstance(other, Stream) and self.slot == (<Stream>other).slot
@@ -770,7 +789,7 @@ cdef class Stream:
 
 
 class SyncLaunchStream(Stream):
-    """A stream of a separate pool of four. torch_npu skips its task queue for these; mindtorch has no such queue."""
+    """A stream of a separate pool of four, whose launches skip the queue of TASK_QUEUE_ENABLE."""
 
     def __init__(self, device=None, int priority=0):
         if priority:
@@ -799,7 +818,7 @@ cdef int set_slot(Stream stream, StreamSlot *slot) except -1:
     return 0
 
 
-def _entered():
+def _entered_contexts():
     """The contexts of the calling thread's `with stream:` statements."""
     if not hasattr(_current, "entered"):
         _current.entered = []

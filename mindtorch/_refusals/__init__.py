@@ -8,7 +8,7 @@ _LIBRARY = "this is for a library of another device. Call the function of torch.
 _STATISTICS = "statistics are not shared between devices here. Call torch.nn.functional.batch_norm"
 _HASH = "mindtorch hashes no tensors. Hash tensor.numpy().tobytes()"
 _NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
-_VIEW = "mindtorch has neither lazily copied nor lazily negated tensors. Call clone() or neg()"
+_VIEW = "mindtorch has no lazily copied tensors. Call clone()"
 _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 _COMPLEX32 = "mindtorch has no dtype torch.complex32. Use torch.complex64"
 
@@ -37,7 +37,7 @@ _METHODS = {
     _LIBRARY: "to_mkldnn",
     _NESTED: """
         to_padded_tensor _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides""",
-    _VIEW: "_lazy_clone _neg_view",
+    _VIEW: "_lazy_clone",
     _PRIVATE: """
         slice_inverse _addmm_activation _sparse_mask_projection
         _autocast_to_full_precision _autocast_to_reduced_precision _philox_normal_
@@ -54,9 +54,9 @@ def _refusing(prefix, name, reason):
     return refuse
 
 
-def _made(prefix, lists):
+def _refusing_functions(prefix, lists):
     return {name: _refusing(prefix, name, reason) for reason, names in lists.items() for name in names.split()}
 
 
-FUNCTIONS = _made("torch.", _FUNCTIONS)
-METHODS = _made("Tensor.", _METHODS)
+FUNCTIONS = _refusing_functions("torch.", _FUNCTIONS)
+METHODS = _refusing_functions("Tensor.", _METHODS)

@@ -68,7 +68,7 @@ class RefusedDecorator(RefusedName):
         return self
 
 
-def _made(module, name, reason):
+def _refusing_object(module, name, reason):
     """The object that stands for a name. An @ marks a decorator; classes begin with a capital letter."""
     plain = name.removeprefix("@")
     if plain != name:
@@ -86,7 +86,7 @@ def _refused(module, name):
     """The object for a name of a module of torch; None where the table does not have it."""
     names = _table().get(module, {})
     found = next((known for known in (name, f"@{name}") if known in names), None)
-    return None if found is None else _made(module, found, names[found])
+    return None if found is None else _refusing_object(module, found, names[found])
 
 
 def _torch_name(module):

@@ -1,6 +1,10 @@
 """The names of torch that refuse, by what mindtorch lacks: a line for each module. An @ marks a decorator."""
 
 _DISTRIBUTED = "mindtorch has not this part of torch.distributed. Use its collectives and process groups"
+_FSDP1 = ("mindtorch has fully_shard (FSDP2) instead of FullyShardedDataParallel. Call fully_shard(layer) for each "
+          "layer, then fully_shard(model): parameters keep their names and shapes")
+_PIPELINES = ("mindtorch cuts no models into stages, and has no schedules with zero bubbles. Make a PipelineStage of "
+              "each part of the model, and run them by ScheduleGPipe, Schedule1F1B or ScheduleInterleaved1F1B")
 _EXPORT = "mindtorch exports no programs. Save the state_dict, and export the model with PyTorch"
 _QUANTIZED = "mindtorch has no quantized tensors. Keep the model in a floating-point dtype"
 _NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
@@ -57,11 +61,6 @@ NAMES = {
         torch.distributed.config: compile_on_one_rank patch use_torchcomms
         torch.distributed.device_mesh: _register_distributed_opaque_types
         torch.distributed.distributed_c10d: _new_process_group_helper
-        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims
-            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            LocalStateDictConfig MixedPrecision OptimStateDictConfig
-            OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy
-            StateDictConfig StateDictSettings StateDictType share_comm_ctx
         torch.distributed.fsdp._common_utils: clean_tensor_name
         torch.distributed.fsdp._flat_param: FlatParamHandle
         torch.distributed.fsdp._fully_shard:
@@ -73,29 +72,13 @@ NAMES = {
         torch.distributed.fsdp._fully_shard._fsdp_state:
         torch.distributed.fsdp._runtime_utils: _post_backward_final_callback
         torch.distributed.fsdp._traversal_utils: _get_fsdp_states
-        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig
-            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig
-            ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig
-            StateDictSettings StateDictType
-        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload
-            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig
-            ShardingStrategy StateDictConfig StateDictType
-        torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
-        torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
-            lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
         torch.distributed.nn: RemoteModule
         torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer
             as_functional_optim
-        torch.distributed.pipelining: Pipe PipelineStage Schedule1F1B ScheduleDualPipeV ScheduleGPipe
-            ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS ScheduleZBVZeroBubble
-            SplitPoint build_stage pipe_split pipeline
         torch.distributed.pipelining.microbatch: _split_block_mask
-        torch.distributed.pipelining.schedules: BACKWARD_INPUT BACKWARD_WEIGHT FORWARD FULL_BACKWARD
-            OVERLAP_F_B PipelineScheduleMulti PipelineScheduleSingle REDUCE_GRAD RESHARD ScheduleDualPipeV
-            ScheduleZBVZeroBubble UNSHARD _Action _PipelineContext _PipelineSchedule
-            _PipelineScheduleRuntime _wait_batch_p2p get_schedule_class
-        torch.distributed.pipelining.stage: PipelineStage _normalize_model_output_as_tuple
+        torch.distributed.pipelining.schedules: BACKWARD_INPUT BACKWARD_WEIGHT OVERLAP_F_B REDUCE_GRAD RESHARD UNSHARD
+            _PipelineContext _PipelineScheduleRuntime _wait_batch_p2p
+        torch.distributed.pipelining.stage: _normalize_model_output_as_tuple
         torch.distributed.rpc: AllGatherStates BackendType RRef TensorPipeRpcBackendOptions get_worker_info
             init_rpc method_factory new_method remote rpc_async rpc_sync shutdown
         torch.distributed.rpc.api: _all_gather _require_initialized
@@ -109,8 +92,29 @@ NAMES = {
         torch.distributed.tensor.experimental._context_parallel._attention: flex_cp_allgather
         torch.distributed.tensor.experimental._context_parallel._sharding_rules:
             unregister_cp_sharding_rules
-        torch.distributed.tensor.parallel: loss_parallel
-        torch.distributed.tensor.placement_types: _StridedShard
+    """,
+    _FSDP1: """
+        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims
+            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
+            LocalStateDictConfig MixedPrecision OptimStateDictConfig
+            OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy
+            StateDictConfig StateDictSettings StateDictType share_comm_ctx
+        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig
+            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig
+            ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig
+            StateDictSettings StateDictType
+        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload
+            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
+            MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig
+            ShardingStrategy StateDictConfig StateDictType
+        torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
+        torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
+            lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
+    """,
+    _PIPELINES: """
+        torch.distributed.pipelining: Pipe ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble
+            SplitPoint build_stage pipe_split pipeline
+        torch.distributed.pipelining.schedules: ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble
     """,
     _EXPORT: """
         torch._export:
@@ -365,16 +369,16 @@ NAMES = {
         torch: _cslt_compress _cslt_sparse_mm _sparse_semi_structured_apply
             _sparse_semi_structured_apply_dense _sparse_semi_structured_tile _fused_sdp_choice
         torch._C: Graph OptionalType ScriptObject Value _cuda_releasePool
-            _current_autograd_node _current_graph_task_id _dispatch_dump _dispatch_has_kernel_for_dispatch_key
+            _dispatch_dump _dispatch_has_kernel_for_dispatch_key
             _dispatch_key_for_device _dispatch_keys _get_sdp_priority_order _jit_get_operation
-            _set_math_sdp_allow_fp16_bf16_reduction _show_config _will_engine_execute_node
+            _set_math_sdp_allow_fp16_bf16_reduction _show_config
         torch._C._autograd: _KinetoEvent _top_saved_tensors_default_hooks
         torch._C._cpu:
         torch._C._distributed_c10d: Reducer _register_process_group
         torch._C._distributed_rpc: PyRRef _is_current_rpc_agent_set
         torch._C._profiler: _ExperimentalConfig
         torch._prims_common: DeviceLikeType alert_not_deterministic canonicalize_dims get_computation_dtype
-            is_contiguous_or_false make_contiguous_strides_for suggest_memory_format
+            is_contiguous_or_false suggest_memory_format
         torch._prims_common.wrappers: _maybe_convert_to_dtype
         torch._tensor_str: _add_suffixes _str_intern printoptions
         torch._vendor.packaging.version: parse

@@ -34,10 +34,10 @@ def share(view):
     """(descriptor, owner) of shared memory with the bytes of `view`, which is copied unless it is shared already."""
     array = np.frombuffer(view, np.uint8)
     owner = getattr(view.obj, "base", None)
-    descriptor = backend.lend(owner, array.ctypes.data, array.nbytes)
+    descriptor = backend.descriptor_of(owner, array.ctypes.data, array.nbytes)
     if descriptor < 0:
         copy = backend.allocate_shared(array.nbytes).numpy()
         copy[:] = array
         owner = copy.base
-        descriptor = backend.lend(owner, copy.ctypes.data, copy.nbytes)
+        descriptor = backend.descriptor_of(owner, copy.ctypes.data, copy.nbytes)
     return descriptor, owner

@@ -48,7 +48,7 @@ class check_sparse_tensor_invariants:
         return wrapped
 
 
-def _wanted(check_invariants):
+def _checks_invariants(check_invariants):
     return _checks[0] if check_invariants is None else check_invariants
 
 
@@ -77,7 +77,7 @@ def sparse_coo_tensor(*args, size=None, dtype=None, layout=None, device=None, pi
         size = tuple(size)
         indices, values = ops.zeros((len(size), 0), dtype=int64), ops.zeros((0,), dtype=dtype)
     (indices,), values = _converted([indices], values, dtype, device)
-    made = coo(indices, values, size, bool(is_coalesced), _wanted(check_invariants))
+    made = coo(indices, values, size, bool(is_coalesced), _checks_invariants(check_invariants))
     return _with_history(made, requires_grad)
 
 
@@ -211,7 +211,7 @@ def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=Non
         raise RuntimeError(f"{_names(layout)[0]} and {_names(layout)[1]} must be an int32 or int64 type, but got: "
                            f"{next(iter(kinds))}")
     indices, values = _converted([compressed_indices, plain_indices], values, dtype, device, index_dtype)
-    made = compressed(layout, indices, values, size, _wanted(check_invariants))
+    made = compressed(layout, indices, values, size, _checks_invariants(check_invariants))
     return _with_history(made, requires_grad)
 
 

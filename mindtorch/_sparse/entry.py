@@ -3,6 +3,7 @@ import functools
 from types import FunctionType
 
 import mindtorch
+from mindtorch._core._gen import functions
 from mindtorch._core.tensor import attributes, copy_cast
 from mindtorch._ops.operators import ops
 from mindtorch._sparse import products
@@ -13,7 +14,7 @@ from mindtorch._tensor import Tensor
 # Of the functions in Cython these run as they are: they look at what every tensor has.
 _UNCHANGED = {f.__name__ for f in (*attributes.METHODS.values(), *attributes.PROPERTIES.values(),
                                    *attributes.GRADIENT_METHODS.values())}
-_UNCHANGED |= {f.__name__ for pair in attributes.GRADIENT_PROPERTIES.values() for f in pair if f is not None}
+_UNCHANGED |= {f.__name__ for accessors in attributes.GRADIENT_PROPERTIES.values() for f in accessors}
 _UNCHANGED |= {f.__name__ for f in (copy_cast.detach, copy_cast.detach_, copy_cast.data, copy_cast.set_data)}
 _UNCHANGED |= {"result_type", "can_cast", "is_same_size"}
 
@@ -27,6 +28,9 @@ def _kernels():
             function = vars(place).get(name)
             if function is not None:
                 found[function.fget if isinstance(function, property) else function] = kernel
+    for table, place in ((functions.FUNCTIONS, mindtorch), (functions.METHODS, Tensor)):
+        found |= {vars(place)[alias]: KERNELS[name] for alias, name in table.items()
+                  if isinstance(name, str) and name in KERNELS}
     return found
 
 

@@ -1,4 +1,5 @@
 """Functions of the torch namespace that are for sparse tensors alone."""
+from mindtorch._core.python.torch_function import publish
 from mindtorch._sparse.kernels import KERNELS
 from mindtorch._sparse.products import addmm, hspmm, mm, smm, sspaddmm
 
@@ -17,3 +18,5 @@ def _copied(name):
 
 _COPIES = ("ccol_indices", "col_indices", "crow_indices", "indices", "row_indices", "values")
 globals().update({f"{name}_copy": _copied(name) for name in _COPIES})
+__all__ += [f"{name}_copy" for name in _COPIES]
+publish(globals(), module="torch")

@@ -671,7 +671,7 @@ def values(self):
     return values_of(self)
 
 
-def _part(name, place, layouts, wanted):
+def _index_getter(name, place, layouts, wanted):
     def part(self):
         if self.layout not in layouts:
             raise RuntimeError(f"{name} expected sparse {wanted} compressed tensor layout but got "
@@ -681,10 +681,10 @@ def _part(name, place, layouts, wanted):
 
 
 _COLUMNS = (sparse_csc, sparse_bsc)
-KERNELS |= {"crow_indices": _part("crow_indices", 0, BY_ROWS, "row"),
-            "col_indices": _part("col_indices", 1, BY_ROWS, "row"),
-            "ccol_indices": _part("ccol_indices", 0, _COLUMNS, "column"),
-            "row_indices": _part("row_indices", 1, _COLUMNS, "column")}
+KERNELS |= {"crow_indices": _index_getter("crow_indices", 0, BY_ROWS, "row"),
+            "col_indices": _index_getter("col_indices", 1, BY_ROWS, "row"),
+            "ccol_indices": _index_getter("ccol_indices", 0, _COLUMNS, "column"),
+            "row_indices": _index_getter("row_indices", 1, _COLUMNS, "column")}
 
 
 @_named("coalesce")

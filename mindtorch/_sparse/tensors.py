@@ -93,7 +93,7 @@ def values_at(grad, layout, indices, shape):
     """The elements of a gradient, dense or sparse, at the indices of a sparse tensor with values of that shape."""
     if is_sparse(grad):
         parts = sparse_storage(grad)
-        if parts.layout is layout and _same(parts.indices, indices):
+        if parts.layout is layout and _same_memory(parts.indices, indices):
             return values_of(grad)
         grad = to_dense(grad)
     return gather(grad, indices[0] if layout is sparse_coo else positions(layout, indices, shape)).reshape(shape)
@@ -104,7 +104,7 @@ def make_rows(numbers, rows, size):
     return make(sparse_coo, (numbers.unsqueeze(0),), rows, (size, *rows.shape[1:]))
 
 
-def _same(first, second):
+def _same_memory(first, second):
     return all(a is b or (a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride())
                for a, b in zip(first, second, strict=True))
 

@@ -32,10 +32,6 @@ class Tensor(TensorBase):
 
     __array_priority__ = 1000       # NumPy leaves `array + tensor` to the tensor
 
-    # Programs written for torch read these.
-    is_cuda = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
-    is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
-
     is_sparse = property(lambda self: self.layout is sparse_coo)
     is_sparse_csr = property(lambda self: self.layout is sparse_csr)
 
@@ -192,7 +188,8 @@ class Tensor(TensorBase):
         return array.copy() if copy else array
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
-        return conversion.from_numpy(numpy.asarray(array))
+        array = numpy.asarray(array)
+        return conversion.from_numpy(array.astype(numpy.uint8) if array.dtype == bool else array)      # as in torch
 
     def __dlpack_device__(self):
         if self.is_meta:
@@ -380,8 +377,10 @@ _NOT_OVERRIDABLE = {"__new__", "__init_subclass__", "__torch_function__", "__ite
 def _attach(name, value):
     if name not in _NOT_OVERRIDABLE:
         value = torch_function.overridable_property(value) if isinstance(value, property) else (
-            torch_function.overridable(value))
+            torch_function.overridable_method(value, name))
     setattr(Tensor, name, value)
+    if isinstance(value, property):
+        value.__set_name__(Tensor, name)            # setattr does not
 
 
 def attach_methods(methods):
@@ -399,8 +398,11 @@ for _name, _value in list(vars(Tensor).items()):
         _attach(_name, _value)
 for _name, _getter in (attributes.PROPERTIES | methods.PROPERTIES).items():
     _attach(_name, property(_getter, doc=_getter.__doc__))
-for _name, (_getter, _setter) in attributes.GRADIENT_PROPERTIES.items():
-    _attach(_name, property(_getter, _setter, doc=_getter.__doc__))
+for _name, _accessors in attributes.GRADIENT_PROPERTIES.items():
+    _attach(_name, property(*_accessors, doc=_accessors[0].__doc__))
+for _name in ("is_cuda", "is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
+              "is_vulkan", "is_xla", "is_xpu"):
+    _attach(_name, property(lambda self: False, doc="False: there are no such tensors."))
 _KEPT = {Tensor.grad.__get__, Tensor._base.__get__}         # these give tensors that were there before
 
 

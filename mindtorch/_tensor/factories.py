@@ -3,6 +3,7 @@ import warnings
 
 import numpy
 
+from mindtorch._core.formats import require_strided
 from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor import torch_dispatch
 from mindtorch._core.tensor.attributes import StorageBase
@@ -158,7 +159,9 @@ def is_storage(obj, /):
     return isinstance(obj, (StorageBase, TypedStorage))
 
 
-def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A 0-d tensor of the default dtype (unless another is given)."""
+    if layout is not None:
+        require_strided(layout, "scalar_tensor")
     return tensor(s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad,
                   pin_memory=pin_memory)

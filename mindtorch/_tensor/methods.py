@@ -80,9 +80,9 @@ def map2_(self, x, y, callable):
 # --- what the tensor is ----------------------------------------------------------------------------------------------
 
 @_method
-def is_nonzero(self):
+def is_nonzero(input):
     """Whether the only element is not 0; RuntimeError where there are more or none."""
-    return bool(self)
+    return bool(input)
 
 
 @_method

@@ -7,7 +7,7 @@ from mindtorch._core.tensor.dtype import dtype as _dtype
 _KINDS = {"enabled": (bool, "a bool"), "dtype": (_dtype, "a torch.dtype")}
 
 
-def _old(name, current, device, argument=""):
+def _deprecated(name, current, device, argument=""):
     """`current` for a device, with the warning of the old name; `argument`: what is set, if something is."""
     function = getattr(_autocast, current)
     arguments = f"'{device}', {argument}" if argument else f"'{device}'"
@@ -30,9 +30,9 @@ def _old(name, current, device, argument=""):
     return chosen
 
 
-is_autocast_cpu_enabled = _old("is_autocast_cpu_enabled", "is_autocast_enabled", "cpu")
-set_autocast_cpu_enabled = _old("set_autocast_cpu_enabled", "set_autocast_enabled", "cpu", "enabled")
-get_autocast_cpu_dtype = _old("get_autocast_cpu_dtype", "get_autocast_dtype", "cpu")
-set_autocast_cpu_dtype = _old("set_autocast_cpu_dtype", "set_autocast_dtype", "cpu", "dtype")
-get_autocast_gpu_dtype = _old("get_autocast_gpu_dtype", "get_autocast_dtype", "cuda")
-set_autocast_gpu_dtype = _old("set_autocast_gpu_dtype", "set_autocast_dtype", "cuda", "dtype")
+is_autocast_cpu_enabled = _deprecated("is_autocast_cpu_enabled", "is_autocast_enabled", "cpu")
+set_autocast_cpu_enabled = _deprecated("set_autocast_cpu_enabled", "set_autocast_enabled", "cpu", "enabled")
+get_autocast_cpu_dtype = _deprecated("get_autocast_cpu_dtype", "get_autocast_dtype", "cpu")
+set_autocast_cpu_dtype = _deprecated("set_autocast_cpu_dtype", "set_autocast_dtype", "cpu", "dtype")
+get_autocast_gpu_dtype = _deprecated("get_autocast_gpu_dtype", "get_autocast_dtype", "cuda")
+set_autocast_gpu_dtype = _deprecated("set_autocast_gpu_dtype", "set_autocast_dtype", "cuda", "dtype")

@@ -6,6 +6,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any, overload
 
 from mindtorch._core.autograd import engine as _engine
+from mindtorch._core.autograd.node import SavedTensor  # noqa: F401 - torch has it here too
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
 from mindtorch.autograd import forward_ad, functional, graph
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -107,7 +108,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                                     _checked_inputs(inputs), False)
     found = _batch(run, outputs, given, keep) if is_grads_batched else run(given, keep)
     if materialize_grads:
-        return _materialized(found, inputs, given[0].shape[:1] if is_grads_batched else ())
+        return _materialized(found, inputs, given[0].shape[:1] if is_grads_batched else (), create_graph)
     if not allow_unused:
         for index, value in enumerate(found):
             if value is None:
@@ -141,11 +142,16 @@ def _batch(run, outputs, grads, keep):
     return [None if without else next(used) for without in unused]
 
 
-def _materialized(found, inputs, batch):
+def _materialized(found, inputs, batch, create_graph):
     """The gradients, zeros where there is none."""
     from mindtorch import zeros_like
-    return tuple(zeros_like(given).expand(*batch, *given.shape) if value is None else value
-                 for value, given in zip(found, inputs, strict=True))
+    made = list(found)
+    for index, (value, given) in enumerate(zip(found, inputs, strict=True)):
+        if value is None and isinstance(given, graph.GradientEdge):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+        if value is None:
+            made[index] = zeros_like(given, requires_grad=create_graph).expand((*batch, *given.shape))
+    return tuple(made)
 
 
 def _tuple(value):

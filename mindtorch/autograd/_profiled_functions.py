@@ -11,6 +11,7 @@ from mindtorch._core.python import conversion, torch_function
 from mindtorch._core.python.torch_function import WrappedFunction, overridable
 from mindtorch._core.tensor import copy_cast, factories, indexing, views
 from mindtorch._ops.composite import namespace as python_composites
+from mindtorch._tensor import Tensor
 from mindtorch.nn import functional
 
 _MODULES = (namespace, views, indexing, factories, composites, python_composites)
@@ -56,8 +57,12 @@ def _named():
 
 @cache
 def _name_functions():
-    for function, name in _named().items():
+    named = _named()
+    for function, name in named.items():
         function._profiled_name = name
+    for method in vars(Tensor).values():                # those that torch has as functions too
+        if isinstance(method, WrappedFunction) and method._profiled_name is None:
+            method._profiled_name = named.get(overridable(method.__wrapped__))
 
 
 def enter_profiled(on: Any) -> None:

@@ -51,14 +51,20 @@ class _Columns:
         width = min(limit, max([len(text(event)) for event in self.events] + [len(title) - 4]) + 4)
         self.add(title, lambda event: _clipped(text(event), width, left), width, left)
 
-    def add_times(self, name: str, total: Any) -> None:
-        title = name.upper() if name != "cpu" else "CPU"
+    def add_cpu_times(self) -> None:
+        total, unit = sum(event.self_cpu_time_total for event in self.events), self.unit
+        self.add("Self CPU %", lambda event: _share(event.self_cpu_time_total, total))
+        self.add("Self CPU", lambda event: time_text(event.self_cpu_time_total, unit))
+        self.add("CPU total %", lambda event: _share(event.cpu_time_total, total))
+        self.add("CPU total", lambda event: time_text(event.cpu_time_total, unit))
+        self.add("CPU time avg", lambda event: time_text(event.cpu_time, unit))
+
+    def add_device_times(self, title: str, total: Any) -> None:
         unit = self.unit
-        self.add(f"Self {title} %", lambda event: _share(event.self_cpu_time_total, total))
-        self.add(f"Self {title}", lambda event: time_text(event.self_cpu_time_total, unit))
-        self.add(f"{title} total %", lambda event: _share(event.cpu_time_total, total))
-        self.add(f"{title} total", lambda event: time_text(event.cpu_time_total, unit))
-        self.add(f"{title} time avg", lambda event: time_text(event.cpu_time, unit))
+        self.add(f"Self {title}", lambda event: time_text(event.self_device_time_total, unit))
+        self.add(f"Self {title} %", lambda event: _share(event.self_device_time_total, total))
+        self.add(f"{title} total", lambda event: time_text(event.device_time_total, unit))
+        self.add(f"{title} time avg", lambda event: time_text(event.device_time, unit))
 
     def add_flops(self) -> None:
         known = [event.flops for event in self.events if event.flops]
@@ -82,9 +88,12 @@ def _columns(events, widths, time_unit, device, memory, flops):
     shapes_shown = any(event.input_shapes for event in events)
     columns = _Columns(events, time_unit)
     columns.add_text("Name", lambda event: event.key, widths["name"])
-    columns.add_times("cpu", sum(event.self_cpu_time_total for event in events))
+    columns.add_cpu_times()
+    name = (device or "device").upper()
+    device_total = sum(event.self_device_time_total for event in events)
+    if device_total:
+        columns.add_device_times(name, device_total)
     if memory:
-        name = (device or "device").upper()
         columns.add(f"{name} Mem", lambda event: memory_text(event.device_memory_usage))
         columns.add(f"Self {name} Mem", lambda event: memory_text(event.self_device_memory_usage))
     columns.add("# of Calls", lambda event: str(event.count))
@@ -122,7 +131,11 @@ def build_table(events: Any, sort_by: Any, row_limit: Any, source_width: Any, na
         lines.append(columns.row(event))
         lines += _callers(event, columns)
     total = sum(event.self_cpu_time_total for event in events)
-    return "\n".join([*lines, line, f"Self CPU time total: {time_text(total, time_unit)}", ""])
+    lines += [line, f"Self CPU time total: {time_text(total, time_unit)}"]
+    device_total = sum(event.self_device_time_total for event in events)
+    if device_total:
+        lines.append(f"Self {(device or 'device').upper()} time total: {time_text(device_total, time_unit)}")
+    return "\n".join([*lines, ""])
 
 
 def _callers(event, columns):

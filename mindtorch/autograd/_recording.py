@@ -52,7 +52,7 @@ class Recording:
     def start(self) -> None:
         memory = _backend.allocated_bytes if self.memory else None
         self.ranges = profiling.start(self.shapes, self.stacks, memory, _flops if self.flops else None)
-        self.began_at, self.began = time.time_ns(), profiling.now()
+        self.began_at, self.began = time.time_ns(), profiling.monotonic_ns()
         _running.append(self)
         try:
             if self.operators:
@@ -67,7 +67,7 @@ class Recording:
         """Stop recording. Does nothing if it has stopped, as in a forked child."""
         if self not in _running:
             return
-        self.ended = profiling.now()
+        self.ended = profiling.monotonic_ns()
         _running.remove(self)
         try:
             if self.operators:
@@ -79,7 +79,7 @@ class Recording:
 
     def events(self) -> Any:
         """The ranges as FunctionEvents, in order of their start."""
-        device = "npu" if self.memory else None
+        device = "npu" if self.memory or self.launches else None
         made = {}
         events = EventList(use_device=device, profile_memory=self.memory, with_flops=self.flops)
         for one in self.ranges:
@@ -99,4 +99,5 @@ class Recording:
             number, name, 1, (one.start_ns - self.began) / 1000, (one.end_ns - self.began) / 1000, overload_name="",
             input_shapes=one.shapes or [], stack=one.stack or [], scope=one.scope, use_device=device,
             device_memory_usage=one.memory_delta, sequence_nr=one.sequence_nr, flops=one.flops or None,
+            kernel_time=one.device_time.microseconds() if one.device_time is not None else 0,
             trace_name=one.name, is_user_annotation=one.scope == USER_SCOPE, activity_type=one.category)

@@ -36,6 +36,8 @@ def _arguments(event, recording):
         found["Input Dims"] = event.input_shapes
     if recording.memory:
         found["Device Bytes"] = event.device_memory_usage
+    if event.self_device_time_total:
+        found["Device Time (us)"] = event.self_device_time_total
     if event.sequence_nr >= 0:
         found["Sequence number"] = event.sequence_nr
     if event.stack:

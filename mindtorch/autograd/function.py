@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from mindtorch.autograd.grad_mode import no_grad
 if TYPE_CHECKING:
     from mindtorch import Tensor
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
 
 class FunctionCtx(FunctionNode):
@@ -41,7 +42,7 @@ class FunctionCtx(FunctionNode):
         self.materialize_grads = value
 
 
-class _FunctionMeta(type):
+class FunctionMeta(type):
     """Gives each Function its node class, so that `y.grad_fn` is called MyFunctionBackward."""
 
     def __init__(cls, name: str, bases: Any, namespace: Any) -> None:
@@ -49,7 +50,7 @@ class _FunctionMeta(type):
         super().__init__(name, bases, namespace)
 
 
-class Function(metaclass=_FunctionMeta):
+class Function(metaclass=FunctionMeta):
     """Subclass it with static methods `forward(ctx, *inputs)` and `backward(ctx, *grads)`; use `Name.apply(*inputs)`.
 
     With a `setup_context(ctx, inputs, output)`, forward takes no ctx.
@@ -61,6 +62,10 @@ class Function(metaclass=_FunctionMeta):
         warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
                       "should invoke them on the class itself. Instantiating an autograd function will raise an error "
                       "in a future version of PyTorch.", DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Make forward and "
+                           "backward static methods, and call the class's `apply`.")
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -86,15 +91,44 @@ class Function(metaclass=_FunctionMeta):
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
                                   "forward mode AD.")
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The results for a batch, and their batch dimensions; `info` has batch_size and randomness."""
+        raise NotImplementedError("You must implement the vmap function to use torch.vmap with it")
+
+    @classmethod
+    def has_vmap_rule(cls) -> bool:
+        """Whether the class says itself what it gives for a batch."""
+        return cls.vmap is not Function.vmap
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward, and record it."""
+        """Run forward, and record it. Of a batch of vmap, as the static method `vmap` says, or of each sample."""
+        if hooks.apply_function_to_batch is not None:
+            found = hooks.apply_function_to_batch(cls, cls.apply, args, kwargs)
+            if found is not NotImplemented:
+                return found
         takes_ctx = cls.setup_context is Function.setup_context
+        if not takes_ctx:               # setup_context gets forward's defaults too
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
         node = cls._backward_cls()
         if forward_ad._current_level >= 0 and forward_ad.has_dual(args):
             return forward_ad.apply_function(
                 cls, node, lambda: apply_custom_function(cls, node, args, kwargs, takes_ctx), args)
         return apply_custom_function(cls, node, args, kwargs, takes_ctx)
+
+
+class InplaceFunction(Function):
+    """A Function that may work in place; `inplace` is for subclasses."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+hooks.Function = Function
 
 
 def once_differentiable(function: Any) -> Any:
@@ -108,22 +142,49 @@ def once_differentiable(function: Any) -> Any:
             return results
         single = not isinstance(results, tuple)
         results = (results,) if single else results
-        poisoned = tuple(_Refused.apply(result.detach().requires_grad_()) if isinstance(result, TensorBase) else result
+        raises = DelayedError("trying to differentiate twice a function that was marked with @once_differentiable", 1)
+        poisoned = tuple(raises(result.detach().requires_grad_()) if isinstance(result, TensorBase) else result
                          for result in results)
         return poisoned[0] if single else poisoned
     return inside
 
 
-hooks.Function = Function
-
-
-class _Refused(Function):
-    """The result of once_differentiable: it requires a gradient, and its backward raises."""
+class _Error(Function):
+    """The tensors as they are; its backward raises a RuntimeError."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Any) -> Any:
-        return tensor.clone()
+    def forward(ctx: Any, message: str, *tensors: Any) -> Any:
+        ctx.message = message
+        return tuple(tensor.detach() for tensor in tensors)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise RuntimeError(ctx.message)
+
+
+class DelayedError:
+    """torch._C._functions.DelayedError(message, count)(*tensors): the tensors, whose backward raises `message`."""
+
+    def __init__(self, message: str, num_inputs: int) -> None:
+        self.message = message
+
+    def __call__(self, *tensors: Tensor) -> Any:
+        results = _Error.apply(self.message, *tensors)
+        return results[0] if len(tensors) == 1 else results
+
+
+class _UndefinedGrad(Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: Any) -> Any:
+        return tensor.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> None:
+        return None
+
+
+class UndefinedGrad:
+    """torch._C._functions.UndefinedGrad()(tensor): the tensor, whose backward passes on None."""
+
+    def __call__(self, tensor: Tensor) -> Any:
+        return _UndefinedGrad.apply(tensor)

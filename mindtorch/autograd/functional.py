@@ -100,10 +100,7 @@ def hessian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = F
     single, _ = _tensors("inputs", "hessian", inputs)
 
     def single_result(*given):
-        out = func(*given)
-        _check_scalar("hessian", out)
-        _check_differentiable((out,), strict)
-        return out.squeeze()
+        return _scalar_result("hessian", func, given, strict).squeeze()
 
     def slopes(*given):
         found = jacobian(single_result, given[0] if single else given, create_graph=True)
@@ -152,21 +149,20 @@ def _check_differentiable(outputs, strict):
                 "computed in a differentiable manner from the input when running in strict mode.")
 
 
-def _check_scalar(function, out):
-    from mindtorch import Tensor
-    if not isinstance(out, Tensor):
+def _scalar_result(function, func, inputs, strict):
+    """What func(*inputs) gives: a tensor of one element."""
+    outputs, single = _call(function, func, inputs, strict)
+    if not single:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
-    if out.numel() != 1:
+    if outputs[0].numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+    return outputs[0]
 
 
 def _slopes(function, func, inputs, strict):
     """The result of a function with one element, and its gradients, which can be differentiated."""
     from mindtorch import ones_like
-    outputs, single = _call(function, func, inputs, strict)
-    if not single:
-        raise RuntimeError(f"The function given to {function} should return a single Tensor")
-    _check_scalar(function, outputs[0])
+    outputs = (_scalar_result(function, func, inputs, strict),)
     return outputs, _gradients(outputs, inputs, (ones_like(outputs[0]),), True, strict, _NO_OUTPUT, _CONSTANT)
 
 

@@ -2,7 +2,7 @@
 
 Jacobians are tables of Python numbers: what is checked is small, and the check must not lean on what it checks. A
 complex number counts as two real ones, its parts: the gradient dL/d(re) + i dL/d(im) of a real L holds what both get.
-Checks that need vmap are refused.
+Batches of tangents are not checked.
 """
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
 
     Inputs that require a gradient should be float64 or complex128. GradcheckError where they disagree; False instead,
     with `raise_exception` False. `fast_mode` compares sums with random weights, and elements where those disagree.
+    `check_batched_grad` compares batches of gradients with the gradients one by one.
     """
-    if check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck without vmap checks no batched gradients")
+    if check_batched_forward_grad:
+        raise NotImplementedError("gradcheck checks batches of gradients, and not of tangents")
     if not check_backward_ad and not check_forward_ad:
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     func, inputs = _of_values(func, _tuple(inputs))
@@ -48,6 +49,8 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
         if not fast_mode or not _sums_agree(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes):
             _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
         _check_zero_gradients(outputs, inputs)
+        if check_batched_grad:
+            _check_batched_gradients(outputs, inputs)
         if check_undefined_grad:
             _check_undefined_gradients(func, inputs)
         if check_forward_ad:
@@ -122,7 +125,7 @@ def _differentiable(outputs):
     return tuple(out for out in _tuple(outputs) if _is_tensor(out) and out.requires_grad)
 
 
-def _wanted(inputs):
+def _differentiable_inputs(inputs):
     """(position, input) of those that require a gradient."""
     return [(i, x) for i, x in enumerate(inputs) if _is_tensor(x) and x.requires_grad]
 
@@ -137,7 +140,7 @@ def _random_like(tensor, random, strided):
 
 
 def _check_inputs(inputs):
-    wanted = _wanted(inputs)
+    wanted = _differentiable_inputs(inputs)
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have "
                          "requires_grad=True.")
@@ -166,7 +169,7 @@ def _numbers(tensor):
     return numpy.array(values, dtype=kind).reshape(-1).view(numpy.float64)
 
 
-def _parts(tensor):
+def _units(tensor):
     """What tells the real numbers apart that an element is made of."""
     return (1.0, 1j) if tensor.is_complex() else (1.0,)
 
@@ -181,7 +184,7 @@ def _numerical(func, inputs, tensor, eps, select):
 
     for index in itertools.product(*(range(size) for size in tensor.shape)):
         before = data[index].item()
-        for part in _parts(tensor):
+        for part in _units(tensor):
             data[index] = before + eps * part
             above = results()
             data[index] = before - eps * part
@@ -201,7 +204,7 @@ def _tensor_of(numbers, like):
 def _sums_agree(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_dtypes):
     """Whether all jacobians agree in v J u, for one random u and v of positive numbers each."""
     random = numpy.random.default_rng(0)
-    wanted, places = _wanted(inputs), _positions(func(*inputs))
+    wanted, places = _differentiable_inputs(inputs), _positions(func(*inputs))
     weights = [random.random(len(_numbers(out))) for out in outputs]
     sums = []
     for output, v in zip(outputs, weights, strict=True):
@@ -236,17 +239,17 @@ def _gradients(output, wanted, of_output, check_dtypes):
             raise GradcheckError("Gradient has dtype mismatch")
         if gradient is not None and gradient.shape != tensor.shape:
             raise GradcheckError("Analytical gradient has incorrect size")
-    return [numpy.zeros(len(_parts(x)) * x.numel()) if g is None else _numbers(g)
+    return [numpy.zeros(len(_units(x)) * x.numel()) if g is None else _numbers(g)
             for g, (_, x) in zip(found, wanted, strict=True)]
 
 
 def _analytical(output, wanted, check_dtypes):
     """Per input of `wanted` a matrix: the gradients of each element of `output`, as columns."""
     from mindtorch import zeros_like
-    columns = [numpy.zeros((len(_parts(tensor)) * tensor.numel(), len(_parts(output)) * output.numel()))
+    columns = [numpy.zeros((len(_units(tensor)) * tensor.numel(), len(_units(output)) * output.numel()))
                for _, tensor in wanted]
     unit = zeros_like(output)
-    places = itertools.product(itertools.product(*(range(size) for size in output.shape)), _parts(output))
+    places = itertools.product(itertools.product(*(range(size) for size in output.shape)), _units(output))
     for column, (index, part) in enumerate(places):
         unit.data[index] = part
         found = _gradients(output, wanted, unit.clone(), check_dtypes)
@@ -261,7 +264,7 @@ def _positions(outputs):
 
 
 def _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_dtypes):
-    wanted = _wanted(inputs)
+    wanted = _differentiable_inputs(inputs)
     places = _positions(func(*inputs))
 
     def select(results):
@@ -296,14 +299,14 @@ def _check_forward(func, inputs, eps, atol, rtol):
         results = _tuple(results)
         return [results[place] for place in places]
 
-    for index, tensor in _wanted(inputs):
+    for index, tensor in _differentiable_inputs(inputs):
         rows, unit = [], zeros_like(tensor).detach()
         for element in itertools.product(*(range(size) for size in tensor.shape)):
-            for part in _parts(tensor):
+            for part in _units(tensor):
                 unit[element] = part
                 with forward_ad.dual_level():
                     duals = {place: forward_ad.make_dual(x.detach(), (unit if x is tensor else x * 0).detach().clone())
-                             for place, x in _wanted(inputs)}
+                             for place, x in _differentiable_inputs(inputs)}
                     results = select(func(*[duals.get(place, x) for place, x in enumerate(inputs)]))
                     tangents = [forward_ad.unpack_dual(result).tangent for result in results]
                 rows.append([_numbers(zeros_like(result) if tangent is None else tangent)
@@ -329,7 +332,7 @@ def _check_nothing_differentiable(func, inputs, eps):
     """No result requires a gradient: then none may depend on the inputs."""
     def select(results):
         return [out for out in _tuple(results) if _is_tensor(out) and (out.is_floating_point() or out.is_complex())]
-    for _, tensor in _wanted(inputs):
+    for _, tensor in _differentiable_inputs(inputs):
         for row in _numerical(func, inputs, tensor, eps, select):
             if any(change.any() for change in row):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -340,7 +343,7 @@ def _check_nothing_differentiable(func, inputs, eps):
 
 def _check_zero_gradients(outputs, inputs):
     from mindtorch import autograd, zeros_like
-    wanted = [x for _, x in _wanted(inputs)]
+    wanted = [x for _, x in _differentiable_inputs(inputs)]
     found = autograd.grad(outputs, wanted, [zeros_like(out) for out in outputs], retain_graph=True, allow_unused=True)
     for gradient, tensor in zip(found, wanted, strict=True):
         if gradient is None:
@@ -355,10 +358,25 @@ def _check_zero_gradients(outputs, inputs):
             raise GradcheckError("grad is incorrect size")
 
 
+def _check_batched_gradients(outputs, inputs):
+    """Checks that a batch of gradients goes back as each of them does."""
+    from mindtorch import allclose, autograd, stack
+    wanted = [x for _, x in _differentiable_inputs(inputs)]
+    random = numpy.random.default_rng(0)
+    for out in outputs:
+        grads = [_random_like(out, random, False).detach() for _ in range(2)]
+        single = [autograd.grad(out, wanted, each, retain_graph=True, allow_unused=True) for each in grads]
+        batch = autograd.grad(out, wanted, stack(grads), retain_graph=True, allow_unused=True, is_grads_batched=True)
+        for found, *expected in zip(batch, *single, strict=True):
+            if found is not None and not allclose(found, stack(expected), equal_nan=True):
+                raise GradcheckError("While testing batched gradients: vmap of the backward pass gives other gradients "
+                                     f"than a loop over the batch.\nbatch:\n{found}\nloop:\n{stack(expected)}")
+
+
 def _check_undefined_gradients(func, inputs):
     """Checks that backward accepts undefined gradients of unused results."""
     outputs = _differentiable(func(*inputs))
-    wanted = [x for _, x in _wanted(inputs)]
+    wanted = [x for _, x in _differentiable_inputs(inputs)]
     missing = [set(range(len(outputs)))]
     if len(outputs) > 1:
         missing += [{i} for i in range(len(outputs))]

@@ -1,7 +1,7 @@
 """Results of a profile: FunctionEvent, a call; FunctionEventAvg, calls of one name; EventList, with its table.
 
-Times are microseconds of the host; memory is that of the NPU's allocator. The time that kernels take on a device is not
-measured: those numbers are 0, as for torch on a CPU.
+Times are microseconds; memory is that of the NPU's allocator. The time on the device is that of the launches inside a
+call, each measured by two events on its stream. It is 0 where launches are not profiled.
 """
 from __future__ import annotations
 
@@ -54,17 +54,16 @@ class FunctionEvent(FormattedTimesMixin):
     """One call, with the calls inside it as cpu_children and the call it was in as cpu_parent."""
 
     count = 1
-    node_id = -1
     is_async = is_remote = is_legacy = False
     device_type, device_index = DeviceType.CPU, 0
-    device_time_total = self_device_time_total = 0
 
     def __init__(self, id: Any, name: str, thread: Any, start_us: Any, end_us: Any, overload_name: Any = None,
                  fwd_thread: Any = None, input_shapes: Any = None, stack: Any = None, scope: float = 0,
                  use_device: Any = None, cpu_memory_usage: float = 0, device_memory_usage: float = 0,
                  sequence_nr: Any = -1, flops: Any = None, trace_name: Any = None, is_user_annotation: bool = False,
-                 activity_type: Any = None) -> None:
+                 activity_type: Any = None, kernel_time: float = 0, node_id: int = -1) -> None:
         self.id = id
+        self.node_id = node_id
         self.name = name
         self.trace_name = name if trace_name is None else trace_name
         self.overload_name = overload_name
@@ -81,6 +80,7 @@ class FunctionEvent(FormattedTimesMixin):
         self.flops = flops
         self.is_user_annotation = is_user_annotation
         self.activity_type = activity_type
+        self.self_device_time_total = kernel_time
         self.cpu_children = []
         self.cpu_parent = None
 
@@ -106,6 +106,11 @@ class FunctionEvent(FormattedTimesMixin):
     def self_cpu_time_total(self) -> Any:
         """Microseconds outside the calls inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
+
+    @property
+    def device_time_total(self) -> Any:
+        """Microseconds of the device in the launches inside."""
+        return self.self_device_time_total + sum(child.device_time_total for child in self.cpu_children)
 
     @property
     def self_cpu_memory_usage(self) -> Any:

@@ -12,7 +12,7 @@ from mindtorch import cuda, npu
 from mindtorch._core.tensor.tensor import is_cuda_read_as_npu, read_cuda_as_npu
 
 _OTHER_NAMES = {"CUDAGraph": "NPUGraph"}
-_said = set()
+_warned = set()
 _SUBMODULES = ("graphs", "memory", "random", "streams")
 
 
@@ -23,7 +23,7 @@ def transfer_to_npu():
     """
     if is_cuda_read_as_npu():
         return
-    read_cuda_as_npu(lambda: _say("the device 'cuda'", "'npu'"))
+    read_cuda_as_npu(lambda: _warn_once("the device 'cuda'", "'npu'"))
     for name in [name for name in vars(cuda) if not name.startswith("_") and name != "amp"]:   # amp names "cuda" itself
         if hasattr(npu, _OTHER_NAMES.get(name, name)):
             delattr(cuda, name)
@@ -39,13 +39,13 @@ def _of_npu(name):
     own = _OTHER_NAMES.get(name, name)
     if name.startswith("__") or not hasattr(npu, own):
         return cuda._absent(name)
-    _say("torch.cuda", "torch.npu")
+    _warn_once("torch.cuda", "torch.npu")
     found = getattr(npu, own)
     setattr(cuda, name, found)
     return found
 
 
-def _say(theirs, ours):
-    if theirs not in _said:
-        _said.add(theirs)
+def _warn_once(theirs, ours):
+    if theirs not in _warned:
+        _warned.add(theirs)
         warnings.warn(f"{theirs} means {ours} in this process", stacklevel=3)

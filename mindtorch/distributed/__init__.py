@@ -25,6 +25,7 @@ from mindtorch.distributed._stores import (
     Store,
     TCPStore,
 )
+from mindtorch.distributed._work import Work as _Work
 from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from mindtorch.distributed.distributed_c10d import *
 from mindtorch.distributed.distributed_c10d import (

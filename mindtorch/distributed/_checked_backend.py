@@ -16,7 +16,7 @@ from mindtorch.distributed._stores import DistStoreError, PrefixStore
 if TYPE_CHECKING:
     from mindtorch.distributed._backend import DistributedBackendOptions
 
-__all__ = ["CheckedBackend"]
+__all__ = ["CheckedBackend", "line_of_program"]
 
 # Collectives whose tensors differ between ranks by right: only that all call them is compared.
 _SHAPES_DIFFER = {"gather", "scatter", "alltoall", "alltoall_base", "reduce_scatter"}
@@ -31,9 +31,9 @@ def _tensors(value):
             yield from _tensors(each)
 
 
-def _line_of_program():
-    """The innermost line outside of mindtorch that led here."""
-    frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)]
+def line_of_program(frame: Any = None) -> str:
+    """The innermost line outside of mindtorch that led to the frame, or here."""
+    frames = [frame for frame in traceback.extract_stack(frame) if not frame.filename.startswith(_PACKAGE)]
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown"
 
 
@@ -74,7 +74,7 @@ class CheckedBackend(Backend):
                 "reduction": str(reduction(opts.reduceOp)) if hasattr(opts, "reduceOp") else None}
         if name not in _SHAPES_DIFFER:
             what["shapes"] = [list(tensor.shape) for tensor in tensors]
-        store, line = PrefixStore(str(self._compared), self._store), _line_of_program()
+        store, line = PrefixStore(str(self._compared), self._store), line_of_program()
         store.set(str(self._rank), pickle.dumps((what, line)))
         for other, ranked in enumerate(self._ranks):
             try:

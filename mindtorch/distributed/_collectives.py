@@ -16,6 +16,7 @@ from mindtorch.distributed._world import (
     GroupMember,
     _canonicalize_group_rank,
     _check_not_self_rank,
+    _get_default_group,
     _group_or_default_group,
     _rank_not_in_group,
     _warn_not_in_group,
@@ -81,14 +82,6 @@ def _check_complex(op, tensor, name="all_reduce"):
         raise ValueError(f"{name} does not support {op} on complex tensors")
 
 
-def _options(kind, async_op, **fields):
-    opts = kind()
-    opts.asyncOp = async_op
-    for name, value in fields.items():
-        setattr(opts, name, value)
-    return opts
-
-
 def _finished(work, async_op):
     """The Work, or None once it is done."""
     if async_op:
@@ -97,12 +90,14 @@ def _finished(work, async_op):
     return None
 
 
-def _outside(group, name):
-    """Whether this process is not in the group, of which a warning tells."""
-    if _rank_not_in_group(group):
-        _warn_not_in_group(name)
-        return True
-    return False
+def _group_of_call(group, name):
+    """The group of a call; None, with a warning, where this process is not in it."""
+    if group is None:
+        return _world.default_pg or _get_default_group()
+    if group is not GroupMember.NON_GROUP_MEMBER:
+        return group
+    _warn_not_in_group(name)
+    return None
 
 
 # One tensor
@@ -110,12 +105,12 @@ def _outside(group, name):
 def broadcast(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False,
               group_src: int | None = None) -> Work | None:
     """Give every rank the tensor of rank `src`, a global rank, or `group_src`, one of the group."""
-    pg = _group_or_default_group(group)
-    if _outside(pg, "broadcast"):
+    pg = _group_of_call(group, "broadcast")
+    if pg is None:
         return None
     _check_single_tensor(tensor, "tensor")
     root = _canonicalize_group_rank(pg, src, group_src)
-    return _finished(pg.broadcast([_real(tensor)], _options(options.BroadcastOptions, async_op, rootRank=root)),
+    return _finished(pg.broadcast([_real(tensor)], options.BroadcastOptions(asyncOp=async_op, rootRank=root)),
                      async_op)
 
 
@@ -123,15 +118,15 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | Non
                async_op: bool = False) -> Work | None:
     """Reduce the tensors of all ranks, in place, to the same result everywhere."""
     _check_single_tensor(tensor, "tensor")
-    if _outside(group, "all_reduce"):
+    pg = _group_of_call(group, "all_reduce")
+    if pg is None:
         return None
     if tensor.is_complex():
         _check_complex(op, tensor)
         tensor = view_as_real(tensor)
-    pg = _group_or_default_group(group)
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, all_reduce, tensor, None, op)
-    return _finished(pg.allreduce([tensor], _options(options.AllreduceOptions, async_op, reduceOp=op)), async_op)
+    return _finished(pg.allreduce([tensor], options.AllreduceOptions(asyncOp=async_op, reduceOp=op)), async_op)
 
 
 def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -140,24 +135,25 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGro
     tensors = [tensors] if isinstance(tensors, TensorBase) else tensors
     _check_tensor_list(tensors, "tensor")
     _ensure_all_tensors_same_dtype(tensors)
-    if _outside(group, "all_reduce_coalesced"):
+    pg = _group_of_call(group, "all_reduce_coalesced")
+    if pg is None:
         return None
     for tensor in tensors:
         _check_complex(op, tensor)
-    opts = _options(options.AllreduceCoalescedOptions, async_op, reduceOp=op)
-    return _finished(_group_or_default_group(group).allreduce_coalesced(_all_real(tensors), opts), async_op)
+    opts = options.AllreduceCoalescedOptions(asyncOp=async_op, reduceOp=op)
+    return _finished(pg.allreduce_coalesced(_all_real(tensors), opts), async_op)
 
 
 def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:
     """Reduce the tensors of all ranks to that of rank `dst`, in place."""
-    pg = _group_or_default_group(group)
-    if _outside(pg, "reduce"):
+    pg = _group_of_call(group, "reduce")
+    if pg is None:
         return None
     _check_single_tensor(tensor, "tensor")
     _check_complex(op, tensor, "reduce")
     root = _canonicalize_group_rank(pg, dst, group_dst)
-    opts = _options(options.ReduceOptions, async_op, reduceOp=op, rootRank=root)
+    opts = options.ReduceOptions(asyncOp=async_op, reduceOp=op, rootRank=root)
     return _finished(pg.reduce([_real(tensor)], opts), async_op)
 
 
@@ -169,10 +165,10 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | 
     _check_tensor_list(tensor_list, "tensor_list")
     _check_single_tensor(tensor, "tensor")
     _ensure_all_tensors_same_dtype(tensor_list, tensor)
-    if _outside(group, "all_gather"):
+    pg = _group_of_call(group, "all_gather")
+    if pg is None:
         return None
-    opts = _options(options.AllgatherOptions, async_op)
-    pg = _group_or_default_group(group)
+    opts = options.AllgatherOptions(asyncOp=async_op)
     return _finished(pg.allgather([_all_real(tensor_list)], [_real(tensor)], opts), async_op)
 
 
@@ -181,19 +177,20 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Proces
     """Write the tensors of all ranks to one, behind each other along its first dimension or along a new one."""
     _check_single_tensor(input_tensor, "input_tensor")
     _check_single_tensor(output_tensor, "output_tensor")
-    if _outside(group, "all_gather_single"):
+    pg = _group_of_call(group, "all_gather_single")
+    if pg is None:
         return None
-    pg = _group_or_default_group(group)
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, all_gather_single, _real(input_tensor), _real(output_tensor))
-    opts = _options(options.AllgatherOptions, async_op)
+    opts = options.AllgatherOptions(asyncOp=async_op)
     return _finished(pg._allgather_base(_real(output_tensor), _real(input_tensor), opts), async_op)
 
 
 def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group: ProcessGroup | None = None,
                          async_op: bool = False) -> Work | None:
     """all_gather of several tensors at once: for each rank there is a list of outputs."""
-    if _outside(group, "all_gather_coalesced"):
+    pg = _group_of_call(group, "all_gather_coalesced")
+    if pg is None:
         return None
     _check_tensor_list(input_tensor_list, "input_tensor_list")
     _ensure_all_tensors_same_dtype(input_tensor_list)
@@ -203,8 +200,7 @@ def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group
         _check_tensor_list(outputs, "output_tensor_lists")
         _ensure_all_tensors_same_dtype(outputs)
     outputs = [_all_real(each) for each in output_tensor_lists]
-    pg = _group_or_default_group(group)
-    opts = _options(options.AllgatherOptions, async_op)
+    opts = options.AllgatherOptions(asyncOp=async_op)
     return _finished(pg.allgather_coalesced(outputs, _all_real(input_tensor_list), opts), async_op)
 
 
@@ -214,11 +210,11 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     _check_single_tensor(output, "output")
     _check_tensor_list(input_list, "input_list")
     _ensure_all_tensors_same_dtype(output, input_list)
-    if _outside(group, "reduce_scatter"):
+    pg = _group_of_call(group, "reduce_scatter")
+    if pg is None:
         return None
     _check_complex(op, output, "reduce_scatter")
-    opts = _options(options.ReduceScatterOptions, async_op, reduceOp=op)
-    pg = _group_or_default_group(group)
+    opts = options.ReduceScatterOptions(asyncOp=async_op, reduceOp=op)
     return _finished(pg.reduce_scatter([_real(output)], [_all_real(input_list)], opts), async_op)
 
 
@@ -227,13 +223,13 @@ def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     """Reduce the tensors of all ranks, and write to each rank's `output` its share along the first dimension."""
     _check_single_tensor(output, "output")
     _check_single_tensor(input, "input")
-    if _outside(group, "reduce_scatter_single"):
+    pg = _group_of_call(group, "reduce_scatter_single")
+    if pg is None:
         return None
     _check_complex(op, input, "reduce_scatter")
-    pg = _group_or_default_group(group)
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, reduce_scatter_single, _real(input), _real(output), op)
-    opts = _options(options.ReduceScatterOptions, async_op, reduceOp=op)
+    opts = options.ReduceScatterOptions(asyncOp=async_op, reduceOp=op)
     return _finished(pg._reduce_scatter_base(_real(output), _real(input), opts), async_op)
 
 
@@ -246,13 +242,14 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
                       input_split_sizes: list[int] | None = None, group: ProcessGroup | None = None,
                       async_op: bool = False) -> Work | None:
     """Send each rank its rows of `input` and receive its rows of `output`: equally many unless the sizes are given."""
-    if _outside(group, "all_to_all_single"):
+    pg = _group_of_call(group, "all_to_all_single")
+    if pg is None:
         return None
     _check_single_tensor(output, "output")
     _check_single_tensor(input, "input")
     _ensure_all_tensors_same_dtype(output, input)
-    opts = _options(options.AllToAllOptions, async_op)
-    work = _group_or_default_group(group).alltoall_base(
+    opts = options.AllToAllOptions(asyncOp=async_op)
+    work = pg.alltoall_base(
         _real(output), _real(input), output_split_sizes or [], input_split_sizes or [], opts)
     return _finished(work, async_op)
 
@@ -260,13 +257,13 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor],
                group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Send each rank its tensor of the one list and receive its tensor in the other."""
-    if _outside(group, "all_to_all"):
+    pg = _group_of_call(group, "all_to_all")
+    if pg is None:
         return None
     _check_tensor_list(output_tensor_list, "output_tensor_list")
     _check_tensor_list(input_tensor_list, "input_tensor_list")
     _ensure_all_tensors_same_dtype(output_tensor_list, input_tensor_list)
-    pg = _group_or_default_group(group)
-    opts = _options(options.AllToAllOptions, async_op)
+    opts = options.AllToAllOptions(asyncOp=async_op)
     return _finished(pg.alltoall(_all_real(output_tensor_list), _all_real(input_tensor_list), opts), async_op)
 
 
@@ -279,8 +276,8 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     gather_list = gather_list or []
     _check_tensor_list(gather_list, "gather_list")
     _ensure_all_tensors_same_dtype(tensor, gather_list)
-    pg = _group_or_default_group(group)
-    if _outside(pg, "gather"):
+    pg = _group_of_call(group, "gather")
+    if pg is None:
         return None
     root = _root(pg, dst, group_dst)
     if pg.rank() == root and not gather_list:
@@ -288,7 +285,7 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     if pg.rank() != root and gather_list:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     outputs = [_all_real(gather_list)] if gather_list else []
-    return _finished(pg.gather(outputs, [_real(tensor)], _options(options.GatherOptions, async_op, rootRank=root)),
+    return _finished(pg.gather(outputs, [_real(tensor)], options.GatherOptions(asyncOp=async_op, rootRank=root)),
                      async_op)
 
 
@@ -299,8 +296,8 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     scatter_list = scatter_list or []
     _check_tensor_list(scatter_list, "scatter_list")
     _ensure_all_tensors_same_dtype(tensor, scatter_list)
-    pg = _group_or_default_group(group)
-    if _outside(pg, "scatter"):
+    pg = _group_of_call(group, "scatter")
+    if pg is None:
         return None
     root = _root(pg, src, group_src)
     if pg.rank() == root and not scatter_list:
@@ -308,7 +305,7 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     if pg.rank() != root and scatter_list:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     inputs = [_all_real(scatter_list)] if scatter_list else []
-    return _finished(pg.scatter([_real(tensor)], inputs, _options(options.ScatterOptions, async_op, rootRank=root)),
+    return _finished(pg.scatter([_real(tensor)], inputs, options.ScatterOptions(asyncOp=async_op, rootRank=root)),
                      async_op)
 
 
@@ -322,8 +319,8 @@ def _root(pg, global_rank, group_rank):
 def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0,
           group_dst: int | None = None) -> Work | None:
     """Begin to send a tensor, which must not be changed until the Work has ended."""
-    pg = _group_or_default_group(group)
-    if _outside(pg, "isend"):
+    pg = _group_of_call(group, "isend")
+    if pg is None:
         return None
     _check_single_tensor(tensor, "tensor")
     return pg.send([_real(tensor)], _canonicalize_group_rank(pg, dst, group_dst), tag)
@@ -332,8 +329,8 @@ def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = N
 def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0,
           group_src: int | None = None) -> Work | None:
     """Begin to receive a tensor, from any rank unless one is given."""
-    pg = _group_or_default_group(group)
-    if _outside(pg, "irecv"):
+    pg = _group_of_call(group, "irecv")
+    if pg is None:
         return None
     _check_single_tensor(tensor, "tensor")
     if src is None and group_src is None:
@@ -476,10 +473,10 @@ def _coalescing_manager(group: ProcessGroup | None = None, device: device | None
 
 def _coalesced(pg, kind, inputs, outputs, op, async_op):
     if kind is all_reduce:
-        return pg.allreduce_coalesced(inputs, _options(options.AllreduceCoalescedOptions, async_op, reduceOp=op))
+        return pg.allreduce_coalesced(inputs, options.AllreduceCoalescedOptions(asyncOp=async_op, reduceOp=op))
     if kind is all_gather_single:
-        return pg.allgather_into_tensor_coalesced(outputs, inputs, _options(options.AllgatherOptions, async_op))
-    opts = _options(options.ReduceScatterOptions, async_op, reduceOp=op)
+        return pg.allgather_into_tensor_coalesced(outputs, inputs, options.AllgatherOptions(asyncOp=async_op))
+    opts = options.ReduceScatterOptions(asyncOp=async_op, reduceOp=op)
     return pg.reduce_scatter_tensor_coalesced(outputs, inputs, opts)
 
 
@@ -489,15 +486,16 @@ def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_id
             timeout: timedelta | None = None) -> Work | None:
     """Wait until all ranks of the group have come here."""
     group = group or GroupMember.WORLD
-    if _outside(group, "barrier"):
+    pg = _group_of_call(group, "barrier")
+    if pg is None:
         return None
-    pg = _group_or_default_group(group)
-    opts = _options(options.BarrierOptions, async_op)
+    opts = options.BarrierOptions(asyncOp=async_op)
     if timeout is not None:
         opts.timeout = timeout
     if isinstance(device_ids, list):
         opts.device_ids = device_ids
-        opts.device = device("npu", device_ids[0])
+        npu = device("npu", device_ids[0])
+        opts.device = npu if npu.type in [kind.type for kind in pg._device_types] else None
     elif device_ids is not None:
         raise TypeError("Invalid function argument: device_ids type should be List[int]")
     elif pg.bound_device_id is not None:
@@ -509,9 +507,9 @@ def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wa
     """A barrier on the CPU after whose time-out rank 0 names the first rank that has not come, or with
     `wait_all_ranks` all of them."""
     group = group or GroupMember.WORLD
-    if _outside(group, "monitored_barrier"):
+    pg = _group_of_call(group, "monitored_barrier")
+    if pg is None:
         return
-    pg = _group_or_default_group(group)
     if "cpu" not in [kind.type for kind in pg._device_types]:
         raise ValueError(f"monitored_barrier is only implemented for engines of the CPU, not for {get_backend(pg)}.")
     if timeout is not None and not isinstance(timeout, timedelta):

@@ -9,14 +9,15 @@ the ranks that did not come. The next synchronisation raises it.
 """
 from __future__ import annotations
 
-import contextlib
 import math
 import os
+from collections import deque
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import _backend, npu
+from mindtorch.distributed import _watchdog
 from mindtorch.distributed._backend import Backend
 from mindtorch.distributed._options import OpType, RedOpType, reduction
 from mindtorch.distributed._work import NO_TIMEOUT, Work
@@ -34,11 +35,15 @@ BLOCKING_WAIT = os.environ.get("TORCH_HCCL_BLOCKING_WAIT") == "1"       # Work.w
 
 def create_backend(options: Any, pg_options: Any = None) -> ProcessGroupHCCL:
     """The engine of a group, from its DistributedBackendOptions."""
-    return ProcessGroupHCCL(options.store, options.group_rank, options.group_size, options.timeout, pg_options)
+    made = ProcessGroupHCCL(options.store, options.group_rank, options.group_size, options.timeout, pg_options)
+    made._global_ranks = options.global_ranks_in_group
+    return made
 
 
 class HcclWork(Work):
     """A collective on a stream."""
+
+    _blocks = BLOCKING_WAIT     # whether wait() lets the host wait
 
     def __init__(self, op_type: OpType, tensors: Any, channel: _Channel, event: Any) -> None:
         self._op_type, self._tensors = op_type, tensors
@@ -55,14 +60,15 @@ class HcclWork(Work):
         return None if text is None else RuntimeError(text)
 
     def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
-        self.synchronize()
-        if BLOCKING_WAIT or self._op_type is OpType.BARRIER:
+        if self._event is not None:
+            self._channel.communicator.wait_for(self._event)
+        if self._blocks:
             npu.current_stream(self._channel.communicator.device).synchronize()
         return True
 
     def synchronize(self) -> None:
         if self._event is not None:
-            self._event.wait(npu.current_stream(self._channel.communicator.device))
+            self._channel.communicator.wait_for(self._event)
 
     block_current_stream = synchronize
 
@@ -93,10 +99,12 @@ class ProcessGroupHCCL(Backend):
         super().__init__(rank, size, timeout)
         self._store, self._options = store, options
         self._hccl = _backend.hccl()
-        self._reductions = {RedOpType.SUM: self._hccl.SUM, RedOpType.AVG: self._hccl.SUM,
-                            RedOpType.PREMUL_SUM: self._hccl.SUM, RedOpType.PRODUCT: self._hccl.PROD,
-                            RedOpType.MAX: self._hccl.MAX, RedOpType.MIN: self._hccl.MIN}
+        self._of_hccl = {RedOpType.SUM: self._hccl.SUM, RedOpType.PRODUCT: self._hccl.PROD,
+                         RedOpType.MAX: self._hccl.MAX, RedOpType.MIN: self._hccl.MIN}
+        self._reductions = {**self._of_hccl, RedOpType.AVG: self._hccl.SUM, RedOpType.PREMUL_SUM: self._hccl.SUM}
         self._channels: dict[Any, _Channel] = {}
+        self._global_ranks = range(size)
+        self._recent: deque[OpType] = deque(maxlen=64)      # the kinds of the last collectives, for the watchdog
         self._coalesced: Any = None     # inside _coalescing_manager: the sends and receives, and all tensors
 
     def name(self) -> str:
@@ -110,10 +118,10 @@ class ProcessGroupHCCL(Backend):
 
     # Communicators
 
-    def _channel(self, device: Any) -> _Channel:
+    def _channel(self, index: int) -> _Channel:
         """That of all ranks, for a device of this one."""
-        return self._channels.get(device.index) or self._connect(
-            device.index, f"group_{len(self._channels)}", self._rank, self._size)
+        return self._channels.get(index) or self._connect(
+            index, f"group_{len(self._channels)}", self._rank, self._size)
 
     def _pair(self, device: Any, peer: int) -> _Channel:
         """That of this rank and another, so that the other ranks need not be there."""
@@ -123,6 +131,9 @@ class ProcessGroupHCCL(Backend):
 
     def _connect(self, key, name, rank, size):
         index = key if isinstance(key, int) else key[0]
+        if npu.is_current_stream_capturing():
+            raise RuntimeError("The first collective of a group connects its ranks, which a graph cannot capture: call "
+                               "one before the capture")
         if rank == 0:
             root_info = self._hccl.get_root_info(index)
             self._store.set(name, root_info)
@@ -130,11 +141,13 @@ class ProcessGroupHCCL(Backend):
             root_info = self._store.get(name)
         seconds = min(math.ceil(self._timeout.total_seconds()), MOST_SECONDS)
         communicator = self._hccl.Communicator(root_info, size, rank, index, seconds)
+        if not self._channels:
+            _watchdog.watch(self)
         channel = self._channels[key] = _Channel(communicator)
         return channel
 
     def eager_connect_single_device(self, device: Any) -> None:
-        self._channel(device)
+        self._channel(device.index)
 
     def shutdown(self) -> None:
         try:
@@ -144,34 +157,45 @@ class ProcessGroupHCCL(Backend):
             self.abort()
 
     def abort(self) -> None:
+        _watchdog.unwatch(self)
         channels, self._channels = self._channels, {}
         for channel in channels.values():
             channel.communicator.destroy()
+
+    # What the watchdog asks
+
+    def global_rank(self, rank: int) -> int:
+        """The global rank of a rank of this group."""
+        return self._global_ranks[rank]
+
+    def failure(self) -> str | None:
+        """The error of a collective that HCCL or the device has found since, or None."""
+        for channel in list(self._channels.values()):
+            text = channel.communicator.async_error() or channel.communicator.device_error()
+            if text is not None:
+                return text
+        return None
+
+    def is_idle(self) -> bool:
+        """Whether all collectives have ended."""
+        return all(channel.communicator.is_idle() for channel in list(self._channels.values()))
 
     # How a collective runs
 
     def _run(self, op_type, results, used, opts, collective, *args, channel=None):
         """Calls collective(communicator, *args) on the stream of the call. `used` are all its tensors."""
-        channel = channel or self._channel(used[0].device)
+        if channel is None:
+            index = used[0].get_device()
+            channel = self._channels.get(index) or self._channel(index)
         self._sequence_number += 1
+        self._recent.append(op_type)
         if opts is not None and not opts.asyncOp and self._coalesced is None:
             collective(channel.communicator, *args)
             return HcclWork(op_type, results, channel, None)
-        with self._aside(channel, used) as event:
-            collective(channel.communicator, *args)
-        return HcclWork(op_type, results, channel, event)
-
-    @contextlib.contextmanager
-    def _aside(self, channel, used):
-        """The channel's stream is current inside; the event is recorded at the end."""
-        stream = channel.stream
-        stream.wait_stream(npu.current_stream(stream.device_index))
-        event = npu.Event()
-        with npu.stream(stream):
-            yield event
-            event.record()
+        event = channel.communicator.run_on(channel.stream, collective, args)
         for tensor in used:
-            tensor.record_stream(stream)
+            tensor.record_stream(channel.stream)
+        return HcclWork(op_type, results, channel, event)
 
     # Reductions
 
@@ -201,6 +225,10 @@ class ProcessGroupHCCL(Backend):
                 output.div_(self._size, rounding_mode="trunc")
 
     def _reduce_to(self, communicator, method, output, tensor, op, *args):
+        code = self._of_hccl.get(op)
+        if code is not None and tensor.is_floating_point():
+            method(communicator, output, tensor, *args, code)
+            return
         with mindtorch.no_grad():
             sent, code = self._prepared(tensor, op)
             received = output if sent.dtype == output.dtype else mindtorch.empty_like(output, dtype=sent.dtype)
@@ -214,9 +242,10 @@ class ProcessGroupHCCL(Backend):
         return self._run(OpType.ALLREDUCE_COALESCED, tensors, tensors, opts, self._all_reduce, tensors, opts.reduceOp)
 
     def _all_reduce(self, communicator, tensors, op):
+        code = self._of_hccl.get(op)
         for tensor in tensors:
-            if op is RedOpType.SUM and tensor.is_floating_point():
-                communicator.all_reduce(tensor, tensor, 0)
+            if code is not None and tensor.is_floating_point():
+                communicator.all_reduce(tensor, tensor, code)
             else:
                 self._reduce_to(communicator, self._hccl.Communicator.all_reduce, tensor, tensor, op)
 
@@ -375,5 +404,7 @@ class ProcessGroupHCCL(Backend):
 
     def barrier(self, opts: Any) -> Work:
         indices = opts.device_ids or [index for index in self._channels if isinstance(index, int)]
-        channel = self._channel(mindtorch.device("npu", indices[0] if indices else npu.current_device()))
-        return self._run(OpType.BARRIER, [], [], opts, self._hccl.Communicator.barrier, channel=channel)
+        channel = self._channel(indices[0] if indices else npu.current_device())
+        work = self._run(OpType.BARRIER, [], [], opts, self._hccl.Communicator.barrier, channel=channel)
+        work._blocks = True
+        return work

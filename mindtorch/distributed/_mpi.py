@@ -23,7 +23,7 @@ from mindtorch.distributed import _pmi
 from mindtorch.distributed._backend import Backend
 from mindtorch.distributed._monitored_barrier import monitored_barrier
 from mindtorch.distributed._options import OpType, ReduceOp, reduction
-from mindtorch.distributed._stores import DistBackendError, PrefixStore, TCPStore
+from mindtorch.distributed._stores import DistBackendError, DistStoreError, PrefixStore, TCPStore
 from mindtorch.distributed._work import NO_TIMEOUT, Work
 from mindtorch.futures import Future
 
@@ -128,12 +128,25 @@ def start(store: Store, rank: int, size: int, timeout: timedelta) -> None:
 
 def _start_by_store(store, rank, size, timeout):
     store.set_timeout(timeout)
+    _wait_for_ranks(store, rank, size, timeout)
     connection = _pmi.serve(store, rank, size)
     with _pmi.environment(connection, rank, size):
         _initialize()
     connection.detach()         # MPI keeps it
     _within(timeout, MPI.COMM_WORLD.Barrier, "the start of MPI")
     _remove_shared_files()
+
+
+def _wait_for_ranks(store, rank, size, timeout):
+    """MPI_Init crashes where a rank does not come, so all say in the store that they are there."""
+    store.set(f"here/{rank}", "")
+    end = time.monotonic() + timeout.total_seconds()
+    try:
+        for other in range(size):
+            store.wait([f"here/{other}"], timedelta(seconds=max(end - time.monotonic(), 0.001)))
+    except DistStoreError:
+        raise DistBackendError(f"Timed out waiting {round(timeout.total_seconds() * 1000)}ms for rank {other} to start "
+                               "MPI. Is it alive?") from None
 
 
 def _within(timeout, function, what):
@@ -382,10 +395,11 @@ def _divided(tensor, op, size, on_completion=None):
     """What also divides by the number of ranks, for the average."""
     if reduction(op) is not ReduceOp.AVG:
         return on_completion
-    tensor.new_empty(0).div_(1)         # raises for integers
+    rounding = None if tensor.is_floating_point() or tensor.is_complex() else "trunc"       # as HCCL and NCCL
+    tensor.new_empty(0).div_(1, rounding_mode=rounding)     # raises for bool
 
     def divide():
-        tensor.div_(size)
+        tensor.div_(size, rounding_mode=rounding)
         if on_completion is not None:
             on_completion()
     return divide

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import Enum
+from types import SimpleNamespace
 from typing import Any
 
 __all__ = ["UNSET_TIMEOUT", "AllToAllOptions", "AllgatherOptions", "AllreduceCoalescedOptions", "AllreduceOptions",
@@ -19,6 +20,7 @@ class _IntegerEnum(Enum):
         return self.value
 
     __index__ = __int__
+    __hash__ = object.__hash__      # a member is one object; the hash of Enum is a Python function
 
     def __repr__(self) -> str:
         return f"<{self}: {self.value}>"
@@ -93,7 +95,7 @@ class OpType(_IntegerEnum):
     UNKNOWN = 100
 
 
-class _Options:
+class _Options(SimpleNamespace):
     timeout = UNSET_TIMEOUT
     asyncOp = True
 

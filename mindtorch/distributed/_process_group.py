@@ -66,9 +66,13 @@ class ProcessGroup:
         """How many ranks the group has."""
         return self._size
 
-    def name(self) -> str:
-        """The name of the default engine."""
+    def getBackendName(self) -> str:
+        """The name of the default engine; a group written in Python has one of its own."""
         return self._default_backend().name() if self._backends else "undefined"
+
+    def name(self) -> str:
+        """What `getBackendName` returns."""
+        return self.getBackendName()
 
     _get_backend_name = name
 
@@ -133,7 +137,8 @@ class ProcessGroup:
     def _of(self, tensors):
         """The engine for a list of tensors, or for a list of lists."""
         first = tensors[0]
-        return self._get_backend((first if isinstance(first, TensorBase) else first[0]).device)
+        device = (first if isinstance(first, TensorBase) else first[0]).device
+        return self._backends.get(device.type) or self._get_backend(device)
 
     def set_timeout(self, timeout: timedelta) -> None:
         """How long collectives may take from now on."""
@@ -167,8 +172,9 @@ class ProcessGroup:
 
     def allreduce(self, tensors: Any = None, opts: Any = None, timeout: timedelta | None = None, *,
                   tensor: Tensor | None = None, op: ReduceOp | None = None) -> Work:
-        tensors = _listed(tensors if tensor is None else tensor)
-        opts = _filled(options.AllreduceOptions, opts, timeout, reduceOp=op)
+        if type(opts) is not options.AllreduceOptions or type(tensors) is not list:
+            tensors = _listed(tensors if tensor is None else tensor)
+            opts = _filled(options.AllreduceOptions, opts, timeout, reduceOp=op)
         return self._of(tensors).allreduce(tensors, opts)
 
     def allreduce_coalesced(self, tensors: list[Tensor], opts: Any = None) -> Work:

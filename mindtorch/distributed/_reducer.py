@@ -13,7 +13,7 @@ from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._options import ReduceOp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from mindtorch.distributed._process_group import ProcessGroup
     from mindtorch.nn.parameter import Parameter
@@ -58,6 +58,14 @@ class GradBucket:
         return self._is_last
 
 
+class _SparseBucket:
+    """The sparse gradient of one parameter, which ranks gather. Hooks do not see it."""
+
+    def __init__(self, number: int) -> None:
+        self.numbers, self.views = [number], [None]
+        self.waits_for, self.work = {number}, None
+
+
 def _cut(buffer, parameters):
     """Views of `buffer`, which follow one another, in the shapes of the parameters."""
     parts = buffer.split([each.numel() for each in parameters])
@@ -84,12 +92,13 @@ class Reducer:
     """The buckets of a module's parameters, and what its current backward has done with them."""
 
     def __init__(self, named_parameters: list[tuple[str, Parameter]], group: ProcessGroup, first_limit: int, limit: int,
-                 find_unused: bool, as_view: bool, static_graph: bool) -> None:
+                 find_unused: bool, as_view: bool, static_graph: bool, sparse: Collection[str] = ()) -> None:
         self._names = [name for name, _ in named_parameters]
         self._parameters = [parameter for _, parameter in named_parameters]
         self._group, self._limits = group, (first_limit, limit)
         self._find_unused, self._as_view, self._static_graph = find_unused, as_view, static_graph
         self._hook, self._state, self.divisor = None, None, group.size()
+        self._sparse = {number for number, name in enumerate(self._names) if name in sparse}
         # In which gradients became ready first; None once it is used, and where that differs from step to step.
         self._order: list[int] | None = None if find_unused and not static_graph else []
         self._expected: Counter | None = None       # of a static graph: how often each gradient is accumulated
@@ -101,9 +110,11 @@ class Reducer:
         self.active = True                          # False in no_sync
 
     def _make_buckets(self, order):
-        groups = _groups(self._parameters, order, *self._limits)
+        order = list(order)
+        groups = _groups(self._parameters, [each for each in order if each not in self._sparse], *self._limits)
         self.buckets = [GradBucket(index, numbers, [self._parameters[number] for number in numbers],
                                    index == len(groups) - 1) for index, numbers in enumerate(groups)]
+        self.buckets += [_SparseBucket(number) for number in order if number in self._sparse]
         self._places = {number: (bucket, bucket.views[place]) for bucket in self.buckets
                         for place, number in enumerate(bucket.numbers)}
 
@@ -201,12 +212,15 @@ class Reducer:
     @mindtorch.no_grad()
     def _take(self, number):
         """Put a gradient into its bucket."""
+        if number in self._sparse:
+            return
         parameter, view = self._parameters[number], self._places[number][1]
         gradient = parameter.grad
         if gradient is None:
             view.zero_()
         elif gradient.is_sparse:
-            raise RuntimeError(f"DistributedDataParallel takes no sparse gradient: {self._names[number]} has one")
+            raise RuntimeError("DistributedDataParallel takes sparse gradients of Embedding and EmbeddingBag alone: "
+                               f"{self._names[number]} has one")
         elif gradient.data_ptr() != view.data_ptr():
             view.copy_(gradient)
             if self._as_view:
@@ -214,6 +228,8 @@ class Reducer:
 
     @mindtorch.no_grad()
     def _launch(self, bucket):
+        if isinstance(bucket, _SparseBucket):
+            return      # how long it is only a message tells: it is gathered at the end
         if self._hook is None:
             bucket.buffer().div_(self.divisor)
             bucket.work = collectives.all_reduce(bucket.buffer(), group=self._group, async_op=True)
@@ -225,6 +241,11 @@ class Reducer:
         """The backward is over: wait for the buckets, and give the parameters their gradients."""
         used = self._used_anywhere() if self._find_unused or self._unused else None
         for bucket in self.buckets:
+            if isinstance(bucket, _SparseBucket):
+                number, = bucket.numbers
+                if used is None or used[number]:
+                    self._parameters[number].grad = self._gather_sparse(self._parameters[number])
+                continue
             result = bucket.work.wait()
             if self._hook is not None:
                 result = result[0] if isinstance(result, (list, tuple)) else result
@@ -242,6 +263,27 @@ class Reducer:
                     parameter.grad.copy_(view)
         self._began = False
 
+    def _gather_sparse(self, parameter):
+        """The mean of the ranks' sparse gradients: their indices and values behind each other."""
+        gradient = parameter.grad
+        if gradient is None:
+            gradient = mindtorch.sparse_coo_tensor(mindtorch.zeros(1, 0, dtype=mindtorch.int64),
+                                                   parameter.new_zeros(0, *parameter.shape[1:]), parameter.shape)
+        gradient = gradient.coalesce()
+        values, rows = gradient.values() / self.divisor, gradient.indices()[0]
+        counts = mindtorch.empty(self._group.size(), dtype=mindtorch.int64, device=values.device)
+        collectives.all_gather_single(counts, counts.new_full((1,), len(rows)), self._group)
+        counts = counts.tolist()
+
+        def gathered(part):
+            whole = part.new_zeros(len(counts), max(counts), *part.shape[1:])
+            padded = whole[0].clone()
+            padded[:len(part)] = part
+            collectives.all_gather_single(whole, padded.unsqueeze(0), self._group)
+            return mindtorch.cat([each[:count] for each, count in zip(whole, counts, strict=True)])
+
+        return mindtorch.sparse_coo_tensor(gathered(rows).unsqueeze(0), gathered(values), parameter.shape).coalesce()
+
     def _used_anywhere(self):
         """For each parameter, whether a rank has used it: others keep the gradient that they have."""
         used = [number not in self._unused for number in range(len(self._parameters))]
@@ -257,13 +299,18 @@ class Reducer:
         self._reset(range(len(self._parameters)))
         if self._order == []:       # this rank has had no backward
             self._order = [number for bucket in self.buckets for number in bucket.numbers]
-        for bucket in self.buckets:
+        dense = [bucket for bucket in self.buckets if not isinstance(bucket, _SparseBucket)]
+        for bucket in dense:
             bucket.buffer().zero_()
             self._launch(bucket)
         if self._find_unused:
             self._used_anywhere()
-        for bucket in self.buckets:
+        for bucket in dense:
             bucket.work.wait()
+        for bucket in self.buckets[len(dense):]:
+            parameter = self._parameters[bucket.numbers[0]]
+            parameter.grad = None
+            self._gather_sparse(parameter)
 
 
 def _call(method, number, _):

@@ -153,7 +153,8 @@ class Table:
 class Store:
     """Keys and values that the processes of a job share.
 
-    The methods of this class raise NotImplementedError, but for `barrier`, which uses others.
+    The methods of this class raise an error, but for those that use others: `append`, `multi_get`, `multi_set` and
+    `barrier`.
     """
 
     _timeout = _DEFAULT_TIMEOUT
@@ -169,11 +170,11 @@ class Store:
 
     def set(self, key: str, value: str | bytes) -> None:
         """Set `key` to `value`, whatever it was."""
-        raise NotImplementedError("set support is not implemented.")
+        raise RuntimeError("Not implemented.")
 
     def get(self, key: str) -> bytes:
         """The value of `key`, once there is one. DistStoreError after the time-out."""
-        raise NotImplementedError("get support is not implemented.")
+        raise RuntimeError("Not implemented.")
 
     def add(self, key: str, amount: int) -> int:
         """Add to a counter, which begins at 0; the sum."""
@@ -181,7 +182,10 @@ class Store:
 
     def append(self, key: str, value: str | bytes) -> None:
         """Put `value` behind what `key` has."""
-        raise NotImplementedError("append support is not implemented.")
+        found, wanted = self.compare_set(key, b"", _bytes("append", value)), _bytes("append", value)
+        while found != wanted:      # another has set it
+            wanted = found + _bytes("append", value)
+            found = self.compare_set(key, found, wanted)
 
     def check(self, keys: Sequence[str]) -> bool:
         """Whether all keys have a value, or a queue that is not empty."""
@@ -189,7 +193,7 @@ class Store:
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
         """Set `key` if its value is `expected_value`, or if that is empty and there is none. The value afterwards."""
-        raise NotImplementedError("compare_set support is not implemented.")
+        raise RuntimeError("Not implemented.")
 
     def delete_key(self, key: str) -> bool:
         """Delete `key`; whether it was there."""
@@ -209,11 +213,12 @@ class Store:
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         """The values of all keys, once they are there."""
-        raise NotImplementedError("multi_get support is not implemented.")
+        return [self.get(key) for key in keys]
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
         """Set several keys at once."""
-        raise NotImplementedError("multi_set support is not implemented.")
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
 
     def queue_push(self, key: str, value: str | bytes) -> None:
         """Put `value` at the end of a queue."""
@@ -232,7 +237,7 @@ class Store:
         raise NotImplementedError("clone support is not implemented.")
 
     def has_extended_api(self) -> bool:
-        """Whether there are `append`, `multi_get` and `multi_set`."""
+        """Whether `append`, `multi_get` and `multi_set` are more than calls of other methods."""
         return False
 
     def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
@@ -447,13 +452,15 @@ class TCPStore(_RequestStore):
     """
 
     _prefix = "/"
-    libuvBackend = True     # torch's other server is gone
 
     def __init__(self, host_name: str, port: int, world_size: int | None = None, is_master: bool = False,
                  timeout: timedelta = _DEFAULT_TIMEOUT, wait_for_workers: bool = True, multi_tenant: bool = False,
                  master_listen_fd: int | None = None, use_libuv: bool = True) -> None:
         if not 0 <= port < 2**16:
             raise TypeError(f"__init__(): incompatible constructor arguments: port must be from 0 to 65535, got {port}")
+        if world_size == 0:
+            raise ValueError("TCPStore world size cannot be 0")
+        self.libuvBackend = use_libuv       # what was asked for: here is one kind of server
         self._lock, self._timeout, self._server = threading.Lock(), timeout, None
         self._socket: socket.socket | None = None
         if is_master:
@@ -556,6 +563,8 @@ class PrefixStore(Store):
     """Another store, before each of whose keys `prefix` and "/" stand."""
 
     def __init__(self, prefix: str, store: Store) -> None:
+        if store is None:
+            raise ValueError("store argument cannot be None")
         if not isinstance(store, Store):
             raise TypeError(f"__init__(): incompatible constructor arguments: expected a Store, got {store!r}")
         self.prefix, self.underlying_store = prefix, store
@@ -581,7 +590,7 @@ class PrefixStore(Store):
         return [self._joined(function, key) for key in _keys(function, keys)]
 
     def set(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.set(self._joined("set", key), value)
+        self.underlying_store.set(self._joined("set", key), _bytes("set", value))
 
     def get(self, key: str) -> bytes:
         return self.underlying_store.get(self._joined("get", key))
@@ -590,13 +599,14 @@ class PrefixStore(Store):
         return self.underlying_store.add(self._joined("add", key), amount)
 
     def append(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.append(self._joined("append", key), value)
+        self.underlying_store.append(self._joined("append", key), _bytes("append", value))
 
     def check(self, keys: Sequence[str]) -> bool:
         return self.underlying_store.check(self._joined_all("check", keys))
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
-        return self.underlying_store.compare_set(self._joined("compare_set", key), expected_value, desired_value)
+        values = (_bytes("compare_set", value) for value in (expected_value, desired_value))
+        return self.underlying_store.compare_set(self._joined("compare_set", key), *values)
 
     def delete_key(self, key: str) -> bool:
         return self.underlying_store.delete_key(self._joined("delete_key", key))
@@ -616,6 +626,7 @@ class PrefixStore(Store):
         return self.underlying_store.multi_get(self._joined_all("multi_get", keys))
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        values = [_bytes("multi_set", value) for value in values]
         self.underlying_store.multi_set(self._joined_all("multi_set", keys), values)
 
     def queue_push(self, key: str, value: str | bytes) -> None:

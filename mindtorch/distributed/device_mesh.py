@@ -111,6 +111,7 @@ class DeviceMesh:
         self.device_type, self.mesh, self.mesh_dim_names = device_type, mesh, names
         self._dim_groups, self._root_mesh = groups, root
         self._flatten_mapping = {} if root is None else root._flatten_mapping
+        self._flattened_dims = {} if root is None else root._flattened_dims
 
     @classmethod
     def _made(cls, *fields):
@@ -256,6 +257,10 @@ class DeviceMesh:
         groups = [self._dim_groups[dim] for dim in dims] if self._dim_groups else []
         return DeviceMesh._made(self.device_type, part, names, groups, self._get_root_mesh())
 
+    def _dims_of(self, name):
+        """The dimensions of a name, which may be that of flattened ones."""
+        return self._flattened_dims.get(name) or [self._get_mesh_dim_by_name(name)]
+
     def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
         """All dimensions as one, which the root mesh then knows by its name."""
         if not self.mesh_dim_names:
@@ -267,11 +272,12 @@ class DeviceMesh:
             raise ValueError(f"{name} already exists for submesh of the {root}. The mesh_dim_names of submesh and "
                              f"flattened mesh are {root.mesh_dim_names}. Please specify another valid mesh_dim_name.")
         if name not in root._flatten_mapping:
-            dims = [root.mesh_dim_names.index(own) for own in self.mesh_dim_names]
+            dims = [dim for own in self.mesh_dim_names for dim in root._dims_of(own)]
             rows = _rows(root.mesh, dims).reshape(-1, self.size())
             group = _new_groups(rows, f"mesh_{name}", *(backend_override or (None, None)))
             root._flatten_mapping[name] = DeviceMesh._made(
                 self.device_type, _row_with(rows, get_rank()), (name,), [group], root)
+            root._flattened_dims[name] = dims
         return root._flatten_mapping[name]
 
     def _unflatten(self, dim: int | str, mesh_sizes: Sequence[int], mesh_dim_names: Sequence[str],
@@ -295,12 +301,18 @@ class DeviceMesh:
 
     @staticmethod
     def _concatenate(device_mesh_list: Sequence[DeviceMesh]) -> DeviceMesh:
-        """The part along the dimensions of several parts of one mesh."""
+        """The part along the dimensions of several parts of one mesh, in this order."""
         root = device_mesh_list[0]._get_root_mesh()
-        names = [name for mesh in device_mesh_list for name in mesh.mesh_dim_names]
-        if not set(names) <= set(root.mesh_dim_names):
-            raise NotImplementedError("DeviceMesh._concatenate of flattened dimensions: name those of the mesh")
-        return root[tuple(sorted(names, key=root.mesh_dim_names.index))]
+        if any(mesh._get_root_mesh() != root for mesh in device_mesh_list):
+            raise RuntimeError("Cannot concatenate DeviceMeshes derived from different device meshs")
+        names = tuple(name for mesh in device_mesh_list for name in mesh.mesh_dim_names)
+        dims = [dim for name in names for dim in root._dims_of(name)]
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"Cannot concatenate overlapping meshes: {device_mesh_list}")
+        part = _row_with(_rows(root.mesh, dims), get_rank())
+        groups = [group for mesh in device_mesh_list for group in mesh._dim_groups]
+        return DeviceMesh._made(root.device_type, part.reshape([size for mesh in device_mesh_list
+                                                                for size in mesh.shape]), names, groups, root)
 
 
 def init_device_mesh(device_type: str, mesh_shape: Sequence[int], *, mesh_dim_names: Sequence[str] | None = None,

@@ -47,14 +47,14 @@ def _mean_of_exp(p, q):
     return q.scale / (p.high - p.low) * (ends[0] - ends[1])
 
 
-def _within(p, found, low, high=math.inf):
+def _inf_outside(p, found, low, high=math.inf):
     """`found`, but inf where p, a Uniform, reaches out of what q can take."""
     if not isinstance(p, Uniform):
         return found
     return mindtorch.where((p.low < low) | (p.high > high), math.inf, found)
 
 
-def _on(*kinds):
+def _register(*kinds):
     """A decorator for a function of p and q that computes E_p[-log q(x)], of q's class and p's classes before it."""
     *kinds_of_p, kind_of_q = kinds
 
@@ -65,36 +65,36 @@ def _on(*kinds):
     return decorator
 
 
-@_on(Bernoulli, Poisson)
+@_register(Bernoulli, Poisson)
 def _poisson(p, q):
     return q.rate - p.probs * q.rate.log()
 
 
-@_on(Beta, ContinuousBernoulli, Gamma, Pareto, Uniform, Exponential)
+@_register(Beta, ContinuousBernoulli, Gamma, Pareto, Uniform, Exponential)
 def _exponential(p, q):
     found = q.rate * p.mean - q.rate.log()
-    return _within(p, found, 0)
+    return _inf_outside(p, found, 0)
 
 
-@_on(Beta, Exponential, Pareto, Uniform, Gamma)
+@_register(Beta, Exponential, Pareto, Uniform, Gamma)
 def _gamma(p, q):
     found = (q.concentration.lgamma() - q.concentration * q.rate.log() - (q.concentration - 1) * _mean_of_log(p)
              + q.rate * p.mean)
-    return _within(p, found, 0)
+    return _inf_outside(p, found, 0)
 
 
-@_on(Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Normal)
+@_register(Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Normal)
 def _normal(p, q):
     distance = p.variance + (p.mean - q.loc).square()
     return 0.5 * (math.log(2 * math.pi) + distance / q.scale.square()) + q.scale.log()
 
 
-@_on(Exponential, Gamma, Normal, Uniform, Gumbel)
+@_register(Exponential, Gamma, Normal, Uniform, Gumbel)
 def _gumbel(p, q):
     return q.scale.log() + (p.mean - q.loc) / q.scale + _mean_of_exp(p, q)
 
 
-@_on(Normal, Laplace)
+@_register(Normal, Laplace)
 def _laplace(p, q):
     away = p.loc - q.loc
     distance = (math.sqrt(2 / math.pi) * p.scale * (-0.5 * (away / p.scale).square()).exp()
@@ -102,26 +102,26 @@ def _laplace(p, q):
     return (2 * q.scale).log() + distance / q.scale
 
 
-@_on(Uniform, Beta)
+@_register(Uniform, Beta)
 def _beta(p, q):
     log_not = (_x_log_x(1 - p.low) - _x_log_x(1 - p.high)) / (p.high - p.low) - 1       # E_p[log(1 - x)]
     found = q._log_norm() - (q.concentration1 - 1) * _mean_of_log(p) - (q.concentration0 - 1) * log_not
-    return _within(p, found, 0, 1)
+    return _inf_outside(p, found, 0, 1)
 
 
-@_on(Beta, Uniform, ContinuousBernoulli)
+@_register(Beta, Uniform, ContinuousBernoulli)
 def _continuous_bernoulli(p, q):
     found = -p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm()
-    return _within(p, found, 0, 1)
+    return _inf_outside(p, found, 0, 1)
 
 
-@_on(Uniform, Pareto)
+@_register(Uniform, Pareto)
 def _pareto(p, q):
     found = (q.alpha + 1) * _mean_of_log(p) - q.alpha.log() - q.alpha * q.scale.log()
-    return _within(p, found, q.scale)
+    return _inf_outside(p, found, q.scale)
 
 
-@_on(Beta, ContinuousBernoulli, Uniform)
+@_register(Beta, ContinuousBernoulli, Uniform)
 def _uniform(p, q):
     return mindtorch.where((q.low > 0) | (q.high < 1), math.inf, (q.high - q.low).log())
 

@@ -31,7 +31,7 @@ class _Joined(Transform):
             raise AssertionError(f"x.size({self.dim}) = {value.size(self.dim)} must equal {what} {size}")
 
     def _of_parts(self, transforms, value):
-        return self._joined([each(part) for each, part in zip(transforms, self._parts(value), strict=True)])
+        return self._joined([each(part) for each, part in zip(transforms, self._split(value), strict=True)])
 
     def _call(self, x):
         return self._of_parts(self.transforms, x)
@@ -40,7 +40,7 @@ class _Joined(Transform):
         return self._of_parts([each.inv for each in self.transforms], y)
 
     def _jacobians(self, x, y):
-        parts = zip(self.transforms, self._parts(x), self._parts(y), strict=True)
+        parts = zip(self.transforms, self._split(x), self._split(y), strict=True)
         return [(each, each.log_abs_det_jacobian(one, other)) for each, one, other in parts]
 
 
@@ -69,7 +69,7 @@ class CatTransform(_Joined):
             return self
         return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
 
-    def _parts(self, value):
+    def _split(self, value):
         self._check_size(value, self.length, "length")
         return value.split(self.lengths, self.dim)
 
@@ -104,7 +104,7 @@ class StackTransform(_Joined):
     def with_cache(self, cache_size: int = 1) -> Any:
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
 
-    def _parts(self, value):
+    def _split(self, value):
         self._check_size(value, len(self.transforms), "len(transforms)")
         return value.unbind(self.dim)
 

@@ -72,7 +72,7 @@ class MatrixMixin:
             raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         return next(iter(given.items()))
 
-    def _keep_factor(self, name, matrix):
+    def _set_scale_tril(self, name, matrix):
         self._unbroadcasted_scale_tril = {"covariance_matrix": mindtorch.linalg.cholesky, "scale_tril": lambda it: it,
                                           "precision_matrix": factor_of_inverse}[name](matrix)
 

@@ -60,7 +60,7 @@ def _transform_to_vectors(constraint):
 
 @_both(constraints.greater_than)
 @_both(constraints.greater_than_eq)
-def _above(constraint):
+def _transform_above(constraint):
     return transforms.ComposeTransform([transforms.ExpTransform(),
                                         transforms.AffineTransform(constraint.lower_bound, 1)])
 

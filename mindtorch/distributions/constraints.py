@@ -118,7 +118,7 @@ class _Joined(Constraint):
     def check(self, value: Any) -> Any:
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dims")
-        found = [constraint.check(part) for constraint, part in zip(self.cseq, self._parts(value), strict=True)]
+        found = [constraint.check(part) for constraint, part in zip(self.cseq, self._split(value), strict=True)]
         return self._join(found, self.dim)
 
 
@@ -131,7 +131,7 @@ class _Cat(_Joined):
         if len(self.lengths) != len(self.cseq):
             raise AssertionError(f"Expected lengths to have length {len(self.cseq)}, got {len(self.lengths)}")
 
-    def _parts(self, value):
+    def _split(self, value):
         for begin, length in zip(accumulate(self.lengths, initial=0), self.lengths, strict=False):
             yield value.narrow(self.dim, begin, length)
 
@@ -141,7 +141,7 @@ class _Cat(_Joined):
 class _Stack(_Joined):
     """Parts without that dimension."""
 
-    def _parts(self, value):
+    def _split(self, value):
         if value.shape[self.dim] != len(self.cseq):
             raise AssertionError(f"Expected value.size({self.dim}) to be {len(self.cseq)}, got {value.shape[self.dim]}")
         return value.unbind(self.dim)

@@ -39,7 +39,7 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
         self.loc = loc.expand(batch + loc.shape[-1:])
         vars(self)[name] = matrix.expand(batch + matrix.shape[-2:])
         super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
-        self._keep_factor(name, matrix)
+        self._set_scale_tril(name, matrix)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(MultivariateNormal, _instance)

@@ -61,17 +61,17 @@ class TransformedDistribution(Distribution):
     def has_rsample(self) -> bool:
         return self.base_dist.has_rsample
 
-    def _through(self, value):
+    def _transform(self, value):
         for transform in self.transforms:
             value = transform(value)
         return value
 
     def sample(self, sample_shape: Any = ()) -> Any:
         with mindtorch.no_grad():
-            return self._through(self.base_dist.sample(sample_shape))
+            return self._transform(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: _size = ()) -> Tensor:
-        return self._through(self.base_dist.rsample(sample_shape))
+        return self._transform(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:
@@ -98,7 +98,7 @@ class TransformedDistribution(Distribution):
         return self._undo_sign(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Any:
-        return self._through(self.base_dist.icdf(self._undo_sign(value)))
+        return self._transform(self.base_dist.icdf(self._undo_sign(value)))
 
     def _undo_sign(self, probability):
         """The probability as it is of the base: falling transforms turn it round."""

@@ -39,7 +39,7 @@ class Wishart(MatrixMixin, ExponentialFamily):
         self.df = self.df.expand(batch)
         vars(self)[name] = matrix.expand(batch + matrix.shape[-2:])
         super().__init__(batch, matrix.shape[-2:], validate_args=validate_args)
-        self._keep_factor(name, matrix)
+        self._set_scale_tril(name, matrix)
 
     @property
     def arg_constraints(self) -> Any:
@@ -52,22 +52,22 @@ class Wishart(MatrixMixin, ExponentialFamily):
         new._event_shape = self._event_shape
         return super().expand(batch_shape, new)
 
-    def _wide(self, number):
+    def _as_matrices(self, number):
         return number.reshape((*number.shape, 1, 1))
 
     @property
     def mean(self) -> Tensor:
-        return self._wide(self.df) * self.covariance_matrix
+        return self._as_matrices(self.df) * self.covariance_matrix
 
     @property
     def mode(self) -> Tensor:
         factor = self.df - self.covariance_matrix.shape[-1] - 1
-        return self._wide(factor.masked_fill(factor <= 0, math.nan)) * self.covariance_matrix
+        return self._as_matrices(factor.masked_fill(factor <= 0, math.nan)) * self.covariance_matrix
 
     @property
     def variance(self) -> Tensor:
         own = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
-        return self._wide(self.df) * (self.covariance_matrix.pow(2) + own.unsqueeze(-1) * own.unsqueeze(-2))
+        return self._as_matrices(self.df) * (self.covariance_matrix.pow(2) + own.unsqueeze(-1) * own.unsqueeze(-2))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """By Bartlett's decomposition: a triangle of normal numbers with square roots of Chi2 on its diagonal."""

@@ -96,7 +96,7 @@ def _resized(input, dims, sizes):
     return input
 
 
-def _one(s, dim):
+def _as_lists(s, dim):
     return (None if s is None else [s]), [dim]
 
 
@@ -186,37 +186,37 @@ def ihfftn(input, s=None, dim=None, norm=None):
 @with_autocast_policy("fft_fft")
 def fft(input, n=None, dim=-1, norm=None, *, out=None):
     """The Fourier transform along one dimension."""
-    return fftn(input, *_one(n, dim), norm, out=out)
+    return fftn(input, *_as_lists(n, dim), norm, out=out)
 
 
 @with_autocast_policy("fft_ifft")
 def ifft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of fft."""
-    return ifftn(input, *_one(n, dim), norm, out=out)
+    return ifftn(input, *_as_lists(n, dim), norm, out=out)
 
 
 @with_autocast_policy("fft_rfft")
 def rfft(input, n=None, dim=-1, norm=None, *, out=None):
     """fft of a real tensor: its first half, the rest is the mirror image."""
-    return rfftn(_real(input, "rfft"), *_one(n, dim), norm, out=out)
+    return rfftn(_real(input, "rfft"), *_as_lists(n, dim), norm, out=out)
 
 
 @with_autocast_policy("fft_irfft")
 def irfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of rfft."""
-    return irfftn(input, *_one(n, dim), norm, out=out)
+    return irfftn(input, *_as_lists(n, dim), norm, out=out)
 
 
 @with_autocast_policy("fft_hfft")
 def hfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The transform of a tensor that is its own mirror image, conjugated: real."""
-    return hfftn(input, *_one(n, dim), norm, out=out)
+    return hfftn(input, *_as_lists(n, dim), norm, out=out)
 
 
 @with_autocast_policy("fft_ihfft")
 def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of hfft."""
-    return ihfftn(_real(input, "ihfft"), *_one(n, dim), norm, out=out)
+    return ihfftn(_real(input, "ihfft"), *_as_lists(n, dim), norm, out=out)
 
 
 @with_autocast_policy("fft_fft2")
@@ -277,18 +277,19 @@ def ifftshift(input, dim=None):
 
 
 @with_out
-def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
+def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The frequencies that belong to the elements of fft's result, for samples `d` apart."""
     place = _arange(n, dtype=dtype or get_default_dtype(), device=device)
     result = _OPS["where"](place >= (n + 1) // 2, place - n, place) / (n * d)
-    return result.requires_grad_(requires_grad)
+    return (result.pin_memory() if pin_memory else result).requires_grad_(requires_grad)
 
 
 @with_out
-def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
+def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The frequencies that belong to the elements of rfft's result, for samples `d` apart."""
     place = _arange(n // 2 + 1, dtype=dtype or get_default_dtype(), device=device)
-    return (place / (n * d)).requires_grad_(requires_grad)
+    result = place / (n * d)
+    return (result.pin_memory() if pin_memory else result).requires_grad_(requires_grad)
 
 
 _publish(globals(), module="torch._C._fft", prefix="fft_")

@@ -2,7 +2,8 @@
 
 A function is called with stand-ins for its arguments. One for a tensor that has no history is a leaf of its own, and
 what depends on such leaves alone comes back without history; one for any other is a view, so that derivatives of
-derivatives, and backward through a result, find their way.
+derivatives, and backward through a result, find their way. Where a vmap runs, stand-ins have its batch, so that each
+sample has a gradient of its own; the history is that of their values (_batched_tensor.py).
 """
 from __future__ import annotations
 
@@ -10,6 +11,16 @@ import functools
 from typing import Any
 
 import mindtorch
+from mindtorch.func._batched_tensor import (
+    all_samples,
+    as_batched,
+    concealed,
+    exposed,
+    levels_of,
+    running_levels,
+    value_of,
+)
+from mindtorch.func._vmap import vmap
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
@@ -18,17 +29,21 @@ __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "line
 def _stand_ins(values, own):
     """The tree of stand-ins for tensors, and a list of them; those that are leaves are added to the set `own`."""
     leaves, spec = tree_flatten(values)
+    levels = tuple(running_levels())
     for i, leaf in enumerate(leaves):
         if not isinstance(leaf, mindtorch.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
-        leaves[i] = leaf.view_as(leaf) if leaf.requires_grad else leaf.detach().requires_grad_()
-        if not leaf.requires_grad:
-            own.add(id(leaves[i]))
+        value = all_samples(leaf, levels) if levels else leaf
+        stand_in = value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
+        if not value.requires_grad:
+            own.add(id(stand_in))
+        leaves[i] = as_batched(stand_in, levels)
     return tree_unflatten(leaves, spec), leaves
 
 
 def _depends_on_more(tensor, own):
     """Whether the history of `tensor` leads to leaves that are not in `own`."""
+    tensor = value_of(tensor)
     if tensor.is_leaf:
         return tensor.requires_grad and id(tensor) not in own
     seen, left = set(), [tensor.grad_fn]
@@ -46,7 +61,7 @@ def _depends_on_more(tensor, own):
 
 def _handed_out(tree, own):
     """The tensors without history, where that does not lead out of this call."""
-    return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) and leaf.requires_grad
+    return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) and value_of(leaf).requires_grad
                     and not _depends_on_more(leaf, own) else leaf, tree)
 
 
@@ -68,12 +83,15 @@ def _tensor_leaves(tree, name):
 
 def _gradients(outputs, inputs, cotangents):
     """The gradients of the inputs, zeros if unused; differentiable again."""
-    used = [(output, cotangent) for output, cotangent in zip(outputs, cotangents, strict=True) if output.requires_grad]
+    used = [(value_of(output), exposed(cotangent, levels_of(output)))
+            for output, cotangent in zip(outputs, cotangents, strict=True) if value_of(output).requires_grad]
     if not used:
         return [mindtorch.zeros_like(each) for each in inputs]
     outputs, cotangents = zip(*used, strict=True)
-    found = mindtorch.autograd.grad(outputs, inputs, cotangents, create_graph=True, allow_unused=True)
-    return [mindtorch.zeros_like(each) if grad is None else grad for each, grad in zip(inputs, found, strict=True)]
+    found = mindtorch.autograd.grad(outputs, [value_of(each) for each in inputs], cotangents, create_graph=True,
+                                    allow_unused=True)
+    return [mindtorch.zeros_like(each) if grad is None else concealed(grad, levels_of(each))
+            for each, grad in zip(inputs, found, strict=True)]
 
 
 def _chosen(argnums, args):
@@ -180,8 +198,7 @@ def _linearized(func, primals, has_aux, name):
         output, aux = _pair(func(*inputs), has_aux, name)
         outputs, spec = _tensor_leaves(output, name), tree_flatten(output)[1]
         # Gradients are linear in the cotangents: their derivative by these, along the tangents, is the change.
-        cotangents = [mindtorch.zeros_like(each).requires_grad_() for each in outputs]
-        own.update(map(id, cotangents))
+        _, cotangents = _stand_ins([mindtorch.zeros_like(each).detach() for each in outputs], own)
         gradients = _gradients(outputs, leaves, cotangents)
 
     def along(tangents):
@@ -211,45 +228,69 @@ def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: An
            _preallocate_and_copy: bool = False) -> Any:
     """A function that gives the Jacobian of `func`: per output and argument, a tensor of the shape of both together.
 
-    A row after the other by backward passes: `chunk_size`, how many rows torch computes at once, changes nothing.
+    Backward passes are a batch, of all rows of the Jacobian or of `chunk_size` at a time.
     """
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        def of_chosen(*chosen):
-            chosen = chosen if isinstance(argnums, tuple) else chosen[0]
-            return func(*_replaced(args, argnums, chosen), **kwargs)
-        chosen = _chosen(argnums, args)
-        primals = chosen if isinstance(argnums, tuple) else (chosen,)
+        primals, of_chosen = _of_chosen(func, argnums, args, kwargs)
         output, back, *aux = vjp(of_chosen, *primals, has_aux=has_aux)
         outputs, spec = tree_flatten(output)
-        found = []
-        for number, each in enumerate(outputs):
-            rows = []
-            for place in range(each.numel()):
-                cotangents = [mindtorch.zeros_like(other) for other in outputs]
-                cotangents[number].view(-1)[place] = 1
-                rows.append(tree_flatten(back(tree_unflatten(cotangents, spec)))[0])
-            found.append(_stacked(rows, each, chosen))
-        found = tree_unflatten(found, spec)
+        gradients = _over_basis(lambda *rows: back(tree_unflatten(list(rows), spec)), outputs, chunk_size)
+        found = [[gradient.reshape(each.shape + leaf.shape) for gradient, leaf in zip(part, tree_leaves(primals),
+                                                                                      strict=True)]
+                 for part, each in zip(_split(gradients, outputs), outputs, strict=True)]
+        structure = tree_flatten(_chosen(argnums, args))[1]
+        found = tree_unflatten([tree_unflatten(part, structure) for part in found], spec)
         return (found, aux[0]) if has_aux else found
     return wrapper
 
 
-def _stacked(rows, output, chosen):
-    """Rows of a Jacobian, one for each element of `output`, as tensors in the structure of what was differentiated."""
-    leaves, spec = tree_flatten(chosen)
-    columns = zip(*rows, strict=True) if rows else [[]] * len(leaves)
-    return tree_unflatten([
-        (mindtorch.stack(column) if column else leaf.new_zeros((0, *leaf.shape))).reshape(output.shape + leaf.shape)
-        for leaf, column in zip(leaves, (list(column) for column in columns), strict=True)], spec)
-
-
 def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: Any = None,
            randomness: str = "error") -> Any:
-    """jacrev's result, with torch's arguments for the forward mode."""
-    return jacrev(func, argnums, has_aux=has_aux, chunk_size=chunk_size)
+    """jacrev's result by the forward mode: columns are a batch, of all columns or of `chunk_size` at a time."""
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        primals, of_chosen = _of_chosen(func, argnums, args, kwargs)
+        leaves = tree_leaves(primals)
+        output, aux, own, along = _linearized(of_chosen, primals, has_aux, "jacfwd")
+        columns = _over_basis(lambda *tangents: along(list(tangents)), leaves, chunk_size, randomness)
+        structure, chosen = tree_flatten(output)[1], tree_flatten(_chosen(argnums, args))[1]
+        parts = _split(columns, leaves)
+        found = [tree_unflatten([part[number].movedim(0, -1).reshape(each.shape + leaf.shape)
+                                 for part, leaf in zip(parts, leaves, strict=True)], chosen)
+                 for number, each in enumerate(tree_leaves(output))]
+        results = tree_unflatten(found, structure), aux
+        results = _handed_out(results, own) if mindtorch.is_grad_enabled() else _without_history(results)
+        return results if has_aux else results[0]
+    return wrapper
+
+
+def _of_chosen(func, argnums, args, kwargs):
+    """The arguments that are differentiated, in a tuple, and `func` as a function of them."""
+    def of_chosen(*chosen):
+        return func(*_replaced(args, argnums, chosen if isinstance(argnums, tuple) else chosen[0]), **kwargs)
+    chosen = _chosen(argnums, args)
+    return chosen if isinstance(argnums, tuple) else (chosen,), of_chosen
+
+
+def _over_basis(function, tensors, chunk_size, randomness="different"):
+    """The leaves of `function` for each unit vector of the space of all `tensors`, stacked."""
+    size, place, basis = sum(each.numel() for each in tensors), 0, []
+    for each in tensors:
+        unit = each.new_zeros((size, each.numel()))
+        unit[place:place + each.numel()].fill_diagonal_(1)
+        basis.append(unit.view(size, *each.shape))
+        place += each.numel()
+    return vmap(lambda *rows: tree_leaves(function(*rows)), randomness=randomness, chunk_size=chunk_size)(*basis)
+
+
+def _split(stacked, tensors):
+    """For each of `tensors`, the part of all stacked leaves that belongs to its elements."""
+    sizes = [each.numel() for each in tensors]
+    columns = [each.split(sizes) for each in stacked]
+    return list(zip(*columns, strict=True)) if columns else [()] * len(sizes)
 
 
 def hessian(func: Any, argnums: int = 0) -> Any:
     """A function that gives the second derivatives of `func`: the Jacobian of its Jacobian."""
-    return jacrev(jacrev(func, argnums), argnums)
+    return jacfwd(jacrev(func, argnums), argnums)

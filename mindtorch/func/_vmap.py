@@ -1,14 +1,25 @@
 """torch.func.vmap: a function of one sample as a function of a batch.
 
-The function is called once for each sample, and its results are stacked. That gives torch's values and gradients; what
-it does not give is the speed of one operator for the whole batch.
+The function is called once, with BatchedTensors in place of the tensors that have a batch. An operator on these
+computes all samples at once (_batching_rules.py).
 """
 from __future__ import annotations
 
 import functools
+from contextlib import nullcontext
 from typing import Any
 
 import mindtorch
+from mindtorch.func import _given_rules  # noqa: F401 - which enters itself in the hooks of autograd.Function
+from mindtorch.func._batched_tensor import (
+    DrawsOfSamples,
+    Level,
+    as_batched,
+    hidden,
+    levels_of,
+    value_of,
+)
+from mindtorch.func._random_states import random_states, restore
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 __all__ = ["vmap"]
@@ -21,8 +32,8 @@ def vmap(func: Any, in_dims: int = 0, out_dims: int = 0, randomness: str = "erro
 
     Both are an int, None for what has no batch, or containers of them built as the arguments and the results are.
     `randomness`: "error" refuses random operators, "different" and "same" say whether samples see the same numbers.
-    `chunk_size` limits memory in torch, and is only checked: samples never go together here. Keyword arguments are
-    handed on as they are. ValueError for dims that do not fit, RuntimeError for random operators.
+    No more than `chunk_size` samples are computed at once. Keyword arguments are handed on as they are. ValueError for
+    dims that do not fit, RuntimeError for random operators, and where the function reads elements.
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -31,27 +42,43 @@ def vmap(func: Any, in_dims: int = 0, out_dims: int = 0, randomness: str = "erro
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        return _call(func, in_dims, out_dims, _Draws(randomness), args, kwargs)
+        name = getattr(func, "__name__", repr(func))
+        leaves, spec = tree_flatten(args)
+        dims = _dims_of_inputs(name, in_dims, args, leaves)
+        count = _size_of_batch(dims, leaves)
+        if chunk_size is None or chunk_size >= count:
+            return _call(func, name, leaves, dims, spec, kwargs, out_dims, Level(count, randomness))
+        parts = zip(*([leaf] * -(-count // chunk_size) if dim is None else leaf.split(chunk_size, dim)
+                      for leaf, dim in zip(leaves, dims, strict=True)), strict=True)
+        made = [_call(func, name, list(part), dims, spec, kwargs, out_dims,
+                      Level(min(chunk_size, count - number * chunk_size), randomness))
+                for number, part in enumerate(parts)]
+        return _concatenated(name, out_dims, made)
     return wrapper
 
 
-def _call(func, in_dims, out_dims, draws, args, kwargs):
-    name = getattr(func, "__name__", repr(func))
-    leaves, spec = tree_flatten(args)
-    dims = _dims_of_inputs(name, in_dims, args, leaves)
-    count = _size_of_batch(dims, leaves)
-    columns = [[leaf] * count if dim is None else leaf.unbind(dim) for leaf, dim in zip(leaves, dims, strict=True)]
-    if count == 0:
-        # The shapes of the results are those of a sample that is not there.
-        sample = [leaf if dim is None else leaf.sum(dim) for leaf, dim in zip(leaves, dims, strict=True)]
-        made = [tree_flatten(func(*tree_unflatten(sample, spec), **kwargs))]
-    else:
-        made = [draws.sample(lambda row=row: tree_flatten(func(*tree_unflatten(list(row), spec), **kwargs)))
-                for row in zip(*columns, strict=True)]
-    results, found = made[0]
+def _call(func, name, leaves, dims, spec, kwargs, out_dims, level):
+    samples = [leaf if dim is None else hidden(leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)]
+    before = random_states() if level.randomness == "error" else None
+    with level, DrawsOfSamples() if level.randomness == "different" else nullcontext():
+        results, found = tree_flatten(func(*tree_unflatten(samples, spec), **kwargs))
+    if before is not None and any(not mindtorch.equal(one, other) for one, other in zip(
+            before, random_states(), strict=True)):
+        restore(before)
+        raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the "
+                           "'same' or 'different' randomness flags on vmap or perform the randomness operation out "
+                           "of vmap")
     where = _dims_of_results(name, out_dims, tree_unflatten(results, found), found)
-    rows = zip(*(row for row, _ in made), strict=True)
-    return tree_unflatten([_joined(name, row, dim, count) for row, dim in zip(rows, where, strict=True)], found)
+    return tree_unflatten([_of_batch(name, result, dim, level) for result, dim in zip(results, where, strict=True)],
+                          found)
+
+
+def _concatenated(name, out_dims, made):
+    """The results of several chunks in one."""
+    columns, spec = list(zip(*(tree_flatten(each)[0] for each in made), strict=True)), tree_flatten(made[0])[1]
+    where = _dims_of_results(name, out_dims, made[0], spec)
+    return tree_unflatten([column[0] if dim is None else mindtorch.cat(column, dim)
+                           for column, dim in zip(columns, where, strict=True)], spec)
 
 
 def _dims_of_inputs(name, in_dims, args, leaves):
@@ -113,54 +140,20 @@ def _dims_of_results(name, out_dims, results, spec):
                            f"{given}out_dims is not compatible with the structure of `outputs`. out_dims")
 
 
-def _joined(name, row, dim, count):
-    """The results of all samples in one tensor; one that has no batch must be the same for each."""
-    first = row[0]
+def _of_batch(name, result, dim, level):
+    """A result of all samples, with the batch at `dim`."""
     if dim is None:
-        tensors = [each for each in row if isinstance(each, mindtorch.Tensor)]
-        if any(each is not first and not mindtorch.equal(each, first) for each in tensors):
+        if level in levels_of(result):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
-        return first
-    for each in row:
-        if not isinstance(each, mindtorch.Tensor):
-            raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(each)}. Did you "
-                             "mean to set out_dims= to None for output?")
-    if count == 0:
-        return mindtorch.stack([first], dim).narrow(dim, 0, 0)
-    return mindtorch.stack(row, dim)
-
-
-class _Draws:
-    """What random operators give to each sample."""
-
-    def __init__(self, randomness: Any) -> None:
-        self.randomness = randomness
-        self.first = None
-
-    def sample(self, run: Any) -> Any:
-        if self.randomness == "different":
-            return run()
-        if self.first is None:
-            self.first = _states()
-        elif self.randomness == "same":
-            _restore(self.first)
-        result = run()
-        if self.randomness == "error" and any(not mindtorch.equal(before, after) for before, after in zip(
-                self.first, _states(), strict=True)):
-            _restore(self.first)
-            raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the "
-                               "'same' or 'different' randomness flags on vmap or perform the randomness operation out "
-                               "of vmap")
         return result
-
-
-def _states():
-    """The states of the default generators: the CPU's, and those of NPUs in use."""
-    npu = mindtorch.npu
-    return [mindtorch.get_rng_state(), *(npu.get_rng_state_all() if npu.is_initialized() else [])]
-
-
-def _restore(states):
-    mindtorch.set_rng_state(states[0])
-    if states[1:]:
-        mindtorch.npu.set_rng_state_all(states[1:])
+    if not isinstance(result, mindtorch.Tensor):
+        raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(result)}. Did you "
+                         "mean to set out_dims= to None for output?")
+    rank = result.dim() + 1
+    if not -rank <= dim < rank:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
+    levels, value = levels_of(result), value_of(result)
+    if level not in levels:
+        return result.expand(level.size, *result.shape).movedim(0, dim)
+    rest = tuple(each for each in levels if each is not level)
+    return as_batched(value.movedim(levels.index(level), len(rest) + dim % rank), rest)

@@ -7,7 +7,6 @@ from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._core.tensor.views import FUNCTIONS as _VIEWS
 from mindtorch._ops.composite.linalg import (
     cond,
-    det,
     eigvals,
     householder_product,
     lstsq,
@@ -35,6 +34,7 @@ from mindtorch._ops.composite.linalg import linalg_norm as norm
 from mindtorch._ops.composite.linalg import linalg_svd as svd
 
 cholesky, cholesky_ex, cross = _ATEN["linalg_cholesky"], _ATEN["linalg_cholesky_ex"], _ATEN["linalg_cross"]
+det = _ATEN["linalg_det"]
 eig, eigh, eigvalsh = _ATEN["linalg_eig"], _ATEN["linalg_eigh"], _ATEN["linalg_eigvalsh"]
 inv, inv_ex, qr, slogdet = _ATEN["linalg_inv"], _ATEN["linalg_inv_ex"], _ATEN["linalg_qr"], _ATEN["linalg_slogdet"]
 

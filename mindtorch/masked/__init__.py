@@ -37,14 +37,14 @@ def _of_layouts(function):
             mask = mask.to_dense()
         if input.layout is strided:
             return function(input, *args, mask=mask, **kwargs)
-        held = _held(input)
+        held = _mask_of_sparse(input)
         mask = held if mask is None else held & mask
         result = function(input.to_dense(), *args, mask=mask, **kwargs)
         return result if result.dim() != 2 and input.layout is not sparse_coo else result.to_sparse(layout=input.layout)
     return run
 
 
-def _held(sparse):
+def _mask_of_sparse(sparse):
     """Which elements a sparse tensor holds."""
     indices, values = coordinates(sparse.detach())
     return make(sparse_coo, (indices,), values.new_ones(values.shape).bool(), sparse.shape).to_dense()

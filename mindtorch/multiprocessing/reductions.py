@@ -32,7 +32,7 @@ def _reduce_tensor(tensor):
         return tensor.__reduce_ex__(2)
     check_leaf(tensor)
     if tensor.is_shared():
-        lent = _lent(tensor)
+        lent = _shared_handle(tensor)
         if lent is not None:
             return lent
     array = bytes_of(tensor)
@@ -46,10 +46,10 @@ def _reduce_tensor(tensor):
     return reduced
 
 
-def _lent(tensor):
+def _shared_handle(tensor):
     """How the receiver comes to the same memory, where this process has made it; None where it has not."""
     whole = backend.byte_tensor_of(tensor).numpy()
-    descriptor = backend.lend(whole.base, whole.ctypes.data, whole.nbytes)
+    descriptor = backend.descriptor_of(whole.base, whole.ctypes.data, whole.nbytes)
     if descriptor < 0:
         return None
     geometry = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()

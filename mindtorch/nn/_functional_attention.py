@@ -51,7 +51,7 @@ def _shared_heads(heads, query):
     return repeated.reshape(*shape[:-3], shape[-3] * times, *shape[-2:])
 
 
-def _ahead(query, key):
+def _future_keys(query, key):
     """True where a key comes after the query."""
     return _ones((query.shape[-2], key.shape[-2]), dtype=_bool, device=query.device).triu(1)
 
@@ -80,7 +80,7 @@ def _fused_attention(query, key, value, mask, dropout_p, is_causal, scale):
     drop = _dropped_weights(query, key, dropout_p) if dropout_p > 0.0 else None
     how = drop, scale, 1.0 - dropout_p
     if is_causal:
-        return _fused(query, key, value, _ahead(query, key), *how, 0)[0]
+        return _fused(query, key, value, _future_keys(query, key), *how, 0)[0]
     if mask is None:
         return _fused(query, key, value, None, *how, _EVERYTHING)[0]
     shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)
@@ -118,7 +118,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         key, value = _shared_heads(key, query), _shared_heads(value, query)
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     scores = _matmul(query * scale, key.transpose(-2, -1))
-    allowed = ~_ahead(query, key) if is_causal else attn_mask
+    allowed = ~_future_keys(query, key) if is_causal else attn_mask
     if allowed is not None:
         scores = _where(allowed, scores, float("-inf")) if "bool" in str(allowed.dtype) else scores + allowed
     blind = None

@@ -50,7 +50,7 @@ def _reduced(loss, reduction):
     return loss.mean() if number == 1 else loss.sum() if number else loss
 
 
-def _beside(name, input, target):
+def _broadcast_target(name, input, target):
     """Both in one shape, with a warning where they were not."""
     if target.shape == input.shape:
         return input, target
@@ -63,7 +63,7 @@ def _beside(name, input, target):
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
              reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """The squared difference."""
-    input, target = _beside("mse_loss", input, target)
+    input, target = _broadcast_target("mse_loss", input, target)
     reduction = _legacy(size_average, reduce, reduction)
     if weight is None:
         return _mse_loss(input, target, _number(reduction))
@@ -73,7 +73,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """The absolute difference."""
-    input, target = _beside("l1_loss", input, target)
+    input, target = _broadcast_target("l1_loss", input, target)
     reduction = _legacy(size_average, reduce, reduction)
     if weight is None:
         return _l1_loss(input, target, _number(reduction))
@@ -92,7 +92,7 @@ def _weighted(loss, weight, reduction):
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Half the squared difference over `beta` below `beta`, the absolute difference less beta / 2 above."""
-    input, target = _beside("smooth_l1_loss", input, target)
+    input, target = _broadcast_target("smooth_l1_loss", input, target)
     return _smooth_l1_loss(input, target, _number(_legacy(size_average, reduce, reduction)), beta)
 
 
@@ -100,7 +100,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None) -> Tensor:
     """Half the squared difference below `delta`, delta * (difference - delta / 2) above."""
-    input, target = _beside("huber_loss", input, target)
+    input, target = _broadcast_target("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     distance = (input - target).abs()

@@ -9,6 +9,8 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators import composites as _composites
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.python.torch_function import overridable
+from mindtorch._core.tensor.dtype import _promote_types
+from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.composite.linalg import norm as _norm
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
@@ -98,6 +100,11 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 @with_autocast_policy("cosine_similarity")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
     """x1 . x2 / (|x1| |x2|) along `dim`, the lengths at least `eps`."""
+    dtype = _promote_types(x1.dtype, x2.dtype)
+    if not dtype.is_floating_point:
+        raise RuntimeError("expected common dtype to be floating point, yet common dtype is "
+                           f"{scalar_type(dtype)}")
+    x1, x2 = x1.to(dtype), x2.to(dtype)
     if x1.shape != x2.shape:
         shape = (x1 * x2).shape
         x1, x2 = x1.expand(shape), x2.expand(shape)

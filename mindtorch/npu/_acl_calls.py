@@ -19,6 +19,12 @@ def executor_cache() -> Any:
     return executor_cache
 
 
+def launch_queue() -> Any:
+    """The module of the queues of launches."""
+    from mindtorch._npu import launch_queue
+    return launch_queue
+
+
 def check(status: Any, function: Any) -> None:
     """RuntimeError unless the status is 0."""
     from mindtorch._npu.acl import check_status

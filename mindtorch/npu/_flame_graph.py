@@ -18,7 +18,7 @@ _BOX = """<g><title>{title}</title><rect x="{x:.2f}" y="{y}" width="{width:.2f}"
 """
 
 
-def _parts(block):
+def _stacks(block):
     """(what it is, its bytes) of the parts of a block: what was asked for, and what rounding has added."""
     if block["state"] == "inactive":
         return [((), block["size"])]
@@ -32,7 +32,7 @@ def segment_stacks(segments: Any) -> Any:
     for segment in segments:
         for block in segment["blocks"]:
             place = f"stream_{segment['stream']}", f"seg_{segment['address']:#x}", block["state"]
-            yield from ((place + inner, size) for inner, size in _parts(block))
+            yield from ((place + inner, size) for inner, size in _stacks(block))
 
 
 def memory_stacks(segments: Any) -> Any:
@@ -41,7 +41,7 @@ def memory_stacks(segments: Any) -> Any:
         for block in segment["blocks"]:
             if block["state"] != "inactive":
                 place = f"stream_{segment['stream']}", block["state"]
-                yield from ((place + inner, size) for inner, size in _parts(block))
+                yield from ((place + inner, size) for inner, size in _stacks(block))
 
 
 def _tree(stacks):

@@ -82,9 +82,9 @@ class MemPool:
         self._id = (0, next(_pool_numbers))
         self._source, self._use_on_oom, self._no_split = allocator, use_on_oom, no_split
         self._allocators = {}                    # of devices that the pool has been used on
-        self._hold(_get_device_index(None, optional=True))
+        self._acquire(_get_device_index(None, optional=True))
 
-    def _hold(self, index):
+    def _acquire(self, index):
         from mindtorch import npu
         if index not in self._allocators:
             self._allocators[index] = npu._get_allocator(index)
@@ -119,7 +119,7 @@ class MemPool:
 def use_mem_pool(pool: MemPool, device: Device = None) -> Any:
     """Context manager: allocations of the calling thread on `device` come from `pool`, a MemPool."""
     number = pool.id
-    allocator = pool._hold(_get_device_index(device, optional=True))
+    allocator = pool._acquire(_get_device_index(device, optional=True))
     allocator.begin_allocate_to_pool(number)
     try:
         yield

@@ -3,21 +3,12 @@ from __future__ import annotations
 
 import ctypes
 import enum
-import os
 import warnings
 from typing import Any
 
 from mindtorch import npu
-from mindtorch.npu._acl_calls import check, executor_cache
+from mindtorch.npu._acl_calls import check, executor_cache, launch_queue
 from mindtorch.npu.device import _lazy_init
-
-
-def _task_queue_of_environment():
-    mode = os.environ.get("TASK_QUEUE_ENABLE", "0")
-    return int(mode) if mode in ("0", "1", "2") and os.environ.get("ASCEND_LAUNCH_BLOCKING") != "1" else 0
-
-
-_chosen = {"task queue": _task_queue_of_environment()}
 
 
 class CubeMathType(enum.IntEnum):
@@ -138,16 +129,16 @@ def clear_npu_overflow_flag() -> None:
 
 
 def set_task_queue_enable(mode: Any) -> None:
-    """Stores 0, 1 or 2 and has no other effect: the thread that calls an operator launches it."""
+    """0: the thread that calls an operator launches it. 1, 2: another thread does, later, in the same order."""
     mode = int(mode)
     if mode not in (0, 1, 2):
         raise RuntimeError(f"mode must be 0, 1, or 2, but got {mode}")
-    _chosen["task queue"] = mode
+    launch_queue().set_mode(mode)
 
 
 def get_task_queue_enable() -> Any:
     """The value of set_task_queue_enable; at first that of the environment variable TASK_QUEUE_ENABLE, or 0."""
-    return _chosen["task queue"]
+    return launch_queue().get_mode()
 
 
 def current_blas_handle() -> None:
@@ -201,8 +192,8 @@ def disable_deterministic_with_backward(tensor: Any) -> Any:
 def executor_cache_stats() -> dict[str, int]:
     """How many launches found an executor in CANN's cache, and how many did not that CANN keeps from then on.
 
-    {"hits": ..., "misses": ...}, of all threads and devices since the start. mindtorch's own, torch_npu has no such
-    function.
+    {"hits": ..., "misses": ..., "size": ..., "limit": ...}, of all threads and devices since the start. CANN keeps at
+    most `size` calls now and `limit` ever (ACLNN_CACHE_LIMIT). mindtorch's own, torch_npu has no such function.
     """
     return executor_cache().stats()
 

@@ -207,10 +207,10 @@ def _probed(found):
                       "A library of the toolkit or the driver is damaged, or their versions do not match: install both "
                       "again, of one release")
         return
-    yield from _answers(json.loads(child.stdout))
+    yield from _findings_of_probe(json.loads(child.stdout))
 
 
-def _answers(answer):
+def _findings_of_probe(answer):
     if "error" in answer:
         message, _, remedy = answer["error"].rpartition(". ")
         yield Finding("CANN", "start", message or remedy, PROBLEM, remedy)

@@ -55,9 +55,6 @@ class graph:
         self.capture_error_mode = capture_error_mode
 
     def __enter__(self) -> None:
-        if npu.get_task_queue_enable() == 2:
-            raise RuntimeError("Do not support TASK_QUEUE_ENABLE = 2 during NPU graph capture, please export "
-                               "TASK_QUEUE_ENABLE=1/0.")
         synchronize()
         npu.empty_cache()
         self.stream_ctx.__enter__()

@@ -6,6 +6,7 @@ other. Foreach: all parameters of one device and dtype. Fused: one operator that
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from typing import Any
 
 import mindtorch
@@ -190,7 +191,7 @@ class Algorithm(Optimizer):
         """The columns of each device and dtype; with one kind, that is as they are."""
         if len(kinds) == 1:
             return [columns]
-        rows = {kind: [] for kind in kinds}
+        rows = defaultdict(list)        # complex parameters may have become real ones
         for row in zip(*columns, strict=True):
             rows[row[0].device, row[0].dtype].append(row)
         return [map(list, zip(*part, strict=True)) for part in rows.values()]

@@ -39,13 +39,13 @@ _NOT_RESUMABLE = (
     "2. You're using last_epoch >= 0 for a fresh training run (not recommended)")
 
 
-def _own(value):
+def _copy_of(value):
     """A rate that later changes of the group's do not reach."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
 def _rates(optimizer, key="lr"):
-    return [_own(group[key]) for group in optimizer.param_groups]
+    return [_copy_of(group[key]) for group in optimizer.param_groups]
 
 
 def _set_rate(group, value):
@@ -65,10 +65,10 @@ def _per_group(name, optimizer, value):
     """`value` for each group: a list that is given, or one value for all."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, list | tuple):
-        return [_own(value) for _ in range(groups)]
+        return [_copy_of(value) for _ in range(groups)]
     check(len(value) == groups, f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} "
                                 f"values, param_groups has {groups}.")
-    return list(map(_own, value))
+    return list(map(_copy_of, value))
 
 
 def _note_steps(optimizer):
@@ -97,7 +97,7 @@ class LRScheduler:
         self.optimizer = optimizer
         for index, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", _own(group["lr"]))
+                group.setdefault("initial_lr", _copy_of(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(_NOT_RESUMABLE.format(index))
         self.base_lrs = _rates(optimizer, "initial_lr")
@@ -641,11 +641,28 @@ class CyclicLR(_MomentumCycle):
 
     def scale_fn(self, x: Any) -> float:
         """How high a cycle goes: `x` counts the cycles, or the steps."""
+        return (self._scale_fn_ref if self._scale_fn_custom is None else self._scale_fn_custom)(x)
+
+    @property
+    def _scale_fn_ref(self):
+        """The function of the mode; None where the user gave one."""
         if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)
+            return None
         if self.mode == "exp_range":
-            return self.gamma**x
-        return 1.0 if self.mode == "triangular" else 1 / 2.0**(x - 1)
+            return functools.partial(self._exp_range_scale_fn, self.gamma)
+        return self._triangular_scale_fn if self.mode == "triangular" else self._triangular2_scale_fn
+
+    @staticmethod
+    def _triangular_scale_fn(x):
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x):
+        return 1 / 2.0**(x - 1)
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma, x):
+        return gamma**x
 
     def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()
@@ -726,9 +743,18 @@ class OneCycleLR(_MomentumCycle):
         return epochs * steps_per_epoch
 
     def _between(self, start, end, part):
-        if self._anneal_func_type == "linear":
-            return (end - start) * part + start
-        return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
+        kind = getattr(self, "_anneal_func_type", None)
+        if kind is None:                # a state_dict of before torch 2.0 has the function
+            return self.anneal_func(start, end, part)
+        return (self._annealing_linear if kind == "linear" else self._annealing_cos)(start, end, part)
+
+    @staticmethod
+    def _annealing_cos(start, end, pct):
+        return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
+
+    @staticmethod
+    def _annealing_linear(start, end, pct):
+        return (end - start) * pct + start
 
     def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()

@@ -1,5 +1,5 @@
 """The profile with a schedule. Operators, nodes of backward and launches are recorded by mindtorch.autograd.profiler's
-machinery; device time is not measured.
+machinery.
 """
 from __future__ import annotations
 

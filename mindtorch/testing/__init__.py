@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy
+
 import mindtorch
 
 __all__ = ["assert_allclose", "assert_close"]
@@ -43,7 +45,7 @@ def _difference(actual, expected, rtol, atol):
             f"Absolute difference: {distance}{_allowed(atol)}\nRelative difference: {relative}{_allowed(rtol)}")
 
 
-def _place(flat_index, shape):
+def _unravel_index(flat_index, shape):
     """The position in each dimension of an element that is counted over all."""
     place = []
     for size in reversed(shape):
@@ -65,7 +67,7 @@ def _statistics(actual, expected, close, rtol, atol):
     for kind, values, limit in (("absolute", distance, atol), ("relative", relative, rtol)):
         worst = int(values.argmax().item())
         lines.append(f"Greatest {kind} difference: {values.select(0, worst).item()} at index "
-                     f"{_place(worst, tuple(actual.shape))}{_allowed(limit)}")
+                     f"{_unravel_index(worst, tuple(actual.shape))}{_allowed(limit)}")
     return "\n".join(lines)
 
 
@@ -123,6 +125,8 @@ def _compare_numbers(actual, expected, rtol, atol, equal_nan, checks):
 
 
 def _compare(actual, expected, *arguments):
+    if isinstance(actual, numpy.ndarray) and isinstance(expected, numpy.ndarray):
+        actual, expected = mindtorch.as_tensor(actual), mindtorch.as_tensor(expected)
     if isinstance(actual, mindtorch.Tensor) and isinstance(expected, mindtorch.Tensor):
         return _compare_tensors(actual, expected, *arguments)
     if type(actual) in _NUMBERS and type(expected) in _NUMBERS:

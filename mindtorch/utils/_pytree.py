@@ -350,12 +350,12 @@ def _items(tree):
     return SUPPORTED_NODES[_node_type(tree)].flatten_fn(tree)
 
 
-def _taken_apart(tree, leaves, is_leaf):
+def _flatten(tree, leaves, is_leaf):
     if tree_is_leaf(tree, is_leaf):
         leaves.append(tree)
         return _LEAF
     items, context = _items(tree)
-    return TreeSpec(_node_type(tree), context, [_taken_apart(item, leaves, is_leaf) for item in items])
+    return TreeSpec(_node_type(tree), context, [_flatten(item, leaves, is_leaf) for item in items])
 
 
 # --- functions on trees -----------------------------------------------------------------------------------------------
@@ -363,7 +363,7 @@ def _taken_apart(tree, leaves, is_leaf):
 def tree_flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], TreeSpec]:
     """(list of leaves, TreeSpec). What is in no known container is a leaf, None too."""
     leaves = []
-    spec = _taken_apart(tree, leaves, is_leaf)
+    spec = _flatten(tree, leaves, is_leaf)
     return leaves, spec
 
 

@@ -94,7 +94,7 @@ def checkpoint_sequential(functions: Any, segments: Any, input: Tensor, use_reen
     functions = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = max(len(functions) // segments, 1)
 
-    def part(start, end):
+    def segment(start, end):
         def run(value):
             for function in functions[start:end]:
                 value = function(value)
@@ -103,8 +103,9 @@ def checkpoint_sequential(functions: Any, segments: Any, input: Tensor, use_reen
 
     last = size * (segments - 1)
     for start in range(0, last, size):
-        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
-    return part(last, len(functions))(input)
+        input = checkpoint(segment(start, start + size), input, use_reentrant=use_reentrant,
+                           preserve_rng_state=preserve)
+    return segment(last, len(functions))(input)
 
 
 # --- random numbers --------------------------------------------------------------------------------------------------
@@ -220,7 +221,7 @@ class _Frame:
         self.again = {}              # which backward -> number of a tensor -> the tensor, until it is taken
 
     def pack(self, tensor: Any) -> Any:
-        self.first.append(_look(tensor))
+        self.first.append(_metadata(tensor))
         return len(self.first) - 1
 
     def unpack(self, number: Any) -> Any:
@@ -238,7 +239,7 @@ class _Frame:
     def recompute(self) -> Any:
         found = []
 
-        def keep(tensor):
+        def pack(tensor):
             if self.complete and len(found) == len(self.first):
                 raise CheckpointError(
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
@@ -248,7 +249,7 @@ class _Frame:
                 raise _EverythingFound
             return len(found) - 1
 
-        with contextlib.suppress(_EverythingFound), saved_tensors_hooks(keep, found.__getitem__):
+        with contextlib.suppress(_EverythingFound), saved_tensors_hooks(pack, found.__getitem__):
             self.run()
         if len(found) < len(self.first):
             raise CheckpointError(
@@ -256,15 +257,15 @@ class _Frame:
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.first)}\nNumber of tensors saved "
                 f"during recomputation: {len(found)}.")
         for number, tensor in enumerate(found[:len(self.first)]):
-            if self.checks and _look(tensor) != self.first[number]:
+            if self.checks and _metadata(tensor) != self.first[number]:
                 raise CheckpointError(
                     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
                     f"during the forward pass.\ntensor at position {number}:\nsaved metadata: {self.first[number]}\n"
-                    f"recomputed metadata: {_look(tensor)}")
+                    f"recomputed metadata: {_metadata(tensor)}")
         return dict(enumerate(found))
 
 
-def _look(tensor):
+def _metadata(tensor):
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
 
 

@@ -27,11 +27,17 @@ torch.save(model.state_dict(), file)
 file.seek(0)
 loaded = torch.load(file, map_location="cuda")["weight"]
 graph = torch.cuda.CUDAGraph()
+torch.distributed.init_process_group("nccl", store=torch.distributed.HashStore(), rank=0, world_size=1)
+torch.distributed.all_reduce(x)
+torch.distributed.barrier()
+print(torch.distributed.get_backend(), torch.Generator("cuda").device, torch.cuda.default_generators[0].device)
+torch.distributed.destroy_process_group()
 print(device, y.dtype, inside, scaler.is_enabled(), x.is_cuda, x.cpu().is_cuda, x.cpu().cuda(0).device, loaded.device)
 print(isinstance(x, torch.cuda.FloatTensor), torch.cuda.device_count(), torch.cuda.get_device_properties(0).name)
 print(torch.cuda.memory.memory_allocated() > 0, type(graph).__name__, torch.ones(2).pin_memory().is_pinned())
 """
 PRINTED = """\
+hccl npu:0 npu:0
 npu torch.bfloat16 True True True False npu:0 npu:0
 True 1 Ascend910B1 (simulated)
 True NPUGraph True
@@ -47,6 +53,7 @@ def test_a_cuda_program_runs_on_the_npu(way):
     assert (done.stdout, done.returncode) == (PRINTED, 0), done.stderr
     assert done.stderr.count("torch.cuda means torch.npu in this process") == 1
     assert done.stderr.count("the device 'cuda' means 'npu' in this process") == 1
+    assert done.stderr.count("backend 'nccl' is not part of mindtorch, 'hccl' takes its place") == 1
 
 
 def test_a_checkpoint_of_cuda_is_restored_on_the_npu():

@@ -82,7 +82,7 @@ def values(tensor):
     return None if tensor is None else np.array(tensor.detach().cpu().tolist())
 
 
-def same(ours, theirs):
+def assert_same(ours, theirs):
     assert (ours is None) == (theirs is None), (ours, theirs)
     if theirs is not None:
         np.testing.assert_allclose(ours, theirs, 1e-4, 1e-5)
@@ -108,7 +108,7 @@ def test_tangent(name, device):
         assert issubclass(ours, theirs), (ours, theirs)
         return
     for one, other in zip(ours, theirs, strict=True):
-        same(one, other)
+        assert_same(one, other)
 
 
 def test_backward_through_a_tangent(device):
@@ -121,7 +121,7 @@ def test_backward_through_a_tangent(device):
         tangent.backward()
         return [values(tensors.x.grad), values(tensors.t.grad)]
     for one, other in zip(case(mindtorch, device), case(torch, "cpu"), strict=True):
-        same(one, other)
+        assert_same(one, other)
 
 
 def test_module_and_its_parameters(device):
@@ -132,7 +132,7 @@ def test_module_and_its_parameters(device):
         layer[0].bias.data.fill_(-8.0)
         with forward.dual_level():
             return values(forward.unpack_dual(layer(forward.make_dual(tensors.x, tensors.t))).tangent)
-    same(case(mindtorch, device), case(torch, "cpu"))
+    assert_same(case(mindtorch, device), case(torch, "cpu"))
 
 
 REFUSED = {
@@ -203,7 +203,7 @@ def test_forward_mode_of_backward(device):
             found = forward.unpack_dual(gradient)
         return values(found.primal), values(found.tangent)
     for one, other in zip(case(mindtorch, device), case(torch, "cpu"), strict=True):
-        same(one, other)
+        assert_same(one, other)
 
 
 def test_linearize(device):
@@ -212,4 +212,4 @@ def test_linearize(device):
         output, change = lib.func.linearize(lambda a, b: (b @ a.sin(), a * 2), c.x, c.m)
         return [values(each) for each in (*output, *change(c.t, c.m), *change(c.x, c.m * 2))]
     for one, other in zip(case(mindtorch, device), case(torch, "cpu"), strict=True):
-        same(one, other)
+        assert_same(one, other)

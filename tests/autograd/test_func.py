@@ -171,3 +171,15 @@ def test_functional_call_keeps_the_order_of_parameters(given):
         except TypeError as error:
             return str(error)
     assert call(mindtorch) == call(torch)
+
+
+def test_functional_call_with_a_parameter_more():
+    class Counts(mindtorch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x), [name for name, _ in self.named_parameters()]
+
+    linear, extra = Counts(1, 1), mindtorch.nn.Parameter(mindtorch.ones(1))
+    for value, names in ((extra, ["weight", "bias", "extra"]), (mindtorch.ones(1), ["weight", "bias"])):
+        _, found = mindtorch.func.functional_call(linear, {"extra": value}, (mindtorch.ones(1, 1),))
+        assert found == names
+        assert not hasattr(linear, "extra")

@@ -4,6 +4,9 @@ import warnings
 import pytest
 from compared import Cases, compare
 
+import mindtorch
+from mindtorch.autograd.gradcheck import GradcheckError
+
 CASES = Cases()
 case = CASES
 
@@ -197,6 +200,16 @@ def strict(t, make):
 @case
 def hessian_of_many(t, make):
     t.autograd.functional.hessian(lambda x: x * 2, double(make, 3))
+
+
+@case
+def hessian_of_several_results(t, make):
+    t.autograd.functional.hessian(lambda x: (x.sum(), x.sum()), double(make, 3))
+
+
+@case
+def hessian_of_no_tensor(t, make):
+    t.autograd.functional.hessian(lambda x: (x.sum(), "text"), double(make, 3))
 
 
 def strict_errors(function, call):
@@ -409,3 +422,18 @@ def test_checkpoint_keeps_random_numbers(device):
         checkpoint(noisy, x, use_reentrant=reentrant).sum().backward()
         assert seen[-1] == seen[-2]
         assert x.grad.tolist() == seen[-1]
+
+
+def test_batches_of_gradients():
+    class Wrong(mindtorch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2 + (1e-3 if type(grad) is not mindtorch.Tensor else 0)
+    x = mindtorch.rand(3, dtype=mindtorch.float64, requires_grad=True)
+    assert mindtorch.autograd.gradcheck(lambda x: x.sin().cumsum(0), (x,), check_batched_grad=True)
+    with pytest.raises(GradcheckError, match="batched gradients"):
+        mindtorch.autograd.gradcheck(Wrong.apply, (x,), check_batched_grad=True)

@@ -298,6 +298,51 @@ def test_launches_lie_in_their_operators():
     assert [event.name for event in recorded(mindtorch, lambda: x + x).events()] == ["aten::add"]
 
 
+@pytest.fixture
+def npu_profile():
+    """Profiles operators and launches."""
+    activity = mindtorch.profiler.ProfilerActivity
+    return mindtorch.profiler.profile(activities=[activity.CPU, activity.PrivateUse1])
+
+
+def test_launches_have_the_time_that_they_take_on_the_device(npu_profile):
+    x = mindtorch.ones(256, 256, device="npu")
+    with npu_profile as prof, mindtorch.profiler.record_function("outer"):
+        mindtorch.mm(x, x)
+        mindtorch.mm(x, x)
+    outer, *_ = prof.events()
+    launches = [event for event in prof.events() if event.name == "aclnnMm"]
+    assert len(launches) == 2
+    assert all(event.self_device_time_total > 0 for event in launches)
+    assert outer.self_device_time_total == 0
+    assert outer.device_time_total == sum(event.device_time_total for event in launches)
+    averages = {group.key: group for group in prof.key_averages()}
+    assert averages["aten::mm"].device_time_total == outer.device_time_total == 2 * averages["aclnnMm"].device_time
+    table = prof.key_averages().table(sort_by="self_npu_time_total")
+    assert table.splitlines()[3].split()[0] == "aclnnMm"
+    for title in ("Self NPU", "Self NPU %", "NPU total", "NPU time avg", "Self NPU time total: "):
+        assert title in table
+    assert "NPU" not in recorded(mindtorch, lambda: x + x).key_averages().table()
+
+
+def test_a_long_profile_holds_a_thousand_pairs_of_events_at_most(npu_profile):
+    x = mindtorch.ones(1, device="npu")
+    with npu_profile as prof:
+        for _ in range(1200):
+            x.neg_()
+        held = mindtorch.sim.live_objects()["event"]
+    assert 2000 <= held <= 2100
+    assert len([event for event in prof.events() if event.name == "aclnnInplaceNeg"]) == 1200
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+def test_an_event_that_fails_fails_the_launch(npu_profile, nth):
+    """The driver refuses the event before the launch, or the one behind it."""
+    x = mindtorch.ones(1, device="npu")
+    with npu_profile, mindtorch.sim.fault("aclrtRecordEvent", nth), pytest.raises(RuntimeError, match="aclrtRecordEve"):
+        x + x
+
+
 def test_memory_is_what_the_allocator_says():
     kept = []
 

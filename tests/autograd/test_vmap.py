@@ -26,6 +26,23 @@ CALLS = {
     "the same numbers": lambda lib, m, v: lib.vmap(lambda x: lib.rand(2), randomness="same")(m)[0] * 0,
     "batched gradients": lambda lib, m, v: batched(lib, v),
     "batched gradients of the unused": lambda lib, m, v: batched(lib, v, lib.ones(1, requires_grad=True)),
+    "a Jacobian by rows and by columns": lambda lib, m, v: [
+        each(lambda x: (x ** 3).sum(0) * x[0])(m) for each in (lib.func.jacrev, lib.func.jacfwd)],
+    "a Jacobian in chunks": lambda lib, m, v: lib.func.jacrev(lambda x: x ** 2, chunk_size=2)(v),
+    "a Jacobian of several": lambda lib, m, v: lib.func.jacrev(lambda a, b: {"p": a * b, "s": b.sum()}, (0, 1))(m, v),
+    "Hessians of samples": lambda lib, m, v: lib.vmap(lib.func.hessian(lambda x: (x ** 3 * v).sum()))(m),
+    "tangents of samples": lambda lib, m, v: lib.vmap(lambda x: lib.func.jvp(lib.sin, (x,), (v,)))(m),
+    "an index of samples": lambda lib, m, v: lib.vmap(lambda x, i: (x[i], x[..., i], x.index_select(0, i)))(
+        m, lib.tensor([[0, 2], [1, 1]], device=m.device)),
+    "a write by an index": lambda lib, m, v: lib.vmap(lambda x, i: x.clone().index_put_((i,), x[0], True))(
+        m, lib.tensor([[0, 2], [1, 1]], device=m.device)),
+    "a write to a part": lambda lib, m, v: lib.vmap(lambda x: set_part(lib.zeros_like(x), x))(m),
+    "new tensors": lambda lib, m, v: lib.vmap(lambda x: set_part(x.new_zeros(4), x))(m),
+    "a number of a wider dtype": lambda lib, m, v: lib.vmap(lambda x: (x * 2).double() * v.sum())(m[:, 0]),
+    "a layer with weights of samples": lambda lib, m, v: lib.vmap(
+        lambda w, x: lib.nn.functional.conv1d(x.view(1, 1, 3), w.view(1, 1, 3), v[:1]))(m, m),
+    "a Function": lambda lib, m, v: lib.vmap(lib.func.grad(lambda x: cube(lib).apply(x).sum()))(m),
+    "a Function with a rule": lambda lib, m, v: lib.vmap(cube_with_rule(lib).apply)(m),
     "a vectorized jacobian": lambda lib, m, v: lib.autograd.functional.jacobian(lambda a: m.cpu() @ a.cpu(), v,
                                                                                 vectorize=True),
     "a vectorized hessian": lambda lib, m, v: lib.autograd.functional.hessian(lambda a: (a ** 3).sum(), v,
@@ -54,10 +71,46 @@ REFUSED = {
     "out_dim str": lambda lib, m: lib.vmap(lambda x: x, out_dims="a")(m),
     "a batch where out_dim is None": lambda lib, m: lib.vmap(lambda x: x, out_dims=None)(m),
     "random numbers": lambda lib, m: lib.vmap(lambda x: x + lib.rand(()).to(x.device))(m),
+    "an element": lambda lib, m: lib.vmap(lambda x: x[0].item())(m),
+    "a dimension of the batch": lambda lib, m: lib.vmap(lambda x: x.sum(1))(m),
     "no function": lambda lib, m: lib.vmap(3)(m),
     "gradients of another shape": lambda lib, m: lib.autograd.grad(
         (x := m.clone().requires_grad_()) * 2, x, m, is_grads_batched=True),
 }
+
+
+def set_part(x, values):
+    x[1:3] = values[:2]
+    return x
+
+
+def cube(lib):
+    class Cube(lib.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x ** 3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 3 * ctx.saved_tensors[0] ** 2 * grad
+    return Cube
+
+
+def cube_with_rule(lib):
+    class Cube(cube(lib)):
+        generate_vmap_rule = False
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            assert (info.batch_size, in_dims) == (2, (0,))
+            return x ** 3 + 1, 0
+    return Cube
 
 
 def batched(lib, v, *unused):
@@ -71,24 +124,25 @@ def inputs(lib, device):
     return m, lib.tensor([0.3, -0.2, 0.9]).to(device)
 
 
-def same(ours, theirs):
+def assert_same(ours, theirs):
     if isinstance(theirs, torch.Tensor):
         assert tuple(ours.shape) == tuple(theirs.shape)
         np.testing.assert_allclose(ours.detach().cpu().numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6)
     elif isinstance(theirs, dict):
         assert list(ours) == list(theirs)
-        same(list(ours.values()), list(theirs.values()))
+        assert_same(list(ours.values()), list(theirs.values()))
     elif isinstance(theirs, list | tuple):
         assert type(ours) is type(theirs)
         for one, other in zip(ours, theirs, strict=True):
-            same(one, other)
+            assert_same(one, other)
     else:
         assert ours == theirs
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")     # torch's own jvp
 @pytest.mark.parametrize("name", CALLS)
 def test_values(name, device):
-    same(CALLS[name](mindtorch, *inputs(mindtorch, device)), CALLS[name](torch, *inputs(torch, "cpu")))
+    assert_same(CALLS[name](mindtorch, *inputs(mindtorch, device)), CALLS[name](torch, *inputs(torch, "cpu")))
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -118,3 +172,37 @@ def test_backward_through_a_map(device):
     mindtorch.vmap(lambda x: (x * v).sum() ** 2)(m).sum().backward()
     np.testing.assert_allclose(v.grad.cpu().numpy(), (2 * (m @ v).unsqueeze(1) * m).sum(0).detach().cpu().numpy(),
                                rtol=1e-5)
+
+
+def test_the_function_is_called_once(device):
+    calls = []
+
+    def function(x):
+        calls.append(x.shape)
+        return x.sin()
+    mindtorch.vmap(function)(inputs(mindtorch, device)[0])
+    assert calls == [(3,)]
+
+
+def test_gradients_of_the_samples_of_a_network(device):
+    net = mindtorch.nn.Sequential(
+        mindtorch.nn.Conv2d(1, 4, 3), mindtorch.nn.GroupNorm(2, 4), mindtorch.nn.ReLU(), mindtorch.nn.MaxPool2d(2),
+        mindtorch.nn.Flatten(), mindtorch.nn.Linear(16, 8), mindtorch.nn.LayerNorm(8), mindtorch.nn.Linear(8, 3))
+    net.to(device)
+    parameters = {name: each.detach() for name, each in net.named_parameters()}
+    x, target = mindtorch.randn(5, 1, 6, 6).to(device), mindtorch.tensor([0, 1, 2, 1, 0], device=device)
+
+    def loss(parameters, x, target):
+        result = mindtorch.func.functional_call(net, parameters, x.unsqueeze(0))
+        return mindtorch.nn.functional.cross_entropy(result, target.unsqueeze(0))
+    found = mindtorch.vmap(mindtorch.func.grad(loss), (None, 0, 0))(parameters, x, target)
+    for number in range(5):
+        expected = mindtorch.func.grad(loss)(parameters, x[number], target[number])
+        for name, each in expected.items():
+            np.testing.assert_allclose(found[name][number].cpu().numpy(), each.cpu().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_does_not_fit_into_a_tensor_without_one(device):
+    m, v = inputs(mindtorch, device)
+    with pytest.raises(RuntimeError, match=r"add_.* is not possible because there exists a Tensor `other`"):
+        mindtorch.vmap(v.add_)(m)

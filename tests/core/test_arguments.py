@@ -1,6 +1,10 @@
 """Wrong arguments, in the function form and in the method form: torch's TypeErrors, which count `self` in neither."""
+import numpy as np
 import pytest
-from oracle import check, expressions
+import torch
+from oracle import check, expressions, names
+
+import mindtorch
 
 WRONG = """
 torch.add(a, "x") | a.add("x") | a.add_("x") | torch.mm(a, "x") | a.mm("x") | a.matmul("x") | a.bmm("x")
@@ -31,6 +35,30 @@ a.softmax(None) | a.softmax(0, None) | a.softmax(0, False) | a.argmax(None, Fals
 a.clamp(None, None) | torch.addmm(z, a, a.t(), beta=1, alpha=1) | a.cumsum(0, dtype=None) | a.std(None, correction=1)
 a.norm(None) | a.roll(1, None) | a.repeat_interleave(2, None)
 """
+
+# Names of parameters of functions that are Python here.
+NAMED = """
+torch.det(input=q) | torch.inverse(input=q) | torch.matrix_exp(input=q) | torch.matrix_power(input=q, n=2)
+torch.cholesky_inverse(input=q) | torch.cholesky_solve(input=q, input2=q) | q.cholesky_solve(input2=q)
+torch.orgqr(input=q, input2=q[0]) | torch.ormqr(input=q, input2=q[0], input3=q) | q.ormqr(input2=q[0], input3=q)
+torch.unsafe_split(input=a, split_size=1) | a.unsafe_split(split_size=1) | torch.is_nonzero(input=z)
+torch.tril_indices(2, 2, requires_grad=False) | torch.triu_indices(row=2, col=2, requires_grad=False)
+torch.fft.fftfreq(2, pin_memory=False) | torch.fft.rfftfreq(2, pin_memory=False)
+torch.scalar_tensor(s=1.0, layout=torch.strided) | torch.resize_as_(input=a.clone(), the_template=a)
+torch.linalg.det(A=q) | torch.linalg.cond(input=q) | torch.linalg.eigvals(input=q) | torch.linalg.matrix_exp(input=q)
+torch.linalg.householder_product(input=q, tau=q[0]) | torch.linalg.lstsq(input=q, b=q)[0]
+torch.linalg.matrix_norm(input=q) | torch.linalg.matrix_power(input=q, n=2) | torch.linalg.matrix_rank(input=q)
+torch.linalg.norm(input=q) | torch.linalg.pinv(input=q) | torch.linalg.solve_triangular(input=q, B=q, upper=True)
+torch.linalg.tensorinv(input=q, ind=1) | torch.linalg.tensorsolve(input=q, other=q[0])
+"""
+
+
+@pytest.mark.parametrize("expression", expressions(NAMED))
+def test_parameters_have_torchs_names(expression):
+    """The values alone are compared: strides of decompositions differ."""
+    ours, theirs = (eval(expression, {**names(lib, "cpu"), "q": lib.eye(2)}) for lib in (mindtorch, torch))
+    for one, other in zip(*(side if isinstance(side, tuple) else (side,) for side in (ours, theirs)), strict=True):
+        assert np.allclose(np.asarray(one), np.asarray(other), atol=1e-6)
 
 
 @pytest.mark.parametrize("expression", expressions(WRONG + DEFAULTS))

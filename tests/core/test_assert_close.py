@@ -1,6 +1,7 @@
 """mindtorch.testing.assert_close: what torch's refuses is refused, in the same words."""
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -27,6 +28,8 @@ CASES = [
     lambda lib: ((lib.tensor([0., 1]), lib.tensor([1., 0])), {"msg": "mine"}),
     lambda lib: ((lib.tensor([0., 1]), lib.tensor([1., 0])), {"msg": lambda text: text[:7]}),
     lambda lib: ((lib.tensor([True]), lib.tensor([False])), {}),
+    lambda lib: ((np.arange(3.), np.arange(3.)), {}),
+    lambda lib: ((np.arange(3), np.array([0, 1, 3])), {}),
     lambda lib: (([lib.tensor([1.]), [lib.tensor([2.])]], [lib.tensor([1.]), [lib.tensor([3.])]]), {}),
 ]
 

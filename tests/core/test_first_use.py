@@ -24,7 +24,7 @@ class Flag:         # is read behind the arguments
         return False
 
 row = rows.ROWS["addcmul"]
-rows.ROWS["addcmul"] = row | {"differentiable": Arguments(row["differentiable"]), "keeps_self": Flag()}
+rows.ROWS["addcmul"] = row | {"differentiable": Arguments(row["differentiable"]), "saves_self": Flag()}
 x = torch.ones(2, requires_grad=True)
 second = threading.Thread(target=torch.addcmul, args=(x, x, x))
 print(torch.addcmul(x, x, x).requires_grad)

@@ -122,3 +122,17 @@ def test_functions_of_several_operators_take_out(name, device):
     with pytest.raises(RuntimeError, match=r"can't be cast|functions with out="):
         call(mindtorch, x.requires_grad_(), out=mindtorch.empty(0, dtype=mindtorch.int8, device=device)
              if plain.is_floating_point() else mindtorch.empty(0, requires_grad=True, device=device))
+
+
+@pytest.mark.parametrize("call", [
+    lambda lib, **out: lib.rand(3, 4, **out), lambda lib, **out: lib.randn(3, 4, **out),
+    lambda lib, **out: lib.rand(0, 0, **out), lambda lib, **out: lib.randint(9, (3, 4), **out),
+    lambda lib, **out: lib.randint(2, 9, (3, 4), **out)])
+def test_random_numbers_are_written_to_out(call):
+    mindtorch.manual_seed(5)
+    expected = call(mindtorch)
+    for shape in ((0,), tuple(expected.shape)):
+        out = mindtorch.empty(shape, dtype=expected.dtype)
+        mindtorch.manual_seed(5)
+        assert call(mindtorch, out=out) is out
+        assert mindtorch.equal(out, expected)

@@ -429,3 +429,42 @@ def test_a_function_is_named_as_in_torch_and_pickled(path):
     ours, theirs = operator.attrgetter(path)(mindtorch), operator.attrgetter(path)(torch)
     assert (ours.__module__, ours.__name__) == (theirs.__module__, theirs.__name__)
     assert pickle.loads(pickle.dumps(ours)) is ours
+
+
+@pytest.mark.parametrize("name", ["less", "arcsin", "negative", "divide", "clip", "chunk", "std", "kl_div", "sym_max"])
+def test_functions_aliases_and_methods_are_told_apart(name):
+    """As in torch an alias has its own name, and a method is not the function of its name."""
+    function = getattr(mindtorch, name)
+    assert function.__name__ == getattr(torch, name).__name__
+    assert mindtorch.overrides.resolve_name(function) == f"torch.{name}"
+    assert pickle.loads(pickle.dumps(function)) is function
+    method = getattr(mindtorch.Tensor, name, None)
+    assert (method is None) == (not hasattr(torch.Tensor, name))
+    if method is not None:
+        assert method is not function
+        assert mindtorch.overrides.resolve_name(method) == f"torch.Tensor.{name}"
+        assert pickle.loads(pickle.dumps(method)) is method
+    with pytest.raises(TypeError, match=rf"{name}\(\)"):
+        function()
+
+
+def test_methods_and_functions_have_handlers_of_their_own():
+    log = []
+    made = noting(mindtorch, log)([1., -2.])
+    made.chunk(2), mindtorch.chunk(made, 2), made.arcsin(), mindtorch.negative(made)
+    assert not made.is_cuda
+    assert not made.is_nested
+    assert [name for name, _ in log] == [
+        "torch.Tensor.chunk", "torch.chunk", "torch.Tensor.arcsin", "torch.negative", "torch.Tensor.is_cuda.__get__",
+        "torch.Tensor.is_nested.__get__"]
+
+
+def test_operators_of_python_can_be_overridden():
+    functions = mindtorch.overrides.get_overridable_functions()[mindtorch.Tensor]
+    names = {"__add__", "__rsub__", "__isub__", "__lshift__", "__rlshift__", "__matmul__", "__eq__"}
+    assert names <= {function.__name__ for function in functions}
+
+
+def test_properties_have_the_names_of_torch():
+    for name in ("T", "shape", "is_cuda", "requires_grad", "output_nr"):
+        assert getattr(mindtorch.Tensor, name).__qualname__ == getattr(torch.Tensor, name).__qualname__

@@ -22,6 +22,9 @@ copy.deepcopy(a.storage()).tolist() | a.storage().copy_(torch.FloatStorage([1, 2
 a.storage().copy_(torch.FloatStorage([1, 2, 3])) | a.storage().complex_float().tolist()
 a.storage_type().__name__ | i.storage_type() is torch.LongStorage | a.bfloat16().storage_type().__name__
 a.cfloat().storage_type().__name__
+a.storage().resize_(8) | a.storage()._resize_(2) | torch.TypedStorage([1, 2], device='meta').resize_(3)
+torch.TypedStorage([1, 2], device='meta')._share_fd_cpu_()
+torch.TypedStorage([1], device='meta')._share_filename_cpu_()
 """
 
 MADE = """

@@ -118,3 +118,14 @@ def test_adjoint(expression):
 def test_adjoint_on_the_device(device):
     x = torch.arange(6.0).view(2, 3) * (1 + 2j)
     assert x.to(device).mH.cpu().tolist() == x.mH.tolist() == x.conj().T.tolist()
+
+
+@pytest.mark.parametrize("expression", expressions("""
+a.T.reshape(-1)._is_view() | a.T.flatten()._is_view() | a.flatten()._is_view() | a.ravel()._is_view()
+a[:, 0].ravel().stride() | a[:, ::2].ravel().stride() | a[:, 0].ravel()._is_view() | a[:, 0].flatten().stride()
+a.resize_(2, 1)._version | a.resize_(2, 3)._version | a.resize_as_(a.t())._version | a.t().resize_(3, 2).stride()
+torch.tensor_split(a, torch.tensor(1.5)) | torch.tensor_split(a, torch.tensor([[1]])) | a.new_empty_strided((2,), ())
+torch.tensor_split(a, torch.tensor([1, 2]), 1) | torch._neg_view(a) | a._neg_view()
+"""))
+def test_copies_are_no_views(expression, device):
+    check(expression, device)

@@ -71,7 +71,7 @@ def nothing_stays():
 
 def lent(tensor):
     array = tensor.numpy()
-    descriptor = backend.lend(array.base, array.ctypes.data, array.nbytes)
+    descriptor = backend.descriptor_of(array.base, array.ctypes.data, array.nbytes)
     return backend.attach(descriptor, array.nbytes)
 
 
@@ -116,7 +116,7 @@ def test_unused_memory_is_not_hoarded():
 def test_only_whole_shared_memory_can_be_lent():
     ours = backend.allocate_shared(SIZE)
     for array in (ours.numpy()[1:], np.zeros(3, np.uint8), mindtorch.zeros(3).numpy(), lent(ours).numpy()):
-        assert backend.lend(array.base, array.ctypes.data, array.nbytes) == -1
+        assert backend.descriptor_of(array.base, array.ctypes.data, array.nbytes) == -1
     assert not mindtorch.ones(2).is_shared()
     read, write = os.pipe()
     with pytest.raises((ValueError, OSError)):

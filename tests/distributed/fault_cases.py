@@ -59,19 +59,32 @@ def time_outs(torch, rank, size):
     return results
 
 
-def lost(torch, rank, size, how):
-    """Rank 1 ends in the midst of it; rank 0 has the time-out of its group, and ends itself."""
+def lost(torch, rank, size, folder, step, how):
+    """Rank 1 ends before the group is made, before a collective, or before the group is destroyed; rank 0 goes on."""
     dist = torch.distributed
-    group = dist.new_group(timeout=SHORT)
-    dist.all_reduce(torch.ones(1), group=group)
-    if rank == 1:
+
+    def end_at(name):
+        if rank == 0 or name != step:
+            return
         if how == "exception":
             raise KeyError("as it is meant")
         if how == "exit":
             os._exit(3)
         os.kill(os.getpid(), getattr(signal, how))
         time.sleep(60)
-    return *error_of(dist.all_reduce, torch.ones(5), group=group), named_segments()
+
+    end_at("start")
+    error = error_of(dist.init_process_group, "mpi", f"file://{folder}/store", rank=rank, world_size=size,
+                     timeout=SHORT if step == "start" else LONG)
+    if error is None:
+        group = dist.new_group(timeout=SHORT)
+        dist.all_reduce(torch.ones(1))
+        end_at("collective")
+        if step == "collective":
+            error = error_of(dist.all_reduce, torch.ones(5), group=group)
+        end_at("end")
+        dist.destroy_process_group()
+    return error, named_segments()
 
 
 def one_rank(torch, rank, size):

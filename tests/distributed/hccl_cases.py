@@ -2,6 +2,10 @@
 
 Each case returns plain values. The CPU's ranks are the reference, so every case is one that gloo has, too.
 """
+import logging.handlers
+import queue
+import signal
+import threading
 from datetime import timedelta
 
 CASES = {}
@@ -177,6 +181,7 @@ def only_hccl(torch, rank, size):
     tensor = filled(1, 4)
     tensor = dist.all_reduce(tensor, async_op=True).get_future().then(lambda done: done.value()[0] * 10).wait()
     results["future"] = tensor.tolist()
+    results["captured"] = captured(torch, dist, rank, filled)
     errors = {"band": lambda: dist.all_reduce(filled(1, 2, dtype=torch.int32), dist.ReduceOp.BAND),
               "cpu": lambda: dist.all_reduce(torch.ones(2)),
               "strides": lambda: dist.all_gather_into_tensor(filled(0, 2, 4).t(), filled(0, 4)),
@@ -189,11 +194,35 @@ def only_hccl(torch, rank, size):
     return results
 
 
+def captured(torch, dist, rank, filled):
+    """A graph with collectives, replayed with other values; and the first collective of a group in a capture."""
+    values, graph, fresh = filled(rank, 2), torch.npu.NPUGraph(), dist.new_group()
+    with torch.npu.graph(graph):
+        doubled = values * 2
+        dist.all_reduce(doubled)
+        work = dist.all_reduce(doubled, dist.ReduceOp.AVG, async_op=True)
+        work.wait()
+        result = doubled + 1
+    out = []
+    for value in (rank + 1, 10 * rank + 10):
+        values.fill_(value)
+        graph.replay()
+        out.append(result.tolist())
+    graph.reset()
+    try:
+        with torch.npu.graph(graph):
+            dist.all_reduce(values, group=fresh)
+    except RuntimeError as error:
+        out.append(str(error))
+    dist.all_reduce(values)
+    return [*out, values.tolist()]
+
+
 def time_out(torch, rank, size, folder):
     """Rank 1 does not come to the second all_reduce."""
     dist = torch.distributed
     dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size)
-    group = dist.new_group(timeout=timedelta(seconds=5))
+    group = dist.new_group(timeout=timedelta(seconds=3))
     tensor = torch.ones(2, device="npu")
     dist.all_reduce(tensor, group=group)
     torch.npu.synchronize()
@@ -217,4 +246,76 @@ def mismatch(torch, rank, size, folder):
         torch.npu.synchronize()
     except RuntimeError as error:
         return [str(error), str(work.exception())]
+    return "no error"
+
+
+def after_queued_launches(torch, rank, size):
+    from mindtorch import sim
+    tensor = torch.zeros(3, device="npu")
+    (tensor + 1).tolist()
+    torch.npu.set_task_queue_enable(1)
+    sim.set_latency("aclnnAdds", 2_000_000)
+    for _ in range(20):
+        tensor = tensor + 1
+    torch.distributed.all_reduce(tensor)
+    return tensor.tolist()
+
+
+def late_rank(torch, rank, size, folder):
+    """Rank 1 comes to the second all_reduce when the watchdog of rank 0 has said that it is behind."""
+    dist = torch.distributed
+    from mindtorch.distributed import _watchdog
+    _watchdog.LONGEST_PAUSE = 0.1
+    messages = queue.SimpleQueue()
+    _watchdog._log.addHandler(logging.handlers.QueueHandler(messages))
+    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(minutes=1))
+    store, tensor = dist.distributed_c10d._get_default_store(), torch.ones(2, device="npu")
+    dist.all_reduce(tensor)
+    torch.npu.synchronize()
+    if rank == 0:
+        dist.all_reduce(tensor)
+        text = messages.get().getMessage()
+        store.set("said", text)
+    else:
+        text = store.get("said").decode()
+        dist.all_reduce(tensor)
+    torch.npu.synchronize()
+    dist.destroy_process_group()
+    return text, threading.active_count()
+
+
+def nobody_waits(torch, rank, size, folder):
+    """Rank 1 does not come to the second all_reduce, and rank 0 does not look at its own."""
+    dist = torch.distributed
+    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(seconds=3))
+    tensor = torch.ones(2, device="npu")
+    dist.all_reduce(tensor)
+    torch.npu.synchronize()
+    if rank == 0:
+        dist.all_reduce(tensor)
+        signal.pause()
+
+
+def lost_rank(torch, rank, size, folder):
+    """The simulator kills rank 1 at its second operation."""
+    dist = torch.distributed
+    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(seconds=3))
+    tensor = torch.ones(2, device="npu")
+    dist.all_reduce(tensor)
+    torch.npu.synchronize()
+    dist.all_reduce(tensor)
+    try:
+        torch.npu.synchronize()
+    except RuntimeError as error:
+        return str(error)
+    return "no error"
+
+
+def refused_variable(torch, rank, size, folder):
+    dist = torch.distributed
+    dist.init_process_group("hccl", store=dist.HashStore(), rank=rank, world_size=size)
+    try:
+        dist.all_reduce(torch.ones(2, device="npu"))
+    except RuntimeError as error:
+        return str(error)
     return "no error"

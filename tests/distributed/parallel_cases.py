@@ -1,5 +1,7 @@
 """parallelize_module: cases of sharding_cases.py. Each returns plain values."""
+import contextlib
 import importlib
+import math
 
 CASES = {}
 
@@ -51,23 +53,26 @@ def llama(n):
     return net.to(n.device)
 
 
-def train(n, net):
-    """Losses of steps, then the parameters."""
+def train(n, net, clip=None, context=contextlib.nullcontext):
+    """Losses of steps, then the parameters. The loss and its backward are within the context."""
     optimizer = n.torch.optim.AdamW(net.parameters(), lr=0.02)
     tokens = n.torch.arange(12, device=n.device).view(2, 6) % 7
     out = []
     for _ in range(3):
         logits = net(tokens)
-        loss = n.F.cross_entropy(logits.flatten(0, 1), (tokens.flatten() * 5 + 1) % 16)
-        loss.backward()
+        with context():
+            loss = n.F.cross_entropy(logits.flatten(0, 1), (tokens.flatten() * 5 + 1) % 16)
+            loss.backward()
         out.append(loss.item())
+        if clip:
+            out.append(n.nn.utils.clip_grad_norm_(net.parameters(), clip).full_tensor().item())
         optimizer.step()
         optimizer.zero_grad()
     return [*out, *(value.full_tensor().cpu() if hasattr(value, "full_tensor") else value.detach().cpu()
                     for value in net.parameters())]
 
 
-def plan(n, sequence):
+def plan(n, sequence, logits_cut=False):
     """The plan for the model above, with activations between layers whole, or cut along the sequence."""
     p = importlib.import_module(f"{n.torch.__name__}.distributed.tensor.parallel")
     between = n.Shard(1) if sequence else n.Replicate()
@@ -78,7 +83,9 @@ def plan(n, sequence):
                for name in ("layers.*.attention.wo", "layers.*.feed_forward.w2")}
     styles["tok_embeddings"] = p.RowwiseParallel(input_layouts=n.Replicate(), output_layouts=between,
                                                  use_local_output=not sequence)
-    styles["output"] = p.ColwiseParallel(input_layouts=between, output_layouts=n.Replicate())
+    styles["output"] = p.ColwiseParallel(
+        input_layouts=between, output_layouts=n.Shard(-1) if logits_cut else n.Replicate(),
+        use_local_output=not logits_cut)
     if sequence:
         styles |= {name: p.SequenceParallel() for name in ("norm", "layers.*.attention_norm", "layers.*.ffn_norm")}
     return lambda net: p.parallelize_module(net, n.mesh, styles)
@@ -92,6 +99,28 @@ def tensor_parallel_llama(n):
 @case
 def sequence_parallel_llama(n):
     return train(n, plan(n, sequence=True)(llama(n)))
+
+
+@case
+def loss_of_cut_classes(n):
+    """Every form of cross_entropy, each with the gradients of the logits. torch's are wrong in four dimensions, where
+    it has plain logits here.
+    """
+    loss_parallel = importlib.import_module(f"{n.torch.__name__}.distributed.tensor.parallel").loss_parallel
+    out, weight = [], n.numbers(6).abs() + 0.1
+    for shape in ((6,), (4, 6), (2, 6, 3), (2, 6, 2, 2)):
+        count, classes = math.prod(shape) // 6, 0 if len(shape) == 1 else 1
+        target = n.torch.arange(count, device=n.device).reshape(shape[:classes] + shape[classes + 1:]) % 6
+        cut = n.torch.__name__ == "mindtorch" or len(shape) < 4
+        for options in ({}, {"reduction": "sum"}, {"reduction": "none"}, {"weight": weight}, {"ignore_index": 2},
+                        {"weight": weight, "ignore_index": 1, "reduction": "sum"}):
+            logits = n.numbers(*shape)
+            logits = (n.distribute(logits, n.mesh, [n.Shard(classes)]) if cut else logits).requires_grad_()
+            with loss_parallel() if cut else contextlib.nullcontext():
+                loss = n.F.cross_entropy(logits, target, **options)
+                loss.sum().backward()
+            out += [each.full_tensor() if cut else each for each in (loss, logits.grad)]
+    return out
 
 
 @case

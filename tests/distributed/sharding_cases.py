@@ -2,11 +2,14 @@
 import importlib
 
 import fsdp_cases
+import mesh_cases
 import parallel_cases
+import pipeline_cases
 import tensor_cases
 from collective_cases import plain
 
-CASES = {**tensor_cases.CASES, **fsdp_cases.CASES, **parallel_cases.CASES}
+CASES = {2: {**tensor_cases.CASES, **fsdp_cases.CASES, **parallel_cases.CASES, **pipeline_cases.CASES},
+         4: {**mesh_cases.CASES, **pipeline_cases.FOUR_RANKS}}      # by the number of ranks
 
 
 class Names:
@@ -17,8 +20,9 @@ class Names:
         self.device, package = device, f"{torch.__name__}.distributed"
         self.api, self.fsdp = (importlib.import_module(f"{package}.{name}") for name in ("tensor", "fsdp"))
         self.Shard, self.Replicate, self.Partial = self.api.Shard, self.api.Replicate, self.api.Partial
+        self.placement_types = importlib.import_module(f"{package}.tensor.placement_types")
         self.distribute = self.api.distribute_tensor
-        self.init_mesh = importlib.import_module(f"{package}.device_mesh").init_device_mesh
+        self.init_mesh = self.api.init_device_mesh
         self.mesh = self.init_mesh(device, (size,))
 
     def numbers(self, *shape):
@@ -33,4 +37,4 @@ def run_all(torch, rank, size, device):
     if device == "npu":
         torch.npu.set_device(rank % torch.npu.device_count())
     names = Names(torch, rank, size, device)
-    return {name: plain(function(names)) for name, function in CASES.items()}
+    return {name: plain(function(names)) for name, function in CASES[size].items()}

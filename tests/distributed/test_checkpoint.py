@@ -1,9 +1,11 @@
 """torch.distributed.checkpoint: what torch writes is read here and the reverse, by other numbers of ranks."""
+from pathlib import Path
+
 import checkpoint_cases as cases
 import pytest
 import torch
 import torch.distributed.checkpoint as torch_dcp
-from ranks import run_ranks
+from ranks import run_once, run_ranks
 
 import mindtorch
 import mindtorch.distributed.checkpoint as dcp
@@ -21,14 +23,16 @@ pytestmark = pytest.mark.filterwarnings("ignore:torch.distributed is disabled") 
 LIBRARIES = {"mindtorch": (mindtorch, dcp), "torch": (torch, torch_dcp)}
 
 
+def write(folder, library):
+    checkpoint = str(folder / "checkpoint")
+    run_ranks("checkpoint_cases:write", 2, folder, library, arguments=[checkpoint])
+    return checkpoint
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """library -> the folder in which two ranks have written a checkpoint."""
-    made = {}
-    for library in LIBRARIES:
-        made[library] = tmp_path_factory.mktemp(library) / "checkpoint"
-        run_ranks("checkpoint_cases:write", 2, made[library].parent, library, arguments=[str(made[library])])
-    return made
+    return {library: Path(run_once(tmp_path_factory, f"checkpoint_{library}", write, library)) for library in LIBRARIES}
 
 
 @pytest.mark.parametrize(("writer", "reader"), [("torch", "mindtorch"), ("mindtorch", "torch"), ("mindtorch",) * 2])

@@ -42,7 +42,9 @@ init("cpu", (8,)).get_group() is dist.group.WORLD
 m.get_group(0) is m.get_group("pp")
 m._flatten("all").get_group() is dist.group.WORLD, m._flatten(), m["dp", "tp"]._flatten()
 m._unflatten(2, (2, 1), ("u", "v")).shape
-m._concatenate([m["dp"], m["tp"]])
+m._concatenate([m["dp"], m["tp"]]), m._concatenate([m["tp"], m["dp"]]).mesh.tolist()
+m._concatenate([m["pp", "dp"]._flatten("fsdp"), m["tp"]]).mesh.tolist()
+m._concatenate([m["tp"], m["tp"]])
 m.__enter__() is m, m.__exit__(None, None, None)
 """.strip().splitlines()
 

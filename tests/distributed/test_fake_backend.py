@@ -147,3 +147,28 @@ def test_work_that_a_thread_finishes():
     assert not work.is_success()
     with pytest.raises(ValueError, match="lost"):
         work.wait()
+
+
+@pytest.mark.parametrize("library", [mindtorch, torch])
+def test_a_group_in_python_has_a_name_of_its_own(library):
+    class Group(library.distributed.ProcessGroup):
+        def getBackendName(self):
+            return "own"
+
+    assert Group(0, 1).name() == "own"
+    assert library.distributed._Work is library.distributed.Work
+
+
+@pytest.mark.parametrize("library", [mindtorch, torch])
+def test_debug_levels(library, monkeypatch):
+    dist, before = library.distributed, library.distributed.get_debug_level()
+    try:
+        for name in ("off", "InFo", "DETAIL"):
+            monkeypatch.setenv("TORCH_DISTRIBUTED_DEBUG", name)
+            dist.set_debug_level_from_env()
+            assert dist.get_debug_level() == getattr(dist.DebugLevel, name.upper())
+        monkeypatch.setenv("TORCH_DISTRIBUTED_DEBUG", "1")
+        with pytest.raises(ValueError, match="The value of TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL"):
+            dist.set_debug_level_from_env()
+    finally:
+        dist.set_debug_level(before)

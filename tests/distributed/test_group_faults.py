@@ -31,15 +31,17 @@ def test_time_outs_name_operation_and_group(tmp_path):
     assert zero[5] == ["RuntimeError", "[Rank 0]: Ranks 1 failed to pass monitoredBarrier in 1000 ms"]
 
 
-@pytest.mark.parametrize("how", ["exception", "exit", "SIGKILL"])
-def test_a_rank_that_is_gone_is_noticed_by_the_time_out(tmp_path, how):
-    with pytest.raises(RanksFailed):
-        run_ranks("fault_cases:lost", 2, tmp_path, arguments=[how], timeout=60)
-    kind, text, segments = json.loads((tmp_path / "0.json").read_text())
-    assert kind == "DistBackendError"
-    assert "Timed out waiting 1000ms" in text
-    assert "(ranks [0, 1])" in text
+@pytest.mark.parametrize(("how", "code"), [("exception", 1), ("exit", 3), ("SIGKILL", -9), ("SIGTERM", -15)])
+@pytest.mark.parametrize(("step", "expected"), [
+    ("start", ["Timed out waiting 1000ms for rank 1 to start MPI"]),
+    ("collective", ["Timed out waiting 1000ms", "(ranks [0, 1])"]), ("end", None)])
+def test_a_rank_that_is_gone_is_noticed_by_the_time_out(tmp_path, step, expected, how, code):
+    with pytest.raises(RanksFailed, match=rf"ended with \[0, {code}\]"):
+        run_ranks("fault_cases:lost", 2, tmp_path, backend="none", arguments=[str(tmp_path), step, how])
+    error, segments = json.loads((tmp_path / "0.json").read_text())
     assert segments == []
+    assert (error is None) == (expected is None)
+    assert all(part in error[1] for part in expected or ())
 
 
 def test_a_group_of_one_rank(tmp_path):

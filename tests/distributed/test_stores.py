@@ -238,9 +238,11 @@ def test_a_client_that_has_gone_takes_nothing():
     assert server.queue_pop("q", block=False) == b"1"
 
 
-def test_a_store_in_python_serves_behind_a_prefix():
-    class Dictionary(ours.Store):
+@pytest.mark.parametrize("library", [ours, theirs])
+def test_a_store_in_python_serves_behind_a_prefix(library):
+    class Dictionary(library.Store):
         def __init__(self):
+            super().__init__()
             self.values = {}
 
         def set(self, key, value):
@@ -249,14 +251,36 @@ def test_a_store_in_python_serves_behind_a_prefix():
         def get(self, key):
             return self.values[key]
 
+        def compare_set(self, key, expected, value):
+            if self.values.get(key, b"") == expected:
+                self.values[key] = value
+            return self.values[key]
+
     store = Dictionary()
-    prefixed = ours.PrefixStore("p", store)
-    prefixed.set("k", b"v")
+    prefixed = library.PrefixStore("p", store)
+    prefixed.set("k", "v")
     assert store.values == {"p/k": b"v"}
-    assert prefixed.get("k") == b"v"
+    prefixed.append("k", "w")
+    prefixed.append("new", b"x")
+    prefixed.multi_set(["a", "b"], ["1", b"2"])
+    assert prefixed.compare_set("a", "1", "3") == b"3"
+    assert prefixed.multi_get(["k", "new", "a", "b"]) == [b"vw", b"x", b"3", b"2"]
     assert not prefixed.has_extended_api()
     with pytest.raises(NotImplementedError, match="queue support is not implemented"):
         prefixed.queue_push("k", "v")
+    for call in (lambda: library.Store().set("k", "v"), lambda: library.Store().get("k"),
+                 lambda: library.Store().append("k", "v"), lambda: library.Store().multi_get(["k"])):
+        with pytest.raises(RuntimeError, match=r"Not implemented\."):
+            call()
+
+
+@pytest.mark.parametrize("library", [ours, theirs])
+def test_arguments_of_stores(library):
+    with pytest.raises(ValueError, match="TCPStore world size cannot be 0"):
+        library.TCPStore("localhost", 0, world_size=0)
+    with pytest.raises(ValueError, match="store argument cannot be None"):
+        library.PrefixStore("p", None)
+    assert not library.TCPStore("localhost", 0, is_master=True, use_libuv=False).libuvBackend
 
 
 def test_rendezvous(tmp_path, monkeypatch):

@@ -9,9 +9,10 @@ import sys
 import threading
 
 import pytest
+import torch.distributed.elastic.multiprocessing.errors
 
 from mindtorch.distributed import run
-from mindtorch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
+from mindtorch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std, errors
 from mindtorch.distributed.elastic.multiprocessing.errors import ChildFailedError, record
 from mindtorch.distributed.elastic.rendezvous import RendezvousClosedError, RendezvousParameters, RendezvousTimeoutError
 from mindtorch.distributed.elastic.utils.distributed import get_free_port
@@ -315,6 +316,30 @@ def test_the_error_of_a_function_is_in_the_report_and_in_the_error_file(tmp_path
     message = json.loads((tmp_path / "error.json").read_text(encoding="utf-8"))["message"]
     assert message["message"] == "ValueError: of this rank"
     assert message["extraInfo"].keys() == {"py_callstack", "timestamp"}
+
+
+@pytest.mark.parametrize("errors", [errors, torch.distributed.elastic.multiprocessing.errors],
+                         ids=["mindtorch", "torch"])
+def test_error_files_and_record(errors, tmp_path, monkeypatch):
+    path = tmp_path / "error.json"
+    for data in ({"message": "m", "timestamp": "10"},
+                 {"message": {"message": "m", "extraInfo": {"py_callstack": "at", "timestamp": "10"}}}):
+        path.write_text(json.dumps(data), encoding="utf-8")
+        failure = errors.ProcessFailure(local_rank=0, pid=1, exitcode=1, error_file=str(path))
+        assert (failure.message, failure.timestamp) == (data["message"], 10)
+    path.unlink()
+    monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(path))
+    without_file = errors.ProcessFailure(local_rank=0, pid=1, exitcode=1, error_file="none")
+    assert errors.record(lambda: sys.exit(0))() is None
+    with pytest.raises(SystemExit):
+        errors.record(sys.exit)()
+
+    @errors.record
+    def agent():
+        raise errors.ChildFailedError("x", {0: without_file})
+    with pytest.raises(errors.ChildFailedError):
+        agent()
+    assert not path.exists()
 
 
 def test_local_ranks_filter(tmp_path):

@@ -30,7 +30,8 @@ def assert_close(value, expected):
 
 @pytest.mark.parametrize(("params", "kind", "message"), [
     ([], ValueError, "empty parameter list"), (mindtorch.zeros(2), TypeError, "iterable of Tensors, but got"),
-    ([mindtorch.zeros(2), mindtorch.zeros(2).double()], ValueError, "the same dense type")])
+    ([mindtorch.zeros(2), mindtorch.zeros(2).double()], ValueError, "the same dense type"),
+    ([mindtorch.zeros(2).to_sparse()], ValueError, "the same dense type")])
 def test_wrong_parameters_are_errors_of_torch(params, kind, message):
     dist = mindtorch.distributed
     dist.init_process_group("fake", rank=0, world_size=2, store=dist.HashStore())

@@ -5,11 +5,15 @@ import inspect
 from doc_checker import Checker
 
 import mindtorch as torch
+from mindtorch import _docs
 
 # Bases, aliases, and what needs several devices or processes.
 WITHOUT_EXAMPLE = {
     "Any", "Buffer", "Container", "DataParallel", "LinearCrossEntropyLoss", "LinearCrossEntropyOptions", "NLLLoss2d",
     "RNNBase", "RNNCellBase", "SyncBatchNorm", "UninitializedBuffer", "UninitializedParameter"}
+# What a constructor passes to its base, and does not take from its caller; RNN takes one more from **kwargs.
+INTERNAL = {"RNNBase": {"mode", "proj_size"}, "RNN": {"mode", "proj_size", "nonlinearity"},
+            "GRU": {"mode", "proj_size"}, "LSTM": {"mode"}, "RNNCellBase": {"num_chunks"}}
 
 
 def layers():
@@ -22,16 +26,31 @@ def test_every_layer_has_an_example():
 
 
 def test_arguments_of_layers_are_those_of_the_constructor():
-    wrong = []
-    for name, layer in layers().items():
-        _, _, rest = inspect.getdoc(layer).partition("Arguments:\n")
-        described = [line.strip().partition(":")[0] for line in rest.partition("\n\n")[0].splitlines()]
-        constructors = [vars(base)["__init__"] for base in layer.__mro__[:-1] if "__init__" in vars(base)]
-        constructors += [layer.__new__] if issubclass(layer, torch.Tensor) else []
-        known = {parameter for made in constructors for parameter in inspect.signature(made).parameters}
-        known.add("nonlinearity")                                       # RNN takes it from **kwargs
-        wrong += [f"{name}: {argument}" for argument in described if argument not in known]
-    assert wrong == []
+    for name in torch.nn.modules.__all__[1:]:
+        layer = getattr(torch.nn, name)
+        _, _, rest = (layer.__doc__ or "").partition("Arguments:\n")
+        described = {line.strip().partition(":")[0] for line in rest.partition("\n\n")[0].splitlines()}
+        taken = {parameter for parameter in _docs.constructor_parameters(layer) if parameter[0] != "_"}
+        assert described - INTERNAL.get(name, set()) == taken - INTERNAL.get(name, set()), name
+
+
+def test_a_docstring_of_a_layer_says_only_what_is_special():
+    """What it says of a parameter is not what layers.txt says of that name."""
+    common = _docs.parameters("layers").items()
+    for name in torch.nn.modules.__all__[1:]:
+        _, _, own = (vars(getattr(torch.nn, name))["__doc__"].docstring or "").partition("Arguments:\n")
+        assert not common & {tuple(line.strip().split(": ", 1)) for line in own.splitlines() if ": " in line}, name
+
+
+def test_subclasses_of_layers_have_docstrings_of_their_own():
+    class Twice(torch.nn.Conv2d):
+        """Twice as wide."""
+
+    class Plain(torch.nn.Conv2d):
+        pass
+
+    assert (Twice.__doc__, Plain.__doc__) == ("Twice as wide.", None)
+    assert torch.nn.Conv2d(1, 1, 1).__doc__ == torch.nn.Conv2d.__doc__ == inspect.getdoc(Plain)
 
 
 def test_examples_of_layers():

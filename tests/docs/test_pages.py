@@ -36,10 +36,24 @@ def test_notebook_runs(tmp_path):
     run_program("\n".join(cells), tmp_path)
 
 
+def make_targets():
+    return re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_targets_of_make_exist():
+    """Those that pages, workflows and .ci/run name."""
+    files = [ROOT / ".ci" / "run", *ROOT.glob("*.md"), *ROOT.joinpath("docs").rglob("*.md"),
+             *ROOT.joinpath(".github").rglob("*.yml")]
+    command = re.compile(r"(?:`|^\s*(?:- run: )?)make ([a-z-]+)", re.MULTILINE)
+    named = {target for file in files if file.name != "CHANGELOG.md"
+             for target in command.findall(file.read_text(encoding="utf-8"))}
+    assert {"coverage", "test", "sanitizers"} <= named
+    assert named <= set(make_targets())
+
+
 def test_shell_blocks_name_what_exists():
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     known = re.compile(
-        rf"pip install '?mindtorch(\[mpi\]')?|make ({'|'.join(targets)})"
+        rf"pip install '?mindtorch(\[mpi\]')?|make ({'|'.join(make_targets())})"
         r"|torchrun .* (examples/train_gpt\.py|-m mindtorch\.distributed\.doctor)"
         r"|python -m mindtorch(( |\.distributed\.)doctor|\.sim| --cuda-is-npu script\.py|\.utils\.collect_env)?")
     lines = [line for page in PAGES for block in blocks(page, "sh") for line in block.splitlines()]

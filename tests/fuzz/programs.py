@@ -148,7 +148,8 @@ class Writer:
 
     def tensors(self, condition=lambda t: True):
         return [name for name, value in self.names.items()
-                if isinstance(value, torch.Tensor) and value.layout is torch.strided and condition(value)]
+                if isinstance(value, torch.Tensor) and value.layout is torch.strided and is_valid(value)
+                and condition(value)]
 
     def shape(self):
         dims = self.random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4))
@@ -289,8 +290,11 @@ class Writer:
             len({t.untyped_storage().data_ptr() for t in pair}) == 1
 
     def writable(self):
-        """All but the integers that a view shows of fractions with a history, which torch loses."""
-        return self.tensors(lambda t: t._base is None or t._base.dtype == t.dtype or not t._base.requires_grad)
+        """All but the integers that a view shows of fractions with a history, which torch loses, and unfolded tensors,
+        whose elements lie on each other."""
+        return self.tensors(lambda t: (t._base is None or t._base.dtype == t.dtype or not t._base.requires_grad)
+                            and (0 in t.stride() or 1 + sum(
+                                (n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True)) >= t.numel()))
 
     def output(self, operands):
         """A variable for out=, which shares no memory with others: where it is resized, they lose it here alone."""
@@ -455,6 +459,15 @@ class Writer:
                 self.add(f"{self.name()} = {leaf}.grad", "grad")
 
 
+def is_valid(tensor):
+    """Whether torch knows its history: of a view that a write has made invalid, `grad_fn` raises."""
+    try:
+        tensor.grad_fn      # noqa: B018 - asking is the test
+    except RuntimeError:
+        return False
+    return True
+
+
 def broadcasts(one, other):
     return all(a == b or 1 in (a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
 
@@ -596,6 +609,9 @@ class Comparison:
 
     def unequal(self, expected, given, what, number):
         """In words where elements differ, or ""."""
+        base = expected if expected._base is None else expected._base
+        if base.dtype.is_floating_point and not expected.dtype.is_floating_point:
+            return ""           # the bits of fractions, which are compared as such
         one, other = array_of(expected), array_of(given)
         if one.shape != other.shape:
             return f"{what}: torch {one.shape}, here {other.shape}"

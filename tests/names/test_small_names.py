@@ -4,6 +4,7 @@ import gc
 
 import pytest
 import torch
+import torch._prims_common
 
 import mindtorch
 
@@ -135,3 +136,24 @@ def test_tracing_is_seen():
 
     mindtorch.fx.symbolic_trace(function)
     assert (seen, is_fx_tracing()) == ([True], False)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "float64", "complex64"])
+def test_facts_about_dtypes(dtype):
+    found = []
+    for lib in (torch, mindtorch):
+        prims, kind = lib._prims_common, getattr(lib, dtype)
+        found.append([getattr(prims, name)(kind) for name in (
+            "is_boolean_dtype", "is_complex_dtype", "is_float_dtype", "is_integer_dtype", "is_low_precision_dtype",
+            "dtype_to_type")])
+        if dtype == "complex64":
+            found[-1].append(prims.corresponding_complex_dtype(prims.corresponding_real_dtype(kind)) is kind)
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4), (2, 0, 4), (1, 1)])
+def test_strides_of_contiguous_tensors(shape):
+    ours, theirs = (lib._prims_common.make_contiguous_strides_for
+                    for lib in (mindtorch, torch))
+    assert ours(shape) == theirs(shape)
+    assert ours(shape, row_major=False) == theirs(shape, row_major=False)

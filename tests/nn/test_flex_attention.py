@@ -65,7 +65,7 @@ def both(call, device):
     return found
 
 
-def same(pair, tolerance=1e-5):
+def assert_same(pair, tolerance=1e-5):
     ours, theirs = (each.detach().cpu().numpy() for each in pair)
     assert ours.dtype == theirs.dtype
     np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
@@ -81,15 +81,16 @@ def test_blocks(name, size, device):
     made = both(lambda lib, flex, t, where: flex.create_block_mask(
         MASKS[name](lib, t), 2, 4, 20, 20, device=where, BLOCK_SIZE=size), device)
     for each in LISTS:
-        same([getattr(mask, each) for mask in made])
+        assert_same([getattr(mask, each) for mask in made])
     assert made[0].shape == made[1].shape
     assert made[0].sparsity() == pytest.approx(made[1].sparsity())
     assert repr(made[0]) == f"BlockMask(shape={made[1].shape}, sparsity={made[1].sparsity():.2f}%)"
-    same([mask.to_dense() for mask in made])
-    same([mask[1].to_dense() for mask in made])
-    same([mask[:, 1:3].kv_indices for mask in made])
-    same([mask._adjust(8, 8).kv_num_blocks for mask in made])
-    same([type(mask).from_kv_blocks(mask.kv_num_blocks, mask.kv_indices, BLOCK_SIZE=size).q_indices for mask in made])
+    assert_same([mask.to_dense() for mask in made])
+    assert_same([mask[1].to_dense() for mask in made])
+    assert_same([mask[:, 1:3].kv_indices for mask in made])
+    assert_same([mask._adjust(8, 8).kv_num_blocks for mask in made])
+    assert_same([type(mask).from_kv_blocks(mask.kv_num_blocks, mask.kv_indices, BLOCK_SIZE=size).q_indices
+                 for mask in made])
     assert made[0].BLOCK_SIZE == made[1].BLOCK_SIZE
     assert made[0].numel() == made[1].numel()
     assert made[0].to(device).seq_lengths == made[1].seq_lengths
@@ -105,7 +106,7 @@ def test_masked(name, device):
             return flex.flex_attention(*tensors(lib, where), block_mask=mask)
         found = lib.nn.functional.scaled_dot_product_attention(*tensors(lib, where), attn_mask=allowed)
         return found.nan_to_num(0.0)
-    same(both(attention, device))
+    assert_same(both(attention, device))
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -123,7 +124,7 @@ def test_scores_and_gradients(name, device):
         (made.sum() + lse.sum()).backward()
         return [made, lse, query.grad, key.grad, value.grad]
     for pair in zip(*both(attention, device), strict=True):
-        same(pair, 1e-4)
+        assert_same(pair, 1e-4)
 
 
 def test_fewer_heads_of_keys(device):
@@ -132,15 +133,15 @@ def test_fewer_heads_of_keys(device):
         if lib is mindtorch:
             return flex.flex_attention(query, key, value, enable_gqa=True)
         return lib.nn.functional.scaled_dot_product_attention(query, key, value, enable_gqa=True)
-    same(both(attention, device))
+    assert_same(both(attention, device))
 
 
 def test_what_is_asked_for(device):
     query, key, value = tensors(mindtorch, device)
     _, aux = ours.flex_attention(query, key, value, return_aux=ours.AuxRequest(lse=True, max_scores=True))
     scores = query @ key.mT * 8 ** -0.5
-    same([aux.lse, scores.logsumexp(-1)])
-    same([aux.max_scores, scores.amax(-1)])
+    assert_same([aux.lse, scores.logsumexp(-1)])
+    assert_same([aux.max_scores, scores.amax(-1)])
     assert ours.flex_attention(query, key, value, return_aux=ours.AuxRequest())[1] == (None, None)
     assert ours.flex_attention(*(each.half() for each in (query, key, value))).dtype is mindtorch.float16
 
@@ -152,8 +153,8 @@ def test_blocks_without_a_function(device):
     query, key, value = tensors(mindtorch, device)
     allowed = mindtorch.ones(20, 20, dtype=mindtorch.bool, device=device)
     allowed[:10, :10] = False
-    same([ours.flex_attention(query, key, value, block_mask=mask),
-          mindtorch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed)])
+    assert_same([ours.flex_attention(query, key, value, block_mask=mask),
+                 mindtorch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed)])
 
 
 REFUSED = [

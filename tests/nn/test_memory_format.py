@@ -103,3 +103,36 @@ def test_values_in_channels_last(device):
     ours = ours.contiguous(memory_format=mindtorch.channels_last)
     found = mindtorch.nn.functional.conv2d(ours, of_ours).cpu().numpy()
     torch.testing.assert_close(torch.from_numpy(found.copy()), torch.nn.functional.conv2d(x, w))
+
+
+FACTORIES = {
+    **{name: (lambda lib, x, name=name, **options: getattr(lib, name)(x, **options))
+       for name in ("empty_like", "zeros_like", "ones_like", "rand_like", "randn_like")},
+    "full_like": lambda lib, x, **options: lib.full_like(x, 7, **options),
+    "randint_like": lambda lib, x, **options: lib.randint_like(x, 2, 7, **options),
+    "empty": lambda lib, x, **options: lib.empty(x.shape, device=x.device, **options),
+    "resize_": lambda lib, x, **options: lib.rand(x.numel(), device=x.device).resize_(x.shape, **options),
+    "resize_as_": lambda lib, x, **options: lib.rand(x.numel(), device=x.device).resize_as_(x, **options),
+    "resize_ to the same": lambda lib, x, **options: x.resize_(x.shape, **options)}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_new_tensors_have_the_format_asked_for(name, device):
+    def found(lib, device, shape):
+        made = []
+        for last in (None, lib.channels_last if len(shape) == 4 else lib.channels_last_3d):
+            of_another = () if name in ("empty", "resize_", "resize_ to the same") else (lib.preserve_format,)
+            for wanted in (None, lib.contiguous_format, last, *of_another):
+                x = lib.rand(shape, device=device)
+                x = x if last is None else x.contiguous(memory_format=last)
+                options = {} if wanted is None else {"memory_format": wanted}
+                try:
+                    result = FACTORIES[name](lib, x, **options)
+                    made.append((result.stride(), float(result.sum()) == 7 * x.numel()))
+                except RuntimeError as error:
+                    made.append(str(error))
+        return made
+    for shape in (IMAGES, VOLUMES):
+        assert found(mindtorch, device, shape) == found(torch, "cpu", shape)
+    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
+        mindtorch.empty(3, 3, memory_format=mindtorch.channels_last, device=device)

@@ -3,6 +3,7 @@ import copy
 import pickle
 
 import pytest
+import torch
 from same_story import check
 
 import mindtorch
@@ -441,3 +442,14 @@ def test_an_old_pickle_lacks_hooks():
     made._backward_hooks = mindtorch.nn.Module()._backward_hooks
     assert made() == 3
     assert made.state_dict() == {}
+
+
+def test_hooks_of_all_modules_have_the_names_of_torch():
+    ours, theirs = (lib.nn.modules.module for lib in (mindtorch, torch))
+    assert {name for name in dir(type(ours)) if name.startswith("_global_")} == {
+        name for name in dir(theirs) if name.startswith("_global_")}
+    ours.register_module_forward_hook(lambda module, args, result: result + 1)
+    assert len(ours._global_forward_hooks) == 1
+    assert mindtorch.nn.Identity()(1) == 2
+    ours._global_forward_hooks = type(ours._global_forward_hooks)()
+    assert mindtorch.nn.Identity()(1) == 1

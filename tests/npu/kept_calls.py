@@ -136,6 +136,7 @@ ALIKE = {
 def misses(function):
     before = executor_cache.stats()["misses"]
     function()
+    npu.synchronize()                   # CANN keeps a call when its phase 2 has run
     return executor_cache.stats()["misses"] - before
 
 
@@ -143,8 +144,7 @@ def main():
     counts = {}
     for title, (first, second) in {**DIFFERENT, **ALIKE}.items():
         npu.set_device_limit(0, 20, 20)
-        first()
-        first()
+        misses(first), misses(first)
         counts[title] = misses(first), misses(second), misses(second), misses(first)
     print(json.dumps([counts, list(DIFFERENT)]))
 

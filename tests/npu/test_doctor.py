@@ -162,7 +162,7 @@ def states(findings):
 @pytest.fixture
 def environment(monkeypatch, tmp_path):
     for name in list(os.environ):
-        if name.startswith(("MINDTORCH_", "ASCEND_", "ACL_", "PYTORCH_", "LD_LIBRARY_PATH")):
+        if name.startswith(("MINDTORCH_", "ASCEND_", "ACL_", "PYTORCH_", "LD_LIBRARY_PATH", "TASK_QUEUE_ENABLE")):
             monkeypatch.delenv(name)
     monkeypatch.setattr(toolkit, "PREFIXES", (str(tmp_path / "opt"),))
     monkeypatch.setattr(toolkit, "DEVICE_NODES", str(tmp_path / "dev" / "davinci*"))
@@ -202,6 +202,56 @@ def test_a_device_without_a_driver(environment):
         (environment / "driver" / name).mkdir(parents=True)
         (environment / "driver" / name / "version.info").write_text("Version=25.2.0\n")
     assert [finding.value for finding in doctor._machine()][1:] == ["25.2.0", "25.2.0"]
+
+
+def test_a_device_that_the_user_may_not_open(environment, monkeypatch):
+    (environment / "dev").mkdir()
+    node = environment / "dev" / "davinci0"
+    node.touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: path != str(node))
+    permission, = (finding for finding in doctor._machine() if finding.name == "permission")
+    assert (permission.value, permission.state) == (f"this user may not open {node}", "problem")
+
+
+def test_the_simulator_on_a_machine_with_ascend(environment, monkeypatch):
+    (environment / "dev").mkdir()
+    (environment / "dev" / "davinci0").touch()
+    monkeypatch.setenv("MINDTORCH_NPU", "sim")
+    assert states(doctor._settings()) == {"MINDTORCH_NPU": "note"}
+
+
+def test_a_wheel_for_an_older_release_and_a_toolkit_without_hccl(tmp_path, monkeypatch):
+    shutil.copytree(toolkit.SIMULATOR, tmp_path / "cann", symlinks=True)
+    for name in ("libhccl.so", "libhcomm.so"):
+        library(tmp_path / "cann", name).unlink()
+    monkeypatch.setattr(doctor.version, "cann", "8.0.0")
+    found = list(doctor._toolkit(toolkit.Toolkit(tmp_path / "cann", "8.5.0")))
+    assert {name: state for name, state in states(found).items() if state != "ok"} == {"fit": "note", "HCCL": "note"}
+    assert "also calls what CANN 8.5.0 has added" in found[1].remedy
+
+
+WORKS = {"name": "Ascend910B1", "free": 2**30, "total": 2**31, "error": None}
+
+
+@pytest.mark.parametrize(("answer", "expected"), [
+    ({"missing": [], "devices": [WORKS]}, {"loaded": "ok", "npu:0": "ok"}),
+    ({"missing": ["aclnnAdd"], "devices": [WORKS]}, {"loaded": "ok", "operators": "note", "npu:0": "ok"}),
+    ({"missing": [], "devices": []}, {"loaded": "ok", "count": "problem"}),
+    ({"missing": [], "devices": [WORKS, {"error": "507015"}]}, {"loaded": "ok", "npu:0": "ok", "npu:1": "problem"}),
+    ({"error": "No symbol. Install CANN again"}, {"start": "problem"})])
+def test_what_the_probe_of_a_toolkit_answers(answer, expected):
+    found = list(doctor._answers({"toolkit": "CANN 8.5.0", **answer}))
+    assert states(found) == expected
+    assert all(bool(finding.remedy) == (finding.state != "ok") for finding in found)
+
+
+def test_a_device_that_hangs(monkeypatch):
+    def hang(*arguments, timeout, **options):
+        raise subprocess.TimeoutExpired(arguments, timeout)
+
+    monkeypatch.setattr(subprocess, "run", hang)
+    finding, = doctor._probed(toolkit.Toolkit(toolkit.SIMULATOR, "8.5.0"))
+    assert (finding.name, finding.value, finding.state) == ("start", "no answer within 120 s", "problem")
 
 
 def test_a_library_that_ends_its_process(tmp_path):

@@ -160,6 +160,7 @@ def test_any_call_may_fail_once(work):
             assert sim.live_objects() == live, f"after call {nth} of {name} had failed"
 
 
+@pytest.mark.usefixtures("without_queue")
 @pytest.mark.parametrize("function", sorted(REPEATED))
 def test_what_could_not_be_destroyed_is_destroyed_later(expected, function):
     _, live = expected
@@ -173,6 +174,7 @@ def test_what_could_not_be_destroyed_is_destroyed_later(expected, function):
     assert sim.live_objects() == live
 
 
+@pytest.mark.usefixtures("without_queue")
 def test_a_failure_of_which_the_driver_says_nothing():
     a = torch.ones(2, device="npu")
     with sim.fault("aclnnAdd"), sim.fault("aclGetRecentErrMsg"), \
@@ -190,6 +192,7 @@ def test_an_event_whose_first_record_failed_is_as_new():
     assert event.query()
 
 
+@pytest.mark.usefixtures("without_queue")
 @pytest.mark.parametrize(("function", "act"), [
     ("aclrtMalloc", lambda: torch.empty(10, device="npu")),
     ("aclrtMemcpy", lambda: torch.zeros(3, device="npu").to("cpu")),
@@ -248,6 +251,7 @@ def test_a_chip_without_a_name():
     assert torch.npu.get_device_name().endswith("(simulated)")
 
 
+@pytest.mark.usefixtures("without_queue")
 def test_errors_do_not_speak_of_the_start():
     """aclInit is called once: a second call leaves a warning that would be told with the next error."""
     with sim.fault("aclnnAdd"), pytest.raises(RuntimeError) as caught:

@@ -436,17 +436,6 @@ def test_the_thread_that_began_ends():
     assert x.tolist() == [2] * 3
 
 
-def test_the_task_queue_must_not_be_2():
-    before = npu.get_task_queue_enable()
-    npu.set_task_queue_enable(2)
-    try:
-        with pytest.raises(RuntimeError, match="TASK_QUEUE_ENABLE"), npu.graph(npu.NPUGraph()):
-            pass
-    finally:
-        npu.set_task_queue_enable(before)
-    assert npu.current_stream() == npu.default_stream()
-
-
 def pinned_and_waited_for(x):
     x.copy_(torch.ones(10).pin_memory())
 
@@ -684,3 +673,10 @@ def test_tables_of_formulas_are_made_anew_where_a_graph_stores_the_work():
     x.copy_(torch.arange(8.0))
     graph.replay()
     assert torch.allclose(result.cpu(), torch.fft.rfft(torch.arange(8.0)))
+
+
+def test_launches_into_a_graph_have_no_device_time_in_profiles():
+    x, graph, activity = ones(4), npu.NPUGraph(), torch.profiler.ProfilerActivity.PrivateUse1
+    with torch.profiler.profile(activities=[activity]) as prof, npu.graph(graph):
+        x + x
+    assert [(event.name, event.device_time_total) for event in prof.events()] == [("aclnnAdd", 0)]

@@ -7,7 +7,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import _torch_npu
-from mindtorch.npu._options import _task_queue_of_environment
+from mindtorch._npu import launch_queue
 from mindtorch.npu._unavailable import REASONS
 
 
@@ -78,8 +78,8 @@ def test_options_with_one_choice(setter, getter, only, got):
         getattr(torch.npu, setter)("yes")
 
 
+@pytest.mark.usefixtures("without_queue")
 def test_the_task_queue_is_a_number():
-    assert torch.npu.get_task_queue_enable() == 0
     for mode in (2, "1", 0):
         torch.npu.set_task_queue_enable(mode)
         assert torch.npu.get_task_queue_enable() == int(mode)
@@ -90,11 +90,11 @@ def test_the_task_queue_is_a_number():
 
 @pytest.mark.parametrize(("environment", "mode"), [
     ({"TASK_QUEUE_ENABLE": "2"}, 2), ({"TASK_QUEUE_ENABLE": "2", "ASCEND_LAUNCH_BLOCKING": "1"}, 0),
-    ({"TASK_QUEUE_ENABLE": "many"}, 0)])
+    ({"TASK_QUEUE_ENABLE": "1", "ACL_LAUNCH_BLOCKING": "1"}, 0), ({"TASK_QUEUE_ENABLE": "many"}, 0)])
 def test_the_task_queue_of_the_environment(environment, mode, monkeypatch):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert _task_queue_of_environment() == mode
+    assert launch_queue.read_mode() == mode
 
 
 def test_what_cann_is_told(tmp_path):

@@ -174,6 +174,7 @@ def test_work_of_a_dropped_stream_still_runs():
     assert result[1, 1].item() == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("without_queue")
 def test_a_stream_destroyed_by_its_handle_is_an_error_and_no_other_stream_suffers():
     ones = torch.ones(3, device="npu")
     torch.npu.synchronize()                      # `ones` is there for every stream

@@ -14,7 +14,7 @@ BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.f
 NUMBERS = [2, 2.5, True, numpy.float32(1.5), numpy.int64(3)]
 
 
-def same(ours, theirs):
+def assert_same(ours, theirs):
     assert str(ours.dtype) == str(theirs.dtype)
     assert torch.tensor(ours.cpu().tolist(), dtype=theirs.dtype).reshape(tuple(ours.shape)).allclose(theirs)
 
@@ -29,14 +29,14 @@ def test_operators_take_numbers_on_both_sides(function, dtype, number, device):
         with pytest.raises(RuntimeError, match="with a bool tensor is not supported"):
             function(ours, number)
         return
-    same(function(ours, number), function(theirs, number))
+    assert_same(function(ours, number), function(theirs, number))
     if not isinstance(number, numpy.generic):       # NumPy's own operators answer first
-        same(function(number, ours), function(number, theirs))
+        assert_same(function(number, ours), function(number, theirs))
 
 
 @pytest.mark.parametrize("function", [operator.neg, operator.abs, operator.invert], ids=lambda f: f.__name__)
 def test_unary_operators(function, device):
-    same(function(mindtorch.tensor([1, -2], device=device)), function(torch.tensor([1, -2])))
+    assert_same(function(mindtorch.tensor([1, -2], device=device)), function(torch.tensor([1, -2])))
 
 
 def test_masks(device):
@@ -52,7 +52,7 @@ def test_masks(device):
 def test_in_place_operators_write_into_the_tensor(function, device):
     a = mindtorch.tensor([1.0, 2.0], device=device)
     before = a.data_ptr(), a._version
-    same(function(a, 2), function(torch.tensor([1.0, 2.0]), 2))
+    assert_same(function(a, 2), function(torch.tensor([1.0, 2.0]), 2))
     assert (a.data_ptr(), a._version) == (before[0], before[1] + 1)
     function(a, mindtorch.ones(2, device=device))
     assert a._version == before[1] + 2
@@ -137,7 +137,8 @@ def test_functions_of_nn(device):
                  lambda t, f, x, d: f.linear(x, t.tensor(weight[0], device=d)),
                  lambda t, f, x, d: f.relu(x), lambda t, f, x, d: f.softmax(x, dim=1),
                  lambda t, f, x, d: f.log_softmax(x, 0, dtype=t.float32), lambda t, f, x, d: f.relu(x, inplace=True)):
-        same(make(mindtorch, mindtorch.nn.functional, ours, device), make(torch, torch.nn.functional, theirs, "cpu"))
+        assert_same(make(mindtorch, mindtorch.nn.functional, ours, device),
+                    make(torch, torch.nn.functional, theirs, "cpu"))
 
 
 def test_where_as_a_method(device):

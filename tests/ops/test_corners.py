@@ -57,6 +57,10 @@ INTEGRALS = {
     "one sample": lambda lib, d: lib.trapezoid(whole(lib, d, "int8", 9)),
     "columns": lambda lib, d: lib.trapezoid(whole(lib, d, "float32", 1, 2, 3, 4).reshape(2, 2), dim=0),
     "bool": lambda lib, d: lib.trapezoid(flags(lib, d)),
+    "points that broadcast": lambda lib, d: lib.trapezoid(
+        lib.ones(2, 3, device=d), lib.arange(9.0).reshape(3, 3).to(d) ** 2, dim=-2),
+    "points of fewer dimensions": lambda lib, d: lib.trapezoid(
+        lib.ones(2, 2, 3, device=d), lib.arange(6.0).reshape(2, 3).to(d) ** 2),
 }
 MATRICES = {"dependent": [[1.0, 2.0], [2.0, 4.0]], "zero": [[0.0, 0.0], [0.0, 0.0]], "a zero row": [[1.0, 0], [0, 0]],
             "regular": [[3.0, 4.0], [1.0, 2.0]], "batch": [[[1.0, 0], [0, 0]], [[3.0, 4.0], [1.0, 2.0]]]}
@@ -89,6 +93,7 @@ PADS = {f"circular {pad}": lambda lib, d, pad=pad: lib.nn.functional.pad(
 SUMS = {
     "sum_to_size of bools": lambda lib, d: flags(lib, d).sum_to_size(1),
     "sum_to_size of bytes": lambda lib, d: whole(lib, d, "uint8", 200, 200).sum_to_size(1),
+    "sum_to_size of no dimensions": lambda lib, d: lib.tensor(True, device=d).sum_to_size(()),
     "sum_to_size of the same size": lambda lib, d: flags(lib, d).sum_to_size(3),
     "tensordot of short integers": lambda lib, d: lib.tensordot(
         whole(lib, d, "int16", 3).reshape(1, 1), whole(lib, d, "int16", 1, 2).reshape(2, 1), ([0], [0])),
@@ -118,9 +123,15 @@ WRITES = {
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
 SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28, 1.36)}
+COMPLEX = {"slope of logcumsumexp": lambda lib, d: slope(
+    lambda x: lib.logcumsumexp(x, 0).abs(), lib, d, 0.3 + 0.4j, 1 - 1j, 0.5 + 2j)}
 REPEATS = {
     "the 0-th difference beside others": lambda lib, d: lib.diff(lib.ones(2, device=d), 0, 0, lib.zeros(1, device=d)),
     "no places, with a size": lambda lib, d: lib.repeat_interleave(whole(lib, d, "int64"), output_size=3),
+    "places of short integers": lambda lib, d: lib.unravel_index(whole(lib, d, "int16", 1, 5), (2, 3))[0],
+    "integers beside fractions": lambda lib, d: lib.cosine_similarity(
+        whole(lib, d, "int64", 1, 2), whole(lib, d, "float32", 0.5, 3), dim=0),
+    "a limit that rounds to 0": lambda lib, d: lib.nn.functional.hardtanh(whole(lib, d, "uint8", 0, 3), -0.5, 1),
     "no elements, with a size": lambda lib, d: lib.repeat_interleave(
         lib.ones(0, device=d), whole(lib, d, "int64"), output_size=0)}
 # The last thing that is refused is a dtype without a kernel.
@@ -137,6 +148,11 @@ REFUSED_FIRST = {
     "out=": lambda lib, d: lib.remainder(lib.ones(2, dtype=lib.complex64, device=d), 2, out=whole(lib, d, "int32", 1)),
     "a Fourier transform into real numbers": lambda lib, d: lib.fft.fft(lib.ones(3, device=d),
                                                                          out=lib.zeros(3, device=d)),
+    "a source without elements": lambda lib, d: lib.scatter(
+        lib.tensor(2.0, device=d), 0, lib.tensor(0, device=d), lib.ones(0, device=d)),
+    "a diagonal of a leaf": lambda lib, d: lib.ones(0, 3, device=d, requires_grad=True).fill_diagonal_(1),
+    "a cosine of complex numbers": lambda lib, d: lib.cosine_similarity(
+        whole(lib, d, "complex64", 1j), whole(lib, d, "complex64", 1), dim=0),
     "places of rows": lambda lib, d: lib.lu_unpack(lib.ones(2, 2), lib.tensor([1, 5], dtype=lib.int32)),
     "an index of fractions": lambda lib, d: lib.unravel_index(lib.ones(2, device=d), (2, 3))}
 
@@ -175,6 +191,17 @@ EVERYWHERE = {f"{kind}: {name}": call for kind, calls in {
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_results_of_torch(name, device):
     check(EVERYWHERE[name], device)
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers(name):
+    check(COMPLEX[name], "cpu")
+
+
+def test_polynomials_of_a_huge_degree_are_refused(device):
+    for degree in (2**31 - 1, mindtorch.tensor([1, 2**31], device=device)):
+        with pytest.raises(RuntimeError, match="degree above 1048576"):
+            mindtorch.special.hermite_polynomial_he(mindtorch.ones(2, device=device), degree)
 
 
 @pytest.mark.parametrize("name", SUMS)

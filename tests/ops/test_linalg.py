@@ -26,8 +26,6 @@ def _outer_of(q):
     return q @ q.transpose(-1, -2)
 
 
-ACLNN_LACKS = ("eig", "lu", "inv_ex", "cholesky_ex")
-
 # name: (function of the library and tensors, shapes)
 CASES = {
     "einsum matrix": (lambda lib, a, b: lib.einsum("ij,jk->ik", a, b), ((2, 3), (3, 4))),
@@ -155,10 +153,6 @@ def test_derivatives(name, device):
     dtype = "float64" if device == "cpu" else "float32"
     function, shapes = (CASES | POSITIVE)[name]
     values = arrays(*shapes, dtype=dtype, spd=name in POSITIVE)
-    if device == "npu" and name.startswith(ACLNN_LACKS):
-        with pytest.raises(NotImplementedError):
-            function(mindtorch, *(mindtorch.tensor(value, device=device) for value in values))
-        return
     twice = device == "cpu" and name not in ("ormqr", "householder_product")
     theirs = derivatives(torch, function, values, "cpu", twice)
     ours = derivatives(mindtorch, function, values, device, twice)
@@ -199,10 +193,42 @@ def test_singular_solve(device):
             lib.linalg.solve(a, b)
 
 
-def test_singular_lu():
-    for lib in (torch, mindtorch):
+def test_singular_lu(device):
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
         with pytest.raises(RuntimeError, match=r"U\[1,1\] is zero"):
-            lib.linalg.lu_factor(lib.zeros(2, 2))
+            lib.linalg.lu_factor(lib.zeros(2, 2, device=where))
+
+
+MATRICES = {
+    "repeated eigenvalues": [[2.0, 0, 0], [0, 2, 0], [0, 0, -2]], "zero": [[0.0, 0], [0, 0]],
+    "indefinite": [[1.0, 5, -2], [5, 1, 3], [-2, 3, -7]], "complex": [[2.0, 1j, 1], [-1j, -3, 2 + 1j], [1, 2 - 1j, 0]],
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("UPLO", ["L", "U"])
+def test_eigh_reads_one_triangle(name, UPLO, device):
+    """And gives orthonormal vectors where eigenvalues are equal."""
+    matrix = numpy.array(MATRICES[name])
+    half = numpy.tril(matrix) if UPLO == "L" else numpy.triu(matrix)
+    values, vectors = mindtorch.linalg.eigh(mindtorch.tensor(half, device=device), UPLO)
+    values, vectors = values.cpu().numpy(), vectors.cpu().numpy()
+    numpy.testing.assert_allclose(values, numpy.linalg.eigvalsh(matrix), atol=1e-12)
+    numpy.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-12)
+    numpy.testing.assert_allclose(vectors.conj().T @ vectors, numpy.eye(len(matrix)), atol=1e-12)
+
+
+def test_infos_of_failures(device):
+    """As LAPACK counts them; the factors of the other matrices of the batch are right."""
+    batch = [[[4.0, 2], [2, 5]], [[1, 2], [2, 1]], [[-1, 0], [0, 1]]]
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        matrices = lib.tensor(batch, device=where)
+        factor, info = lib.linalg.cholesky_ex(matrices)
+        assert info.tolist() == [0, 2, 1]
+        assert factor[0].tolist() == [[2, 0], [1, 2]]
+        assert lib.linalg.inv_ex(lib.tensor([[[1.0, 0], [0, 0]], [[2, 0], [0, 4]]], device=where))[1].tolist() == [2, 0]
+        with pytest.raises(lib.linalg.LinAlgError, match=r"Batch element 1\): The factorization .* order 2 is not"):
+            lib.linalg.cholesky_ex(matrices, check_errors=True)
 
 
 ERRORS = {

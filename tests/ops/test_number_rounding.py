@@ -55,7 +55,7 @@ def outcome(call, lib, tensor, number):
         return error
 
 
-def same(ours, theirs, where):
+def assert_same(ours, theirs, where):
     if isinstance(theirs, Exception):               # a number that does not fit
         assert (type(ours), str(ours)) == (type(theirs), str(theirs)), where
         return
@@ -78,8 +78,8 @@ def test_numbers(name, dtype, device):
     for number in NUMBERS:
         if name.startswith("div, ") and (device, dtype) == ("npu", "bfloat16"):
             continue                # which the operator does not document
-        same(outcome(ALL[name], mindtorch, ours, number), outcome(ALL[name], torch, theirs, number),
-             f"{name} {dtype} {number}")
+        assert_same(outcome(ALL[name], mindtorch, ours, number), outcome(ALL[name], torch, theirs, number),
+                    f"{name} {dtype} {number}")
 
 
 @pytest.mark.parametrize("dtype", [f"float8_{kind}" for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu")])
@@ -87,7 +87,7 @@ def test_numbers(name, dtype, device):
 def test_floats_of_8_bits(name, dtype):
     ours, theirs = both(dtype, "cpu")
     for number in NUMBERS:
-        same(ALL[name](mindtorch, ours, number), ALL[name](torch, theirs, number), f"{name} {dtype} {number}")
+        assert_same(ALL[name](mindtorch, ours, number), ALL[name](torch, theirs, number), f"{name} {dtype} {number}")
 
 
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "uint8"])
@@ -96,7 +96,7 @@ def test_integers_beside_numbers(name, dtype, device):
     theirs = torch.tensor([0, 1, 2, 3, 44, 100], dtype=getattr(torch, dtype))
     ours = mindtorch.tensor(theirs.tolist(), dtype=getattr(mindtorch, dtype), device=device)
     for number in (1.0, 1.3, 2.7, -0.3, 300, 16777217.0, True):
-        same(ALL[name](mindtorch, ours, number), ALL[name](torch, theirs, number), f"{name} {dtype} {number}")
+        assert_same(ALL[name](mindtorch, ours, number), ALL[name](torch, theirs, number), f"{name} {dtype} {number}")
 
 
 @pytest.mark.parametrize("wide", ["float32", "float64", "int64"])
@@ -107,7 +107,7 @@ def test_tensors_without_dimensions(name, dtype, wide):
     ours, theirs = both(dtype, "cpu")
     for number in (1.3, 0.1, 2049.0, 300.7):
         one, other = (lib.tensor(number, dtype=lib.float64).to(getattr(lib, wide)) for lib in (mindtorch, torch))
-        same(ALL[name](mindtorch, ours, one), ALL[name](torch, theirs, other), f"{name} {dtype} {wide} {number}")
+        assert_same(ALL[name](mindtorch, ours, one), ALL[name](torch, theirs, other), f"{name} {dtype} {wide} {number}")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -116,4 +116,4 @@ def test_integers_of_other_tensors(dtype):
     ours, theirs = both(dtype, "cpu")
     one, other = (lib.arange(2045, 2055) for lib in (mindtorch, torch))
     for name in (*COMPARISONS, "add", "mul"):
-        same(ALL[name](mindtorch, ours, one), ALL[name](torch, theirs, other), f"{name} {dtype}")
+        assert_same(ALL[name](mindtorch, ours, one), ALL[name](torch, theirs, other), f"{name} {dtype}")

@@ -27,6 +27,21 @@ CASES = {
     "put_ of itself": lambda lib, x: x.put_(lib.zeros_like(x).long(), x),
     "expanded, out= of another shape": lambda lib, x: lib.neg(x + 1, out=x[:1].expand(3)),
     "put_": lambda lib, x: x.put_(places(lib, x), x[1:3]),
+    "cumsum, out=": lambda lib, x: lib.cumsum(x[:-1], 0, out=x[1:]),
+    "sort, out=": lambda lib, x: lib.sort(x[:-1], out=(x[1:], lib.zeros_like(x[1:]).long())),
+    "topk, out=": lambda lib, x: lib.topk(x[:6], 6, out=(x[1:7], lib.zeros_like(x[:6]).long())),
+    "gather, out=": lambda lib, x: lib.gather(x[:3], 0, places(lib, x), out=x[1:3]),
+    "gather into its source": lambda lib, x: lib.gather(x[:2], 0, places(lib, x), out=x[:2]),
+    "index_select, out=": lambda lib, x: lib.index_select(x[:3], 0, places(lib, x), out=x[1:3]),
+    "take, out=": lambda lib, x: lib.take(x[:3], places(lib, x), out=x[1:3]),
+    "scatter, out=": lambda lib, x: lib.scatter(x[:3], 0, places(lib, x), 1.0, out=x[1:4]),
+    "scatter of out=": lambda lib, x: lib.scatter(x[4:6], 0, places(lib, x), x[:2], out=x[:2]),
+    "index_add of out=": lambda lib, x: lib.index_add(x[4:6], 0, places(lib, x), x[:2], out=x[:2]),
+    "cat, out=": lambda lib, x: lib.cat([x[:2], x[2:4]], out=x[1:5]),
+    "cat into its operand": lambda lib, x: lib.cat([x[:2], x[:0]], out=x[:2]),
+    "stack, out=": lambda lib, x: lib.stack([x[:2], x[2:4]], out=x[1:5].view(2, 2)),
+    "outer, out=": lambda lib, x: lib.outer(x[:2], x[2:4], out=x[1:5].view(2, 2)),
+    "cross, out=": lambda lib, x: lib.linalg.cross(x[:3], x[3:6], out=x[1:4]),
 }
 
 
@@ -69,8 +84,6 @@ READ_WHILE_WRITING = {
     "sum": (lambda lib, a, out: lib.sum(a, 0, out=out), lambda a: a[0]),
     "amax": (lambda lib, a, out: lib.amax(a, 1, out=out), lambda a: a[:, 0]),
     "softmax": (lambda lib, a, out: lib.softmax(a.t(), 0, out=out), lambda a: a),
-    "cat": (lambda lib, a, out: lib.cat([a[2:], a[:2]], out=out), lambda a: a),
-    "stack": (lambda lib, a, out: lib.stack([a[1], a[0], a[2]], 1, out=out), lambda a: a),
 }
 
 

@@ -240,6 +240,20 @@ def test_a_stream_of_an_npu_changes_nothing():
     assert [f.tolist() for f in found] == expected
 
 
+@pytest.mark.parametrize(("dtype", "bounds", "what"), [
+    ("float16", (-4096, 5), "from"), ("float16", (0, 5000), "to - 1"), ("bfloat16", (-300, 0), "from"),
+    ("float32", (0, 2**25), "to - 1"), ("float64", (0, 2**54), "to - 1"), ("float32", (0, 2**24), None)])
+def test_bounds_that_a_dtype_does_not_hold_are_warned_of(dtype, bounds, what):
+    told = []
+    for lib in (torch, mindtorch):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            lib.empty(3, dtype=getattr(lib, dtype)).random_(*bounds)
+        told.append([str(warning.message).partition(".")[0] for warning in caught])
+    assert told[1] == told[0]
+    assert [message.partition(" is")[0] for message in told[1]] == ([] if what is None else [what])
+
+
 REFUSED = {
     "uniform_ of reversed bounds": lambda x, g: x.uniform_(2, 1),
     "uniform_ of nan": lambda x, g: x.uniform_(float("nan"), 1),

@@ -70,7 +70,7 @@ def tensors(result):
     return list(result) if isinstance(result, tuple) else [result]
 
 
-def same(ours, theirs):
+def assert_same(ours, theirs):
     values = torch.tensor(ours.detach().cpu().tolist(), dtype=theirs.dtype).reshape(tuple(ours.shape))
     torch.testing.assert_close(values, theirs.detach(), rtol=1e-5, atol=1e-5, equal_nan=True)
 
@@ -83,10 +83,10 @@ def test_gradients(name, rows, device):
     ours, theirs = tensors(call(mindtorch, x)), tensors(call(torch, y))
     for one, other in zip(ours, theirs, strict=True):
         assert one.shape == tuple(other.shape)
-        same(one, other)
+        assert_same(one, other)
     sum((one * one).sum() for one in ours).backward()
     sum((other * other).sum() for other in theirs).backward()
-    same(x.grad, y.grad)
+    assert_same(x.grad, y.grad)
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -95,7 +95,7 @@ def test_values(name, device):
     theirs = tensors(VALUES[name](torch, torch.tensor(INTEGERS)))
     for one, other in zip(ours, theirs, strict=True):
         assert (one.shape, str(one.dtype)) == (tuple(other.shape), str(other.dtype))
-        same(one, other)
+        assert_same(one, other)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "float32", "complex64"])

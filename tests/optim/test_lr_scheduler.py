@@ -213,3 +213,28 @@ def test_too_many_steps_of_one_cycle():
         rates(optimizer, scheduler, 3)
         with pytest.raises(ValueError, match="Tried to step 4 times"):
             scheduler.step()
+
+
+@pytest.mark.filterwarnings("ignore:To get the last learning rate")
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_a_state_of_one_cycle_from_before_torch_2(lib):
+    """Such a state_dict has the annealing function in place of its name."""
+    def made():
+        return lib.optim.lr_scheduler.OneCycleLR(groups(lib, "SGD"), max_lr=2, total_steps=9, anneal_strategy="linear")
+    old = made().state_dict()
+    del old["_anneal_func_type"]
+    old["anneal_func"] = lib.optim.lr_scheduler.OneCycleLR._annealing_cos
+    scheduler = made()
+    scheduler.load_state_dict(old)
+    del scheduler._anneal_func_type
+    assert scheduler.get_lr() == pytest.approx([0.08, 0.08])
+    assert scheduler.anneal_func(2, 0, 0.25) == pytest.approx(1.7071067)
+
+
+@pytest.mark.parametrize("mode", ["triangular", "triangular2", "exp_range"])
+def test_the_scale_of_cycles(mode):
+    cycles = [lib.optim.lr_scheduler.CyclicLR(groups(lib, "SGD"), 0.1, 1.0, mode=mode, gamma=0.5, cycle_momentum=False)
+              for lib in (torch, mindtorch)]
+    theirs, ours = ([cycle._scale_fn_ref(3), cycle.scale_fn(4), "_scale_fn_ref" in cycle.state_dict()]
+                    for cycle in cycles)
+    assert ours == theirs

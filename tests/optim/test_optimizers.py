@@ -408,6 +408,21 @@ def test_rate_as_tensor(both):
             same(ours, theirs)
 
 
+@pytest.mark.parametrize("form", ["foreach", "single"])
+def test_complex_and_real_parameters_of_one_group(both, form):
+    found = []
+    for lib, device in both:
+        params = [lib.ones(2, dtype=getattr(lib, dtype), device=device, requires_grad=True)
+                  for dtype in ("complex64", "float32", "complex128")]
+        optimizer = lib.optim.Adam(params, lr=0.1, foreach=form == "foreach")
+        for step in range(2):
+            for param in params:
+                param.grad = (param * (step + 1) + 2).detach()
+            optimizer.step()
+        found.append([size for param in params for size in param.detach().cpu().abs().tolist()])
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
+
+
 @pytest.mark.parametrize("name", [name for name in OPTIONS if name in FUSED])
 def test_fused_needs_floating_point(both, name):
     messages = []

@@ -1,8 +1,6 @@
 """Why a test fails: a few words, by which failures are counted."""
 import re
 
-CPU_ALONE = "for the CPU alone"         # PyTorch runs the test on no other device
-
 # What is missing -> what the test's name, its error or the line that raised it is recognised by. The first that fits.
 _MISSING = [(cause, re.compile(pattern)) for cause, pattern in (
     ("no __torch_dispatch__", r"_make_wrapper_subclass|TorchDispatchMode|_python_dispatch|object layout differs|"
@@ -20,7 +18,6 @@ _MISSING = [(cause, re.compile(pattern)) for cause, pattern in (
     ("no alert of what is not deterministic", r"nondeterministic_alert"),
     ("no saved variables of nodes", r"_raw_saved|_saved_|saved_variables"),
     ("names of functions", r"^test_overrides\.py .* absent"),
-    (CPU_ALONE, r"skip: Only runs on cpu|skip: .*CPU|_cpu absent|CPU\.\S+ absent"),
     ("dtypes that ACLNN lacks", r"not supported on npu by CANN"),
     ("more than 8 dimensions", r"at most 8 dimensions"),
     ("an index out of bounds is not named on the NPU", r"AICORE_EXCEPTION"),

@@ -1,5 +1,6 @@
 """Runs test files of PyTorch with one library, and writes a JSON line per test to RESULTS/FILE.DEVICE.LIBRARY. Of
-mindtorch it asks only what torch passes, by the results that lie there.
+mindtorch it asks only what torch passes, by the results that lie there. Of torch on another device than the CPU, which
+it does not have, it writes the names of the tests alone.
 
 The library and the helpers are imported once. A child is forked for each file, and by that one a child for every eight
 tests: a crash or a hang costs one test, and what a test leaves behind (hooks, modes) few others.
@@ -18,6 +19,7 @@ import signal
 import sys
 import time
 import traceback
+import types
 import unittest
 import warnings
 from pathlib import Path
@@ -67,6 +69,8 @@ def prepare(library, device, suite):
     names = ["torch.testing._internal." + name for name in HELPERS]
     if library == "torch":
         del os.environ["PYTORCH_SHIM"]
+        if device != "cpu":
+            add_device(device)
         for name in names:
             importlib.import_module(name)
         return
@@ -111,6 +115,15 @@ def load(suite, file):
             if helpers is None or hasattr(helpers, found[1]):
                 raise
             setattr(helpers, found[1], getattr(helpers, found[1].removesuffix("_and_refs"), Removed(found[1])))
+
+
+def add_device(name):
+    """Gives torch a device of an out-of-tree backend, so that PyTorch's helpers make the tests for one. None runs."""
+    import torch
+    torch.utils.rename_privateuse1_backend(name)
+    module = types.ModuleType(f"torch.{name}")
+    module.is_available, module.device_count, module.current_device = lambda: True, lambda: 1, lambda: 0
+    torch._register_device_module(name, module)
 
 
 def tests_of(suite):
@@ -204,6 +217,19 @@ def run_batch(tests, timeout, write):
         if shim and shim.weakened:
             record["weakened"] = True
         write(id=name, seconds=round(time.monotonic() - began, 2), **record)
+        if device_failed():             # and stays so in this process
+            return
+
+
+def device_failed():
+    """Whether a test has left the device of this process unusable, as an index out of bounds does."""
+    npu = getattr(sys.modules.get("mindtorch"), "npu", None)
+    try:
+        if npu and npu.is_initialized():
+            npu.synchronize()
+    except RuntimeError:
+        return True
+    return False
 
 
 def wait(child, path, patience):
@@ -255,6 +281,8 @@ def run_file(options, file, every, wanted):
     if not wanted:
         missing = getattr(sys.modules.get("shim"), "missing_names", ())
         write(status="collected", names=list(tests), missing=sorted(missing))
+    if options.library == "torch" and options.device != "cpu":
+        return
     if options.library == "mindtorch":
         passed = passed_by_torch(options.results / f"{file.replace('/', '.')}.cpu.torch")
         tests = {name: test for name, test in tests.items() if as_cpu(name) in passed}

@@ -17,8 +17,8 @@ from mindtorch._core.operators.autocast import (
 from mindtorch._core.tensor.factories import ones_like
 
 from mindtorch._core.autograd.node cimport (
-    AccumulateGrad, AutogradMeta, InputMetadata, Node, accumulate_grad, anomaly_mode, grad_enabled,
-    is_differentiable_dtype, record_forward_stream, requires_grad, set_grad_enabled, set_metadata,
+    AccumulateGrad, AutogradMeta, FREED, InputMetadata, Node, accumulate_grad, anomaly_mode, grad_enabled,
+    is_differentiable_dtype, raw_value, record_forward_stream, requires_grad, set_grad_enabled, set_metadata,
     set_undefined_metadata, unpack_value, zeros_like_metadata,
 )
 from mindtorch._core.autograd.recording cimport (
@@ -58,6 +58,8 @@ cdef class GraphTask:
     cdef bint keep_graph
     cdef list final_callbacks            # of queue_callback
     cdef list roots                # the nodes it starts from
+    cdef Node current              # the node that runs
+    cdef bint captures_only        # of `grad`, which adds to no .grad
     cdef object streams            # BackwardStreams; None where all work is on default streams
     cdef int64_t id
 
@@ -158,10 +160,9 @@ cdef int run_tensor_hooks(Node node, list grads) except -1:
     if node.tensor_hooks is not None:
         for output_nr, hooks in node.tensor_hooks.items():
             for hook in list(hooks.values()):
-                if grads[output_nr] is not None:
-                    replaced = hook(grads[output_nr])
-                    if replaced is not None:
-                        grads[output_nr] = check_hook_result(hook, replaced, grads[output_nr])
+                replaced = hook(grads[output_nr])
+                if replaced is not None:
+                    grads[output_nr] = check_hook_result(hook, replaced, grads[output_nr])
     if node.retain_grad_metas is not None:
         for output_nr, meta in node.retain_grad_metas.items():
             grad = grads[output_nr]
@@ -182,6 +183,8 @@ cdef int retain_gradient(AutogradMeta meta, TensorBase grad) except -1:
 cdef object check_hook_result(object hook, object value, object before):
     if not isinstance(value, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{type(value).__name__}'")
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if value.shape != before.shape:
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
     if value.dtype is not before.dtype:
@@ -297,7 +300,8 @@ cdef int accumulate_sparse_grad(AutogradMeta meta, TensorBase grad) except -1:
 cdef int run_post_accumulate_hooks(AutogradMeta meta, TensorBase leaf) except -1:
     if meta.post_accumulate_hooks is not None:
         for hook in list(meta.post_accumulate_hooks.values()):
-            hook(leaf)
+            if hook(leaf) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     return 0
 
 
@@ -308,6 +312,7 @@ accumulate_grad = accumulate_leaf_grad
 
 cdef int evaluate_function(GraphTask task, Node node, list grads, bint profiled) except -1:
     cdef list results
+    task.current = node
     run_tensor_hooks(node, grads)
     if task.captures is not None and node in task.captures:
         for output_nr, position in task.captures[node]:
@@ -429,18 +434,26 @@ cdef object stream_of(Node node):
 def root_grads(tuple outputs, tuple given or None):
     """The gradient of each output; 1 for an output of one element that has none in `given`."""
     cdef list grads = [None] * len(outputs) if given is None else list(given)
+    cdef TensorBase out
+    cdef Node node
+    cdef int output_nr
     cdef Py_ssize_t i
     if len(outputs) != len(grads):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     for i in range(len(grads)):
-        if not isinstance(outputs[i], TensorBase):
+        if isinstance(outputs[i], TensorBase):
+            out = outputs[i]
+        elif isinstance(outputs[i], tuple):         # a GradientEdge
+            node, output_nr = outputs[i]
+            out = zeros_like_metadata(&node.metadata[output_nr])
+        else:
             raise TypeError(f"all outputs have to be Tensors, but element {i} is a {type(outputs[i]).__name__}")
         if grads[i] is not None:
-            check_root_grad(i, <TensorBase>outputs[i], grads[i])
-        if not requires_grad(<TensorBase>outputs[i]):
+            check_root_grad(i, out, grads[i])
+        if out is outputs[i] and not requires_grad(out):
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         if grads[i] is None:
-            grads[i] = implicit_grad(<TensorBase>outputs[i])
+            grads[i] = implicit_grad(out)
     return grads
 
 
@@ -502,9 +515,17 @@ cdef int execute_graph_task(GraphTask task) except -1:
     return 0
 
 
-cdef int add_root(GraphTask task, TensorBase tensor, object grad, list roots) except -1:
+cdef Node edge_of(object target, int *output_nr):
+    """The node and the output number of a tensor, or of a GradientEdge."""
+    if isinstance(target, TensorBase):
+        return gradient_edge(<TensorBase>target, output_nr)
+    node, output_nr[0] = target
+    return <Node?>node
+
+
+cdef int add_root(GraphTask task, object target, object grad, list roots) except -1:
     cdef int output_nr
-    cdef Node node = gradient_edge(tensor, &output_nr)
+    cdef Node node = edge_of(target, &output_nr)
     if node is None:
         return 0
     buffer = task.input_buffers.get(node)
@@ -525,21 +546,18 @@ cdef int init_exec_info(GraphTask task, list inputs, bint accumulates) except -1
     task.captures = {}
     task.captured = [None] * len(inputs)
     for position in range(len(inputs)):
-        target = inputs[position]
-        if isinstance(target, TensorBase):
-            node = gradient_edge(<TensorBase>target, &output_nr)
-        else:                                       # a GradientEdge
-            node, output_nr = target
+        node = edge_of(inputs[position], &output_nr)
         if node is None:
             continue
         goals.add(node)
         if accumulates:
             if isinstance(node, AccumulateGrad):
                 leaves.add(node)
-            else:
+            elif isinstance(inputs[position], TensorBase):      # a GradientEdge has no .grad
                 inputs[position].retain_grad()
         else:
             task.captures.setdefault(node, []).append((output_nr, position))
+    task.captures_only = not accumulates
     found = nodes_leading_to(list(task.input_buffers), goals)
     task.needed = found | goals
     task.capture_only = goals - found - leaves
@@ -565,7 +583,7 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
         from mindtorch._core.backward_streams import BackwardStreams
         task.streams = BackwardStreams()
     for i in range(len(tensors)):
-        add_root(task, <TensorBase>tensors[i], grads[i], roots)
+        add_root(task, tensors[i], grads[i], roots)
     if inputs is not None:
         init_exec_info(task, inputs, accumulates)
     task.roots = roots
@@ -607,18 +625,59 @@ def queue_callback(callback):
     task.final_callbacks.append(callback)
 
 
-def nodes_reached(list nodes):
-    """How many of the nodes the backward that this thread is in runs, or has run."""
+cdef GraphTask running_task(str asked):
     cdef GraphTask task = getattr(THREAD_STATE, "task", None)
+    if task is None:
+        raise RuntimeError(f"{asked} should only be called during the backward pass")
+    return task
+
+
+cdef set nodes_of(GraphTask task):
+    """The nodes that the task runs, or has run."""
     cdef set seen = set()
     cdef list stack = list(task.roots)
     cdef Node node
     while stack:
         node = stack.pop()
-        if node not in seen:
+        if node not in seen and (task.needed is None or node in task.needed):
             seen.add(node)
             stack.extend([edge for edge in node.edges if edge is not None and edge not in seen])
-    return sum([node in seen and (task.needed is None or node in task.needed) for node in nodes])
+    return seen
+
+
+def nodes_reached(list nodes):
+    """How many of the nodes the backward that this thread is in runs, or has run."""
+    seen = nodes_of(running_task("nodes_reached"))
+    return sum([node in seen for node in nodes])
+
+
+def will_execute_node(node):
+    """Whether the backward that runs in this thread runs the node, or has run it."""
+    cdef GraphTask task = running_task("_will_engine_execute_node")
+    if not isinstance(node, Node):
+        raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
+    if task.captures_only and isinstance(node, AccumulateGrad):
+        raise RuntimeError("You are currently running autograd.grad() and _will_engine_execute_node was asked of a "
+                           "leaf: grad() does not run the nodes of leaves. Pass a non-leaf, or use .backward().")
+    return node in nodes_of(task)
+
+
+def execution_order():
+    """The nodes of the backward that runs in this thread, in the order in which they run."""
+    return sorted(nodes_of(running_task("_current_graph_task_execution_order")),
+                  key=lambda node: -(<Node>node).sequence_nr)
+
+
+def current_node():
+    """The node that runs in this thread; None outside of backward."""
+    cdef GraphTask task = getattr(THREAD_STATE, "task", None)
+    return None if task is None else task.current
+
+
+def keeps_graph():
+    """Whether the backward that runs in this thread keeps what its graph has saved; True where none runs."""
+    cdef GraphTask task = getattr(THREAD_STATE, "task", None)
+    return task is None or bool(task.keep_graph)
 
 
 def runs_whole_graph():
@@ -665,6 +724,9 @@ cdef class FunctionNode(Node):
             grads = [zeros_like_metadata(&self.metadata[i]) if grads[i] is None and self.tensor_outputs[i] else grads[i]
                      for i in range(len(grads))]
         function = type(self)._forward_cls
+        if is_overridden(function, "backward") and is_overridden(function, "vjp"):
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                               "should only implement one of them.")
         compute = function.backward if is_overridden(function, "backward") else function.vjp
         unasked = torch_function.enable_all()
         try:
@@ -687,6 +749,20 @@ cdef class FunctionNode(Node):
             return tuple(self.saved_for_forward)
         return tuple([unpack_value(self, value) for value in self.saved or ()])
 
+    @property
+    def _raw_saved_tensors(self):
+        """The tensors of save_for_backward as SavedTensors, not unpacked."""
+        for value in self.saved or ():
+            if value is FREED:
+                unpack_value(self, value)           # raises
+        return raw_value(self.saved or [])
+
+    @property
+    def saved_variables(self):
+        """The old name of saved_tensors."""
+        import warnings
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=1)
+        return self.saved_tensors
 
 cdef bint is_overridden(object function, str name) except -1:
     from mindtorch._core import hooks

@@ -114,7 +114,8 @@ cdef class SavedTensor:
     cdef TensorBase tensor             # of an output of the node: an alias without history, so that there is no cycle
     cdef uint32_t version
     cdef int output_nr                 # -1 for an operand
-    cdef object packed, unpack         # of saved_tensors_hooks
+    cdef bint has_grad_fn              # the tensor has a grad_fn, which a detach_ may take away
+    cdef object packed, unpack         # of saved_tensors_hooks, or of register_hooks
 
 
 cdef inline bint may_require_grad(TensorBase tensor) noexcept:
@@ -145,6 +146,9 @@ cdef str short_name(Node node)                                            # "Add
 cdef object removable_handle(dict hooks, object hook)
 ctypedef int (*Accumulate)(TensorBase leaf, TensorBase grad) except -1
 cdef Accumulate accumulate_grad                                                # engine.pyx sets it
+ctypedef int (*PackTensor)(SavedTensor kept, TensorBase tensor, object pack, object unpack) except -1
+cdef SavedTensor FREED                                                         # replaces a saved tensor that was freed
+cdef PackTensor pack_tensor                                                    # recording.pyx sets it
 
 # --- backward --------------------------------------------------------------------------------------------------------
 
@@ -155,5 +159,6 @@ cdef inline bint should_compute_edge(Node node, int index, set needed):
     return target is not None and (needed is None or target is ALWAYS_COMPUTED or target in needed)
 
 cdef object unpack_value(Node node, object value)                               # RuntimeError after a free or a write
+cdef object raw_value(object value)                                             # without unpacking
 cdef object zeros_like_metadata(InputMetadata *metadata)
 cdef object derivative_functions()                                                    # mindtorch._ops.derivatives

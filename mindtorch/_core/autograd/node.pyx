@@ -2,6 +2,7 @@
 
 recording.pyx makes nodes, engine.pyx runs them.
 """
+from collections import namedtuple
 from importlib import import_module
 import threading
 import traceback
@@ -14,7 +15,7 @@ from libc.string cimport memcpy
 from mindtorch._core.tensor.dtype cimport DTYPES, FLOAT_KIND, KIND
 cimport mindtorch._core.tensor.tensor as tensor_module
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, make_device, shape_text, shown_device_index, shown_device_type, version_of,
+    BACKENDS, make_device, make_size, shape_text, shown_device_index, shown_device_type, version_of,
 )
 from mindtorch._core.tensor.torch_dispatch cimport alias_of
 
@@ -25,7 +26,7 @@ cdef extern from "Python.h":
 
 cdef uint64_t last_sequence_nr = 0
 cdef tuple NO_ARGUMENTS = ()
-cdef object FREED = object()               # replaces a saved tensor that was freed
+
 
 
 # --- modes -----------------------------------------------------------------------------------------------------------
@@ -184,6 +185,8 @@ cdef bint requires_grad(TensorBase tensor) except -1:
         meta = <AutogradMeta>tensor.autograd
         if meta.requires_grad or meta.grad_fn is not None:
             return True
+        if meta.is_inference:               # its views have no history
+            return False
     # A view requires a gradient if an in-place operator made its base require one.
     return tensor.base is not None and is_differentiable_dtype(tensor.dtype) and requires_grad(tensor.base)
 
@@ -299,11 +302,24 @@ cdef class Node:
     def _sequence_nr(self):
         return self.sequence_nr
 
+    def _set_sequence_nr(self, uint64_t number):
+        self.sequence_nr = number
+
     def _input_metadata_count(self):
         return self.output_count
 
+    @property
+    def _input_metadata(self):
+        """Shape, dtype and device of each result: of the gradients that the node takes."""
+        return [OutputMetadata(make_size(self.metadata[i].ndim, self.metadata[i].sizes),
+                               DTYPES[<int>self.metadata[i].dtype],
+                               make_device(self.metadata[i].device_type, self.metadata[i].device_index))
+                for i in range(self.output_count)]
+
     def __call__(self, *grads):
         """The gradients of the operands for the gradients of the results."""
+        if len(grads) != self.output_count:
+            raise TypeError(f"expected {self.output_count} arguments, got {len(grads)} instead")
         results = self.apply(list(grads), None)
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -320,11 +336,18 @@ cdef class Node:
         return removable_handle(self.prehooks, hook)
 
     def __getattr__(self, str attribute):
-        if attribute.startswith("_saved_") and self.kind is not None:
-            name = attribute[7:]
-            if name in self.kind.saved_names:
-                return unpack_value(self, self.saved[self.kind.saved_names.index(name)])
+        marker, _, name = attribute.partition("saved_")
+        if marker in ("_", "_raw_") and self.kind is not None and name in self.kind.saved_names:
+            value = self.saved[self.kind.saved_names.index(name)]
+            return unpack_value(self, value) if marker == "_" else raw_value(value)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
+
+
+class OutputMetadata(namedtuple("OutputMetadata", ("shape", "dtype", "device"))):
+    """What a node knows of one of its results."""
+
+    __slots__ = ()
+    is_nested_tensor = is_cpp_nested_tensor = False
 
 
 ALWAYS_COMPUTED = new_node(node_type("Wanted"), 0)
@@ -448,31 +471,55 @@ cdef Node make_grad_accumulator(TensorBase leaf, AutogradMeta meta):
 @cython.final
 @cython.freelist(64)
 cdef class SavedTensor:
-    pass
+    def __init__(self):
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden. Nodes make them.")
+
+    def register_hooks(self, *hooks):
+        """register_hooks(pack_hook, unpack_hook): keep pack_hook(tensor); unpack_hook of it gives the tensor."""
+        if self is FREED:
+            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. The graph frees its "
+                               "tensors when backward() or autograd.grad() has used them, unless retain_graph=True.")
+        if len(hooks) != 2 or not callable(hooks[0]) or not callable(hooks[1]):
+            raise TypeError("register_hooks(): incompatible function arguments. The following argument types are "
+                            "supported: (pack_hook: function, unpack_hook: function)")
+        if self.unpack is not None:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. A second "
+                               "pair of hooks is not supported.")
+        if self.tensor is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        pack_tensor(self, self.tensor, hooks[0], hooks[1])
+
+
+FREED = SavedTensor.__new__(SavedTensor)
+
+
+cdef object raw_value(object value):
+    """What a node saved, not unpacked: None is a SavedTensor too."""
+    if type(value) in (list, tuple):
+        return tuple([raw_value(one) for one in value])
+    return SavedTensor.__new__(SavedTensor) if value is None else value
 
 
 cdef object unpack_value(Node node, object value):
     """The value that a node saved."""
-    if type(value) is SavedTensor or value is FREED:
-        return unpack_saved(node, value)
+    if type(value) is SavedTensor:
+        return unpack_saved(node, <SavedTensor>value)
     if type(value) is list:
         return [unpack_value(node, one) for one in <list>value]
     return value
 
 
-cdef TensorBase unpack_saved(Node node, object value):
-    cdef SavedTensor kept
+cdef TensorBase unpack_saved(Node node, SavedTensor kept):
     cdef TensorBase tensor
-    if value is FREED:
+    if kept is FREED:
         raise RuntimeError(
             "Trying to backward through the graph a second time (or directly access saved tensors after they have "
             "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
             "you need to access saved tensors after calling backward.")
-    kept = <SavedTensor>value
     if kept.unpack is not None:
         packed, origin, origin_nr = kept.packed
-        tensor = kept.unpack(packed)
+        tensor = unpack_tensor(kept.unpack, packed)
         if origin is not None:              # the tensor of the hook gets the history that the operand had
             tensor = alias_of(tensor)
             set_saved_history(tensor, <Node>origin, origin_nr)
@@ -480,10 +527,22 @@ cdef TensorBase unpack_saved(Node node, object value):
         tensor = kept.tensor
         if version_of(tensor) != kept.version:
             raise_version_mismatch(node, kept, tensor)
+        if kept.has_grad_fn and (<AutogradMeta>tensor.autograd).grad_fn is None:
+            raise RuntimeError(
+                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
+                "supported: use an out-of-place detach() instead")
     if kept.output_nr >= 0:
         tensor = alias_of(tensor)
         set_saved_history(tensor, node, kept.output_nr)
     return tensor
+
+
+cdef TensorBase unpack_tensor(object unpack, object packed):
+    tensor = unpack(packed)
+    if not isinstance(tensor, TensorBase):
+        raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                        f"{type(tensor).__name__}")
+    return <TensorBase>tensor
 
 
 cdef int set_saved_history(TensorBase tensor, Node node, int output_nr) except -1:

@@ -1,6 +1,8 @@
 """Recording of operators: which are recorded, edges to their operands, what is saved, history of results and views."""
 cimport cython
+from libc.stdint cimport uint32_t
 
+cimport mindtorch._core.autograd.node as node_module
 from mindtorch._core.autograd.node cimport (
     ALWAYS_COMPUTED, MAX_EDGES, MAX_SAVED, SAVED_BOOL, SAVED_CONSTANT, SAVED_DEVICE, SAVED_DTYPE, SAVED_DTYPE_OF,
     SAVED_FLOAT, SAVED_INT, SAVED_INTS, SAVED_NDIM, SAVED_OBJECT, SAVED_OPTIONAL_FLOAT, SAVED_RESULT, SAVED_SCALAR,
@@ -24,6 +26,7 @@ NO_GRAD_VIEW_ERROR = (
     "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
     "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
     "the inplace to be tracked).")
+INFERENCE_VIEW_ERROR = NO_GRAD_VIEW_ERROR.replace("no_grad mode", "inference mode").replace("no_grad", "inference_mode")
 MULTI_OUTPUT_VIEW_ERROR = (
     "Output {output} of {node} is a view and {write} modified inplace. This view is the output of a function that "
     "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
@@ -79,11 +82,12 @@ cdef bint should_record_view(TensorBase self, object views) except -1:
     """
     cdef bint record = grad_enabled()
     cdef AutogradMeta meta = <AutogradMeta>self.autograd
-    if not requires_grad(self) or is_below_autograd():
+    if not requires_grad(self) or is_below_autograd() or (meta is not None and meta.is_inference):
         return False
     if not record or (meta is not None and meta.inplace_error is not None):
+        refusal = meta.inplace_error if record else INFERENCE_VIEW_ERROR if inference_enabled() else NO_GRAD_VIEW_ERROR
         for view in views:
-            forbid_inplace(<TensorBase>view, NO_GRAD_VIEW_ERROR if not record else meta.inplace_error)
+            forbid_inplace(<TensorBase>view, refusal)
     return record
 
 
@@ -179,21 +183,35 @@ cdef object save_result(TensorBase result, int output_nr):
 
 cdef SavedTensor make_saved_tensor(TensorBase tensor, int output_nr):
     cdef SavedTensor kept = SavedTensor.__new__(SavedTensor)
-    cdef int origin_nr = 0
     kept.version = version_of(tensor)
     kept.output_nr = output_nr
     hooks = saved_hooks() if saved_hooks_active else None
     if hooks is not None:
-        pack, kept.unpack = hooks
-        before = set_grad_enabled(False)
-        try:
-            origin = gradient_edge(tensor, &origin_nr) if output_nr < 0 else None
-            kept.packed = pack(tensor), origin, origin_nr
-        finally:
-            set_grad_enabled(before)
+        pack_with_hooks(kept, tensor, hooks[0], hooks[1])
     else:
         kept.tensor = tensor
+        kept.has_grad_fn = tensor.autograd is not None and (<AutogradMeta>tensor.autograd).grad_fn is not None
     return kept
+
+
+cdef int pack_with_hooks(SavedTensor kept, TensorBase tensor, object pack, object unpack) except -1:
+    """Have a saved tensor hold what `pack` makes of the tensor, and the edge that the tensor had."""
+    cdef int origin_nr = 0
+    cdef uint32_t version = version_of(tensor)
+    before = set_grad_enabled(False)
+    try:
+        origin = gradient_edge(tensor, &origin_nr) if kept.output_nr < 0 else None
+        packed = pack(tensor)
+    finally:
+        set_grad_enabled(before)
+    if version_of(tensor) != version:
+        raise RuntimeError("A saved tensor pack hook is modifying its input in place. The graph, and perhaps others, "
+                           "hold the tensor that the hook gets: clone it first.")
+    kept.packed, kept.unpack, kept.tensor = (packed, origin, origin_nr), unpack, None
+    return 0
+
+
+node_module.pack_tensor = pack_with_hooks
 
 
 cdef object shape_of(TensorBase operand):       # torch.Size; None of None

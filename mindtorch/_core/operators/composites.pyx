@@ -51,7 +51,7 @@ def sum_to_size(TensorBase self, *size):
         if leading < 0 or (wanted.sizes[i] != 1 and wanted.sizes[i] != self.sizes[leading + i]):
             raise RuntimeError(f"size {{{shape_text(wanted.ndim, wanted.sizes)}}} is not expandable to size "
                                f"{{{shape_text(self.ndim, self.sizes)}}}.")
-    return sum_to(self, wanted.ndim, wanted.sizes)
+    return sum_to(self, wanted.ndim, wanted.sizes) if wanted.ndim else self.sum()
 
 
 @overridable

@@ -646,7 +646,7 @@ cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *ma
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if KIND[<int>self.dtype] == COMPLEX_KIND:
         raise NotImplementedError("clamp is not supported for complex types")
-    if self.dtype == Byte and (min_val.real < 0 or max_val.real < 0):
+    if self.dtype == Byte and (min_val.real <= -1 or max_val.real <= -1):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return 0
 

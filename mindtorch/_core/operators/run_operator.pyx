@@ -205,7 +205,7 @@ cdef int read_row(Operator op) except -1:
     for i in row.get("differentiable", ()):
         op.differentiable[op.differentiable_count] = i
         op.differentiable_count += 1
-    op.saves_self = row.get("keeps_self", False)
+    op.saves_self = row.get("saves_self", False)
     op.records_inplace_only = row.get("recorded_in_place_only", False)
     if op.is_foreach:
         load_foreach(op, row)

@@ -598,8 +598,9 @@ cdef object describe(OperatorFunction function):
 
 cdef dict specification_of(OperatorFunction function):
     from mindtorch._core._gen import functions
-    found = getattr(functions, function.table)[function.name]
-    return found
+    table = getattr(functions, function.table)
+    found = table[function.name]
+    return table[found] if isinstance(found, str) else found            # an alias has the name of its function
 
 
 def find_function(str table, str name):
@@ -609,10 +610,13 @@ def find_function(str table, str name):
 
 
 def make_functions(dict specifications, str table):
-    """{name: function} of a table of _gen/functions.py, in which the entry of an alias is the other name."""
+    """{name: function} of a table of _gen/functions.py, in which the entry of an alias is the other name.
+
+    An alias is a function of its own name, which errors, profiles and handlers give.
+    """
     kind = OperatorMethod if table == "METHODS" else OperatorFunction
-    made = {name: kind(name, spec, table) for name, spec in specifications.items() if isinstance(spec, dict)}
-    return {name: made[name if isinstance(spec, dict) else spec] for name, spec in specifications.items()}
+    return {name: kind(name, spec if isinstance(spec, dict) else specifications[spec], table)
+            for name, spec in specifications.items()}
 
 
 # --- Python's operators ----------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ cdef class Range:                      # one call
     cdef readonly Range parent         # the range around it
     cdef readonly list shapes          # of the arguments; None where the profile has no shapes
     cdef readonly list stack           # the Python frames, innermost first; None where the profile has no stacks
+    cdef readonly object device_time   # of a launch: a DeviceTime of _npu/launch.pyx; None where it is not measured
     cdef list ranges                # the profile's list of ranges
 
 cdef bint records_operators                                      # whether the functions of operators make ranges
@@ -28,7 +29,7 @@ cdef Range open_range(str name, RecordScope scope, str category)            # No
 cdef int close_range(Range opened) except -1                             # of a range of `open_range`, or None
 cdef int64_t clock() noexcept nogil                              # monotonic, in nanoseconds
 # adds a range without children that ends now
-cdef int add_finished_range(str name, str category, int64_t began) except -1
+cdef int add_finished_range(str name, str category, int64_t began, object device_time) except -1
 cdef int set_shapes(Range opened, list arguments) except -1     # where the profile has shapes
 cdef int set_flops(Range opened, object result) except -1       # where the profile has flops
 # Calls a function of two operands in a range of that name.

@@ -41,7 +41,7 @@ cdef object COUNT_FLOPS = None               # (name, shapes, result) -> floatin
 # --- ranges ----------------------------------------------------------------------------------------------------------
 
 cdef class Range:
-    """One call; the times are those of `now`."""
+    """One call; the times are those of `monotonic_ns`."""
 
 
 cdef bint is_thread_profiled() noexcept:
@@ -64,11 +64,12 @@ cdef Range append_range(str name, RecordScope scope, str category):
     return made
 
 
-cdef int add_finished_range(str name, str category, int64_t began) except -1:
+cdef int add_finished_range(str name, str category, int64_t began, object device_time) except -1:
     cdef Range made
     if is_thread_profiled():
         made = append_range(name, FUNCTION, category)
         made.start_ns, made.end_ns = began, clock()
+        made.device_time = device_time
     return 0
 
 
@@ -208,6 +209,6 @@ def stop():
         RANGES = INNERMOST = ALLOCATED_BYTES = COUNT_FLOPS = None
 
 
-def now():
+def monotonic_ns():
     """The clock of the ranges, in nanoseconds."""
     return clock()

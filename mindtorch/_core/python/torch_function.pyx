@@ -11,6 +11,7 @@ import inspect
 import sys
 import threading
 from importlib import import_module
+from operator import attrgetter
 from types import FunctionType
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -502,9 +503,36 @@ def overridable(function, bint modes_only=False, unpack=None):
     return made
 
 
+def overridable_method(function, str name):
+    """The function as the method `name` of Tensor: an object beside torch's function, as torch.sum and Tensor.sum are
+    two functions to handlers.
+    """
+    cdef WrappedFunction made, shared
+    value = overridable(function)
+    if not isinstance(value, WrappedFunction):
+        return value
+    shared, made = <WrappedFunction>value, WrappedFunction.__new__(WrappedFunction)
+    made.__wrapped__, made.target, made.implementation = shared.__wrapped__, shared.target, shared.implementation
+    made._modes_only, made._unpack = shared._modes_only, shared._unpack
+    made._place, made._name = ("mindtorch", f"Tensor.{name}"), name
+    return made
+
+
+class TensorProperty(property):
+    """A property of Tensor with an overridable getter and setter."""
+
+    def __set_name__(self, owner, name):
+        self.__qualname__ = f"TensorBase.{name}"    # as torch's attributes in C++ call themselves
+
+
+def refuse_deletion(tensor):
+    raise RuntimeError("the attributes of a tensor cannot be deleted")
+
+
 def overridable_property(value):
     """A property with an overridable getter and setter."""
-    made = property(overridable(value.fget), None if value.fset is None else overridable(value.fset), doc=value.__doc__)
+    made = TensorProperty(overridable(value.fget), None if value.fset is None else overridable(value.fset),
+                          value.fdel or refuse_deletion, doc=value.__doc__)
     made.fget._public = made.__get__        # what handlers get
     if made.fset is not None:
         made.fset._public = made.__set__
@@ -537,7 +565,7 @@ cdef int set_names(WrappedFunction function, str home, str name, str module, str
 
 def find_published(str home, str name):
     """The function that pickles describe by the module of mindtorch and its name there."""
-    return getattr(import_module(home), name)
+    return attrgetter(name)(import_module(home))
 
 
 def record_operators(bint on):

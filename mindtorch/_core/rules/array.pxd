@@ -105,6 +105,7 @@ cdef int index_dims(Shape *shape, TensorBase self, list indices, int *place) exc
 # checks
 cdef int check_gather(TensorBase self, int64_t dim, TensorBase index) except -1
 cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBase src) except -1      # src may be None
+cdef int check_no_overlap_with(TensorBase written, list operands) except -1         # of the out= of cat and stack
 cdef int check_scatter_mode(object reduce) except -1                                # of scatter
 cdef int check_scatter_reduce(object reduce, ScalarType dtype, TensorBase index) except -1
 cdef int check_index_select(TensorBase self, TensorBase index) except -1

@@ -1,4 +1,6 @@
 """Rules of reductions, rearrangements, indices, random numbers and lists of tensors: shapes and errors."""
+import warnings
+
 from cpython.ref cimport PyObject
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport INT64_MIN
@@ -11,8 +13,8 @@ from mindtorch._core.operators.operator cimport (
 )
 from mindtorch._core.python.conversion cimport check_scalar_overflow, load_element, read_scalar
 from mindtorch._core.rules.infer cimport (
-    broadcast, broadcast_shapes, check_no_internal_overlap, common_device, common_device_index, inplace_output,
-    raise_device_mismatch, same_shape, wrap_dim, wrap_dims,
+    broadcast, broadcast_shapes, check_no_internal_overlap, check_no_overlap, common_device, common_device_index,
+    inplace_output, raise_device_mismatch, same_shape, wrap_dim, wrap_dims,
 )
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, Double, Float, Half,
@@ -596,13 +598,19 @@ cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBas
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if src is not None and ensure_nonempty_dim(index.ndim) != ensure_nonempty_dim(src.ndim):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    for i in range(index.ndim):
-        fits = fits and (i == dim or index.sizes[i] <= size_or_one(self, i))
-        fits = fits and (src is None or index.sizes[i] <= size_or_one(src, i))
+    for i in range(ensure_nonempty_dim(index.ndim)):
+        fits = fits and (i == dim or size_or_one(index, i) <= size_or_one(self, i))
+        fits = fits and (src is None or size_or_one(index, i) <= size_or_one(src, i))
     if not fits:
         source = f" and to be no larger size than src {sizes_text(src)}" if src is not None else ""
         raise RuntimeError(f"Expected index {sizes_text(index)} to be no larger than self {sizes_text(self)} apart "
                            f"from dimension {dim}{source}")
+    return 0
+
+
+cdef int check_no_overlap_with(TensorBase written, list operands) except -1:
+    for operand in operands:
+        check_no_overlap(written, <TensorBase>operand)
     return 0
 
 
@@ -994,7 +1002,19 @@ cdef int check_random(TensorBase self, int64_t low, const Shape *high) except -1
         raise RuntimeError(f"from is out of bounds for {name}")
     if high.ndim and not least <= high.sizes[0] - 1 <= most:
         raise RuntimeError(f"to - 1 is out of bounds for {name}")
+    for what, bound in (("from", low), ("to - 1", high.sizes[0] - 1 if high.ndim else 0)):
+        warn_inexact_bound(self.dtype, what, bound)
     return check_no_internal_overlap(self)
+
+
+cdef int warn_inexact_bound(ScalarType dtype, str what, int64_t bound) except -1:
+    """Warn of a bound of random integers beyond which a float dtype does not hold every integer."""
+    cdef int digits = {<int>Half: 11, <int>BFloat16: 8, <int>Float: 24, <int>Double: 53}.get(<int>dtype, 63)
+    if digits < 63 and not -(<int64_t>1 << digits) <= bound <= <int64_t>1 << digits:
+        warnings.warn(f"{what} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                      f"{dtype_name(dtype)} can support discrete uniform distribution only within this range.",
+                      UserWarning, stacklevel=2)
+    return 0
 
 
 cdef int check_random_full_range(TensorBase self) except -1:

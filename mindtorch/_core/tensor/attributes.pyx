@@ -365,6 +365,11 @@ cdef str cpp_name(object dtype):
     return CPP_NAMES.get(name, name)
 
 
+def delete_grad(TensorBase self):
+    """`del tensor.grad`: the tensor has none."""
+    set_grad(self, None)
+
+
 def set_grad(TensorBase self, value):
     """Replace the gradient; it must fit the tensor."""
     cdef TensorBase grad
@@ -411,19 +416,30 @@ def retains_grad(TensorBase self):
 
 def register_hook(TensorBase self, hook):
     """Call hook(grad) when the tensor's gradient is known; it may give another. The handle's remove() ends that."""
-    cdef AutogradMeta meta
-    cdef Node node
-    cdef int output_nr
     if not requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    set_backward_hooks(self, backward_hooks(self) or {})
+    return removable_handle((<AutogradMeta>self.autograd).hooks, hook)
+
+
+def backward_hooks(TensorBase self):
+    """The functions of register_hook by their keys; None before the first."""
+    return None if self.autograd is None else (<AutogradMeta>self.autograd).hooks
+
+
+def set_backward_hooks(TensorBase self, hooks):
+    """Have the tensor's gradient go through the functions in a dictionary, or through none."""
+    cdef AutogradMeta meta = materialize_autograd_meta(self)
+    cdef Node node
+    cdef int output_nr
+    meta.hooks = hooks if hooks is None or type(hooks) is dict else dict(hooks)
     node = gradient_edge(self, &output_nr)
-    meta = materialize_autograd_meta(self)
-    if meta.hooks is None:
-        meta.hooks = {}
-    if node.tensor_hooks is None:
-        node.tensor_hooks = {}
-    node.tensor_hooks[output_nr] = meta.hooks
-    return removable_handle(meta.hooks, hook)
+    if node is not None and meta.hooks is None and node.tensor_hooks is not None:
+        node.tensor_hooks.pop(output_nr, None)
+    elif node is not None and meta.hooks is not None:
+        if node.tensor_hooks is None:
+            node.tensor_hooks = {}
+        node.tensor_hooks[output_nr] = meta.hooks
 
 
 def register_post_accumulate_grad_hook(TensorBase self, hook):
@@ -439,6 +455,11 @@ def register_post_accumulate_grad_hook(TensorBase self, hook):
     return removable_handle(meta.post_accumulate_hooks, hook)
 
 
+def post_accumulate_hooks(TensorBase self):
+    """The functions of register_post_accumulate_grad_hook by their keys; None before the first."""
+    return None if self.autograd is None else (<AutogradMeta>self.autograd).post_accumulate_hooks
+
+
 def get_base(TensorBase self):
     """What the tensor is a view of, or None."""
     return self.base
@@ -446,7 +467,7 @@ def get_base(TensorBase self):
 
 def is_view(TensorBase self):
     """Whether the tensor is a view of another that differentiation knows."""
-    return self.base is not None
+    return self.base is not None and not is_inference(self)
 
 
 def is_inference(TensorBase self):
@@ -455,9 +476,11 @@ def is_inference(TensorBase self):
 
 
 GRADIENT_PROPERTIES = {
-    "requires_grad": (get_requires_grad, set_requires_grad), "grad": (get_grad, set_grad), "is_leaf": (is_leaf, None),
-    "grad_fn": (grad_fn, None), "output_nr": (output_nr, None), "retains_grad": (retains_grad, None),
-    "_base": (get_base, None)}
+    "requires_grad": (get_requires_grad, set_requires_grad), "grad": (get_grad, set_grad, delete_grad),
+    "_grad": (get_grad, set_grad, delete_grad), "_grad_fn": (grad_fn,), "_backward_hooks": (backward_hooks, set_backward_hooks),
+    "_post_accumulate_grad_hooks": (post_accumulate_hooks,),
+    "is_leaf": (is_leaf,), "grad_fn": (grad_fn,), "output_nr": (output_nr,), "retains_grad": (retains_grad,),
+    "_base": (get_base,)}
 
 GRADIENT_METHODS = {f.__name__: f for f in (
     requires_grad_, retain_grad, register_hook, register_post_accumulate_grad_hook, is_inference)}

@@ -10,5 +10,6 @@ cdef TensorBase clone_tensor(TensorBase self)                  # a copy with sel
 cdef TensorBase to_copy(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,
                         bint copy)
 cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocking)      # Tensor.copy_
+cdef int set_memory_format(TensorBase self, object format, const char *function) except -1
 cdef object fill_new_memory              # called with tensors whose elements are undefined; None: nothing is
 cdef str legacy_type_name(TensorBase self)                          # "torch.FloatTensor", "torch.npu.FloatTensor"

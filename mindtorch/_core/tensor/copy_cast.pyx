@@ -6,7 +6,9 @@ from libc.stdint cimport int64_t
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 from mindtorch._core._gen.records cimport record__to_copy, record_clone, record_copy_
-from mindtorch._core.autograd.node cimport AutogradMeta, is_below_autograd, may_require_grad, requires_grad
+from mindtorch._core.autograd.node cimport (
+    AutogradMeta, inference_enabled, is_below_autograd, may_require_grad, requires_grad,
+)
 from mindtorch._core.autograd.recording cimport should_record, should_record_inplace
 from mindtorch._core.python.conversion cimport (
     parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_device, require_dtype, require_tensor,
@@ -21,7 +23,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, NPU, TENSOR_SLOTS, Shape, Storage, bump_version, copy_data, device, device_of, empty_like_tensor,
-    empty_pinned_like, empty_tensor, is_sparse, make_device, make_variable_data, make_view, resolve_device,
+    empty_pinned_like, empty_tensor, is_sparse, make_device, make_size, make_variable_data, make_view, resolve_device,
     set_geometry, set_storage, shape_text, shown_device_index, shown_device_type, version_of,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
@@ -172,6 +174,21 @@ cdef tuple channels_last_permutation(TensorBase self, object format):
     if self.ndim != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {str(format).removeprefix('torch.')} format")
     return (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
+
+
+cdef int set_memory_format(TensorBase self, object format, const char *function) except -1:
+    """Give a tensor without elements as yet the strides of a format; None and preserve_format change nothing."""
+    cdef int64_t strides[5]
+    cdef int64_t step = 1
+    cdef int i
+    if is_channels_last(format):
+        for i in reversed(<tuple>channels_last_permutation(self, format)[0]):
+            strides[i] = step
+            step *= max(self.sizes[i], 1)
+        set_geometry(self, self.ndim, self.sizes, strides, self.offset)
+    elif is_contiguous_format(format, function):
+        set_geometry(self, self.ndim, self.sizes, NULL, self.offset)
+    return 0
 
 
 cdef TensorBase to_channels_last(TensorBase self, object format):
@@ -442,11 +459,14 @@ def resize_(TensorBase self, *sizes, memory_format=None):
     """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
     cdef Shape shape
     cdef int64_t kept = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype], added
-    is_contiguous_format(memory_format, b"resize_")
     parse_varargs(sizes, &shape, b"resize_", b"size")
-    if requires_grad(self):
+    if requires_grad(self) and not inference_enabled():
         raise RuntimeError("cannot resize variables that require grad")
+    if memory_format is None and self.shape == make_size(shape.ndim, shape.sizes):
+        return self                     # with its strides
+    bump_version(self)
     resize(self, &shape)
+    set_memory_format(self, memory_format, b"resize_")
     added = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - kept
     if fill_new_memory is not None and added > 0:
         fill_new_memory(make_view(self, 1, &added, NULL, kept))

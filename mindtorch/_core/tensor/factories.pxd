@@ -28,6 +28,6 @@ cdef ScalarType parse_result_dtype(object dtype, object out, ScalarType otherwis
 # The tensor to fill: a new one, or `out` resized (on its own device unless another one is named).
 cdef TensorBase allocate_result(TensorOptions *request, const Shape *shape, ScalarType dtype, object out, object device)
 cdef TensorBase allocate_like(object like, object dtype, object layout, object device, object pin_memory,
-                              const char *function)
+                              object memory_format, const char *function)
 # a leaf that requires a gradient where that is wanted
 cdef TensorBase with_requires_grad(TensorBase made, object wanted)

@@ -377,10 +377,12 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
         return dispatched("empty.memory_format", (sizes_of(&shape),), dtype, layout,
                           get_default_device() if device is None else device, pin_memory, memory_format, requires_grad)
-    if layout is not None and layout is not strided:
+    if layout is not None and layout is not strided and out is None:
         return empty_sparse(&shape, layout, dtype, device).requires_grad_(requires_grad)
     parse_options(&request, layout, device, pin_memory, b"empty")
     made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"empty"), out, device)
+    if out is None:
+        copy_cast.set_memory_format(made, memory_format, b"empty")
     if copy_cast.fill_new_memory is not None:
         copy_cast.fill_new_memory(made)
     return with_requires_grad(write_back_out(made, out), requires_grad)
@@ -396,7 +398,7 @@ def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
             raise RuntimeError("zeros: Dimension size must be non-negative.")
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
         return dispatched_sized("zeros", (sizes_of(&shape),), dtype, layout, device, pin_memory, requires_grad)
-    if layout is not None and layout is not strided:
+    if layout is not None and layout is not strided and out is None:
         return empty_sparse(&shape, layout, dtype, device).requires_grad_(requires_grad)
     parse_options(&request, layout, device, pin_memory, b"zeros")
     made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"zeros"), out, device)
@@ -436,7 +438,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
 # --- like another tensor -------------------------------------------------------------------------------------------
 
 cdef TensorBase allocate_like(object like, object dtype, object layout, object device, object pin_memory,
-                              const char *function):
+                              object memory_format, const char *function):
     cdef TensorBase tensor = require_tensor(like, function, b"input", 1)
     cdef ScalarType code = require_dtype(dtype, tensor.dtype, function, b"dtype")
     cdef TensorOptions request
@@ -450,6 +452,7 @@ cdef TensorBase allocate_like(object like, object dtype, object layout, object d
     else:
         parse_options(&request, layout, device, pin_memory, function)
     made = empty_like_tensor(tensor, code, request.type, request.index)
+    copy_cast.set_memory_format(made, memory_format, function)
     return empty_pinned_like(made) if request.pinned else made
 
 
@@ -462,7 +465,7 @@ def empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fal
     """Undefined content; shape, dtype and device of `input` unless given."""
     if torch_dispatch.active and is_dispatched(input):
         return dispatched("empty_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
-    made = allocate_like(input, dtype, layout, device, pin_memory, b"empty_like")
+    made = allocate_like(input, dtype, layout, device, pin_memory, memory_format, b"empty_like")
     if copy_cast.fill_new_memory is not None:
         copy_cast.fill_new_memory(made)
     return with_requires_grad(made, requires_grad)
@@ -473,8 +476,8 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fal
     """Zeros; shape, dtype and device of `input` unless given."""
     if torch_dispatch.active and is_dispatched(input):
         return dispatched("zeros_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
-    return with_requires_grad(fill_new(allocate_like(input, dtype, layout, device, pin_memory, b"zeros_like"), &ZERO),
-                              requires_grad)
+    made = allocate_like(input, dtype, layout, device, pin_memory, memory_format, b"zeros_like")
+    return with_requires_grad(fill_new(made, &ZERO), requires_grad)
 
 
 def ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
@@ -482,8 +485,8 @@ def ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fals
     """Ones; shape, dtype and device of `input` unless given."""
     if torch_dispatch.active and is_dispatched(input):
         return dispatched("ones_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
-    return with_requires_grad(fill_new(allocate_like(input, dtype, layout, device, pin_memory, b"ones_like"), &ONE),
-                              requires_grad)
+    made = allocate_like(input, dtype, layout, device, pin_memory, memory_format, b"ones_like")
+    return with_requires_grad(fill_new(made, &ONE), requires_grad)
 
 
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
@@ -494,8 +497,8 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
                           requires_grad)
     cdef Scalar value
     require_scalar(fill_value, &value, b"full_like", b"fill_value", 2)
-    return with_requires_grad(fill_new(allocate_like(input, dtype, layout, device, pin_memory, b"full_like"), &value),
-                              requires_grad)
+    made = allocate_like(input, dtype, layout, device, pin_memory, memory_format, b"full_like")
+    return with_requires_grad(fill_new(made, &value), requires_grad)
 
 
 # --- ranges --------------------------------------------------------------------------------------------------------
@@ -652,8 +655,8 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, de
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
         return dispatched_random("rand", args, size, generator, dtype, layout, device, pin_memory, requires_grad)
     made = allocate_sized(args, size, out, dtype, layout, device, pin_memory, b"rand")
-    return with_requires_grad(op_uniform_(made, 0, 1, require_generator(generator, b"rand", b"generator")),
-                              requires_grad)
+    op_uniform_(made, 0, 1, require_generator(generator, b"rand", b"generator"))
+    return with_requires_grad(write_back_out(made, out), requires_grad)
 
 
 def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
@@ -662,8 +665,8 @@ def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, d
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
         return dispatched_random("randn", args, size, generator, dtype, layout, device, pin_memory, requires_grad)
     made = allocate_sized(args, size, out, dtype, layout, device, pin_memory, b"randn")
-    return with_requires_grad(op_normal_(made, 0, 1, require_generator(generator, b"randn", b"generator")),
-                              requires_grad)
+    op_normal_(made, 0, 1, require_generator(generator, b"randn", b"generator"))
+    return with_requires_grad(write_back_out(made, out), requires_grad)
 
 
 def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
@@ -671,7 +674,7 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, re
     """Numbers evenly from [0, 1); shape, dtype and device of `input` unless given."""
     if torch_dispatch.active and is_dispatched(input):
         return dispatched("rand_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
-    made = allocate_like(input, dtype, layout, device, pin_memory, b"rand_like")
+    made = allocate_like(input, dtype, layout, device, pin_memory, memory_format, b"rand_like")
     return with_requires_grad(op_uniform_(made, 0, 1, require_generator(generator, b"rand_like", b"generator")),
                               requires_grad)
 
@@ -681,7 +684,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, r
     """Normal numbers; shape, dtype and device of `input` unless given."""
     if torch_dispatch.active and is_dispatched(input):
         return dispatched("randn_like", (input,), dtype, layout, device, pin_memory, memory_format, requires_grad)
-    made = allocate_like(input, dtype, layout, device, pin_memory, b"randn_like")
+    made = allocate_like(input, dtype, layout, device, pin_memory, memory_format, b"randn_like")
     return with_requires_grad(op_normal_(made, 0, 1, require_generator(generator, b"randn_like", b"generator")),
                               requires_grad)
 
@@ -733,7 +736,8 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
                                 device, pin_memory, requires_grad)
     parse_options(&request, layout, device, pin_memory, b"randint")
     made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, Long, b"randint"), out, device)
-    return with_requires_grad(fill_random_integers(made, low, high, generator, b"randint"), requires_grad)
+    fill_random_integers(made, low, high, generator, b"randint")
+    return with_requires_grad(write_back_out(made, out), requires_grad)
 
 
 def randint_like(input, *args, low=None, high=None, generator=None, dtype=None, layout=None, device=None,
@@ -746,7 +750,7 @@ def randint_like(input, *args, low=None, high=None, generator=None, dtype=None, 
         bounds = (high,) if low is None else (low, high)
         return dispatched("randint_like" if low is None else "randint_like.low_dtype", (input, *bounds), dtype, layout,
                           device, pin_memory, memory_format, requires_grad)
-    made = allocate_like(input, dtype, layout, device, pin_memory, b"randint_like")
+    made = allocate_like(input, dtype, layout, device, pin_memory, memory_format, b"randint_like")
     return with_requires_grad(fill_random_integers(made, low, high, generator, b"randint_like"), requires_grad)
 
 

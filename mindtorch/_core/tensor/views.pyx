@@ -133,11 +133,15 @@ cdef inline TensorBase with_view_history(TensorBase self, TensorBase view):
 
 cdef TensorBase reshape_to(TensorBase self, Shape *shape):
     cdef int64_t strides[MAX_DIMS]
+    cdef TensorBase made
     infer_size(self, shape)
     if compute_stride(self, shape, strides):
         return with_view_history(self, make_view(self, shape.ndim, shape.sizes, strides, self.offset))
     self = contiguous(self)
-    return with_view_history(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
+    made = with_view_history(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
+    if made.base is self:               # nobody else has the copy
+        made.base = None
+    return made
 
 
 cdef TensorBase view_dtype(TensorBase self, ScalarType code):
@@ -708,12 +712,12 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 
 def ravel(input):
-    """All elements in one dimension; copies only where no view can do it."""
+    """All elements in one dimension, contiguous; copies only where it must."""
     cdef TensorBase self = require_tensor(input, b"ravel", b"input", 1)
     cdef Shape shape
     shape.ndim = 1
     shape.sizes[0] = -1 if self.numel else 0
-    return reshape_to(self, &shape)
+    return reshape_to(contiguous(self), &shape)
 
 
 def unflatten(input, dim, sizes):

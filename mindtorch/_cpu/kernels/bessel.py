@@ -83,7 +83,7 @@ def _scaled_k_integral(order, x):
     return np.sqrt(2 / x) * np.sum(weight * factor / np.sqrt(1 + ratio / 2), axis=-1)
 
 
-def _k(order, x, scaled):
+def _bessel_k(order, x, scaled):
     x = _double(x)
     low, high = np.clip(x, 1e-308, 1), np.maximum(x, 1)
     near = _k_series(order, low)
@@ -97,19 +97,19 @@ def _k(order, x, scaled):
 
 
 def k0(x):
-    return _k(0, x, False)
+    return _bessel_k(0, x, False)
 
 
 def k1(x):
-    return _k(1, x, False)
+    return _bessel_k(1, x, False)
 
 
 def scaled_k0(x):
-    return _k(0, x, True)
+    return _bessel_k(0, x, True)
 
 
 def scaled_k1(x):
-    return _k(1, x, True)
+    return _bessel_k(1, x, True)
 
 
 # --- functions of the first and second kind --------------------------------------------------------------------------

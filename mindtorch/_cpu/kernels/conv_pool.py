@@ -48,7 +48,7 @@ class _Windows:
         """What the padding surrounds."""
         return padded[(..., *(slice(p, n - p) for p, n in zip(self.padding, padded.shape[2:], strict=True)))]
 
-    def parts(self, images, places, weight):
+    def chunks(self, images, places, weight):
         """Some samples of a group at a time: (images, places, the group's rows of the weight).
 
         The places are flattened. Both are views, to be written to where the arrays are contiguous.
@@ -65,7 +65,7 @@ class _Windows:
 def _correlate(images, weight, windows):
     """The places that each weight gives to the images' windows."""
     out = np.zeros((len(images), weight.shape[0], *windows.places), images.dtype)
-    for part, places, rows in windows.parts(images, out, weight):
+    for part, places, rows in windows.chunks(images, out, weight):
         lines = weight[rows].reshape(places.shape[1], -1)
         np.matmul(lines, windows.columns(windows.padded(part)), out=places)
     return out
@@ -74,17 +74,17 @@ def _correlate(images, weight, windows):
 def _convolve_transposed(places, weight, windows, image_shape):
     """The adjoint of _correlate in the images."""
     out = np.zeros(image_shape, places.dtype)
-    for part, given, rows in windows.parts(out, places, weight):
+    for part, given, rows in windows.chunks(out, places, weight):
         padded = windows.padded(part)
         windows.scatter_add(np.matmul(weight[rows].reshape(given.shape[1], -1).T, given), padded)
         part[...] = windows.inner(padded)
     return out
 
 
-def _weigh(images, places, windows, weight_shape):
+def _correlate_weight_gradient(images, places, windows, weight_shape):
     """The adjoint of _correlate in the weight."""
     out = np.zeros(weight_shape, images.dtype)
-    for part, given, rows in windows.parts(images, places, out):
+    for part, given, rows in windows.chunks(images, places, out):
         columns = windows.columns(windows.padded(part))
         out[rows] += np.tensordot(given, columns, axes=((0, 2), (0, 2))).reshape(out[rows].shape)
     return out
@@ -108,7 +108,7 @@ def convolution_backward(grad, input, weight, stride, padding, dilation, transpo
         of_input = (_correlate(grad, weight_conj, windows) if transposed else
                     _convolve_transposed(grad, weight_conj, windows, input.shape))
     if wanted[1]:
-        of_weight = _weigh(image, places, windows, weight.shape)
+        of_weight = _correlate_weight_gradient(image, places, windows, weight.shape)
     if wanted[2]:
         of_bias = grad.sum(axis=(0, *range(2, grad.ndim)))
     return of_input, of_weight, of_bias

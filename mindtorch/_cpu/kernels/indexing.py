@@ -40,10 +40,10 @@ def gather(x, dim, index):
     if not index.size:
         return np.empty(result_shape, x.dtype)
     _checked(index, dim, x.shape[dim], RuntimeError, least=0)
-    return x[_places(index, dim)].reshape(result_shape)
+    return x[_open_mesh(index, dim)].reshape(result_shape)
 
 
-def _places(index, dim):
+def _open_mesh(index, dim):
     """An open mesh over `index`, with `index` itself at `dim`."""
     places = list(np.ogrid[tuple(map(slice, index.shape))])
     places[dim] = index
@@ -73,7 +73,7 @@ def _scattered(x, dim, index, src):
     if np.ndim(src) or not np.isscalar(src):
         src = np.atleast_1d(src)
         src = src[tuple(map(slice, index.shape))] if src.ndim == index.ndim else src
-    return _places(index, dim), src
+    return _open_mesh(index, dim), src
 
 
 def scatter_reduce(x, dim, index, src, reduce, include_self):

@@ -4,7 +4,7 @@
 """
 import numpy as np
 
-from mindtorch._core.errors import LinAlgError
+from mindtorch._core.errors import NOT_INVERTIBLE, NOT_POSITIVE_DEFINITE, SINGULAR, ZERO_PIVOT, raise_first_failure
 
 
 def _adjoint(a):
@@ -14,16 +14,6 @@ def _adjoint(a):
 def _each(a):
     """The matrices of a batch."""
     return a.reshape(-1, *a.shape[-2:])
-
-
-def _complain(info, function, what, error=LinAlgError):
-    """An error for the first matrix with an info that is not 0; `what` has a place for that info."""
-    wrong = np.flatnonzero(info)
-    if not wrong.size:
-        return
-    first = int(wrong[0])
-    where = f"(Batch element {first}): " if info.ndim else ""
-    raise error(f"{function}: {where}{what.format(info.reshape(-1)[first])}")
 
 
 def addbmm(x, a, b, beta, alpha):
@@ -67,10 +57,7 @@ def lu_factor_ex(a, pivot, check_errors):
     for matrix, row, place in zip(_each(lu), pivots.reshape(-1, count), np.ndindex(info.shape), strict=True):
         info[place] = _eliminate(matrix, row, count)
     if check_errors:
-        _complain(info, "torch.linalg.lu_factor",
-                  "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want "
-                  "to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
-                  RuntimeError)
+        raise_first_failure(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
     return lu, pivots, info
 
 
@@ -122,17 +109,13 @@ def _singular(a):
     return lu_factor_ex(a, True, False)[2]
 
 
-_SINGULAR = ("The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
-             "singular.")
-
-
 def inverse_ex(a, check_errors):
     try:
         return np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         info = _singular(a)
         if check_errors:
-            _complain(info, "linalg.inv", _SINGULAR)
+            raise_first_failure(info, "linalg.inv", NOT_INVERTIBLE)
         healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
         return np.where((info == 0)[..., None, None], np.linalg.inv(healthy), a), info
 
@@ -153,7 +136,7 @@ def solve_ex(a, b, left, check_errors):
     except np.linalg.LinAlgError:
         info = _singular(a)
         if check_errors:
-            _complain(info, "linalg.solve", "The solver failed because the input matrix is singular.")
+            raise_first_failure(info, "linalg.solve", SINGULAR)
         healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
         x = np.where((info == 0)[..., None, None], np.linalg.solve(healthy, b), np.nan)
     x = x if left else _adjoint(x)
@@ -187,9 +170,7 @@ def cholesky_ex(a, upper, check_errors):
         except np.linalg.LinAlgError:
             info[place] = _first_minor(a[place])
     if check_errors:
-        _complain(info, "linalg.cholesky",
-                  "The factorization could not be completed because the input is not positive-definite (the leading "
-                  "minor of order {} is not positive-definite).")
+        raise_first_failure(info, "linalg.cholesky", NOT_POSITIVE_DEFINITE)
     return (_adjoint(lower).conj() if upper else lower), info
 
 
@@ -223,6 +204,11 @@ def svd(a, full_matrices, compute_uv):
         return np.linalg.svd(a, full_matrices)
     nothing = np.zeros(0, a.dtype)
     return nothing, np.linalg.svd(a, compute_uv=False), nothing
+
+
+def svd_with_v(a, full_matrices, compute_uv):
+    u, s, vh = svd(a, full_matrices, compute_uv)
+    return u, s, _adjoint(vh).conj() if compute_uv else vh
 
 
 # --- Fourier transforms ----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ def _is_double(array) -> bool:
     return array.dtype == np.float64
 
 
-def _parts(array):
+def _as_real(array):
     """A complex array as its real and imaginary parts, one after the other; others as they are."""
     return array[..., np.newaxis].view(array.real.dtype) if array.dtype.kind == "c" else array
 
@@ -47,7 +47,7 @@ def _fused(x, factor, addend):
 
 def uniform(out, low, high, stream):
     """Numbers in [low, high): of 24 random bits, or 53 in float64."""
-    parts = _parts(out)
+    parts = _as_real(out)
     if _is_double(parts):
         numbers = stream.doubles(parts.size)
         numbers = numbers * high if low == 0 else _fused(numbers, high - low, low)
@@ -155,7 +155,7 @@ def pairs(count, stream):
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
-def _held(dtype, low, high):
+def _representable_bounds(dtype, low, high):
     """Bounds moved inwards, as torch moves them, where a floating dtype rounds the first or last number out of them."""
     digits = _DIGITS.get(dtype.type.__name__)
     if digits is None or high == 2 ** 63:
@@ -170,7 +170,7 @@ def _held(dtype, low, high):
 
 def integers(out, low, high, stream):
     """Integers in [low, high); `high` of None is the end of int64. Ranges from 2**28 on take two words each."""
-    low, high = _held(out.dtype, low, high[0] if high else 2 ** 63)
+    low, high = _representable_bounds(out.dtype, low, high[0] if high else 2 ** 63)
     span = high - low
     if span < 1 << 28:
         numbers = stream.uint32s(out.size) % np.uint32(span) + np.int64(low)
@@ -182,7 +182,7 @@ def integers(out, low, high, stream):
     return _with_layout_of(out, numbers)
 
 
-def whole_range(out, stream):
+def full_range(out, stream):
     """Integers from 0 on: to the dtype's largest, or to the end of what a floating dtype holds without gaps."""
     dtype = out.dtype
     if dtype == np.int64:

@@ -15,18 +15,18 @@ def _step(image, places, aligned, scale, real):
     return real(1 / scale) if scale else real(image) / real(places)
 
 
-def _whole(indices):
+def _with_unit_weight(indices):
     return indices.astype(np.int64)[None], np.ones((1, len(indices)))
 
 
 def nearest(image, places, aligned, scale, real):
     at = np.floor(np.arange(places, dtype=real) * _step(image, places, aligned, scale, real))
-    return _whole(np.minimum(at, image - 1))
+    return _with_unit_weight(np.minimum(at, image - 1))
 
 
 def nearest_exact(image, places, aligned, scale, real):
     at = np.floor((np.arange(places, dtype=real) + real(0.5)) * _step(image, places, aligned, scale, real))
-    return _whole(np.minimum(at, image - 1))
+    return _with_unit_weight(np.minimum(at, image - 1))
 
 
 def _positions(image, places, aligned, scale, real):
@@ -51,7 +51,7 @@ def cubic(image, places, aligned, scale, real):
     return np.clip(below.astype(np.int64) + offsets, 0, image - 1), np.where(x <= 1, near, far)
 
 
-def _wide(function, reach):
+def _antialiased(function, reach):
     """A filter that widens where the image shrinks: every element counts. Weights are those of its tent, made even."""
     def rule(image, places, aligned, scale, real):
         step = float(_step(image, places, aligned, scale, np.float64))
@@ -71,8 +71,8 @@ def _cubic_half(x):
     return np.where(x < 1, (1.5 * x - 2.5) * x * x + 1, np.where(x < 2, ((-0.5 * x + 2.5) * x - 4) * x + 2, 0))
 
 
-wide_linear = _wide(lambda x: np.maximum(1 - x, 0), 1)
-wide_cubic = _wide(_cubic_half, 2)
+wide_linear = _antialiased(lambda x: np.maximum(1 - x, 0), 1)
+wide_cubic = _antialiased(_cubic_half, 2)
 
 
 def _spans(first, last, share):
@@ -98,13 +98,15 @@ def _window(kernel, stride, padding, count_padding, divisor):
 
 
 def replicate(before):
-    return lambda image, places, aligned, scale, real: _whole(np.clip(np.arange(places) - before, 0, image - 1))
+    def rule(image, places, aligned, scale, real):
+        return _with_unit_weight(np.clip(np.arange(places) - before, 0, image - 1))
+    return rule
 
 
 def reflect(before):
     def rule(image, places, aligned, scale, real):
         at = np.abs(np.arange(places) - before)
-        return _whole(np.where(at < image, at, 2 * (image - 1) - at))
+        return _with_unit_weight(np.where(at < image, at, 2 * (image - 1) - at))
     return rule
 
 
@@ -254,7 +256,7 @@ def _cubic(share):
             yield ((-0.75 * x + 3.75) * x - 6) * x + 3, sign * ((-2.25 * x + 7.5) * x - 6)
 
 
-def _taps(at, size, mode, padding, aligned):
+def _grid_taps(at, size, mode, padding, aligned):
     """(position, weight, slope) of each tap along one dimension, for the coordinates `at`."""
     scale = at.dtype.type((size - 1) / 2 if aligned else size / 2)
     at = (at + 1) * scale if aligned else ((at + 1) * size - 1) / 2
@@ -272,7 +274,8 @@ def _taps(at, size, mode, padding, aligned):
 def _all_taps(image, grid, *modes):
     """The taps of all dimensions together: (flat positions, whether they are inside, weights, slopes) of each."""
     sizes = image.shape[2:]
-    lines = [_taps(grid[..., len(sizes) - 1 - i].reshape(len(grid), -1), size, *modes) for i, size in enumerate(sizes)]
+    lines = [_grid_taps(grid[..., len(sizes) - 1 - i].reshape(len(grid), -1), size, *modes)
+             for i, size in enumerate(sizes)]
     for chosen in itertools.product(*lines):
         inside, flat = True, 0
         for (at, _, _), size in zip(chosen, sizes, strict=True):

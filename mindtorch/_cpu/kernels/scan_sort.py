@@ -12,18 +12,18 @@ def _order(x, dim, descending=False):
     return x.shape[dim] - 1 - reverse
 
 
-def _taken(x, indices, dim):
+def _take_with_indices(x, indices, dim):
     return np.take_along_axis(x, indices, dim), indices
 
 
 def sort(x, dim, descending):
-    return _taken(x, _order(x, dim, descending), dim) if x.ndim else (x, 0)
+    return _take_with_indices(x, _order(x, dim, descending), dim) if x.ndim else (x, 0)
 
 
 def top(x, k, dim, largest):
     if x.ndim == 0:
         return x, 0
-    return _taken(x, np.take(_order(x, dim, largest), range(k), dim), dim)
+    return _take_with_indices(x, np.take(_order(x, dim, largest), range(k), dim), dim)
 
 
 def _selected(x, indices, dim, keepdim):

@@ -283,9 +283,12 @@ def _by_recurrence(x, n, first, following):
     """p_0 = 1, p_1 = first(x), p_{k+1} = following(k, x, p_k, p_{k-1}); n is cut to an integer."""
     x, n = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(n))
     degree = n.astype(np.int64)
+    highest = int(np.max(degree, initial=0))
+    if highest > 2**20:
+        raise RuntimeError(f"polynomials of a degree above {2**20} are not computed, but got {highest}")
     before, now = np.ones_like(x), first(x)
     result = np.where(degree == 0, 1.0, np.where(degree == 1, now, 0.0))
-    for k in range(1, int(np.max(degree, initial=0))):
+    for k in range(1, highest):
         before, now = now, following(k, x, now, before)
         result = np.where(degree == k + 1, now, result)
     return result

@@ -10,7 +10,7 @@ def _mean(x, dim):
     return np.divide(np.sum(x, axis=dim, keepdims=True), x.dtype.type(_count(x, dim)))
 
 
-def _without(x, dim, keepdim):
+def _squeeze_reduced(x, dim, keepdim):
     """A reduced array without the dimensions that were kept to compute it."""
     return x if keepdim or x.ndim == 0 else np.squeeze(x, tuple(range(x.ndim)) if dim is None else dim)
 
@@ -23,11 +23,11 @@ def variance(x, dim, correction, keepdim):
 
 
 def variance_and_mean(x, dim, correction, keepdim):
-    return variance(x, dim, correction, keepdim), _without(_mean(x, dim), dim, keepdim)
+    return variance(x, dim, correction, keepdim), _squeeze_reduced(_mean(x, dim), dim, keepdim)
 
 
 def deviation_and_mean(x, dim, correction, keepdim):
-    return np.sqrt(variance(x, dim, correction, keepdim)), _without(_mean(x, dim), dim, keepdim)
+    return np.sqrt(variance(x, dim, correction, keepdim)), _squeeze_reduced(_mean(x, dim), dim, keepdim)
 
 
 def product(x, dim, keepdim):
@@ -39,7 +39,7 @@ def log_sum_exp(x, dim, keepdim):
     largest = np.max(x.real, axis=dim, keepdims=True, initial=-np.inf)
     largest = np.where(np.isinf(largest), 0, largest).astype(x.real.dtype)
     total = np.sum(np.exp(x - largest), axis=dim, keepdims=True)
-    return _without(np.log(total) + largest, dim, keepdim)
+    return _squeeze_reduced(np.log(total) + largest, dim, keepdim)
 
 
 def scan(accumulate, x, dim):

@@ -87,7 +87,7 @@ def results(schema, stem) -> list:
 
 def saved(schema, expression) -> list:
     """What the forward must keep for this derivative, in the schema's order."""
-    whole, parts = _uses(schema, expression)
+    whole, parts = _names_used(schema, expression)
     kept = []
     for name in [a.name for a in schema.arguments] + results(schema, "result"):
         if name in whole:
@@ -96,7 +96,7 @@ def saved(schema, expression) -> list:
     return kept
 
 
-def _uses(schema, expression) -> tuple:
+def _names_used(schema, expression) -> tuple:
     """Names used as they are, and the properties used of tensors."""
     types = _tensor_types(schema)
     tree, inside, parts = _parse(expression), set(), {}

@@ -12,9 +12,10 @@ from . import derivatives
 from .emit_grad import NOTE
 
 PREFIX = "decomposition: "
-_CONVERSIONS = {"Scalar": "scalar", "int[]": "ints", "int[]?": "ints", "int?": "ints", "int": "int", "float": "float",
-                "bool": "bool", "bool?": "bool", "float?": "optional_float",
-                **dict.fromkeys(("Tensor", "Tensor?", "Tensor[]", "Generator?", "str", "str?"), "object")}
+_CONVERSIONS = {"Scalar": "scalar", "Scalar?": "scalar", "int": "int", "float": "float", "float?": "optional_float",
+                **dict.fromkeys(("int[]", "int[]?", "int?", "bool[]"), "ints"),
+                **dict.fromkeys(("bool", "bool?"), "bool"), **dict.fromkeys(("ScalarType", "ScalarType?"), "int"),
+                **dict.fromkeys(("Tensor", "Tensor?", "Tensor[]", "Tensor?[]", "Generator?", "str", "str?"), "object")}
 
 
 def is_decomposition(text) -> bool:

@@ -23,7 +23,7 @@ def module(table) -> str:
     for family in table.families:
         for function in emit_python.functions(table, family):
             for name in [function.name, *aliases.get(function.name, ())]:
-                space = _space(function, name, table)
+                space = _namespace(function, name, table)
                 if space:
                     found[space][name] = (_specification(function, table) if name == function.name
                                           else repr(function.name))
@@ -34,7 +34,7 @@ def module(table) -> str:
     return text
 
 
-def _space(function, name, table) -> str | None:
+def _namespace(function, name, table) -> str | None:
     if function.aten:
         return "NPU" if function.npu else "ATEN"
     if function.method:

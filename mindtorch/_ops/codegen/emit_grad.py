@@ -46,7 +46,7 @@ def saved(row) -> dict:
     return dict(sorted(kept.items(), key=lambda item: order.index(item[0].source)))
 
 
-def keeps_self(row) -> bool:
+def saves_self(row) -> bool:
     """Whether an in-place form must keep a copy of what it overwrites."""
     return any(one.source == "self" and not one.attribute for one in saved(row))
 

@@ -52,7 +52,7 @@ class Calls:
         entry = {"call": self._call(row, text)}
         if row.of_lists:
             if not entry["call"][4]:
-                entry["parts"] = _parts(row)
+                entry["parts"] = _list_positions(row)
             if row.foreach_of:
                 entry["list_dtypes"] = dtypes_of_lists(row)
             return entry
@@ -161,10 +161,16 @@ def _optional(row) -> set:
 
 
 def _documented(row, call) -> int:
-    """The dtypes that CANN documents the operator for, of those that the row computes in."""
+    """The dtypes that CANN documents the operator for, of those that the row computes in, and those that go as integers
+    of their size: all but complex128.
+    """
     operands = {a.name for a in row.kernel_arguments if a.is_tensor or a.type == "Tensor[]"} - set(row.no_cast)
-    masks = [v.mask for v in call.values if v.mask and v.name in operands]
+    computed = {result for result, out in zip(row.result_names, row.outputs, strict=False)
+                if out.dtype in operands or out.dtype.startswith(("promote(", "int_to_float("))}
+    masks = [v.mask for v in call.values if v.mask and v.name in operands | computed]
     masks = masks or [v.mask for v in call.values if v.mask and v.name in row.result_names]
+    if row.view_as_int:
+        return ~(1 << ACL_DTYPES["COMPLEX128"]) & 0xFFFFFFFF
     return functools.reduce(int.__and__, masks)
 
 
@@ -175,7 +181,7 @@ def runs_one_by_one(call) -> bool:
     return any(value.parameter.kind == "aclTensor" and value.type == "list" for value in call.values)
 
 
-def _parts(row) -> tuple:
+def _list_positions(row) -> tuple:
     return tuple(place for place, a in enumerate(row.kernel_arguments) if a.type in ("Tensor[]", "Scalar[]"))
 
 

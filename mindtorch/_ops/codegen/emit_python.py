@@ -102,7 +102,7 @@ def _merge(name, rows, table, inplace, method) -> Function:
     parameters = {}
     for row in order:
         for position, argument in enumerate(row.schema.kernel_arguments):
-            _place(parameters, row, position, argument, longest, method)
+            _merge_parameter(parameters, row, position, argument, longest, method)
     merged = list(parameters.values())
     for parameter in merged:
         # An overload that a fuller one covers makes its extra arguments optional: sum(input) beside sum(input, dim).
@@ -125,7 +125,7 @@ def _merge(name, rows, table, inplace, method) -> Function:
     return Function(name, chosen, merged, takes_out, results, method, inplace, aten, row.of_npu)
 
 
-def _place(parameters, row, position, argument, longest, method):
+def _merge_parameter(parameters, row, position, argument, longest, method):
     """Give `argument` its merged parameter: that of the same name, else that of the same position."""
     name = python_name(argument, method)
     merged = parameters.get(name)
@@ -179,9 +179,9 @@ class Overloads:
     # Choosing.
 
     def discriminating(self) -> list:
-        return [p for p in self.function.parameters if self._discriminates(p)]
+        return [p for p in self.function.parameters if self._selects_overload(p)]
 
-    def _discriminates(self, parameter) -> bool:
+    def _selects_overload(self, parameter) -> bool:
         """Types differ, some overload must have what another lacks, or a wrong one means that no overload fits."""
         arguments = [parameter.by_overload.get(row.key) for row in self.function.rows]
         kinds = {a.type for a in arguments if a is not None}

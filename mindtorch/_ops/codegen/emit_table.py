@@ -65,8 +65,8 @@ def _entry(row, table, used) -> dict:
         entry["differentiable"] = [places[a.name] for a in emit_grad.differentiable(row)]
         if row.outputs and all(out.dtype == "bool" for out in row.outputs):     # self in its place may have a gradient
             entry["recorded_in_place_only"] = True
-        if emit_grad.keeps_self(row):
-            entry["keeps_self"] = True
+        if emit_grad.saves_self(row):
+            entry["saves_self"] = True
     return entry
 
 

@@ -89,7 +89,7 @@ def unravel_index(indices, shape):
     shape = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     if any(size < 0 for size in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
-    found, rest = [], indices
+    found, rest = [], indices.long()
     for size in reversed(shape):
         whole = rest // size
         found.append(rest - whole * size)

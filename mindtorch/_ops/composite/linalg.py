@@ -57,17 +57,17 @@ def require_matrices(A, op, square=False):
 # --- solving ---------------------------------------------------------------------------------------------------------
 
 @with_out
-def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+def solve_triangular(input, B, *, upper, left=True, unitriangular=False):
     """X of A X = B, or of X A = B where not `left`, for A triangular."""
-    require_matrices(A, "linalg.solve_triangular", square=True)
+    require_matrices(input, "linalg.solve_triangular", square=True)
     require_matrices(B, "linalg.solve_triangular")
-    if B.shape[-2 if left else -1] != A.shape[-1]:
+    if B.shape[-2 if left else -1] != input.shape[-1]:
         raise RuntimeError(f"linalg.solve_triangular: Incompatible shapes of A and B for the equation "
-                           f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and "
+                           f"{'AX = B' if left else 'XA = B'} ({input.shape[-2]}x{input.shape[-1]} and "
                            f"{B.shape[-2]}x{B.shape[-1]})")
     if left:
-        return _triangular_solve(B, A, upper, False, unitriangular)[0]
-    return _triangular_solve(B.transpose(-1, -2), A, upper, True, unitriangular)[0].transpose(-1, -2)
+        return _triangular_solve(B, input, upper, False, unitriangular)[0]
+    return _triangular_solve(B.transpose(-1, -2), input, upper, True, unitriangular)[0].transpose(-1, -2)
 
 
 @with_out
@@ -100,33 +100,39 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
 
 @with_out
 @with_autocast_policy("lu_solve")
-def lu_solve_method(b, LU_data, LU_pivots):
+def lu_solve_method(input, LU_data, LU_pivots):
     """`lu_solve` under its older name, which takes the right-hand side first."""
-    return lu_solve(LU_data, LU_pivots, b)
+    return lu_solve(LU_data, LU_pivots, input)
 
 
 @with_autocast_policy("cholesky_solve")
 @with_out
-def cholesky_solve(B, L, upper=False):
+def cholesky_solve(input, input2, upper=False):
     """X of A X = B for the A whose Cholesky factor is given."""
-    inner, outer = (conj_transpose(L), L) if upper else (L, conj_transpose(L))
-    return solve_triangular(outer, solve_triangular(inner, B, upper=False), upper=True)
+    inner, outer = (conj_transpose(input2), input2) if upper else (input2, conj_transpose(input2))
+    return solve_triangular(outer, solve_triangular(inner, input, upper=False), upper=True)
 
 
 @with_autocast_policy("cholesky_inverse")
 @with_out
-def cholesky_inverse(L, upper=False):
+def cholesky_inverse(input, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
-    require_matrices(L, "cholesky_inverse", square=True)
-    return cholesky_solve(identity(L.shape[-1], L).expand(L.shape), L, upper)
+    require_matrices(input, "cholesky_inverse", square=True)
+    return cholesky_solve(identity(input.shape[-1], input).expand(input.shape), input, upper)
+
+
+@with_out
+def inverse(input):
+    """linalg.inv, under its older name."""
+    return _ATEN["linalg_inv"](input)
 
 
 # --- determinants ----------------------------------------------------------------------------------------------------
 
 @with_out
-def det(A):
+def det(input):
     """The determinant."""
-    return _ATEN["linalg_det"](A)
+    return _ATEN["linalg_det"](input)
 
 
 def slogdet(input):
@@ -204,24 +210,30 @@ def svdvals(A, *, driver=None):
 
 @with_out
 @with_autocast_policy("linalg_eigvals")
-def eigvals(A):
+def eigvals(input):
     """The eigenvalues, always complex."""
-    return _ATEN["linalg_eig"](A)[0]
+    return _ATEN["linalg_eig"](input)[0]
 
 
 @with_out
 @with_autocast_policy("linalg_householder_product")
-def householder_product(A, tau):
+def householder_product(input, tau):
     """The first columns of the product of the reflections I - tau v v^H; each column of A holds a v below a 1."""
-    require_matrices(A, "torch.linalg.householder_product")
-    rows, columns = A.shape[-2:]
+    require_matrices(input, "torch.linalg.householder_product")
+    rows, columns = input.shape[-2:]
     if rows < columns or tau.shape[-1] > columns:
         raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
                            "input.shape[-1], which must be greater than or equal to tau.shape[-1]")
-    result = identity(rows, A)[:, :columns].expand(*A.shape[:-2], rows, columns)
+    result = identity(rows, input)[:, :columns].expand(*input.shape[:-2], rows, columns)
     if not tau.shape[-1]:
-        return with_history_of(result.clone(), A, tau)
-    return _reflect(A, tau, result, reversed(range(tau.shape[-1])), adjoint=False)
+        return with_history_of(result.clone(), input, tau)
+    return _reflect(input, tau, result, reversed(range(tau.shape[-1])), adjoint=False)
+
+
+@with_out
+def orgqr(input, input2):
+    """`householder_product`, under its older name."""
+    return householder_product(input, input2)
 
 
 def _reflect(reflectors, tau, matrix, order, adjoint):
@@ -237,13 +249,13 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
 
 @with_autocast_policy("ormqr")
 @with_out
-def ormqr(input, tau, other, left=True, transpose=False):
+def ormqr(input, input2, input3, left=True, transpose=False):
     """The product of the unitary matrix that geqrf has found and `other`."""
     require_matrices(input, "torch.ormqr")
     if not left:
-        return conj_transpose(ormqr(input, tau, conj_transpose(other), True, not transpose))
-    order = range(tau.shape[-1])
-    return _reflect(input, tau, other, order if transpose else reversed(order), adjoint=transpose)
+        return conj_transpose(ormqr(input, input2, conj_transpose(input3), True, not transpose))
+    order = range(input2.shape[-1])
+    return _reflect(input, input2, input3, order if transpose else reversed(order), adjoint=transpose)
 
 
 # --- rank, pseudo-inverse, condition ---------------------------------------------------------------------------------
@@ -270,24 +282,24 @@ def _sizes_of_values(A, hermitian):
 
 @with_out
 @with_autocast_policy("linalg_matrix_rank")
-def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
+def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
     """How many singular values are larger than max(atol, rtol * the largest); `tol` is the older name of atol."""
-    require_matrices(A, "linalg.matrix_rank")
+    require_matrices(input, "linalg.matrix_rank")
     if tol is not None:
         atol, rtol = tol, 0.0
-    if 0 in A.shape[-2:]:
-        return _zeros(A.shape[:-2], dtype=int64, device=A.device)
-    values = _sizes_of_values(A.detach(), hermitian)
-    return (values > _tolerance(values, A.shape, atol, rtol)).sum(-1)
+    if 0 in input.shape[-2:]:
+        return _zeros(input.shape[:-2], dtype=int64, device=input.device)
+    values = _sizes_of_values(input.detach(), hermitian)
+    return (values > _tolerance(values, input.shape, atol, rtol)).sum(-1)
 
 
 @with_out
-def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
+def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudo-inverse: singular values up to max(atol, rtol * the largest) count as zero."""
-    require_matrices(A, "linalg.pinv")
-    if 0 in A.shape[-2:]:
-        return with_history_of(A.new_zeros((*A.shape[:-2], A.shape[-1], A.shape[-2])), A)
-    return _pinv_function().apply(A, hermitian, atol, rtol if rcond is None else rcond)
+    require_matrices(input, "linalg.pinv")
+    if 0 in input.shape[-2:]:
+        return with_history_of(input.new_zeros((*input.shape[:-2], input.shape[-1], input.shape[-2])), input)
+    return _pinv_function().apply(input, hermitian, atol, rtol if rcond is None else rcond)
 
 
 def _plain_pinv(A, hermitian, atol, rtol):
@@ -334,72 +346,72 @@ def pinverse(input, rcond=1e-15):
 @with_out
 @with_autocast_policy("linalg_lstsq")
 @without_autocast
-def lstsq(A, B, rcond=None, *, driver=None):
+def lstsq(input, b, rcond=None, *, driver=None):
     """The X of least |A X - B|, with residuals, rank and singular values as far as the driver finds them."""
-    require_matrices(A, "torch.linalg.lstsq")
+    require_matrices(input, "torch.linalg.lstsq")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     driver = driver or "gelsy"
-    vectors = B.dim() == A.dim() - 1 and tuple(B.shape) == tuple(A.shape[:-1])
-    right = B.unsqueeze(-1) if vectors else B
-    if right.shape[-2] != A.shape[-2]:
+    vectors = b.dim() == input.dim() - 1 and tuple(b.shape) == tuple(input.shape[:-1])
+    right = b.unsqueeze(-1) if vectors else b
+    if right.shape[-2] != input.shape[-2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
-    rows, columns = A.shape[-2:]
-    solution = _matmul(pinv(A, rcond), right)
+    rows, columns = input.shape[-2:]
+    solution = _matmul(pinv(input, rcond), right)
     rank = singular = None
     if driver != "gels":
-        rank = matrix_rank(A, rtol=rcond)
+        rank = matrix_rank(input, rtol=rcond)
     if driver in ("gelsd", "gelss"):
-        singular = svdvals(A.detach())
-    residuals = A.new_zeros((0,)).abs()
+        singular = svdvals(input.detach())
+    residuals = input.new_zeros((0,)).abs()
     if rows > columns and driver != "gelsy" and (rank is None or bool((rank == columns).all())):
-        residuals = (_matmul(A, solution) - right).abs().pow(2).sum(-2)
+        residuals = (_matmul(input, solution) - right).abs().pow(2).sum(-2)
     solution = solution.squeeze(-1) if vectors else solution
-    nothing = A.new_zeros((0,)).abs()
-    rank = _zeros((0,), dtype=int64, device=A.device) if rank is None else rank
+    nothing = input.new_zeros((0,)).abs()
+    rank = _zeros((0,), dtype=int64, device=input.device) if rank is None else rank
     return return_types.linalg_lstsq((solution, residuals, rank, nothing if singular is None else singular))
 
 
 @with_out
 @with_autocast_policy("linalg_cond")
-def cond(A, p=None):
+def cond(input, p=None):
     """The condition number: |A| |A^-1| in the matrix norm `p`."""
-    require_matrices(A, "linalg.cond")
+    require_matrices(input, "linalg.cond")
     if p in (None, 2, -2):
-        if 0 in A.shape[-2:]:
-            return A.new_zeros(A.shape[:-2]).abs()
-        values = svdvals(A)
+        if 0 in input.shape[-2:]:
+            return input.new_zeros(input.shape[:-2]).abs()
+        values = svdvals(input)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
-    require_matrices(A, "linalg.cond", square=True)
-    if 0 in A.shape:
-        return A.new_zeros(A.shape[:-2]).abs()
+    require_matrices(input, "linalg.cond", square=True)
+    if 0 in input.shape:
+        return input.new_zeros(input.shape[:-2]).abs()
     if p == "nuc":
-        values = svdvals(A)
+        values = svdvals(input)
         return values.sum(-1) * values.reciprocal().sum(-1)
     from mindtorch._ops.composite.linalg import matrix_norm
-    inverse, info = _ATEN["linalg_solve_ex"](A, identity(A.shape[-1], A).expand(A.shape))
-    return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(info != 0, inf)
+    inverse, info = _ATEN["linalg_solve_ex"](input, identity(input.shape[-1], input).expand(input.shape))
+    return (matrix_norm(input, p) * matrix_norm(inverse, p)).masked_fill(info != 0, inf)
 
 
 # --- powers and functions --------------------------------------------------------------------------------------------
 
 @with_out
-def matrix_power(A, n):
+def matrix_power(input, n):
     """The product of n times A; of the inverse where n is below 0."""
-    if A.dim() < 2 or A.shape[-1] != A.shape[-2]:
-        require_matrices(A, "linalg.matrix_power", square=True)
+    if input.dim() < 2 or input.shape[-1] != input.shape[-2]:
+        require_matrices(input, "linalg.matrix_power", square=True)
     if n == 0:
-        return with_history_of(identity(A.shape[-1], A).expand(A.shape).clone(), A)
+        return with_history_of(identity(input.shape[-1], input).expand(input.shape).clone(), input)
     if n < 0:
-        A, n = _ATEN["linalg_inv"](A), -n
+        input, n = _ATEN["linalg_inv"](input), -n
     result = None
     while n:
         if n % 2:
-            result = A if result is None else _matmul(result, A)
+            result = input if result is None else _matmul(result, input)
         n //= 2
         if n:
-            A = _matmul(A, A)
-    return result if result is not A else A.clone()
+            input = _matmul(input, input)
+    return result if result is not input else input.clone()
 
 
 # Above this 1-norm, the Taylor polynomial of 18 terms is no longer exact in double precision.
@@ -408,17 +420,17 @@ _TAYLOR_TERMS = 18
 
 
 @without_autocast
-def matrix_exp(A):
+def matrix_exp(input):
     """The exponential: a Taylor polynomial of A / 2^k, squared k times."""
-    require_matrices(A, "linalg.matrix_exp", square=True)
-    if not A.numel():
-        return A.clone()
-    norm = 0 if A.is_meta else A.detach().abs().sum(-2).amax().item()
+    require_matrices(input, "linalg.matrix_exp", square=True)
+    if not input.numel():
+        return input.clone()
+    norm = 0 if input.is_meta else input.detach().abs().sum(-2).amax().item()
     halvings = 0
     while norm < inf and norm / 2 ** halvings > _TAYLOR_BOUND:
         halvings += 1
-    scaled = A / 2 ** halvings
-    unit = identity(A.shape[-1], A).expand(A.shape)
+    scaled = input / 2 ** halvings
+    unit = identity(input.shape[-1], input).expand(input.shape)
     result = unit
     for term in range(_TAYLOR_TERMS, 0, -1):
         result = unit + _matmul(scaled, result) / term
@@ -485,29 +497,29 @@ def vecdot(x, y, *, dim=-1):
 
 @with_out
 @with_autocast_policy("linalg_tensorinv")
-def tensorinv(A, ind=2):
+def tensorinv(input, ind=2):
     """The inverse of A as a map from its last dimensions to its first `ind`."""
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
-    rows = _count(A.shape[:ind])
-    if rows != _count(A.shape[ind:]):
+    rows = _count(input.shape[:ind])
+    if rows != _count(input.shape[ind:]):
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == "
-                           f"prod(self.shape[:ind]), but got {_count(A.shape[ind:])} != {rows}")
-    return _ATEN["linalg_inv"](A.reshape(rows, rows)).reshape((*A.shape[ind:], *A.shape[:ind]))
+                           f"prod(self.shape[:ind]), but got {_count(input.shape[ind:])} != {rows}")
+    return _ATEN["linalg_inv"](input.reshape(rows, rows)).reshape((*input.shape[ind:], *input.shape[:ind]))
 
 
 @with_out
 @with_autocast_policy("linalg_tensorsolve")
-def tensorsolve(A, B, dims=None):
+def tensorsolve(input, other, dims=None):
     """X of tensordot(A, X) = B."""
     if dims is not None:
-        dims = [d % A.dim() for d in dims]
-        A = A.permute([d for d in range(A.dim()) if d not in dims] + dims)
-    rest = A.shape[B.dim():]
-    if _count(rest) != B.numel() or A.numel() != B.numel() ** 2:
+        dims = [d % input.dim() for d in dims]
+        input = input.permute([d for d in range(input.dim()) if d not in dims] + dims)
+    rest = input.shape[other.dim():]
+    if _count(rest) != other.numel() or input.numel() != other.numel() ** 2:
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-                           f"prod(self.shape[:other.ndim]), but got {_count(rest)} != {B.numel()}")
-    return solve(A.reshape(B.numel(), B.numel()), B.reshape(-1)).reshape(tuple(rest))
+                           f"prod(self.shape[:other.ndim]), but got {_count(rest)} != {other.numel()}")
+    return solve(input.reshape(other.numel(), other.numel()), other.reshape(-1)).reshape(tuple(rest))
 
 
 def _count(sizes):
@@ -591,19 +603,19 @@ def _wrapped(dim, count):
 
 @with_out
 @with_autocast_policy("linalg_matrix_norm")
-def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """"fro", "nuc", or a number: 2 the largest singular value, 1 and inf the largest sum of a column or a row."""
-    require_matrices(A, "linalg.matrix_norm")
-    first, second = _two_dims(A, dim)
+    require_matrices(input, "linalg.matrix_norm")
+    first, second = _two_dims(input, dim)
     if dtype is not None:
-        A = A.to(dtype)
+        input = input.to(dtype)
     if ord == "fro":
-        return _vector_norm(A, 2, (first, second), keepdim)
+        return _vector_norm(input, 2, (first, second), keepdim)
     if isinstance(ord, str) and ord != "nuc":
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if ord == "nuc" or abs(ord) == 2:
-        rest = [d for d in range(A.dim()) if d not in (first, second)]
-        values = svdvals(A.permute([*rest, first, second]))
+        rest = [d for d in range(input.dim()) if d not in (first, second)]
+        values = svdvals(input.permute([*rest, first, second]))
         result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
         if keepdim:
             for d in sorted((first, second)):
@@ -612,24 +624,24 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if abs(ord) not in (1, inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     summed, compared = (first, second) if abs(ord) == 1 else (second, first)
-    sums = A.abs().sum(summed, keepdim=True)
+    sums = input.abs().sum(summed, keepdim=True)
     result = sums.amax(compared, keepdim=True) if ord > 0 else sums.amin(compared, keepdim=True)
     return result if keepdim else result.squeeze(max(first, second)).squeeze(min(first, second))
 
 
 @with_out
-def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+def linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
     """vector_norm or matrix_norm, as `dim` and `ord` ask for."""
     if dim is not None:
         dim = (dim,) if isinstance(dim, int) else tuple(dim)
         if len(dim) not in (1, 2):
             raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
-    elif ord is not None and A.dim() not in (1, 2):
+    elif ord is not None and input.dim() not in (1, 2):
         raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-                           f"{A.dim()}D.")
-    if ord is not None and (len(dim) if dim is not None else A.dim()) == 2:
-        return matrix_norm(A, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
-    return _vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+                           f"{input.dim()}D.")
+    if ord is not None and (len(dim) if dim is not None else input.dim()) == 2:
+        return matrix_norm(input, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
+    return _vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
 @with_out
@@ -669,8 +681,8 @@ def norm_except_dim(v, pow=2, dim=0):
 
 _FUNCTIONS_AND_METHODS = {
     "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross, "det": det,
-    "inverse": _ATEN["linalg_inv"], "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
-    "matrix_exp": matrix_exp, "matrix_power": matrix_power, "norm": norm, "orgqr": householder_product, "ormqr": ormqr,
+    "inverse": inverse, "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
+    "matrix_exp": matrix_exp, "matrix_power": matrix_power, "norm": norm, "orgqr": orgqr, "ormqr": ormqr,
     "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd}
 FUNCTIONS = {**_FUNCTIONS_AND_METHODS, "frobenius_norm": frobenius_norm, "norm_except_dim": norm_except_dim,
              "nuclear_norm": nuclear_norm, "pca_lowrank": pca_lowrank, "svd_lowrank": svd_lowrank, "vander": old_vander}

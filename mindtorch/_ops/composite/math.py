@@ -198,6 +198,11 @@ def _conj_physical(input):
     return _OPS["conj_physical"](input) if input.is_complex() else input
 
 
+def _neg_view(input):
+    """neg of a tensor: negation is never pending here, as conjugation is not."""
+    return -input
+
+
 def _is_all_true(input):
     """A tensor that says whether all elements of a tensor of bools are True."""
     return input.all()
@@ -213,7 +218,8 @@ def _is_zerotensor(input):
     return False
 
 
-_PRIVATE = {f.__name__: f for f in (_conj, _conj_physical, _is_all_true, _is_any_true, _is_zerotensor)}
+_PRIVATE = {f.__name__: f for f in (
+    _conj, _conj_physical, _neg_view, _is_all_true, _is_any_true, _is_zerotensor)}
 FUNCTIONS |= _PRIVATE | {"nan_to_num_": nan_to_num_}
 METHODS |= _PRIVATE
 FUNCTIONS["conj_physical_"] = METHODS["conj_physical_"] = conj_physical_

@@ -99,4 +99,4 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06
                                      _reduction_name(reduction))
 
 
-_publish(globals())
+_publish(globals(), module="torch")

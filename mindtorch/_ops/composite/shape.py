@@ -7,7 +7,7 @@ import numpy
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.formats import contiguous_format, require_strided
+from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, preserve_format, require_strided
 from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor import copy_cast as _copy_cast
 from mindtorch._core.tensor import views as _views
@@ -15,6 +15,7 @@ from mindtorch._core.tensor.dtype import _promote_types as promote_types
 from mindtorch._core.tensor.dtype import int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.composite.indexing import _to_out, _wrapped
 
 _VIEWS = _views.FUNCTIONS
@@ -101,14 +102,16 @@ def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
     return result.copy_(from_numpy(numpy.stack([numpy.repeat(rows, lengths), column])))
 
 
-def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):
     """Rows and columns of the places on the diagonal and below it."""
-    return _triangle("tril_indices", row, col, offset, False, dtype, layout, device, pin_memory)
+    made = _triangle("tril_indices", row, col, offset, False, dtype, layout, device, pin_memory)
+    return made.requires_grad_(requires_grad)
 
 
-def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):
     """Rows and columns of the places on the diagonal and above it."""
-    return _triangle("triu_indices", row, col, offset, True, dtype, layout, device, pin_memory)
+    made = _triangle("triu_indices", row, col, offset, True, dtype, layout, device, pin_memory)
+    return made.requires_grad_(requires_grad)
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
@@ -269,6 +272,12 @@ def tensor_split(input, indices_or_sections, dim=0):
     if isinstance(indices_or_sections, TensorBase):
         if indices_or_sections.is_meta:
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on meta")
+        if indices_or_sections.dtype is not int64:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                               f"{scalar_type(indices_or_sections.dtype)}")
+        if indices_or_sections.dim() > 1:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                               f"one-dimensional tensor, but got a tensor with {indices_or_sections.dim()} dims")
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         count = indices_or_sections
@@ -282,6 +291,11 @@ def tensor_split(input, indices_or_sections, dim=0):
     key = (_WHOLE,) * dim
     bounds = zip([0, *ends], [*ends, size], strict=True)
     return tuple(input[(*key, builtins.slice(start, end))] for start, end in bounds)
+
+
+def unsafe_split(input, split_size, dim=0):
+    """torch.split into parts of one size."""
+    return _VIEWS["split"](input, split_size, dim)
 
 
 def _split_along(name, least, dim_of):
@@ -371,6 +385,9 @@ _COPIES = {f"{name}_copy": _copy_of(f"{name}_copy", view) for name, view in _OF_
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """Undefined content with the strides given."""
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
+                           f"({len(stride)})")
     reach = 0 if 0 in size else 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     made = empty((reach,), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.as_strided(size, stride).detach().requires_grad_(requires_grad)
@@ -417,9 +434,13 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     return _to_out(made, out).requires_grad_() if requires_grad else _to_out(made, out)
 
 
-def resize_as_(self, the_template, *, memory_format=None):
-    """The tensor resized to the shape of another."""
-    return self.resize_(the_template.shape)
+def resize_as_(input, the_template, *, memory_format=None):
+    """The tensor resized to the shape of another; preserve_format takes over its channels_last too."""
+    if memory_format is preserve_format:
+        memory_format = next((each for each in (channels_last, channels_last_3d)
+                              if the_template.dim() == (4 if each is channels_last else 5)
+                              and the_template.is_contiguous(memory_format=each)), None)
+    return input.resize_(the_template.shape, memory_format=memory_format)
 
 
 def fill(input, value):
@@ -434,10 +455,8 @@ def fill_diagonal_(self, fill_value, wrap=False):
     shape = self.shape
     if self.dim() > 2 and any(size != shape[0] for size in shape):
         raise RuntimeError("all dimensions of input must be of equal length")
-    if self.numel() == 0:
-        return self
     step = sum(self.stride())
-    starts = range(0, shape[0], shape[1] + 1) if wrap and self.dim() == 2 else (0,)
+    starts = range(0, max(shape[0], 1), shape[1] + 1) if wrap and self.dim() == 2 else (0,)
     for start in starts:
         offset = self.storage_offset() + start * self.stride(0)
         self.as_strided((min(shape[0] - start, *shape[1:]),), (step,), offset).fill_(fill_value)
@@ -449,11 +468,11 @@ FUNCTIONS = {f.__name__: f for f in (
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
     tensor_split, hsplit, vsplit, dsplit, _chunk_cat, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
-FUNCTIONS.update(_COPIES, row_stack=row_stack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"],
+FUNCTIONS.update(_COPIES, row_stack=row_stack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=unsafe_split,
                  unsafe_split_with_sizes=_VIEWS["split_with_sizes"])
 METHODS = {f.__name__: f for f in (
     tile, fliplr, flipud, rot90, diag_embed, diag, diagflat, tensor_split,
     new_empty_strided, resize_as_, fill_diagonal_)}
 METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, unsafe_chunk=_VIEWS["chunk"],
-               unsafe_split=_VIEWS["split"], unsafe_split_with_sizes=_VIEWS["split_with_sizes"],
+               unsafe_split=unsafe_split, unsafe_split_with_sizes=_VIEWS["split_with_sizes"],
                narrow_copy=_COPIES["narrow_copy"])

@@ -276,12 +276,11 @@ def _check_samples(y, x, name):
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
 
 
-def _areas(y, x, dx, dim, name):
+def _trapezoids(y, x, dx, dim, name):
     _check_samples(y, x, name)
     length = y.shape[dim] - 1
-    if x is not None and x.dim() > 1 and x.shape != y.shape:
-        x = x.expand(y.shape) if x.dim() <= y.dim() else x
-        length = y.shape[dim] - 1
+    if x is not None and 1 < x.dim() < y.dim():
+        x = x.reshape((1,) * (y.dim() - x.dim()) + tuple(x.shape))
     if x is not None and x.dim() == 1 and x.shape[0] != y.shape[dim]:
         raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     heights = y.narrow(dim, 0, length) + y.narrow(dim, 1, length)
@@ -294,7 +293,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     if y.shape[dim] == 0:
         return y.sum(dim).to(_OPS["sum"](y).dtype) if y.is_floating_point() else y.sum(dim).float()
     if x is not None:
-        return _areas(y, x, dx, dim, "trapezoid").sum(dim)
+        return _trapezoids(y, x, dx, dim, "trapezoid").sum(dim)
     _check_samples(y, x, "trapezoid")
     # The ends count half. Integers are summed in int64 before anything is halved.
     return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
@@ -310,7 +309,7 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     _require_tensors("cumulative_trapezoid", y=y)
     if y.shape[dim] == 0:
         return y.new_empty(y.shape)
-    return _areas(y, x, dx, dim, "cumulative_trapezoid").cumsum(dim)
+    return _trapezoids(y, x, dx, dim, "cumulative_trapezoid").cumsum(dim)
 
 
 def _edge_slopes(input, dim, steps, edge_order):

@@ -3,7 +3,7 @@
 Each number of points is enough for the dtype: the first of a pair is for float32, the second for float64.
 """
 from functools import cache
-from math import log, pi, sqrt
+from math import log, nan, pi, sqrt
 
 import numpy
 
@@ -203,3 +203,49 @@ def bessel_y1(x):
 def spherical_bessel_j0(x):
     """sin(x) / x."""
     return ops.where(x.isinf(), 0.0, ops.where(x == 0, 1.0, x.sin() / x))
+
+
+# --- Airy's function -------------------------------------------------------------------------------------------------
+
+_STEP_OF_AIRY, _TERMS_OF_AIRY = 0.125, 12
+
+
+def _points_of_airy(wide):
+    return numpy.arange(56) * _STEP_OF_AIRY
+
+
+def _weights_of_airy(turn, part, wide):
+    """Of the integral 9.5.8 for Ai(size turn^6), |turn| = 1: the real or the imaginary part."""
+    t = _points_of_airy(wide)
+    values = numpy.exp(-turn ** 3 * t * t) * _STEP_OF_AIRY / pi
+    values[0] /= 2
+    return numpy.imag(values) if part else numpy.real(values)
+
+
+def _coefficients_of_airy(slope, wide):
+    """9.4.1: of the powers of x^3 that begin with Ai(0), or with x times the derivative there."""
+    k = 3 * numpy.arange(1, _TERMS_OF_AIRY)
+    first = (0.355028053887817239, -0.258819403792806798)[slope]
+    return first / numpy.cumprod([1, *(k * (k + 1) if slope else (k - 1) * k)])
+
+
+def _cubes(wide):
+    return numpy.arange(_TERMS_OF_AIRY) * 1.0
+
+
+@by_element(56)
+def airy_ai(x):
+    """Near 0 a series; on the right an integral; on the left, by 9.2.14, twice its real part on a ray."""
+    powers = (x * x * x).clamp(-1, 1).unsqueeze(-1).pow(table(x, _cubes))
+    near = (powers * table(x, _coefficients_of_airy, 0)).sum(-1)
+    near = near + (powers * table(x, _coefficients_of_airy, 1)).sum(-1) * x
+    size = ops.where(x.isfinite(), x.abs().clamp(min=1), 1.0)
+    root = size.sqrt()
+    quarter, turn = root.rsqrt(), numpy.exp(1j * pi / 18)
+    waves = ((quarter.unsqueeze(-1) * table(x, _points_of_airy)).pow(3) / 3).cos()
+    right = (waves * table(x, _weights_of_airy, 1.0, 0)).sum(-1) * (size * root * (-2 / 3)).exp()
+    angle = pi / 3 - size * root * (2 / 3)
+    real, imag = ((waves * table(x, _weights_of_airy, turn, part)).sum(-1) for part in (0, 1))
+    left = (angle.cos() * real - angle.sin() * imag) * 2
+    value = ops.where(x.abs() <= 1, near, ops.where(x > 0, right, left) * quarter)
+    return ops.where(x.isfinite(), value, nan)

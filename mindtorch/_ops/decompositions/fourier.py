@@ -20,27 +20,27 @@ def _angles(rows, columns, length, sign):
     return numpy.outer(numpy.arange(rows), numpy.arange(columns)) % length * (sign * 2 * pi / length)
 
 
-def _turns(rows, columns, length, sign):
+def _roots_of_unity(rows, columns, length, sign):
     """Roots of unity."""
     return numpy.exp(1j * _angles(rows, columns, length, sign))
 
 
 def _matrix_of_pairs(length, scale, sign):
     """The transform of complex numbers as a matrix that multiplies rows of (real, imaginary) pairs."""
-    roots = _turns(length, length, length, sign) * scale
+    roots = _roots_of_unity(length, length, length, sign) * scale
     parts = [[roots.real, roots.imag], [-roots.imag, roots.real]]      # of the real number, and of the imaginary one
     return numpy.transpose(parts, (2, 0, 3, 1)).reshape(2 * length, 2 * length)
 
 
 def _matrix_of_real(length, scale, known):
     """From real numbers to pairs, the first `known` of them."""
-    roots = _turns(length, known, length, -1) * scale
+    roots = _roots_of_unity(length, known, length, -1) * scale
     return numpy.stack([roots.real, roots.imag], -1).reshape(length, -1)
 
 
 def _matrix_to_real(length, scale):
     """From the pairs of half a spectrum, whose other half is the conjugate."""
-    roots = _turns(length // 2 + 1, length, length, 1) * scale
+    roots = _roots_of_unity(length // 2 + 1, length, length, 1) * scale
     roots[1:(length + 1) // 2] *= 2
     return numpy.stack([roots.real, -roots.imag], 1).reshape(-1, length)
 
@@ -67,7 +67,7 @@ def _fft_last_dim(pairs, sign, scale):
     # With places factor * a + b and frequencies c + rest * d: over a first, then over b.
     inner = ops.view_as_complex(_fft_last_dim(pairs.unflatten(-2, (rest, factor)).transpose(-2, -3), sign, 1.0))
     if length <= _KEPT:
-        turned = inner * cached_constant(inner, _turns, factor, rest, length, sign)
+        turned = inner * cached_constant(inner, _roots_of_unity, factor, rest, length, sign)
     else:
         turned = inner * ops.complex(*_roots(factor, rest, length, sign, pairs))
     outer = _fft_last_dim(ops.view_as_real(turned).transpose(-2, -3), sign, scale)

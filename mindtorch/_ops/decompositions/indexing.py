@@ -1,7 +1,9 @@
 """Operators that move elements, for dtypes that ACLNN does not move, or order."""
 from math import nan
 
+from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.dtype import int64
+from mindtorch._ops.decompositions.pointwise import by_parts
 from mindtorch._ops.operators import ops
 
 
@@ -28,3 +30,57 @@ def sort_by_bits(self, stable, dim, descending):
     bits = ops.where(self.isnan(), nan, self + 0.0).view(int64)        # -0 + 0 is 0
     order = ops.sort(bits ^ ((bits >> 63) & (2 ** 63 - 1)), stable=bool(stable), dim=dim, descending=descending)[1]
     return self.gather(dim, order) if self.ndim else self, order
+
+
+def index_put_by_parts(self, indices, values, accumulate):
+    """Complex numbers, as their real and imaginary parts."""
+    return by_parts(lambda part, of_values: part.index_put(indices, of_values, accumulate), self, values)
+
+
+def unfold_backward_by_index_add(grad, input_sizes, dim, size, step):
+    """The gradients of all windows, added up by place."""
+    if not input_sizes:
+        return grad.sum()
+    dim %= len(input_sizes)
+    starts = ops.arange(grad.shape[dim], device=grad.device) * step
+    places = (starts.unsqueeze(1) + ops.arange(size, device=grad.device)).flatten()
+    return grad.new_zeros(input_sizes).index_add(dim, places, grad.movedim(-1, dim + 1).flatten(dim, dim + 1))
+
+
+def max_pool_backward_by_scatter(grad_output, self, indices, dims):
+    """Each gradient at the place of the largest element, a flat index in the last `dims` dimensions."""
+    flat = ops.zeros_like(self).flatten(-dims)
+    return flat.scatter_add(-1, indices.flatten(-dims).long(), grad_output.flatten(-dims)).reshape(self.shape)
+
+
+def elements_at(self, dim, keepdim, index):
+    """The elements at an index of each row along `dim`, which is there still, and the index."""
+    found = self.gather(dim, index) if self.ndim else self
+    return (found, index) if keepdim or not self.ndim else (found.squeeze(dim), index.squeeze(dim))
+
+
+def middle_place(self, dim, ignore_nan):
+    """Where the lower median of each row along `dim` stands when it is sorted: NaN last, or the first NaN."""
+    is_nan = self.isnan() if self.is_floating_point() else ops.zeros_like(self, dtype=bool_)
+    size = self.shape[dim] if self.ndim else 1
+    count = is_nan.sum(dim, True)
+    if ignore_nan:
+        return ((size - count - 1) // 2).clamp(min=0)
+    return ops.where(count > 0, size - count, (size - 1) // 2)
+
+
+def median_by_sort(self, ignore_nan):
+    """That of a vector; NaN where it is empty."""
+    if not self.numel():
+        return self.new_full((), nan)
+    return kth_of_sorted(self, middle_place(self, 0, ignore_nan), 0, False)[0]
+
+
+def kth_of_sorted(self, place, dim, keepdim):
+    """The element at `place`, a number or one for each row, of the sorted rows along `dim`, and where it came from."""
+    if not self.ndim:
+        return self, ops.zeros_like(self, dtype=int64)
+    values, origin = ops.sort(self, dim=dim, stable=True)
+    if isinstance(place, int):
+        place = values.narrow(dim, 0, 1).new_full((), place, dtype=int64).expand_as(values.narrow(dim, 0, 1))
+    return elements_at(self, dim, keepdim, origin.gather(dim, place))

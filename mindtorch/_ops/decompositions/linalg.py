@@ -1,5 +1,5 @@
-"""Linear algebra by the factorisations that ACLNN has."""
-from mindtorch._core.errors import LinAlgError
+"""Linear algebra by the factorisations that ACLNN has. Those that it lacks go column by column, for a whole batch."""
+from mindtorch._core.errors import NOT_INVERTIBLE, NOT_POSITIVE_DEFINITE, SINGULAR, ZERO_PIVOT, raise_first_failure
 from mindtorch._core.tensor.dtype import float64, int32
 from mindtorch._ops.operators import ops
 
@@ -41,7 +41,7 @@ def solve_by_qr(A, B, left, check_errors):
     Q, R = ops.linalg_qr(A)
     info = _first_zero(R.diagonal(dim1=-2, dim2=-1))
     if check_errors:
-        _require_regular(info)
+        raise_first_failure(info, "linalg.solve", SINGULAR)
     solution = ops.triangular_solve(Q.mH @ B, R)[0]
     if not left:
         solution = solution.mT
@@ -58,9 +58,128 @@ def _first_zero(diagonal):
     return found * (place + 1)
 
 
-def _require_regular(info):
-    """Raises for the first matrix that is singular."""
-    if info.numel() and bool((info != 0).any().item()):
-        at = int(info.reshape(-1).nonzero()[0].item())
-        where = f"(Batch element {at}): " if info.dim() else ""
-        raise LinAlgError(f"linalg.solve: {where}The solver failed because the input matrix is singular.")
+def inverse_by_qr(A, check_errors):
+    """The inverses, and which matrices are singular: columns of the solution for the identity."""
+    inverse, info = solve_by_qr(A, ops.eye(A.shape[-1], dtype=A.dtype, device=A.device), True, False)
+    if check_errors:
+        raise_first_failure(info, "linalg.inv", NOT_INVERTIBLE)
+    return inverse, info
+
+
+def svd_by_v(A, full_matrices, compute_uv):
+    """The singular vectors on the right as V^H; ACLNN gives V."""
+    U, S, V = ops._svd_with_v(A, full_matrices, compute_uv)
+    return U, S, V.mH if compute_uv else V
+
+
+# --- factorisations --------------------------------------------------------------------------------------------------
+
+def _size(x):
+    """What LAPACK compares pivots by."""
+    return ops.real(x).abs() + ops.imag(x).abs() if x.is_complex() else x.abs()
+
+
+def _swapped(order, places, k, other):
+    """`order`, one for each matrix, with its elements at k and at `other` exchanged."""
+    return ops.where(places == k, order.gather(-1, other),
+                     ops.where(places == other, order[..., k:k + 1], order))
+
+
+def lu_by_columns(A, pivot, check_errors):
+    """L below the diagonal (its own is 1), U on and above it; pivots and infos count from 1."""
+    rows, columns = A.shape[-2:]
+    count = min(rows, columns)
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the NPU")
+    places = ops.arange(rows, device=A.device).expand(A.shape[:-1])
+    lu, pivots = A.clone(), A.new_zeros((*A.shape[:-2], count), dtype=int32)
+    info = A.new_zeros(A.shape[:-2], dtype=int32)
+    for k in range(count):
+        chosen = _size(lu[..., k:, k]).argmax(-1, True) + k
+        lu = lu.gather(-2, _swapped(places, places, k, chosen).unsqueeze(-1).expand(lu.shape))
+        pivots[..., k:k + 1] = chosen + 1
+        head = lu[..., k, k]
+        info = ops.where((info == 0) & (head == 0), k + 1, info)
+        column = lu[..., k + 1:, k] / ops.where(head == 0, 1, head).unsqueeze(-1)
+        lu[..., k + 1:, k] = column
+        lu[..., k + 1:, k + 1:] -= column.unsqueeze(-1) * lu[..., k:k + 1, k + 1:]
+    if check_errors:
+        raise_first_failure(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
+    return lu, pivots, info
+
+
+def unpack_lu(LU, pivots, unpack_data, unpack_pivots):
+    """The permutation, L and U; empty tensors for what is not asked for."""
+    rows, columns = LU.shape[-2:]
+    count = min(rows, columns)
+    permutation = lower = upper = LU.new_zeros(0)
+    if unpack_pivots:
+        places = ops.arange(rows, device=LU.device).expand(LU.shape[:-1])
+        order = places
+        for k in range(count):
+            order = _swapped(order, places, k, (pivots[..., k:k + 1] - 1).long())
+        permutation = (order.unsqueeze(-2) == places.unsqueeze(-1)).to(LU.dtype)
+    if unpack_data:
+        lower = LU[..., :count].tril(-1) + ops.eye(rows, count, dtype=LU.dtype, device=LU.device)
+        upper = LU[..., :count, :].triu()
+    return permutation, lower, upper
+
+
+def cholesky_by_columns(A, upper, check_errors):
+    """The triangular factor, and the order of the first leading minor that is not positive definite."""
+    A = A.mH if upper else A
+    factor, info = ops.zeros_like(A), A.new_zeros(A.shape[:-2], dtype=int32)
+    for k in range(A.shape[-1]):
+        row = factor[..., k:k + 1, :k]
+        column = A[..., k:, k] - (factor[..., k:, :k] * row.conj()).sum(-1)
+        head = ops.real(column[..., :1])
+        info = ops.where((info == 0) & ~(head > 0).squeeze(-1), k + 1, info)
+        root = ops.where(head > 0, head, 1).sqrt()
+        factor[..., k:, k] = column / root
+    if check_errors:
+        raise_first_failure(info, "linalg.cholesky", NOT_POSITIVE_DEFINITE)
+    return factor.mH if upper else factor, info
+
+
+def geqrf_by_columns(A):
+    """Householder's reflectors, each below the diagonal with R on and above it, and their factors tau."""
+    a, tau = A.clone(), A.new_zeros((*A.shape[:-2], min(A.shape[-2:])))
+    for k in range(tau.shape[-1]):
+        head, rest = a[..., k, k], a[..., k + 1:, k]
+        tail = _squares(rest).sum(-1)
+        norm = (_squares(head) + tail).sqrt()
+        beta = ops.where(ops.real(head) < 0, norm, -norm)
+        is_zero = (tail == 0) & (ops.imag(head) == 0) if A.is_complex() else tail == 0      # no reflection then
+        factor = ops.where(is_zero, 0, (beta - head) / ops.where(is_zero, 1, beta))
+        vector = ops.where(is_zero, 0, 1 / ops.where(is_zero, 1, head - beta)).unsqueeze(-1) * rest
+        right = a[..., k:, k + 1:]
+        reflector = ops.cat([ops.ones_like(head).unsqueeze(-1), vector], -1).unsqueeze(-1)
+        right -= factor.conj()[..., None, None] * reflector * (reflector.conj() * right).sum(-2, True)
+        a[..., k, k], a[..., k + 1:, k], tau[..., k] = ops.where(is_zero, head, beta.to(A.dtype)), vector, factor
+    return a, tau
+
+
+def _squares(x):
+    return ops.real(x) * ops.real(x) + ops.imag(x) * ops.imag(x) if x.is_complex() else x * x
+
+
+# --- eigenvalues -----------------------------------------------------------------------------------------------------
+
+def _hermitian(A, UPLO):
+    """The matrix of which one triangle is read."""
+    triangle = A.tril() if UPLO in "Ll" else A.triu()
+    halves = 1 - ops.eye(A.shape[-1], dtype=A.dtype, device=A.device) / 2
+    return (triangle + triangle.mH) * halves
+
+
+def eigh_by_svd(A, UPLO, vectors):
+    """Eigenvalues, and vectors where asked for. Of a positive definite matrix they are the singular ones, so that a
+    multiple of the identity, which makes it that, is added first.
+    """
+    A = _hermitian(A, UPLO)
+    if not A.numel():
+        return ops.real(A.diagonal(dim1=-2, dim2=-1)), A
+    shift = A.abs().sum(-1).amax(-1)
+    shifted = A + ops.eye(A.shape[-1], dtype=A.dtype, device=A.device) * shift[..., None, None]
+    U, S, _ = ops._linalg_svd(shifted, False, vectors)
+    return (S - shift.unsqueeze(-1)).flip(-1), U.flip(-1)

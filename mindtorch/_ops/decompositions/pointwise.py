@@ -1,7 +1,8 @@
 """Operators on each element, or on two."""
-from math import copysign, inf
+from math import copysign, inf, pi
 
-from mindtorch._core.tensor.dtype import float64, int32, int64
+from mindtorch._core.tensor.dtype import float64, int16, int32, int64
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.operators import ops
 
 
@@ -82,12 +83,6 @@ def round_by_floor(self, name):
     return up if name == "ceil" else ops.where(self < 0, up, self.floor())
 
 
-def l1_loss_by_abs(self, target, reduction):
-    """The loss of integers, whose differences wrap around as torch's do."""
-    loss = (self - target).abs()
-    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
-
-
 def fmax_by_where(self, other):
     """The larger of two, or the one that is a number."""
     if not self.is_floating_point():
@@ -111,6 +106,114 @@ def isclose_by_distance(self, other, rtol, atol, equal_nan):
     return close | (ops.isfinite(distance) & (distance <= other.abs() * rtol + atol))
 
 
+def logaddexp_by_exp(self, other):
+    """log(exp(self) + exp(other)), from the one with the larger real part."""
+    is_larger = ops.real(self) >= ops.real(other) if self.is_complex() else (self >= other) | self.isnan()
+    high, low = ops.where(is_larger, self, other), ops.where(is_larger, other, self)
+    return ops.where(high == low, high + ops.log(ops.full_like(high, 2)), high + (low - high).exp().log1p())
+
+
+def addcmul_by_mul(self, tensor1, tensor2, value):
+    """Of integers with the whole part of `value`."""
+    return self + tensor1 * tensor2 * (value if self.is_complex() else int(value))
+
+
+def lerp_by_where(self, end, weight):
+    """From the nearer end, so that both ends are met exactly."""
+    step = end - self
+    if isinstance(weight, (int, float, complex)):
+        return self + step * weight if abs(weight) < 0.5 else end - step * (1 - weight)
+    return ops.where(weight.abs() < 0.5, self + step * weight, end - step * (1 - weight))
+
+
+def nan_to_num_by_where(self, nan, posinf, neginf):
+    if self.is_complex():
+        return by_parts(ops.nan_to_num, self, nan, posinf, neginf)
+    largest = 1.7976931348623157e308        # of float64, the only real dtype that comes here
+    finite = ops.where(self.isnan(), 0.0 if nan is None else nan, self)
+    finite = ops.where(finite == inf, largest if posinf is None else posinf, finite)
+    return ops.where(finite == -inf, -largest if neginf is None else neginf, finite)
+
+
+def angle_by_atan2(self):
+    """The argument of complex numbers; of real ones pi where they are negative, and NaN of NaN."""
+    if self.is_complex():
+        return ops.atan2(ops.imag(self), ops.real(self))
+    return ops.where(self.isnan(), self, (self < 0).to(self.dtype) * pi)
+
+
+# --- complex numbers -------------------------------------------------------------------------------------------------
+
+def by_parts(function, self, *arguments):
+    """What the function makes of the real parts, and of the imaginary ones, of its arguments."""
+    real, imag = ([part(x) if isinstance(x, TensorBase) and x.is_complex() else x for x in (self, *arguments)]
+                  for part in (ops.real, ops.imag))
+    return ops.complex(function(*real), function(*imag))
+
+
+# Inverse functions after Kahan, "Branch cuts for complex elementary functions": each part by functions of real numbers.
+# Real numbers come here in float32 for 16-bit dtypes.
+
+def _roots(self):
+    """The parts of sqrt(1 - z) and of sqrt(1 + z)."""
+    return [(ops.real(root), ops.imag(root)) for root in ((1 - self).sqrt(), (1 + self).sqrt())]
+
+
+def _turned(self):
+    """i z."""
+    return ops.complex(-ops.imag(self), ops.real(self))
+
+
+def asin_by_parts(self):
+    if not self.is_complex():
+        return ops.asin(self)
+    (a, b), (c, d) = _roots(self)
+    return ops.complex(ops.atan2(ops.real(self), a * c - b * d), ops.asinh(a * d - b * c))
+
+
+def acos_by_parts(self):
+    if not self.is_complex():
+        return ops.acos(self)
+    (a, b), (c, d) = _roots(self)
+    return ops.complex(ops.atan2(a, c) * 2, ops.asinh(b * c - a * d))
+
+
+def acosh_by_parts(self):
+    if not self.is_complex():
+        return ops.acosh(self)
+    low, high = (self - 1).sqrt(), (self + 1).sqrt()
+    product = ops.real(low) * ops.real(high) + ops.imag(low) * ops.imag(high)
+    return ops.complex(ops.asinh(product), ops.atan2(ops.imag(low), ops.real(high)) * 2)
+
+
+def asinh_by_parts(self):
+    return -_turned(asin_by_parts(_turned(self))) if self.is_complex() else ops.asinh(self)
+
+
+def atanh_by_parts(self):
+    if not self.is_complex():
+        return ops.atanh(self)
+    x, y = ops.real(self), ops.imag(self)
+    real = (x * 4 / ((1 - x) * (1 - x) + y * y)).log1p() / 4
+    return ops.complex(real, ops.atan2(y * 2, (1 - x) * (1 + x) - y * y) / 2)
+
+
+def atan_by_parts(self):
+    return -_turned(atanh_by_parts(_turned(self))) if self.is_complex() else ops.atan(self)
+
+
+def log1p_by_parts(self):
+    x, y = ops.real(self), ops.imag(self)
+    return ops.complex((x * (x + 2) + y * y).log1p() / 2, ops.atan2(y, x + 1))
+
+
+def cosh_by_parts(self):
+    if not self.is_complex():
+        return ops.cosh(self)
+    x, y = ops.real(self), ops.imag(self)
+    return ops.complex(x.cosh() * y.cos(), x.sinh() * y.sin())
+
+
 # --- sign and exponent of floating point numbers ---------------------------------------------------------------------
 
 def copysign_by_signbit(self, other):
@@ -131,3 +234,16 @@ def frexp_by_bits(self):
     exponent = field - bias - ops.where(small, 64, -64)
     regular = (self != 0) & self.isfinite()
     return ops.where(regular, mantissa, self), ops.where(regular, exponent, 0)
+
+
+_INTEGERS = {2: int16, 4: int32, 8: int64}
+
+
+def nextafter_by_bits(self, other, out):
+    """The next number of the dtype of `out`: neighbours have bits that differ by one."""
+    self, other = self.to(out), other.to(out)
+    integer = _INTEGERS[out.itemsize]
+    least = ops.where(other > 0, 1, 1 - 2 ** (8 * out.itemsize - 1)).to(integer)        # that of the sign of `other`
+    step = ops.where((other > self) == (self > 0), 1, -1).to(integer)
+    beside = ops.where(self == 0, least, self.view(integer) + step).view(out.dtype)
+    return ops.where(self == other, other, ops.where(self.isnan() | other.isnan(), self + other, beside))

@@ -19,13 +19,13 @@ from mindtorch._ops.operators import ops
 _RATIO, _STEP, _ENDS = (0.5, 0.33), (0.6, 0.5), ((-86.0, 13.5), (-708.0, 34.0))
 
 
-def _places(wide):
+def _nodes(wide):
     first, last = _ENDS[wide]
     return numpy.arange(first, last / _STEP[wide] * _RATIO[wide], _RATIO[wide])
 
 
 def _points(wide):
-    points = _STEP[wide] / _RATIO[wide] * numpy.log1p(numpy.exp(_places(wide)))
+    points = _STEP[wide] / _RATIO[wide] * numpy.log1p(numpy.exp(_nodes(wide)))
     points[0] /= 1 + exp(-_RATIO[wide])
     return points
 
@@ -39,7 +39,7 @@ def _slopes(factor, wide):
 
 
 def _weights(factor, wide):
-    weights = factor * _STEP[wide] / (1 + numpy.exp(-_places(wide)))
+    weights = factor * _STEP[wide] / (1 + numpy.exp(-_nodes(wide)))
     weights[0] /= 1 - exp(-_RATIO[wide])
     return weights
 
@@ -159,7 +159,12 @@ def polygamma_by_zeta(n, x):
 # Degrees are truncated to integers; a negative degree gives 0. For a tensor of degrees, the recurrence runs up to the
 # highest, which the host reads, and each element takes its own.
 
-_MOST_DEGREES = 2.0 ** 40
+_HIGHEST_DEGREE = 2**20
+
+
+def _check_degree(degree):
+    if degree > _HIGHEST_DEGREE:
+        raise RuntimeError(f"polynomials of a degree above {_HIGHEST_DEGREE} are not computed, but got {degree}")
 
 
 def _all_degrees(x, slope, start, coefficients):
@@ -175,13 +180,16 @@ def _all_degrees(x, slope, start, coefficients):
 def _polynomial(x, n, slope, start, coefficients):
     if n.numel() == 1:
         degree = n.item()
-        degree = int(degree) if abs(degree) < _MOST_DEGREES else -1
+        _check_degree(degree)
+        degree = int(degree) if degree >= 0 else -1
         if degree < 0:
             return ops.zeros_like(x)
         return next(islice(_all_degrees(x, slope, start, coefficients), degree, None))
     x, n = x.to(n.device), n.to(int64)
     result = x.new_zeros(())
-    for k, value in enumerate(islice(_all_degrees(x, slope, start, coefficients), max(n.max().item() + 1, 0))):
+    highest = n.max().item()
+    _check_degree(highest)
+    for k, value in enumerate(islice(_all_degrees(x, slope, start, coefficients), max(highest + 1, 0))):
         result = ops.where(n == k, value, result)
     return result
 

@@ -1,5 +1,5 @@
 """Operators along a dimension: the most frequent element, running sums in logarithms."""
-from math import prod
+from math import inf, prod
 
 from mindtorch._core.tensor.dtype import int64
 from mindtorch._ops.operators import ops
@@ -22,30 +22,79 @@ def mode_by_runs(self, dim, keepdim):
     return (found, place) if keepdim else (found.squeeze(dim), place.squeeze(dim))
 
 
-def logcumsumexp_by_doubling(self, dim):
-    """log of the running sum of exponentials: sums over 2, 4, 8, ... neighbours, none of which overflows."""
+def _scan_by_doubling(self, dim, combine):
+    """A running sum by `combine`: over 2, 4, 8, ... neighbours."""
     if self.ndim == 0:
         return self
     size, step = self.shape[dim], 1
     while step < size:
         first, rest = self.narrow(dim, 0, step), self.narrow(dim, step, size - step)
-        self = ops.cat([first, ops.logaddexp(rest, self.narrow(dim, 0, size - step))], dim)
+        self = ops.cat([first, combine(rest, self.narrow(dim, 0, size - step))], dim)
         step *= 2
     return self
 
 
-# --- losses ----------------------------------------------------------------------------------------------------------
+def logcumsumexp_by_doubling(self, dim):
+    """log of the running sum of exponentials, none of which overflows."""
+    return _scan_by_doubling(self, dim, ops.logaddexp)
 
-def multilabel_margin_backward(grad_output, self, target, reduction, is_target):
-    """Of each pair within the margin, 1 for the class that is no label and -1 for the label, over the classes."""
-    rows, target, is_target = (x.reshape(-1, self.shape[-1] if self.ndim else 1) for x in (self, target, is_target))
-    scale = 1 / (rows.numel() if reduction == 1 else rows.shape[1])
-    is_label = (target.cummin(1)[0] >= 0).to(rows.dtype)            # up to the first negative one
-    weight = is_label * (grad_output.unsqueeze(-1) if grad_output.ndim else grad_output) * scale
-    label = target.clamp(min=0)
-    own = rows.gather(1, label)
-    pairs = (rows.unsqueeze(1) > own.unsqueeze(2) - 1) * weight.unsqueeze(2) * (1 - is_target).unsqueeze(1)
-    return pairs.sum(1).scatter_add(1, label, -pairs.sum(2)).reshape(self.shape)
+
+def cumprod_by_doubling(self, dim):
+    return _scan_by_doubling(self, dim, ops.mul)
+
+
+def variance_and_mean(self, dim, correction, keepdim):
+    """Squared distances from the mean, over the count less `correction` (1 where None)."""
+    dim = dim or tuple(range(self.ndim))
+    mean = self.mean(dim, True)
+    distance = self - mean
+    squares = (distance * distance.conj()) if self.is_complex() else distance * distance
+    squares = ops.real(squares) if self.is_complex() else squares
+    count = prod(self.shape[d] for d in dim if self.ndim) - (1 if correction is None else correction)
+    total = squares.sum(dim, keepdim)
+    return total / ops.full_like(total, max(count, 0)), mean if keepdim else mean.sum(dim)
+
+
+def deviation_and_mean(self, dim, correction, keepdim):
+    variance, mean = variance_and_mean(self, dim, correction, keepdim)
+    return variance.sqrt(), mean
+
+
+def logsumexp_by_exp(self, dim, keepdim):
+    """The exponentials of distances from the largest, which do not overflow."""
+    dim = dim or tuple(range(self.ndim))
+    largest = 0
+    if self.numel():
+        largest = (ops.real(self) if self.is_complex() else self).amax(dim, True)
+        largest = ops.where(largest.isinf(), 0, largest)
+    total = (self - largest).exp().sum(dim, True).log() + largest
+    return total if keepdim else total.sum(dim)
+
+
+def norm_by_sums(self, order, dim, keepdim):
+    """The norm of vectors: sums of powers, or the extreme."""
+    size, dim = self.abs(), dim or tuple(range(self.ndim))
+    if order in (inf, -inf):
+        return size.amax(dim, keepdim) if order > 0 else size.amin(dim, keepdim)
+    if order == 0:
+        return (size != 0).to(size.dtype).sum(dim, keepdim)
+    return size.sum(dim, keepdim) if order == 1 else size.pow(order).sum(dim, keepdim).pow(1 / order)
+
+
+def _shortened(vectors, order, dim, most):
+    """The vectors along `dim`, a tuple, that are longer than `most` brought to that length."""
+    norm = ops.linalg_vector_norm(vectors, order, dim, True)
+    return vectors * ops.where(norm > most, most / (norm + 1e-7), 1)
+
+
+def renorm_by_norms(self, p, dim, maxnorm):
+    return _shortened(self, p, tuple(d for d in range(self.ndim) if d != dim % self.ndim), maxnorm)
+
+
+def embedding_renorm_by_norms(self, indices, max_norm, norm_type):
+    """In place; of rows that are asked for twice both results are the same."""
+    indices = indices.reshape(-1).long()
+    return self.index_copy_(0, indices, _shortened(self.index_select(0, indices), norm_type, (1,), max_norm))
 
 
 # --- indexing --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ def reduced(losses, reduction):
     return share(losses, reduction).sum() if reduction else losses
 
 
-def _part(grad, losses, reduction):
+def _gradient_of_each(grad, losses, reduction):
     """The gradient of each loss, from that of the result."""
     return grad / max(losses.numel(), 1) if reduction == 1 else grad
 
@@ -28,7 +28,7 @@ def l1_loss_derivative(grad, self, target, reduction):
     """The sign of the difference; of complex numbers the direction."""
     if self.is_complex() or target.is_complex():
         difference = self - target
-        return _part(grad, difference, reduction) * difference.sgn()
+        return _gradient_of_each(grad, difference, reduction) * difference.sgn()
     return ops.l1_loss_backward(grad, self, target, reduction)
 
 
@@ -45,7 +45,7 @@ def soft_margin_second_derivative(self, target):
 
 def binary_cross_entropy_target_backward(grad, self, target, weight, reduction):
     """log(1 - x) - log(x)."""
-    return _part(grad, target, reduction) * _weighted((1 - self).log() - self.log(), weight)
+    return _gradient_of_each(grad, target, reduction) * _weighted((1 - self).log() - self.log(), weight)
 
 
 def binary_cross_entropy_second_derivative(grad, self, target, weight):
@@ -62,7 +62,7 @@ def binary_cross_entropy_mixed_derivative(grad, self, weight):
 def binary_cross_entropy_with_logits_target_backward(grad, self, target, weight, pos_weight, reduction):
     """-x, and for weights of the positive ones (1 - pos_weight) log(sigmoid(x)) more."""
     slope = -self if pos_weight is None else (1 - pos_weight) * ops.log_sigmoid(self) - self
-    return _part(grad, target, reduction) * _weighted(slope, weight)
+    return _gradient_of_each(grad, target, reduction) * _weighted(slope, weight)
 
 
 def logits_second_derivative(self, target, weight, pos_weight):
@@ -93,4 +93,4 @@ def kl_div_target_backward(grad, self, target, reduction, log_target):
         positive = target > 0
         logs = ops.where(positive, target, ops.ones_like(target)).log() + 1
         slope = ops.where(positive, logs, ops.zeros_like(logs)) - self
-    return _part(grad, slope, reduction) * slope
+    return _gradient_of_each(grad, slope, reduction) * slope

@@ -10,7 +10,7 @@ from mindtorch._ops.derivatives.linalg import vector_norm_backward
 from mindtorch._ops.operators import ops
 
 
-def _following(x, mean, rstd, over):
+def _differentiable_statistics(x, mean, rstd, over):
     """The statistics with the history that those saved by the forward operator lack: by x, for derivatives to come."""
     history = 0 if mean is None else x.mean(over, True)
     variance = ((x - history) ** 2).mean(over, True)
@@ -25,7 +25,7 @@ def _double_backward(grads, grad, x, mean, rstd, weight, over):
     """
     of_input, of_weight, of_bias = grads
     if over:
-        mean, rstd = _following(x, mean, rstd, over)
+        mean, rstd = _differentiable_statistics(x, mean, rstd, over)
     normal = x * rstd if mean is None else (x - mean) * rstd
 
     def slope(v):

@@ -74,7 +74,7 @@ def scattered_backward(grad, shape, dim, indices):
 
 # --- moments ---------------------------------------------------------------------------------------------------------
 
-def _freedom(shape, dim, correction):
+def _degrees_of_freedom(shape, dim, correction):
     count = 1
     for d in _wrapped(dim, len(shape)):
         count *= shape[d]
@@ -87,7 +87,7 @@ def _centered(self, dim):
 
 def var_backward(grad, self, dim, correction, keepdim):
     """2 / freedom times the distance from the mean; nothing is left to divide by where freedom is not above 0."""
-    freedom = _freedom(self.shape, dim, correction)
+    freedom = _degrees_of_freedom(self.shape, dim, correction)
     grad = unreduced(grad, self.shape, dim, keepdim)
     if freedom <= 0:
         return grad * ops.where(self == self.mean(), float("nan"), float("inf"))
@@ -101,7 +101,7 @@ def std_backward(grad, self, result, dim, correction, keepdim):
 
 
 def _mean_share(grad, self, dim, keepdim):
-    return sum_backward(grad, self.shape, dim, keepdim) / max(_freedom(self.shape, dim, 0), 1)
+    return sum_backward(grad, self.shape, dim, keepdim) / max(_degrees_of_freedom(self.shape, dim, 0), 1)
 
 
 def var_mean_backward(grad_var, grad_mean, self, dim, correction, keepdim):
@@ -177,6 +177,9 @@ def logcumsumexp_backward(grad, self, result, dim):
     if not self.dim() or self.numel() == 0:
         return grad
 
+    if self.is_complex():
+        later = (grad.log() - result.conj()).flip(dim).logcumsumexp(dim)
+        return (later.flip(dim) + self.conj()).exp()
     logarithm = grad.abs().log()
 
     def part(of_sign):

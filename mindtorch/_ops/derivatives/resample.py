@@ -39,7 +39,7 @@ def _cubic(share):
             yield ((-0.75 * x + 3.75) * x - 6) * x + 3, sign * ((-2.25 * x + 7.5) * x - 6), -4.5 * x + 7.5
 
 
-def _taps(at, size, mode, padding, aligned):
+def _grid_taps(at, size, mode, padding, aligned):
     """(position, weight, slope, curvature) of each tap along one dimension, for the coordinates `at`."""
     scale = (size - 1) / 2 if aligned else size / 2
     at = (at + 1) * scale if aligned else ((at + 1) * size - 1) / 2
@@ -54,7 +54,7 @@ def _taps(at, size, mode, padding, aligned):
     return [(below, below + 1 - at, -slope, 0), (below + 1, at - below, slope, 0)]
 
 
-def _places(chosen, sizes):
+def _flat_positions(chosen, sizes):
     """The flat positions of the taps chosen for all dimensions, and whether they are inside the image."""
     inside = flat = None
     for (at, *_), size in zip(chosen, sizes, strict=True):
@@ -88,11 +88,11 @@ def grid_sampler_double_backward(grads, grad_output, input, grid, mode, padding,
     of_input, of_grid = grads
     places = grid.flatten(1, -2)
     moves = None if of_grid is None else of_grid.flatten(1, -2).unbind(-1)[::-1]
-    lines = [_taps(places[..., dims - 1 - i], size, mode, padding, aligned) for i, size in enumerate(sizes)]
+    lines = [_grid_taps(places[..., dims - 1 - i], size, mode, padding, aligned) for i, size in enumerate(sizes)]
     given, first, second = grad_output.flatten(2), 0, ops.zeros_like(input.flatten(2))
     third = [0] * dims
     for chosen in itertools.product(*lines):
-        flat, inside = _places(chosen, sizes)
+        flat, inside = _flat_positions(chosen, sizes)
 
         def along(*fixed, chosen=chosen):
             """How the weight, or its derivative, changes in the direction of the grid's gradient."""

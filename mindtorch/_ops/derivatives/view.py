@@ -175,7 +175,7 @@ def _extremum_share(grad, self, dim, index, src, result):
 
 def scatter_reduce_backward_self(grad, self, dim, index, src, reduce, include_self, result):
     """Of the tensor that was reduced into."""
-    src = _covered(src, index)
+    src = _indexed_part(src, index)
     if reduce == "sum":
         found = grad
     elif reduce == "mean":
@@ -190,7 +190,7 @@ def scatter_reduce_backward_self(grad, self, dim, index, src, reduce, include_se
 
 def scatter_reduce_backward_src(grad, self, dim, index, src, reduce, include_self, result):
     """Of what was reduced."""
-    shape, src = src.shape, _covered(src, index)
+    shape, src = src.shape, _indexed_part(src, index)
     if reduce == "sum":
         found = grad.gather(dim, index)
     elif reduce == "mean":
@@ -214,7 +214,7 @@ def _placed(part, shape):
     return whole
 
 
-def _covered(src, index):
+def _indexed_part(src, index):
     """The part of src that index reaches."""
     if src.dim() == 0:
         return src.reshape(index.shape)

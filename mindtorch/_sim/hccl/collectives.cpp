@@ -258,11 +258,15 @@ aclError perform(const Operation &operation) {
                    communicator.settings.name.c_str());
   }
   aclError result = communicator.broken_;
+  const uint64_t number = ++communicator.performed;
+  const Tracing tracing(operation, number);
   if (result == ACL_SUCCESS) {
+    arrive(communicator, number);
     result = Run(operation)();
   } else {
     simFail(result, "EI9999", "after a failure: %s", communicator.broken_text_.c_str());
   }
+  tracing.end(result);
   communicator.leave();
   return result;
 }

@@ -142,7 +142,7 @@ HcclResult unknown(const char *function, HcclComm handle) {
 }
 
 HcclResult currentDevice(const char *function, int32_t *device) {
-  const std::string &problem = environment().problem;
+  const std::string &problem = environment().problem.empty() ? problemOfConditions() : environment().problem;
   if (!problem.empty()) return fail(HCCL_E_PARA, "EI0001", "%s: %s", function, problem.c_str());
   if (aclrtGetDevice(device) == ACL_SUCCESS) return HCCL_SUCCESS;
   return fail(HCCL_E_RUNTIME, "EI0003", "%s: no device is set: call aclrtSetDevice", function);

@@ -147,6 +147,7 @@ class Communicator {
   std::atomic<bool> suspended{false};
   std::atomic<HcclResult> async_error{HCCL_SUCCESS};
   std::atomic<int32_t> calls{0};  // under way
+  uint64_t performed = 0;         // operations, of which one runs at a time
 
   std::mutex mutex;                                           // guards all below
   std::map<void *, uint64_t> windows;                         // HcclCommRegister: address -> size
@@ -222,6 +223,21 @@ struct Operation {
   CommunicatorPtr communicator;
 };
 HcclResult enqueue(Operation operation, aclrtStream stream);
+
+// ---- conditions.cpp: what the variables MINDTORCH_SIM_HCCL_* ask for
+const std::string &problemOfConditions();                        // a value that is not understood
+void arrive(const Communicator &communicator, uint64_t number);  // may pause, or kill the process
+void crossLinks(const Communicator &communicator, const std::vector<Transfer> &transfers);  // slow ones take their time
+class Tracing {  // of an operation from here to end()
+ public:
+  Tracing(const Operation &operation, uint64_t number);
+  void end(aclError result) const;
+
+ private:
+  const Operation &operation_;
+  const uint64_t number_;
+  const double begun_;  // microseconds since 1970; 0: nobody wants a trace
+};
 
 // ---- group.cpp
 bool inGroup();

@@ -386,6 +386,7 @@ class Exchange {
 
 aclError exchange(Communicator &communicator, const std::vector<Transfer> &transfers, const Signature &signature,
                   Clock::duration patience) {
+  crossLinks(communicator, transfers);
   Exchange exchange(communicator, signature);
   for (const Transfer &transfer : transfers) exchange.add(transfer);
   return exchange.run(patience);

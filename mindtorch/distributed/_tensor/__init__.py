@@ -10,6 +10,7 @@ from mindtorch.distributed.tensor import (
     distribute_tensor,
     empty,
     full,
+    init_device_mesh,
     ones,
     rand,
     randn,
@@ -17,6 +18,6 @@ from mindtorch.distributed.tensor import (
 )
 
 __all__ = ["DTensor", "DeviceMesh", "Partial", "Replicate", "Shard", "distribute_module", "distribute_tensor", "empty",
-           "full", "ones", "rand", "randn", "zeros"]
+           "full", "init_device_mesh", "ones", "rand", "randn", "zeros"]
 
 __getattr__ = refused_names(__name__)

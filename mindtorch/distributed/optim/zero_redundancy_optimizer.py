@@ -61,7 +61,12 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         _copy_options(self.optim.param_groups, self.param_groups)
 
     def _check_same_type(self):
-        types = dict.fromkeys(parameter.type() for group in self.param_groups for parameter in group["params"])
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+        sparse = next((each for each in parameters if each.is_sparse), None)
+        if sparse is not None:
+            raise ValueError("ZeroRedundancyOptimizer only supports using the same dense type for all parameters but "
+                             f"got {sparse.type()}")
+        types = dict.fromkeys(parameter.type() for parameter in parameters)
         if len(types) > 1:
             first, other = list(types)[:2]
             raise ValueError("ZeroRedundancyOptimizer only supports using the same dense type for all parameters but "

@@ -1,6 +1,6 @@
 """torch.distributed.tensor: tensors whose parts lie on the ranks of a mesh."""
 from mindtorch._refusals.modules import refused_names
-from mindtorch.distributed.device_mesh import DeviceMesh
+from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from mindtorch.distributed.tensor._api import (
     DTensor,
     distribute_module,
@@ -15,6 +15,6 @@ from mindtorch.distributed.tensor._api import (
 from mindtorch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 
 __all__ = ["DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_module",
-           "distribute_tensor", "empty", "full", "ones", "rand", "randn", "zeros"]
+           "distribute_tensor", "empty", "full", "init_device_mesh", "ones", "rand", "randn", "zeros"]
 
 __getattr__ = refused_names(__name__)

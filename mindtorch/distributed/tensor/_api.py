@@ -16,8 +16,9 @@ from mindtorch.distributed.tensor._utils import (
     compute_local_shape,
     compute_local_shape_and_global_offset,
     contiguous_strides,
+    cut_dim,
 )
-from mindtorch.distributed.tensor.placement_types import Partial, Replicate, Shard
+from mindtorch.distributed.tensor.placement_types import Partial, Replicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -146,7 +147,7 @@ class DTensor(Tensor, _activates=False):
         if shape is None:
             shape = list(local_tensor.shape)
             for size, place in zip(mesh.shape, places, strict=True):
-                if isinstance(place, Shard):
+                if cut_dim(place) is not None:
                     shape[place.dim] *= size
             stride = _stride_like(local_tensor, shape)
         elif stride is None:

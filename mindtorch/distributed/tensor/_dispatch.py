@@ -13,8 +13,8 @@ from mindtorch.distributed._options import ReduceOp
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
 from mindtorch.distributed.tensor._rules import Call, ways_of
-from mindtorch.distributed.tensor._utils import compute_local_shape
-from mindtorch.distributed.tensor.placement_types import Partial, Replicate, Shard
+from mindtorch.distributed.tensor._utils import compute_local_shape, cut_dim
+from mindtorch.distributed.tensor.placement_types import Partial, Replicate, _StridedShard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +40,13 @@ class implicit_replication:
 
 
 class _Plan(NamedTuple):
-    """Placements that the tensors are brought to, what the results are, and what is called with which shapes."""
+    """Placements that the tensors are brought to, what the results are, and what is called with which shapes.
+
+    Without the mesh: an equal one may have other groups later.
+    """
 
     inputs: list[tuple]
-    results: list[DTensorSpec]
+    results: list[tuple[tuple, TensorMeta] | None]
     replaced: dict[str, tuple[int, ...]]
     compute: Callable | None
 
@@ -109,20 +112,21 @@ def _plan(func, values, implicit):
     inputs, outputs = [[] for _ in found], [[] for _ in results]
     compute, ways = None, 1
     for dim, parts in enumerate(mesh.shape):
-        call = Call(name.removesuffix("_") if written else name, given, found, results, parts * ways,
-                    mesh.get_local_rank(dim))
+        strided = next((spec.placements[dim] for _, spec in found if isinstance(spec.placements[dim], _StridedShard)),
+                       None)
+        call = Call(name.removesuffix("_") if written else name, given, found, results, parts * ways, dim, strided)
         best = min(ways_of(call), key=lambda way: _cost_of(way, found, written, dim))
         for places, (argument, _) in zip(inputs, found, strict=True):
             places.append(best.inputs[argument])
         for places, place in zip(outputs, best.outputs, strict=True):
             places.append(place)
         compute = compute or best.compute
-        ways *= parts if any(isinstance(place, Shard) for place in best.inputs.values()) else 1
-    specs = [meta and DTensorSpec(mesh, tuple(places), meta) for meta, places in zip(results, outputs, strict=True)]
+        ways *= parts if any(cut_dim(place) is not None for place in best.inputs.values()) else 1
+    made = [meta and (tuple(places), meta) for meta, places in zip(results, outputs, strict=True)]
     replaced = {}
     if name in _SHAPES:
-        replaced[_SHAPES[name]] = compute_local_shape(specs[0].shape, mesh, specs[0].placements)
-    return _Plan([tuple(places) for places in inputs], specs, replaced, compute)
+        replaced[_SHAPES[name]] = compute_local_shape(results[0].shape, mesh, made[0][0])
+    return _Plan([tuple(places) for places in inputs], made, replaced, compute)
 
 
 def _cost_of(way, found, written, dim):
@@ -175,10 +179,10 @@ def run_operator(kind: type, func: Any, args: tuple, kwargs: dict) -> Any:
     arguments = {key: _map(value, lambda each: next(locals_)) for key, value in values.items()} | plan.replaced
     writes = next((key for argument in func._schema.arguments for key in (argument.name,)
                    if argument.alias_info is not None and argument.alias_info.is_write), None)
-    result = (plan.compute or func)(**arguments)
+    result = func(**arguments) if plan.compute is None else plan.compute(mesh, **arguments)
     if writes is not None:
-        return _written(values[writes], arguments[writes], plan.results[0])
-    made = [each if spec is None else kind(each, spec, requires_grad=False)
+        return _written(values[writes], arguments[writes], plan.results[0][0])
+    made = [each if spec is None else kind(each, DTensorSpec(mesh, *spec), requires_grad=False)
             for each, spec in zip(_as_list(result), plan.results, strict=True)]
     return type(result)(made) if type(result) in (list, tuple) else tuple(made) if isinstance(
         result, tuple) else made[0]
@@ -191,10 +195,10 @@ def _local(tensor, places, mesh):
     return redistribute_local_tensor(tensor._local_tensor, spec.shape, mesh, spec.placements, places)
 
 
-def _written(tensor, local, spec):
+def _written(tensor, local, placements):
     """The tensor that an operator wrote to, in the placements that it had."""
-    if tensor._spec.placements != spec.placements:
-        local = redistribute_local_tensor(local, spec.shape, spec.mesh, spec.placements, tensor._spec.placements)
+    if tensor._spec.placements != placements:
+        local = redistribute_local_tensor(local, tensor.shape, tensor._spec.mesh, placements, tensor._spec.placements)
         tensor._local_tensor.copy_(local)
     return tensor
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import mindtorch
 from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._functional_collectives import _reduction
-from mindtorch.distributed.tensor._utils import compute_local_shape
+from mindtorch.distributed.tensor._utils import compute_local_shape, cut_dim, cutting_order
 from mindtorch.distributed.tensor.placement_types import Partial, Replicate, Shard
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _all_reduce_norm(local, order, group):
 
 def _from_whole(local, place, group):
     """What a rank has under a placement, of what all ranks have."""
-    if isinstance(place, Shard):
+    if cut_dim(place) is not None:
         return _chunks(local, place.dim, group.size())[group.rank()].contiguous()
     if place.reduce_op == "sum":        # one rank keeps it: exact, which a quotient is not
         return local if group.rank() == 0 else mindtorch.zeros_like(local)
@@ -99,34 +99,38 @@ def redistribute_local_tensor(local_tensor: Tensor, shape: Sequence[int], mesh: 
                               current: Sequence[Placement], target: Sequence[Placement]) -> Tensor:
     """This rank's part of a tensor of `shape` under the placements `target`, of that under `current`."""
     now, local = list(current), local_tensor
-    dims = range(mesh.ndim)
+    orders = cutting_order(current), cutting_order(target)
 
     def alone(dim, at):     # whether no other mesh dimension cuts the tensor there
-        return all(not placements[other].is_shard(dim) for placements in (now, target) for other in dims if other != at)
+        return all(cut_dim(placements[other]) != dim for placements in (now, target) for other in orders[0]
+                   if other != at)
 
     def outer_changes(dim, at):
-        return any(now[other] != target[other] and (now[other].is_shard(dim) or target[other].is_shard(dim))
-                   for other in range(at))
+        return any(current[other] != target[other] and dim in (cut_dim(current[other]), cut_dim(target[other]))
+                   for order in orders for other in order[:order.index(at)])
 
-    # Dimensions that an outer mesh dimension cuts are cut by the inner ones again, so these are joined first.
-    for at in reversed(dims):
+    # What an outer mesh dimension has cut the inner ones cut again, so these are joined first.
+    for place_in_order, at in reversed(list(enumerate(orders[0]))):
         place, goal = now[at], target[at]
-        if not isinstance(place, Shard) or (place == goal and not outer_changes(place.dim, at)):
+        dim = cut_dim(place)
+        if dim is None or (place == goal and not outer_changes(dim, at)):
             continue
-        length = compute_local_shape(shape, mesh, [*now[:at], *(Replicate(),) * (mesh.ndim - at)])[place.dim]
-        if isinstance(goal, Shard) and goal != place and alone(place.dim, at) and alone(goal.dim, at):
-            local = _exchange(local, place.dim, goal.dim, length, mesh.get_group(at))
+        outer = orders[0][:place_in_order]
+        length = compute_local_shape(shape, mesh, [each if other in outer else Replicate()
+                                                   for other, each in enumerate(current)])[dim]
+        if cut_dim(goal) not in (None, dim) and alone(dim, at) and alone(goal.dim, at):
+            local = _exchange(local, dim, goal.dim, length, mesh.get_group(at))
             now[at] = goal
         else:
-            local = _gather(local, place.dim, length, mesh.get_group(at))
+            local = _gather(local, dim, length, mesh.get_group(at))
             now[at] = Replicate()
-    for at in dims:
+    for at in orders[1]:
         place, goal = now[at], target[at]
         if place == goal:
             continue
         group = mesh.get_group(at)
         if isinstance(place, Partial):
-            if isinstance(goal, Shard) and not place.reduce_op.startswith("norm_"):
+            if cut_dim(goal) is not None and not place.reduce_op.startswith("norm_"):
                 local = _reduce_scatter(local, goal.dim, place.reduce_op, group)
                 continue
             if isinstance(goal, Partial):

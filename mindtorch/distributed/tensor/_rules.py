@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mindtorch
 from mindtorch._core._gen.rows import ROWS
-from mindtorch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
+from mindtorch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _StridedShard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +25,10 @@ _SUM, _WHOLE = Partial(), Replicate()
 
 
 class Way(NamedTuple):
-    """Placements of tensors by the argument, of results in order, and what computes instead of the operator."""
+    """Placements of tensors by the argument, of results in order, and what computes instead of the operator.
+
+    That is called with the mesh before the operator's arguments.
+    """
 
     inputs: dict[str, Placement]
     outputs: list[Placement]
@@ -39,7 +43,8 @@ class Call(NamedTuple):
     tensors: list[tuple[str, DTensorSpec]]
     results: list[TensorMeta]
     parts: int          # into how many a dimension would be cut
-    rank: int           # of which this process has the part of this number
+    dim: int            # of the mesh, along which the call is cut
+    strided: _StridedShard | None = None    # how a tensor is cut there, if not plainly
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor."""
@@ -249,11 +254,11 @@ def _embedding(call):
         yield Way({"weight": _WHOLE, "indices": Shard(dim)}, [Shard(dim)])
     yield Way({"weight": Shard(1), "indices": _WHOLE}, [Shard(ndim)])
     if call.cuts_evenly(call.shape("weight")[0]):
-        rows = call.shape("weight")[0] // call.parts
+        dim, rows = call.dim, call.shape("weight")[0] // call.parts
 
-        def own_rows(weight, indices, *options, **named):
+        def own_rows(mesh, weight, indices, *options, **named):
             """The embeddings whose rows are here; zeros for the others."""
-            local = indices - rows * call.rank
+            local = indices - rows * mesh.get_local_rank(dim)
             absent = (local < 0) | (local >= rows)
             found = mindtorch.nn.functional.embedding(local.masked_fill(absent, 0), weight)
             return found.masked_fill(absent.unsqueeze(-1), 0)
@@ -269,6 +274,57 @@ def _embedding_backward(call):
     yield Way({"grad_output": _SUM, "indices": _WHOLE}, [_SUM])
 
 
+# Classes that are cut: each rank has the logits of some, and no rank gathers them.
+
+def _all_reduced(mesh, dim, tensor, op):
+    return redistribute_local_tensor(tensor, tensor.shape, mesh, [Partial(op) if at == dim else _WHOLE
+                                                                 for at in range(mesh.ndim)], [_WHOLE] * mesh.ndim)
+
+
+def _log_softmax(call):
+    yield from _along_dim(call)
+    at, ndim = call.dim, len(call.results[0].shape)
+    dim = call.values["dim"] % max(ndim, 1)
+    if not ndim or not call.cuts_evenly(call.results[0].shape[dim]):
+        return
+
+    def forward(mesh, self, dim, half_to_float):
+        x = self.float() if half_to_float else self
+        shifted = x - _all_reduced(mesh, at, x.amax(dim, keepdim=True), "max")
+        return shifted - _all_reduced(mesh, at, shifted.exp().sum(dim, keepdim=True), "sum").log()
+
+    def backward(mesh, grad_output, output, dim, input_dtype):
+        total = _all_reduced(mesh, at, grad_output.sum(dim, keepdim=True), "sum")
+        return (grad_output - output.exp() * total).to(input_dtype)
+
+    yield Way(_all(call, Shard(dim)), [Shard(dim)], backward if "backward" in call.name else forward)
+
+
+def _nll_loss(call):
+    shape, at = call.shape("self"), call.dim
+    classes = 1 if len(shape) > 1 else 0
+    if not call.cuts_evenly(shape[classes]):
+        return
+    count = shape[classes] // call.parts
+    operator, is_backward = getattr(mindtorch.ops.aten, call.name), "backward" in call.name
+
+    def own_classes(mesh, self, target, weight, reduction, ignore_index, **gradient):
+        """As if targets of other ranks' classes were ignored. The total weight is that of all targets."""
+        first = count * mesh.get_local_rank(at)
+        ignored, local = target == ignore_index, target - first
+        local = local.masked_fill(ignored | (local < 0) | (local >= count), -1)
+        part = None if weight is None else weight.narrow(0, first, count)
+        if is_backward:
+            return operator(self=self, target=local, weight=part, reduction=reduction, ignore_index=-1, **gradient)
+        loss, _ = operator(self, local, part, reduction and 2, -1)
+        weights = self.new_ones(()).expand(target.shape) if weight is None else weight[target.masked_fill(ignored, 0)]
+        total = weights.masked_fill(ignored, 0).sum()
+        return (loss / total if reduction == 1 else loss), total
+
+    yield Way(_all(call, _WHOLE) | {"self": Shard(classes)}, [Shard(classes)] if is_backward else [_SUM, _WHOLE],
+              own_classes)
+
+
 # --- which rule -------------------------------------------------------------------------------------------------------
 
 _RULES: dict[str, Callable[[Call], Iterator[Way]]] = {}
@@ -280,7 +336,9 @@ for _rule, _names in (
         (_reshaped, "view _unsafe_view reshape squeeze unsqueeze"), (_expanded, "expand"),
         (_permuted, "t transpose permute"),
         (_along_dim, "select slice split split_with_sizes unbind cat stack cumsum cumprod sort topk _softmax "
-                     "_log_softmax _softmax_backward_data _log_softmax_backward_data"),
+                     "_softmax_backward_data"),
+        (_log_softmax, "_log_softmax _log_softmax_backward_data"),
+        (_nll_loss, "nll_loss_forward nll_loss_backward nll_loss2d_forward nll_loss2d_backward"),
         (_reduction, "sum mean max min all any"),
         (_normalisation, "native_layer_norm native_layer_norm_backward _fused_rms_norm _rms_norm_backward"),
         (_attention, "_fused_attention _fused_attention_backward"),
@@ -288,6 +346,8 @@ for _rule, _names in (
     _RULES.update(dict.fromkeys(_names.split(), _rule))
 # Elementwise rows whose results do not depend on the elements in the same place alone.
 _NOT_BY_ELEMENT = {"_dropout", "_rrelu", "binomial", "index_put", "masked_scatter"}
+# Rules by which it does not matter which of the elements a rank has, if it has those in the same places of all tensors.
+_BY_ANY_ELEMENTS = {_pointwise, _like, _reduction}
 
 
 @cache
@@ -307,5 +367,14 @@ def ways_of(call: Call) -> Iterator[Way]:
     """The ways to compute an operator along a mesh dimension; the first one on whole tensors."""
     yield Way(_all(call, _WHOLE), [_WHOLE] * len(call.results))
     rule = _rule_of(call.name)
-    if rule is not None:
-        yield from rule(call)
+    if rule is None:
+        return
+
+    def strided(place):
+        return _StridedShard(place.dim, split_factor=call.strided.split_factor) if isinstance(place, Shard) else place
+
+    for way in rule(call):
+        yield way
+        if call.strided and rule in _BY_ANY_ELEMENTS:
+            yield Way({name: strided(place) for name, place in way.inputs.items()},
+                      [strided(place) for place in way.outputs], way.compute)

@@ -1,9 +1,10 @@
 """torch.distributed.tensor._utils: which part of a tensor a rank has."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mindtorch.distributed.tensor.placement_types import Replicate, Shard
+from mindtorch.distributed.tensor.placement_types import Replicate, Shard, _StridedShard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,7 +12,18 @@ if TYPE_CHECKING:
     from mindtorch.distributed.device_mesh import DeviceMesh
     from mindtorch.distributed.tensor.placement_types import Placement
 
-__all__ = ["checked_placements", "compute_local_shape", "compute_local_shape_and_global_offset", "contiguous_strides"]
+__all__ = ["checked_placements", "compute_local_shape", "compute_local_shape_and_global_offset", "contiguous_strides",
+           "cut_dim", "cutting_order"]
+
+
+def cut_dim(place: Placement) -> int | None:
+    """The dimension along which a placement cuts; None where it does not."""
+    return place.dim if isinstance(place, (Shard, _StridedShard)) else None
+
+
+def cutting_order(placements: Sequence[Placement]) -> list[int]:
+    """The mesh dimensions in the order in which they cut a tensor: each cuts what those before it have left."""
+    return sorted(range(len(placements)), key=lambda dim: isinstance(placements[dim], _StridedShard))
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
@@ -32,11 +44,11 @@ def checked_placements(placements: Sequence[Placement] | None, mesh: DeviceMesh,
                          f"{len(placements)}, and device_mesh.ndim: {mesh.ndim}.")
     result = []
     for place in placements:
-        if isinstance(place, Shard):
+        if cut_dim(place) is not None:
             if not -ndim <= place.dim < ndim:
                 raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
                                  f"{place.dim})")
-            result.append(Shard(place.dim % ndim))
+            result.append(replace(place, dim=place.dim % ndim))
         else:
             result.append(place)
     return tuple(result)
@@ -53,10 +65,11 @@ def compute_local_shape_and_global_offset(
     if place_in_mesh is None:
         return (0,), ()
     shape, offset = list(global_shape), [0] * len(global_shape)
-    for rank, size, place in zip(place_in_mesh, mesh.shape, placements, strict=True):
-        if isinstance(place, Shard):
-            shape[place.dim], begin = Shard.local_shard_size_and_offset(shape[place.dim], size, rank)
-            offset[place.dim] += begin
+    for at in cutting_order(placements):
+        dim = cut_dim(placements[at])
+        if dim is not None:
+            shape[dim], begin = Shard.local_shard_size_and_offset(shape[dim], mesh.shape[at], place_in_mesh[at])
+            offset[dim] += begin
     return tuple(shape), () if skip_offset else tuple(
         total if size == 0 else begin for total, size, begin in zip(global_shape, shape, offset, strict=True))
 

@@ -1,7 +1,7 @@
 """torch.distributed.tensor.placement_types: what each rank of a mesh dimension has of a tensor."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mindtorch._refusals.modules import refused_names
 
@@ -39,6 +39,22 @@ class Shard(Placement):
         chunk = -(-curr_local_size // num_chunks)
         begin = min(chunk * rank, curr_local_size)
         return min(chunk, curr_local_size - begin), begin
+
+
+@dataclass(frozen=True, repr=False)
+class _StridedShard(Placement):
+    """A part along `dim` of what the plain Shards of other mesh dimensions leave of it, as fully_shard cuts parameters
+    that tensor parallel has cut already. `split_factor`: into how many parts these have cut it.
+    """
+
+    dim: int
+    split_factor: int = field(kw_only=True, default=1)
+
+    def __repr__(self) -> str:
+        return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
+
+    def __str__(self) -> str:
+        return f"_S({self.dim}, {self.split_factor})"
 
 
 @dataclass(frozen=True)

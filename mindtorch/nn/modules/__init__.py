@@ -11,3 +11,18 @@ globals().update({name: getattr(module, name) for module in _LAYERS for name in 
 
 __all__ = ["Module"]
 __all__ += [name for module in _LAYERS for name in module.__all__]
+
+
+class _LayerDocstring:
+    """The __doc__ of a layer: its docstring, completed by what layers.txt says of its parameters."""
+
+    def __init__(self, docstring):
+        self.docstring = docstring
+
+    def __get__(self, instance, layer):
+        from mindtorch import _docs
+        return self.docstring and _docs.describe_layer(layer, self.docstring)
+
+
+for _name in __all__[1:]:
+    globals()[_name].__doc__ = _LayerDocstring(globals()[_name].__doc__)

@@ -79,7 +79,7 @@ class Tanhshrink(FunctionLayer):
 
 class _MayBeInPlace(FunctionLayer):
     def __init__(self, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     # As any FunctionLayer, in less time: no layer is called more often than ReLU.
     def forward(self, input: Tensor) -> Tensor:
@@ -88,9 +88,6 @@ class _MayBeInPlace(FunctionLayer):
 
 class Mish(_MayBeInPlace):
     """x * tanh(softplus(x)).
-
-    Arguments:
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.Mish()(torch.tensor([1.0, -1.0]))
@@ -103,9 +100,6 @@ class Mish(_MayBeInPlace):
 class ReLU(_MayBeInPlace):
     """max(0, x).
 
-    Arguments:
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.ReLU()(torch.tensor([1.0, -1.0]))
         tensor([1., 0.])
@@ -116,9 +110,6 @@ class ReLU(_MayBeInPlace):
 
 class SELU(_MayBeInPlace):
     """ELU whose two constants keep mean and variance from layer to layer.
-
-    Arguments:
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.SELU()(torch.tensor([1.0, -1.0]))
@@ -131,9 +122,6 @@ class SELU(_MayBeInPlace):
 class SiLU(_MayBeInPlace):
     """x * sigmoid(x).
 
-    Arguments:
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.SiLU()(torch.tensor([1.0, -1.0]))
         tensor([ 0.7311, -0.2689])
@@ -144,9 +132,6 @@ class SiLU(_MayBeInPlace):
 
 class Hardsigmoid(_MayBeInPlace):
     """relu6(x + 3) / 6.
-
-    Arguments:
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 1.5]))
@@ -159,9 +144,6 @@ class Hardsigmoid(_MayBeInPlace):
 class Hardswish(_MayBeInPlace):
     """x * relu6(x + 3) / 6.
 
-    Arguments:
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.Hardswish()(torch.tensor([-4.0, 1.0]))
         tensor([-0.0000, 0.6667])
@@ -172,15 +154,11 @@ class Hardswish(_MayBeInPlace):
 
 class _WithAlpha(FunctionLayer):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class CELU(_WithAlpha):
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
-
-    Arguments:
-        alpha: the factor for negative elements
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.CELU()(torch.tensor([1.0, -1.0]))
@@ -194,10 +172,6 @@ class CELU(_WithAlpha):
 
 class ELU(_WithAlpha):
     """x where positive, alpha * (exp(x) - 1) elsewhere.
-
-    Arguments:
-        alpha: the factor for negative elements
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.ELU()(torch.tensor([1.0, -1.0]))
@@ -226,7 +200,7 @@ class GELU(FunctionLayer):
     _passed = ("approximate",)
 
     def __init__(self, approximate: str = "none") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -234,9 +208,6 @@ class GELU(FunctionLayer):
 
 class GLU(FunctionLayer):
     """The first half along `dim` times the sigmoid of the second.
-
-    Arguments:
-        dim: the dimension
 
     Example:
         >>> nn.GLU()(torch.tensor([1.0, 0.0]))
@@ -248,7 +219,7 @@ class GLU(FunctionLayer):
     _function = staticmethod(F.glu)
 
     def __init__(self, dim: int = -1) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class Hardtanh(FunctionLayer):
@@ -257,7 +228,8 @@ class Hardtanh(FunctionLayer):
     Arguments:
         min_val: the lower bound
         max_val: the upper bound
-        inplace: whether the result is written to the input
+        min_value: deprecated, see min_val
+        max_value: deprecated, see max_val
 
     Example:
         >>> nn.Hardtanh()(torch.tensor([-2.0, 0.5]))
@@ -281,14 +253,11 @@ class Hardtanh(FunctionLayer):
         max_val = max_val if max_value is None else max_value
         if max_val <= min_val:
             raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
-        self._keep({"min_val": min_val, "max_val": max_val, "inplace": inplace})
+        self._store({"min_val": min_val, "max_val": max_val, "inplace": inplace})
 
 
 class ReLU6(Hardtanh):
     """x clamped to [0, 6].
-
-    Arguments:
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.ReLU6()(torch.tensor([-1.0, 8.0]))
@@ -306,7 +275,6 @@ class LeakyReLU(FunctionLayer):
 
     Arguments:
         negative_slope: the slope for negative elements
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.LeakyReLU(0.1)(torch.tensor([1.0, -1.0]))
@@ -319,7 +287,7 @@ class LeakyReLU(FunctionLayer):
     _function = staticmethod(F.leaky_relu)
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class PReLU(FunctionLayer):
@@ -341,7 +309,7 @@ class PReLU(FunctionLayer):
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Device = None,
                  dtype: dtype | None = None) -> None:
-        self._keep({"num_parameters": num_parameters, "init": init})
+        self._store({"num_parameters": num_parameters, "init": init})
         self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
@@ -356,7 +324,6 @@ class RReLU(FunctionLayer):
     Arguments:
         lower: the least slope
         upper: the greatest slope
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.RReLU().eval()(torch.tensor([1.0, -1.0]))
@@ -371,12 +338,12 @@ class RReLU(FunctionLayer):
     _passed, _shown = ("lower", "upper", "training", "inplace"), ("lower", "upper", "inplace")
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class _Shrink(FunctionLayer):
     def __init__(self, lambd: float = 0.5) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -384,9 +351,6 @@ class _Shrink(FunctionLayer):
 
 class Hardshrink(_Shrink):
     """0 within [-lambd, lambd], x elsewhere.
-
-    Arguments:
-        lambd: the threshold
 
     Example:
         >>> nn.Hardshrink()(torch.tensor([0.3, -0.8]))
@@ -400,9 +364,6 @@ class Hardshrink(_Shrink):
 
 class Softshrink(_Shrink):
     """x moved by lambd towards 0, at most to 0.
-
-    Arguments:
-        lambd: the threshold
 
     Example:
         >>> nn.Softshrink()(torch.tensor([1.0, 0.3]))
@@ -432,7 +393,7 @@ class Softplus(FunctionLayer):
     _function = staticmethod(F.softplus)
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class Threshold(FunctionLayer):
@@ -441,7 +402,6 @@ class Threshold(FunctionLayer):
     Arguments:
         threshold: the threshold
         value: what replaces the elements up to the threshold
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.Threshold(2, -1)(torch.tensor([1.0, 3.0]))
@@ -455,7 +415,7 @@ class Threshold(FunctionLayer):
     _function = staticmethod(F.threshold)
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class _AlongDim(FunctionLayer):
@@ -465,14 +425,11 @@ class _AlongDim(FunctionLayer):
     _shown = ("dim",)
 
     def __init__(self, dim: int | None = None) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class LogSoftmax(_AlongDim):
     """The logarithm of Softmax.
-
-    Arguments:
-        dim: the dimension
 
     Example:
         >>> nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
@@ -487,9 +444,6 @@ class LogSoftmax(_AlongDim):
 class Softmax(_AlongDim):
     """exp(x) divided by its sum along `dim`.
 
-    Arguments:
-        dim: the dimension
-
     Example:
         >>> nn.Softmax(dim=0)(torch.tensor([0.0, 0.0]))
         tensor([0.5000, 0.5000])
@@ -502,9 +456,6 @@ class Softmax(_AlongDim):
 
 class Softmin(_AlongDim):
     """Softmax of -x.
-
-    Arguments:
-        dim: the dimension
 
     Example:
         >>> nn.Softmin(dim=0)(torch.tensor([0.0, 1.0]))
@@ -538,13 +489,10 @@ class MultiheadAttention(Module):
     Arguments:
         embed_dim: the size of queries and of the result
         num_heads: the number of heads
-        dropout: the probability that an element is dropped
-        bias: whether a bias is learned
         add_bias_kv: whether a learned key and value is appended
         add_zero_attn: whether a key and value of zeros is appended
         kdim: the size of keys; None means embed_dim
         vdim: the size of values; None means embed_dim
-        batch_first: whether the batch is the first dimension, not the second
 
     Example:
         >>> x = torch.ones(7, 2, 8)

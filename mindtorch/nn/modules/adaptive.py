@@ -29,7 +29,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     Cluster i has in_features / div_value ** (i + 1) features.
 
     Arguments:
-        in_features: the size of the input's last dimension
         n_classes: the number of classes
         cutoffs: the first class of each cluster, in ascending order
         div_value: by how much the features of each next cluster are divided

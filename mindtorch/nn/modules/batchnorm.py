@@ -131,14 +131,6 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Mean 0 and variance 1 for each channel of (N, C) or (N, C, L), then times weight plus bias.
 
-    Arguments:
-        num_features: the number of channels C
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).detach()
         tensor([[-1.0000],
@@ -151,14 +143,6 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Mean 0 and variance 1 for each channel of (N, C, H, W), then times weight plus bias.
 
-    Arguments:
-        num_features: the number of channels C
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
         torch.Size([2, 3, 4, 4])
@@ -170,14 +154,6 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Mean 0 and variance 1 for each channel of (N, C, D, H, W), then times weight plus bias.
 
-    Arguments:
-        num_features: the number of channels C
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
         torch.Size([2, 3, 4, 4, 4])
@@ -188,13 +164,6 @@ class BatchNorm3d(_BatchNorm):
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """A BatchNorm1d whose num_features are the channels of the first input.
-
-    Arguments:
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
 
     Example:
         >>> nn.LazyBatchNorm1d()(torch.ones(2, 3, 5)).shape
@@ -208,13 +177,6 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     """A BatchNorm2d whose num_features are the channels of the first input.
 
-    Arguments:
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.LazyBatchNorm2d()(torch.ones(2, 3, 5, 5)).shape
         torch.Size([2, 3, 5, 5])
@@ -226,13 +188,6 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     """A BatchNorm3d whose num_features are the channels of the first input.
-
-    Arguments:
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
 
     Example:
         >>> nn.LazyBatchNorm3d()(torch.ones(2, 3, 5, 5, 5)).shape
@@ -247,6 +202,9 @@ class SyncBatchNorm(_BatchNorm):
     """Mean 0 and variance 1 for each channel of (N, C, ...), over the batches of all processes of a group.
 
     A process without a group is alone: its batch is the whole.
+
+    Arguments:
+        process_group: the processes whose batches are one; None means all
     """
 
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,

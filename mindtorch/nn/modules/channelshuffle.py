@@ -10,9 +10,6 @@ __all__ = ["ChannelShuffle"]
 class ChannelShuffle(FunctionLayer):
     """Channels of `groups` groups in turn: the first of each group, then the second of each.
 
-    Arguments:
-        groups: the number of groups of channels
-
     Example:
         >>> nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1, 1)).flatten()
         tensor([0., 2., 1., 3.])
@@ -23,4 +20,4 @@ class ChannelShuffle(FunctionLayer):
     _function = staticmethod(F.channel_shuffle)
 
     def __init__(self, groups: int) -> None:
-        self._keep(locals())
+        self._store(locals())

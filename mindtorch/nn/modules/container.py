@@ -36,7 +36,7 @@ class _NumberedNames(Module):
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
 
-    def _place(self, index):
+    def _index(self, index):
         """`index` counted from the front."""
         index = operator.index(index)
         if not -len(self) <= index < len(self):
@@ -50,14 +50,14 @@ class _ModuleSequence(_NumberedNames):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._sliced(list(self._modules.items())[index])
-        return list(self._modules.values())[self._place(index)]
+        return list(self._modules.values())[self._index(index)]
 
     def __setitem__(self, index: Any, module: Module) -> None:
-        setattr(self, list(self._modules)[self._place(index)], module)
+        setattr(self, list(self._modules)[self._index(index)], module)
 
     def __delitem__(self, index: Any) -> None:
         names = list(self._modules)
-        for name in names[index] if isinstance(index, slice) else [names[self._place(index)]]:
+        for name in names[index] if isinstance(index, slice) else [names[self._index(index)]]:
             delattr(self, name)
         self._modules = {str(place): module for place, module in enumerate(self)}
 
@@ -334,10 +334,10 @@ class ParameterList(_NumberedNames):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)([self[place] for place in range(len(self))[index]])
-        return getattr(self, str(self._place(index)))
+        return getattr(self, str(self._index(index)))
 
     def __setitem__(self, index: Any, param: Any) -> None:
-        setattr(self, str(self._place(index)), _as_parameter(param))
+        setattr(self, str(self._index(index)), _as_parameter(param))
 
     def __len__(self) -> int:
         return self._size

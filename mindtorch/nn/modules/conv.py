@@ -131,17 +131,6 @@ class _PlainConv(_ConvNd):
 class Conv1d(_PlainConv):
     """Convolution of (N, C, L); weight (out_channels, in_channels / groups, size).
 
-    Arguments:
-        in_channels: the channels of the input
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
-
     Example:
         >>> nn.Conv1d(2, 4, 3, padding=1)(torch.ones(1, 2, 5)).shape
         torch.Size([1, 4, 5])
@@ -153,17 +142,6 @@ class Conv1d(_PlainConv):
 class Conv2d(_PlainConv):
     """Convolution of (N, C, H, W); weight (out_channels, in_channels / groups, height, width).
 
-    Arguments:
-        in_channels: the channels of the input
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
-
     Example:
         >>> nn.Conv2d(3, 8, 3, stride=2)(torch.ones(1, 3, 9, 9)).shape
         torch.Size([1, 8, 4, 4])
@@ -174,17 +152,6 @@ class Conv2d(_PlainConv):
 
 class Conv3d(_PlainConv):
     """Convolution of (N, C, D, H, W); weight (out_channels, in_channels / groups, depth, height, width).
-
-    Arguments:
-        in_channels: the channels of the input
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
 
     Example:
         >>> nn.Conv3d(1, 2, 3)(torch.ones(1, 1, 4, 4, 4)).shape
@@ -232,18 +199,6 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution of (N, C, L).
 
-    Arguments:
-        in_channels: the channels of the input
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        output_padding: what is added to one side of the result's size
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        dilation: the distance between the elements of the window
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
-
     Example:
         >>> nn.ConvTranspose1d(2, 4, 3, stride=2)(torch.ones(1, 2, 5)).shape
         torch.Size([1, 4, 11])
@@ -255,18 +210,6 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """Transposed convolution of (N, C, H, W).
 
-    Arguments:
-        in_channels: the channels of the input
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        output_padding: what is added to one side of the result's size
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        dilation: the distance between the elements of the window
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
-
     Example:
         >>> nn.ConvTranspose2d(3, 8, 2, stride=2)(torch.ones(1, 3, 4, 4)).shape
         torch.Size([1, 8, 8, 8])
@@ -277,18 +220,6 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of (N, C, D, H, W).
-
-    Arguments:
-        in_channels: the channels of the input
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        output_padding: what is added to one side of the result's size
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        dilation: the distance between the elements of the window
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
 
     Example:
         >>> nn.ConvTranspose3d(1, 2, 2)(torch.ones(1, 1, 4, 4, 4)).shape
@@ -365,16 +296,6 @@ class _LazyConvTranspose(_LazyConvXdMixin):
 class LazyConv1d(_LazyConv, Conv1d):
     """A Conv1d whose in_channels are the channels of the first input.
 
-    Arguments:
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
-
     Example:
         >>> nn.LazyConv1d(4, 3)(torch.ones(1, 2, 5)).shape
         torch.Size([1, 4, 3])
@@ -385,16 +306,6 @@ class LazyConv1d(_LazyConv, Conv1d):
 
 class LazyConv2d(_LazyConv, Conv2d):
     """A Conv2d whose in_channels are the channels of the first input.
-
-    Arguments:
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
 
     Example:
         >>> nn.LazyConv2d(4, 3)(torch.ones(1, 2, 5, 5)).shape
@@ -407,16 +318,6 @@ class LazyConv2d(_LazyConv, Conv2d):
 class LazyConv3d(_LazyConv, Conv3d):
     """A Conv3d whose in_channels are the channels of the first input.
 
-    Arguments:
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
-
     Example:
         >>> nn.LazyConv3d(4, 3)(torch.ones(1, 2, 5, 5, 5)).shape
         torch.Size([1, 4, 3, 3, 3])
@@ -427,17 +328,6 @@ class LazyConv3d(_LazyConv, Conv3d):
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     """A ConvTranspose1d whose in_channels are the channels of the first input.
-
-    Arguments:
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        output_padding: what is added to one side of the result's size
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        dilation: the distance between the elements of the window
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
 
     Example:
         >>> nn.LazyConvTranspose1d(4, 3)(torch.ones(1, 2, 5)).shape
@@ -450,17 +340,6 @@ class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """A ConvTranspose2d whose in_channels are the channels of the first input.
 
-    Arguments:
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        output_padding: what is added to one side of the result's size
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        dilation: the distance between the elements of the window
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
-
     Example:
         >>> nn.LazyConvTranspose2d(4, 3)(torch.ones(1, 2, 5, 5)).shape
         torch.Size([1, 4, 7, 7])
@@ -471,17 +350,6 @@ class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """A ConvTranspose3d whose in_channels are the channels of the first input.
-
-    Arguments:
-        out_channels: the channels of the result
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        output_padding: what is added to one side of the result's size
-        groups: the number of groups of channels
-        bias: whether a bias is learned
-        dilation: the distance between the elements of the window
-        padding_mode: "zeros", "reflect", "replicate" or "circular"
 
     Example:
         >>> nn.LazyConvTranspose3d(4, 3)(torch.ones(1, 2, 5, 5, 5)).shape

@@ -17,7 +17,6 @@ class PairwiseDistance(FunctionLayer):
 
     Arguments:
         p: the exponent of the norm
-        eps: a small number that avoids a division by zero
         keepdim: whether the last dimension remains, with size 1
 
     Example:
@@ -30,7 +29,7 @@ class PairwiseDistance(FunctionLayer):
     keepdim: bool
 
     def __init__(self, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> None:
-        self._keep({"norm": p, "eps": eps, "keepdim": keepdim})
+        self._store({"norm": p, "eps": eps, "keepdim": keepdim})
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
@@ -38,10 +37,6 @@ class PairwiseDistance(FunctionLayer):
 
 class CosineSimilarity(FunctionLayer):
     """The cosine of the angle between x1 and x2 along `dim`.
-
-    Arguments:
-        dim: the dimension
-        eps: a small number that avoids a division by zero
 
     Example:
         >>> nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
@@ -55,7 +50,7 @@ class CosineSimilarity(FunctionLayer):
     _shown = ()
 
     def __init__(self, dim: int = 1, eps: float = 1e-08) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return self._apply_to(x1, x2)

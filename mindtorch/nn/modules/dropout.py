@@ -13,7 +13,7 @@ class _DropoutNd(FunctionLayer):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         if p < 0 or p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self._keep(locals())
+        self._store(locals())
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
@@ -21,10 +21,6 @@ class _DropoutNd(FunctionLayer):
 
 class Dropout(_DropoutNd):
     """Elements are zero with probability `p`, the others divided by 1 - p.
-
-    Arguments:
-        p: the probability that an element, or channel, is dropped
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.Dropout(0.5).eval()(torch.ones(2))
@@ -37,10 +33,6 @@ class Dropout(_DropoutNd):
 class Dropout1d(_DropoutNd):
     """Whole channels (N, C, L) are zero with probability `p`.
 
-    Arguments:
-        p: the probability that an element, or channel, is dropped
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.Dropout1d(0.5).eval()(torch.ones(1, 2, 1)).shape
         torch.Size([1, 2, 1])
@@ -51,10 +43,6 @@ class Dropout1d(_DropoutNd):
 
 class Dropout2d(_DropoutNd):
     """Whole channels (N, C, H, W) are zero with probability `p`.
-
-    Arguments:
-        p: the probability that an element, or channel, is dropped
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.Dropout2d(0.5).eval()(torch.ones(1, 2, 1, 1)).shape
@@ -67,10 +55,6 @@ class Dropout2d(_DropoutNd):
 class Dropout3d(_DropoutNd):
     """Whole channels (N, C, D, H, W) are zero with probability `p`.
 
-    Arguments:
-        p: the probability that an element, or channel, is dropped
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.Dropout3d(0.5).eval()(torch.ones(1, 2, 1, 1, 1)).shape
         torch.Size([1, 2, 1, 1, 1])
@@ -82,10 +66,6 @@ class Dropout3d(_DropoutNd):
 class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean and variance of what SELU gives.
 
-    Arguments:
-        p: the probability that an element, or channel, is dropped
-        inplace: whether the result is written to the input
-
     Example:
         >>> nn.AlphaDropout(0.5).eval()(torch.ones(2))
         tensor([1., 1.])
@@ -96,10 +76,6 @@ class AlphaDropout(_DropoutNd):
 
 class FeatureAlphaDropout(_DropoutNd):
     """AlphaDropout of whole channels.
-
-    Arguments:
-        p: the probability that an element, or channel, is dropped
-        inplace: whether the result is written to the input
 
     Example:
         >>> nn.FeatureAlphaDropout(0.5).eval()(torch.ones(1, 2, 1)).shape

@@ -33,7 +33,7 @@ class Flatten(FunctionLayer):
     _function = staticmethod(flatten)
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class Unflatten(Module):

@@ -16,11 +16,7 @@ class Fold(FunctionLayer):
     """Columns added up to an image of `output_size`; the adjoint of Unfold.
 
     Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        kernel_size: the size of the window; one int, or one for each dimension
-        dilation: the distance between the elements of the window
         padding: what unfolding added at both ends
-        stride: the step of the window
 
     Example:
         >>> nn.Fold((2, 2), (2, 2))(torch.ones(1, 4, 1))
@@ -38,17 +34,11 @@ class Fold(FunctionLayer):
 
     def __init__(self, output_size: _size_any_t, kernel_size: _size_any_t, dilation: _size_any_t = 1,
                  padding: _size_any_t = 0, stride: _size_any_t = 1) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class Unfold(FunctionLayer):
     """The windows of an image as columns.
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        dilation: the distance between the elements of the window
-        padding: what is added at both ends; one int, or one for each end
-        stride: the step of the window
 
     Example:
         >>> nn.Unfold(2)(torch.ones(1, 1, 3, 3)).shape
@@ -64,4 +54,4 @@ class Unfold(FunctionLayer):
 
     def __init__(self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0,
                  stride: _size_any_t = 1) -> None:
-        self._keep(locals())
+        self._store(locals())

@@ -14,7 +14,7 @@ class FunctionLayer(Module):
     """Calls `_function` with the input and, by name, the attributes `_passed`; the repr shows `_shown`.
 
     A class that sets `_function` passes on all that its `__init__` takes, unless `_passed` is given. `__init__` itself
-    is there for the signature: what it has to do is `self._keep(locals())`.
+    is there for the signature: what it has to do is `self._store(locals())`.
     """
 
     _function: Any = None
@@ -27,7 +27,7 @@ class FunctionLayer(Module):
             code = cls.__init__.__code__
             cls._passed = code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
 
-    def _keep(self, given):
+    def _store(self, given):
         Module.__init__(self)
         for name, value in given.items():
             if name not in ("self", "__class__"):

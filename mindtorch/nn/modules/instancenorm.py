@@ -21,9 +21,12 @@ class _InstanceNorm(_NormBase):
                  bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
+    def _get_no_batch_dim(self):
+        return self._input_dims[0]
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        unbatched = input.dim() == self._input_dims[0]
+        unbatched = input.dim() == self._get_no_batch_dim()
         dim = 0 if unbatched else 1
         if input.size(dim) != self.num_features:
             if self.affine:
@@ -40,14 +43,6 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Mean 0 and variance 1 for each channel of each sample of (N, C, L).
 
-    Arguments:
-        num_features: the number of channels C
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
         tensor([[[-1.0000,  1.0000]]])
@@ -58,14 +53,6 @@ class InstanceNorm1d(_InstanceNorm):
 
 class InstanceNorm2d(_InstanceNorm):
     """Mean 0 and variance 1 for each channel of each sample of (N, C, H, W).
-
-    Arguments:
-        num_features: the number of channels C
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
 
     Example:
         >>> nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
@@ -78,14 +65,6 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Mean 0 and variance 1 for each channel of each sample of (N, C, D, H, W).
 
-    Arguments:
-        num_features: the number of channels C
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
         torch.Size([2, 3, 4, 4, 4])
@@ -96,13 +75,6 @@ class InstanceNorm3d(_InstanceNorm):
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm1d whose num_features are the second dimension of the first input.
-
-    Arguments:
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
 
     Example:
         >>> nn.LazyInstanceNorm1d()(torch.ones(2, 3, 5)).shape
@@ -116,13 +88,6 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm2d whose num_features are the second dimension of the first input.
 
-    Arguments:
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
-
     Example:
         >>> nn.LazyInstanceNorm2d()(torch.ones(2, 3, 5, 5)).shape
         torch.Size([2, 3, 5, 5])
@@ -134,13 +99,6 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm3d whose num_features are the second dimension of the first input.
-
-    Arguments:
-        eps: a small number that avoids a division by zero
-        momentum: the share of a new batch in the running statistics; None means the mean of all batches
-        affine: whether weight and bias are learned
-        track_running_stats: whether running statistics are kept, and used for evaluation
-        bias: whether a bias is learned
 
     Example:
         >>> nn.LazyInstanceNorm3d()(torch.ones(2, 3, 5, 5, 5)).shape

@@ -37,11 +37,6 @@ class Identity(Module):
 class Linear(Module):
     """input @ weight.T + bias; weight (out_features, in_features).
 
-    Arguments:
-        in_features: the size of the input's last dimension
-        out_features: the size of the result's last dimension
-        bias: whether a bias is learned
-
     Example:
         >>> layer = nn.Linear(3, 4)
         >>> layer(torch.ones(2, 3)).shape
@@ -82,10 +77,6 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 class LazyLinear(LazyModuleMixin, Linear):
     """A Linear whose in_features is the last dimension of the first input.
-
-    Arguments:
-        out_features: the size of the result's last dimension
-        bias: whether a bias is learned
 
     Example:
         >>> layer = nn.LazyLinear(4)
@@ -135,8 +126,6 @@ class Bilinear(Module):
     Arguments:
         in1_features: the size of the first input's last dimension
         in2_features: the size of the second input's last dimension
-        out_features: the size of the result's last dimension
-        bias: whether a bias is learned
 
     Example:
         >>> nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape

@@ -17,7 +17,15 @@ _DTYPES = (None, float16, bfloat16, float32, float64)
 
 @dataclass(frozen=True, slots=True)
 class LinearCrossEntropyOptions:
-    """Wishes about memory and precision. They are checked and kept; here the logits are always computed whole."""
+    """Wishes about memory and precision. They are checked and kept; here the logits are always computed whole.
+
+    Arguments:
+        allow_retain_graph: whether backward may run twice
+        batch_chunk_size: the rows of a part; None means any number
+        chunking_method: "auto", "aspect_ratio" or "aspect_ratio:4"; None means no parts
+        acc_policy: "accurate", "balanced", "compact" or "auto"
+        acc_dtype: the dtype in which parts are added up; None means any
+    """
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None

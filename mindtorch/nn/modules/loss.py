@@ -35,16 +35,16 @@ class _Loss(FunctionLayer):
     _shown = ()
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._passed = tuple(name for name in cls._passed if name not in _LEGACY)
 
-    def _keep(self, given):
+    def _store(self, given):
         reduction = _legacy(given.pop("size_average", None), given.pop("reduce", None), given["reduction"])
         weights = {name: given.pop(name) for name in ("weight", "pos_weight") if name in given}
-        super()._keep({**given, "reduction": reduction})
+        super()._store({**given, "reduction": reduction})
         for name, weight in weights.items():
             self.register_buffer(name, weight)
 
@@ -55,14 +55,11 @@ class _Loss(FunctionLayer):
 class _WeightedLoss(_Loss):
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class L1Loss(_Loss):
     """|input - target|.
-
-    Arguments:
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 2.0]))
@@ -74,9 +71,6 @@ class L1Loss(_Loss):
 
 class MSELoss(_Loss):
     """(input - target) squared.
-
-    Arguments:
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 2.0]))
@@ -90,7 +84,6 @@ class SmoothL1Loss(_Loss):
     """Squared below `beta`, absolute above.
 
     Arguments:
-        reduction: "none", "mean" or "sum"
         beta: where the squared and the absolute part meet
 
     Example:
@@ -102,14 +95,13 @@ class SmoothL1Loss(_Loss):
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  beta: float = 1.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class HuberLoss(_Loss):
     """Squared below `delta`, delta times the absolute above.
 
     Arguments:
-        reduction: "none", "mean" or "sum"
         delta: where the squared and the linear part meet
 
     Example:
@@ -120,14 +112,11 @@ class HuberLoss(_Loss):
     _function = staticmethod(F.huber_loss)
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)); target is 1 or -1.
-
-    Arguments:
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.SoftMarginLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
@@ -141,7 +130,6 @@ class KLDivLoss(_Loss):
     """target * (log target - input): the input is a logarithm, with `log_target` the target too.
 
     Arguments:
-        reduction: "none", "mean" or "sum"
         log_target: whether the target has logarithms, too
 
     Example:
@@ -153,7 +141,7 @@ class KLDivLoss(_Loss):
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  log_target: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class PoissonNLLLoss(_Loss):
@@ -161,9 +149,6 @@ class PoissonNLLLoss(_Loss):
 
     Arguments:
         log_input: whether the input has logarithms
-        full: whether the constant term is added
-        eps: a small number that avoids a division by zero
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.PoissonNLLLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
@@ -178,7 +163,7 @@ class PoissonNLLLoss(_Loss):
 
     def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-08,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return self._apply_to(log_input, target)
@@ -186,11 +171,6 @@ class PoissonNLLLoss(_Loss):
 
 class GaussianNLLLoss(_Loss):
     """Negative log likelihood of normal numbers with mean `input` and variance `var`.
-
-    Arguments:
-        full: whether the constant term is added
-        eps: a small number that avoids a division by zero
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.GaussianNLLLoss()(torch.tensor([0.0]), torch.tensor([1.0]), torch.tensor([1.0]))
@@ -203,7 +183,7 @@ class GaussianNLLLoss(_Loss):
     _function = staticmethod(F.gaussian_nll_loss)
 
     def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         return self._apply_to(input, target, var)
@@ -214,7 +194,7 @@ class _PairLoss(_Loss):
 
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return self._apply_to(input1, input2, target)
@@ -222,10 +202,6 @@ class _PairLoss(_Loss):
 
 class MarginRankingLoss(_PairLoss):
     """max(0, -target * (input1 - input2) + margin).
-
-    Arguments:
-        margin: the distance from which on the loss is 0
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.MarginRankingLoss()(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1.0]))
@@ -240,10 +216,6 @@ class MarginRankingLoss(_PairLoss):
 class CosineEmbeddingLoss(_PairLoss):
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1.
 
-    Arguments:
-        margin: the distance from which on the loss is 0
-        reduction: "none", "mean" or "sum"
-
     Example:
         >>> nn.CosineEmbeddingLoss()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.tensor([1.0]))
         tensor(1.)
@@ -257,10 +229,6 @@ class CosineEmbeddingLoss(_PairLoss):
 class HingeEmbeddingLoss(_Loss):
     """input where target is 1, max(0, margin - input) where it is -1.
 
-    Arguments:
-        margin: the distance from which on the loss is 0
-        reduction: "none", "mean" or "sum"
-
     Example:
         >>> nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0]))
         tensor(0.6250)
@@ -272,17 +240,17 @@ class HingeEmbeddingLoss(_Loss):
 
     def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class _TripletLoss(_Loss):
     """Compares the distances of an anchor to a positive and to a negative."""
 
-    def _keep(self, given):
+    def _store(self, given):
         margin, name = given["margin"], type(self).__name__
         if margin <= 0:
             raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
-        super()._keep(given)
+        super()._store(given)
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return self._apply_to(anchor, positive, negative)
@@ -292,11 +260,7 @@ class TripletMarginLoss(_TripletLoss):
     """max(0, distance to the positive - distance to the negative + margin).
 
     Arguments:
-        margin: the distance from which on the loss is 0
         p: the exponent of the norm
-        eps: a small number that avoids a division by zero
-        swap: whether the distance of positive and negative is used where it is smaller
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.TripletMarginLoss()(torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[3.0]]))
@@ -312,7 +276,7 @@ class TripletMarginLoss(_TripletLoss):
 
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False,
                  size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class TripletMarginWithDistanceLoss(_TripletLoss):
@@ -320,9 +284,6 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
 
     Arguments:
         distance_function: a function of two tensors; None means PairwiseDistance
-        margin: the distance from which on the loss is 0
-        swap: whether the distance of positive and negative is used where it is smaller
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.TripletMarginWithDistanceLoss()(torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[3.0]]))
@@ -337,17 +298,13 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
                  swap: bool = False, reduction: str = "mean") -> None:
         distance_function = PairwiseDistance() if distance_function is None else distance_function
-        self._keep(locals())
+        self._store(locals())
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
 
 class BCELoss(_WeightedLoss):
     """-log of the probability given to the truth, for each element.
-
-    Arguments:
-        weight: one weight for each element, or for each class
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
@@ -361,8 +318,6 @@ class BCEWithLogitsLoss(_WeightedLoss):
     """BCELoss of sigmoid(input).
 
     Arguments:
-        weight: one weight for each element, or for each class
-        reduction: "none", "mean" or "sum"
         pos_weight: the weight of positive examples
 
     Example:
@@ -374,16 +329,11 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class NLLLoss(_WeightedLoss):
     """-input at the target's class.
-
-    Arguments:
-        weight: one weight for each element, or for each class
-        ignore_index: the class that does not count
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.NLLLoss()(torch.tensor([[0.5, 0.5]]).log(), torch.tensor([1]))
@@ -396,7 +346,7 @@ class NLLLoss(_WeightedLoss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class NLLLoss2d(NLLLoss):
@@ -407,9 +357,6 @@ class CrossEntropyLoss(_WeightedLoss):
     """NLLLoss of log_softmax(input); targets are classes or probabilities.
 
     Arguments:
-        weight: one weight for each element, or for each class
-        ignore_index: the class that does not count
-        reduction: "none", "mean" or "sum"
         label_smoothing: the share of the target that is spread over all classes
 
     Example:
@@ -424,7 +371,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class MultiMarginLoss(_WeightedLoss):
@@ -432,9 +379,6 @@ class MultiMarginLoss(_WeightedLoss):
 
     Arguments:
         p: the exponent, 1 or 2
-        margin: the distance from which on the loss is 0
-        weight: one weight for each element, or for each class
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.MultiMarginLoss()(torch.tensor([[0.5, 1.0]]), torch.tensor([1]))
@@ -452,14 +396,11 @@ class MultiMarginLoss(_WeightedLoss):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
             raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
-        self._keep(locals())
+        self._store(locals())
 
 
 class MultiLabelMarginLoss(_Loss):
     """max(0, 1 - input at a target + input elsewhere), over all targets of a sample.
-
-    Arguments:
-        reduction: "none", "mean" or "sum"
 
     Example:
         >>> nn.MultiLabelMarginLoss()(torch.tensor([[0.5, 1.0]]), torch.tensor([[1, -1]]))
@@ -472,10 +413,6 @@ class MultiLabelMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean over the classes of BCEWithLogitsLoss.
 
-    Arguments:
-        weight: one weight for each element, or for each class
-        reduction: "none", "mean" or "sum"
-
     Example:
         >>> nn.MultiLabelSoftMarginLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
         tensor(0.6931)
@@ -487,6 +424,13 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 class LinearCrossEntropyLoss(_WeightedLoss):
     """CrossEntropyLoss of a linear map of the input, (N, in_features) or (in_features), to
     (num_classes, *out_features).
+
+    Arguments:
+        num_classes: the number of classes
+        out_features: further dimensions of the result of the map
+        weight: one weight for each class
+        label_smoothing: the share of the target that is spread over all classes
+        options: a LinearCrossEntropyOptions, or None
     """
 
     num_classes: int
@@ -500,7 +444,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
                  device: Device = None, dtype: dtype | None = None, reduction: str = "mean",
                  weight: Tensor | None = None, ignore_index: int | None = None, label_smoothing: float = 0.0,
                  options: LinearCrossEntropyOptions | None = None) -> None:
-        self._keep({"reduction": reduction, "weight": weight})
+        self._store({"reduction": reduction, "weight": weight})
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         self.num_classes = num_classes
@@ -529,7 +473,6 @@ class CTCLoss(_Loss):
 
     Arguments:
         blank: the class that stands for nothing
-        reduction: "none", "mean" or "sum"
         zero_infinity: whether an infinite loss, and its gradient, become 0
 
     Example:
@@ -543,7 +486,7 @@ class CTCLoss(_Loss):
     _function = staticmethod(F.ctc_loss)
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
         return self._apply_to(log_probs, targets, input_lengths, target_lengths)

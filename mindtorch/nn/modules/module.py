@@ -4,9 +4,11 @@ from __future__ import annotations
 import builtins
 import inspect
 import itertools
+import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 from mindtorch import __future__ as _future
@@ -57,9 +59,6 @@ HOOKS = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_h
 def _forward_unimplemented(self, *input):
     """The computation of every call. Subclasses define it."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
-
-
-_global_parameter_registration_hooks = GLOBAL.parameter_registration     # by torch's name
 
 
 class Module(ModuleHooks, ModuleState):
@@ -119,7 +118,7 @@ class Module(ModuleHooks, ModuleState):
         if tensor is not None and not isinstance(tensor, TensorBase):
             raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None "
                             "required)")
-        self._buffers[name] = call_registration_hooks(GLOBAL.buffer_registration, self, name, tensor)
+        self._buffers[name] = call_registration_hooks(GLOBAL.buffer_registration_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -140,14 +139,14 @@ class Module(ModuleHooks, ModuleState):
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
                              f"explicitly. To express '{name}' as a function of another Tensor, compute the value in "
                              "the forward() method.")
-        self._parameters[name] = call_registration_hooks(GLOBAL.parameter_registration, self, name, param)
+        self._parameters[name] = call_registration_hooks(GLOBAL.parameter_registration_hooks, self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module below this one, or a name whose module is None."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
-        self._modules[name] = call_registration_hooks(GLOBAL.module_registration, self, name, module)
+        self._modules[name] = call_registration_hooks(GLOBAL.module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """add_module under another name."""
@@ -178,12 +177,12 @@ class Module(ModuleHooks, ModuleState):
             if "_modules" not in own:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_parameters", "_buffers")
-            own["_modules"][name] = call_registration_hooks(GLOBAL.module_registration, self, name, value)
+            own["_modules"][name] = call_registration_hooks(GLOBAL.module_registration_hooks, self, name, value)
         elif name in own.get("_modules", ()):
             if value is not None:
                 raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None "
                                 "expected)")
-            own["_modules"][name] = call_registration_hooks(GLOBAL.module_registration, self, name, value)
+            own["_modules"][name] = call_registration_hooks(GLOBAL.module_registration_hooks, self, name, value)
         elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
             self._set_buffer(name, value)
         else:
@@ -536,3 +535,13 @@ def _parse_to(args, kwargs):
     moves = likes or any(isinstance(value, (device_, str)) or builtins.type(value) is int for value in given)
     non_blocking = any(value is True for value in (*args, kwargs.get("non_blocking")))
     return moved.device if moves else None, moved.dtype if casts else None, non_blocking, memory_format
+
+
+class _ModuleOfHooks(ModuleType):
+    """The class of this module: the hooks of all modules are attributes of it too: _global_forward_hooks."""
+
+
+for _name in vars(GLOBAL):
+    setattr(_ModuleOfHooks, f"_global_{_name}", property(
+        lambda self, name=_name: getattr(GLOBAL, name), lambda self, value, name=_name: setattr(GLOBAL, name, value)))
+sys.modules[__name__].__class__ = _ModuleOfHooks

@@ -19,15 +19,15 @@ NOT_BOTH = "Cannot use both regular backward hooks and full backward hooks as a 
 
 
 class _GlobalHooks:
-    """The hooks of all modules."""
+    """The hooks of all modules, by torch's names."""
 
     def __init__(self) -> None:
-        self.forward_pre, self.forward = OrderedDict(), OrderedDict()
-        self.forward_with_kwargs, self.forward_always_called = OrderedDict(), OrderedDict()
-        self.backward_pre, self.backward = OrderedDict(), OrderedDict()
-        self.backward_is_full = None             # what `backward` holds; None before the first one
-        self.buffer_registration, self.module_registration = OrderedDict(), OrderedDict()
-        self.parameter_registration = OrderedDict()
+        self.forward_pre_hooks, self.forward_hooks = OrderedDict(), OrderedDict()
+        self.forward_hooks_with_kwargs, self.forward_hooks_always_called = OrderedDict(), OrderedDict()
+        self.backward_pre_hooks, self.backward_hooks = OrderedDict(), OrderedDict()
+        self.is_full_backward_hook = None             # what backward_hooks holds; None before the first one
+        self.buffer_registration_hooks, self.module_registration_hooks = OrderedDict(), OrderedDict()
+        self.parameter_registration_hooks = OrderedDict()
 
 
 GLOBAL = _GlobalHooks()
@@ -90,50 +90,50 @@ def call_registration_hooks(hooks: Any, module: Module, name: str, value: Tensor
 
 def register_module_buffer_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, name, buffer) whenever a module registers a buffer; a result replaces the buffer."""
-    return add_hook(GLOBAL.buffer_registration, hook)
+    return add_hook(GLOBAL.buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, name, submodule) whenever a module registers another; a result replaces it."""
-    return add_hook(GLOBAL.module_registration, hook)
+    return add_hook(GLOBAL.module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, name, parameter) whenever a module registers a parameter; a result replaces it."""
-    return add_hook(GLOBAL.parameter_registration, hook)
+    return add_hook(GLOBAL.parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, args) before the forward of any module."""
-    return add_hook(GLOBAL.forward_pre, hook)
+    return add_hook(GLOBAL.forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Callable[..., None], *, with_kwargs: bool = False,
                                  always_call: bool = False) -> RemovableHandle:
     """Call hook(module, args, output) after the forward of any module."""
-    return add_hook(GLOBAL.forward, hook, False, ((GLOBAL.forward_with_kwargs, with_kwargs),
-                                                  (GLOBAL.forward_always_called, always_call)))
+    return add_hook(GLOBAL.forward_hooks, hook, False, ((GLOBAL.forward_hooks_with_kwargs, with_kwargs),
+                                                  (GLOBAL.forward_hooks_always_called, always_call)))
 
 
 def register_module_backward_hook(hook: Any) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) for the last node of any module; full hooks are better."""
-    if GLOBAL.backward_is_full is True:
+    if GLOBAL.is_full_backward_hook is True:
         raise RuntimeError(NOT_BOTH.format("global Module hook"))
-    GLOBAL.backward_is_full = False
-    return add_hook(GLOBAL.backward, hook)
+    GLOBAL.is_full_backward_hook = False
+    return add_hook(GLOBAL.backward_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
     """Call hook(module, grad_output) before the backward of any module."""
-    return add_hook(GLOBAL.backward_pre, hook)
+    return add_hook(GLOBAL.backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) after the backward of any module."""
-    if GLOBAL.backward_is_full is False:
+    if GLOBAL.is_full_backward_hook is False:
         raise RuntimeError(NOT_BOTH.format("global Module hook"))
-    GLOBAL.backward_is_full = True
-    return add_hook(GLOBAL.backward, hook)
+    GLOBAL.is_full_backward_hook = True
+    return add_hook(GLOBAL.backward_hooks, hook)
 
 
 # --- a call with hooks -----------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class _HookedCall:
     def forward_pre_hooks(self) -> None:
         """Let the hooks before forward see its arguments, or change them."""
         module = self.module
-        for number, hook in (*GLOBAL.forward_pre.items(), *module._forward_pre_hooks.items()):
+        for number, hook in (*GLOBAL.forward_pre_hooks.items(), *module._forward_pre_hooks.items()):
             if number not in module._forward_pre_hooks_with_kwargs:
                 found = hook(module, self.args)
                 if found is not None:
@@ -182,19 +182,19 @@ class _HookedCall:
     def forward_hooks(self) -> None:
         """Let the hooks after forward see its result, or change it."""
         module = self.module
-        for number, hook in (*GLOBAL.forward.items(), *module._forward_hooks.items()):
+        for number, hook in (*GLOBAL.forward_hooks.items(), *module._forward_hooks.items()):
             if self.always(number):
                 self.called.add(number)
             self.forward_hook(number, hook)
 
     def always(self, number: Any) -> Any:
         """Whether a hook is called after an exception too."""
-        return number in GLOBAL.forward_always_called or number in self.module._forward_hooks_always_called
+        return number in GLOBAL.forward_hooks_always_called or number in self.module._forward_hooks_always_called
 
     def forward_hook(self, number: Any, hook: Any) -> None:
         """Call one of them."""
         module = self.module
-        if number in GLOBAL.forward_with_kwargs or number in module._forward_hooks_with_kwargs:
+        if number in GLOBAL.forward_hooks_with_kwargs or number in module._forward_hooks_with_kwargs:
             found = hook(module, self.args, self.kwargs, self.result)
         else:
             found = hook(module, self.args, self.result)
@@ -203,7 +203,7 @@ class _HookedCall:
 
     def after_exception(self) -> None:
         """Call the remaining hooks with always_call; their exceptions become warnings."""
-        for kind, hooks in (("global module", GLOBAL.forward), ("module", self.module._forward_hooks)):
+        for kind, hooks in (("global module", GLOBAL.forward_hooks), ("module", self.module._forward_hooks)):
             for number, hook in hooks.items():
                 if number in self.called or not self.always(number):
                     continue
@@ -247,23 +247,23 @@ def _missed_by_plain_hooks(args, result, grad_fn):
     """The warning about what a hook on the node of the result does not see, or None."""
     results, inputs = _tensors(result), _tensors(args)
     if results is None:
-        return _missed("hooks on a Module that does not return a single Tensor or a tuple of Tensors",
-                       "of the grad_output")
+        return _deprecation("hooks on a Module that does not return a single Tensor or a tuple of Tensors",
+                            "of the grad_output")
     if inputs is None:
-        return _missed("hooks on a Module that does not take as input a single Tensor or a tuple of Tensors",
-                       "of the grad_input")
+        return _deprecation("hooks on a Module that does not take as input a single Tensor or a tuple of Tensors",
+                            "of the grad_input")
     nodes = {tensor.grad_fn for tensor in results if tensor.grad_fn is not None}
     if len(nodes) > 1:
-        return _missed("hook when outputs are generated by different autograd Nodes", "grad_output")
+        return _deprecation("hook when outputs are generated by different autograd Nodes", "grad_output")
     if grad_fn not in nodes:
-        return _missed("hook when outputs are nested in python data structure", "grad_output", "")
+        return _deprecation("hook when outputs are nested in python data structure", "grad_output", "")
     if ({tensor.grad_fn for tensor in inputs if tensor.grad_fn is not None}
             != {edge[0] for edge in grad_fn.next_functions}):
-        return _missed("hook when the forward contains multiple autograd Nodes", "grad_input")
+        return _deprecation("hook when the forward contains multiple autograd Nodes", "grad_input")
     return None
 
 
-def _missed(use, part, advice=" Please use register_full_backward_hook to get the documented behavior."):
+def _deprecation(use, part, advice=" Please use register_full_backward_hook to get the documented behavior."):
     kind = "Using non-full backward " if use.startswith("hooks") else "Using a non-full backward "
     return f"{kind}{use} is deprecated and will be removed in future versions. This hook will be missing some " \
            f"{part}.{advice}"
@@ -303,16 +303,17 @@ class ModuleHooks:
     def _get_backward_hooks(self):
         """The full hooks and the others."""
         found = {True: [], False: [], None: []}
-        found[GLOBAL.backward_is_full] += GLOBAL.backward.values()
+        found[GLOBAL.is_full_backward_hook] += GLOBAL.backward_hooks.values()
         found[self._is_full_backward_hook] += self._backward_hooks.values()
         return found[True], found[False]
 
     def _get_backward_pre_hooks(self):
-        return [*GLOBAL.backward_pre.values(), *self._backward_pre_hooks.values()]
+        return [*GLOBAL.backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
 
     def _call_impl(self, *args, **kwargs):
         if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                or GLOBAL.forward or GLOBAL.forward_pre or GLOBAL.backward or GLOBAL.backward_pre):
+                or GLOBAL.forward_hooks or GLOBAL.forward_pre_hooks or GLOBAL.backward_hooks
+                or GLOBAL.backward_pre_hooks):
             return self.forward(*args, **kwargs)
         call = _HookedCall(self, args, kwargs)
         try:

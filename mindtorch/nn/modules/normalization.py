@@ -27,8 +27,6 @@ class LocalResponseNorm(_AcrossChannels):
     Arguments:
         size: how many channels
         alpha: the factor of the sum
-        beta: the exponent
-        k: what is added to the sum
 
     Example:
         >>> nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
@@ -43,7 +41,7 @@ class LocalResponseNorm(_AcrossChannels):
     _function = staticmethod(F.local_response_norm)
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class CrossMapLRN2d(_AcrossChannels):
@@ -53,8 +51,6 @@ class CrossMapLRN2d(_AcrossChannels):
     Arguments:
         size: how many channels
         alpha: the factor of the sum
-        beta: the exponent
-        k: what is added to the sum
 
     Example:
         >>> nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
@@ -67,7 +63,7 @@ class CrossMapLRN2d(_AcrossChannels):
     k: float
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        self._keep(locals())
+        self._store(locals())
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
@@ -84,12 +80,6 @@ class CrossMapLRN2d(_AcrossChannels):
 
 class LayerNorm(Affine):
     """Mean 0 and variance 1 over the last dimensions, `normalized_shape`, then times weight plus bias.
-
-    Arguments:
-        normalized_shape: the last sizes of the input
-        eps: a small number that avoids a division by zero
-        elementwise_affine: whether weight and bias are learned
-        bias: whether a bias is learned
 
     Example:
         >>> nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
@@ -125,9 +115,6 @@ class GroupNorm(Affine):
     Arguments:
         num_groups: the number of groups
         num_channels: the number of channels
-        eps: a small number that avoids a division by zero
-        affine: whether weight and bias are learned
-        bias: whether a bias is learned
 
     Example:
         >>> nn.GroupNorm(1, 2)(torch.tensor([[1.0, 3.0]])).detach()
@@ -163,11 +150,6 @@ class GroupNorm(Affine):
 
 class RMSNorm(Affine):
     """Divided by the root of the mean square over the last dimensions, `normalized_shape`, then times weight.
-
-    Arguments:
-        normalized_shape: the last sizes of the input
-        eps: a small number that avoids a division by zero
-        elementwise_affine: whether weight and bias are learned
 
     Example:
         >>> nn.RMSNorm(2)(torch.tensor([[3.0, 3.0]])).detach()

@@ -65,10 +65,6 @@ class _CircularPadNd(_PadNd, mode="circular"):
 class ConstantPad1d(_ConstantPadNd, dims=1):
     """`value` before and after the last dimension.
 
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-        value: the number
-
     Example:
         >>> nn.ConstantPad1d(1, 9)(torch.arange(3.0).reshape(1, 1, 3))
         tensor([[[9., 0., 1., 2., 9.]]])
@@ -78,10 +74,6 @@ class ConstantPad1d(_ConstantPadNd, dims=1):
 class ConstantPad2d(_ConstantPadNd, dims=2):
     """`value` around the last two dimensions.
 
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-        value: the number
-
     Example:
         >>> nn.ConstantPad2d(1, 9)(torch.ones(1, 1, 2, 2)).shape
         torch.Size([1, 1, 4, 4])
@@ -90,10 +82,6 @@ class ConstantPad2d(_ConstantPadNd, dims=2):
 
 class ConstantPad3d(_ConstantPadNd, dims=3):
     """`value` around the last three dimensions.
-
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-        value: the number
 
     Example:
         >>> nn.ConstantPad3d(1, 9)(torch.ones(1, 1, 2, 2, 2)).shape
@@ -114,9 +102,6 @@ class _ZeroPad:
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Zeros before and after the last dimension.
 
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.ZeroPad1d(1)(torch.arange(3.0).reshape(1, 1, 3))
         tensor([[[0., 0., 1., 2., 0.]]])
@@ -125,9 +110,6 @@ class ZeroPad1d(_ZeroPad, ConstantPad1d):
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Zeros around the last two dimensions.
-
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
 
     Example:
         >>> nn.ZeroPad2d(1)(torch.ones(1, 1, 2, 2)).shape
@@ -138,9 +120,6 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Zeros around the last three dimensions.
 
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.ZeroPad3d(1)(torch.ones(1, 1, 2, 2, 2)).shape
         torch.Size([1, 1, 4, 4, 4])
@@ -149,9 +128,6 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
 
 class CircularPad1d(_CircularPadNd, dims=1):
     """The other end continues the last dimension.
-
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
 
     Example:
         >>> nn.CircularPad1d(1)(torch.arange(3.0).reshape(1, 1, 3))
@@ -162,9 +138,6 @@ class CircularPad1d(_CircularPadNd, dims=1):
 class CircularPad2d(_CircularPadNd, dims=2):
     """The other end continues each of the last two dimensions.
 
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.CircularPad2d(1)(torch.ones(1, 1, 2, 2)).shape
         torch.Size([1, 1, 4, 4])
@@ -173,9 +146,6 @@ class CircularPad2d(_CircularPadNd, dims=2):
 
 class CircularPad3d(_CircularPadNd, dims=3):
     """The other end continues each of the last three dimensions.
-
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
 
     Example:
         >>> nn.CircularPad3d(1)(torch.ones(1, 1, 2, 2, 2)).shape
@@ -190,9 +160,6 @@ class _ReflectionPadNd(_PadNd, mode="reflect"):
 class ReflectionPad1d(_ReflectionPadNd, dims=1):
     """The last dimension mirrored at its ends, which are not repeated.
 
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.ReflectionPad1d(1)(torch.arange(3.0).reshape(1, 1, 3))
         tensor([[[1., 0., 1., 2., 1.]]])
@@ -202,9 +169,6 @@ class ReflectionPad1d(_ReflectionPadNd, dims=1):
 class ReflectionPad2d(_ReflectionPadNd, dims=2):
     """The last two dimensions mirrored at their edges, which are not repeated.
 
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.ReflectionPad2d(1)(torch.ones(1, 1, 2, 2)).shape
         torch.Size([1, 1, 4, 4])
@@ -213,9 +177,6 @@ class ReflectionPad2d(_ReflectionPadNd, dims=2):
 
 class ReflectionPad3d(_ReflectionPadNd, dims=3):
     """The last three dimensions mirrored at their faces, which are not repeated.
-
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
 
     Example:
         >>> nn.ReflectionPad3d(1)(torch.ones(1, 1, 2, 2, 2)).shape
@@ -230,9 +191,6 @@ class _ReplicationPadNd(_PadNd, mode="replicate"):
 class ReplicationPad1d(_ReplicationPadNd, dims=1):
     """The ends of the last dimension repeated.
 
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.ReplicationPad1d(1)(torch.arange(3.0).reshape(1, 1, 3))
         tensor([[[0., 0., 1., 2., 2.]]])
@@ -242,9 +200,6 @@ class ReplicationPad1d(_ReplicationPadNd, dims=1):
 class ReplicationPad2d(_ReplicationPadNd, dims=2):
     """The edges of the last two dimensions repeated.
 
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.ReplicationPad2d(1)(torch.ones(1, 1, 2, 2)).shape
         torch.Size([1, 1, 4, 4])
@@ -253,9 +208,6 @@ class ReplicationPad2d(_ReplicationPadNd, dims=2):
 
 class ReplicationPad3d(_ReplicationPadNd, dims=3):
     """The faces of the last three dimensions repeated.
-
-    Arguments:
-        padding: what is added at both ends; one int, or one for each end
 
     Example:
         >>> nn.ReplicationPad3d(1)(torch.ones(1, 1, 2, 2, 2)).shape

@@ -23,7 +23,7 @@ class PixelShuffle(FunctionLayer):
     _function = staticmethod(F.pixel_shuffle)
 
     def __init__(self, upscale_factor: int) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class PixelUnshuffle(FunctionLayer):
@@ -42,4 +42,4 @@ class PixelUnshuffle(FunctionLayer):
     _function = staticmethod(F.pixel_unshuffle)
 
     def __init__(self, downscale_factor: int) -> None:
-        self._keep(locals())
+        self._store(locals())

@@ -31,19 +31,11 @@ class _MaxPoolNd(FunctionLayer):
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
                  dilation: _size_any_t = 1, return_indices: bool = False, ceil_mode: bool = False) -> None:
         stride = kernel_size if stride is None else stride
-        self._keep(locals())
+        self._store(locals())
 
 
 class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of (N, C, L).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        return_indices: whether the result is a pair with the indices of the maxima
-        ceil_mode: whether a window that does not fit whole at the end counts
 
     Example:
         >>> nn.MaxPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
@@ -56,14 +48,6 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of (N, C, H, W).
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        return_indices: whether the result is a pair with the indices of the maxima
-        ceil_mode: whether a window that does not fit whole at the end counts
-
     Example:
         >>> nn.MaxPool2d(2)(torch.arange(4.0).reshape(1, 1, 2, 2))
         tensor([[[[3.]]]])
@@ -74,14 +58,6 @@ class MaxPool2d(_MaxPoolNd):
 
 class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of (N, C, D, H, W).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        dilation: the distance between the elements of the window
-        return_indices: whether the result is a pair with the indices of the maxima
-        ceil_mode: whether a window that does not fit whole at the end counts
 
     Example:
         >>> nn.MaxPool3d(2)(torch.ones(1, 1, 4, 4, 4)).shape
@@ -112,11 +88,6 @@ class _MaxUnpoolNd(Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Puts back what MaxPool1d found, with zeros elsewhere.
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.MaxUnpool1d(2)(torch.tensor([[[5.0]]]), torch.tensor([[[1]]]))
         tensor([[[0., 5.]]])
@@ -127,11 +98,6 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 class MaxUnpool2d(_MaxUnpoolNd):
     """Puts back what MaxPool2d found, with zeros elsewhere.
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
 
     Example:
         >>> nn.MaxUnpool2d(2)(torch.tensor([[[[5.0]]]]), torch.tensor([[[[3]]]]))
@@ -145,11 +111,6 @@ class MaxUnpool2d(_MaxUnpoolNd):
 class MaxUnpool3d(_MaxUnpoolNd):
     """Puts back what MaxPool3d found, with zeros elsewhere.
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-
     Example:
         >>> nn.MaxUnpool3d(2)(torch.ones(1, 1, 1, 1, 1), torch.zeros(1, 1, 1, 1, 1, dtype=torch.int64)).shape
         torch.Size([1, 1, 2, 2, 2])
@@ -160,13 +121,6 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 class AvgPool1d(FunctionLayer):
     """The mean of each window of (N, C, L).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        ceil_mode: whether a window that does not fit whole at the end counts
-        count_include_pad: whether the padding counts in the mean
 
     Example:
         >>> nn.AvgPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
@@ -186,7 +140,7 @@ class AvgPool1d(FunctionLayer):
                  ceil_mode: bool = False, count_include_pad: bool = True) -> None:
         kernel_size, padding = _single(kernel_size), _single(padding)
         stride = kernel_size if stride is None else _single(stride)
-        self._keep(locals())
+        self._store(locals())
 
 
 class _AvgPoolNd(FunctionLayer):
@@ -195,19 +149,11 @@ class _AvgPoolNd(FunctionLayer):
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Any = None) -> None:
         stride = kernel_size if stride is None else stride
-        self._keep(locals())
+        self._store(locals())
 
 
 class AvgPool2d(_AvgPoolNd):
     """The mean of each window of (N, C, H, W).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        ceil_mode: whether a window that does not fit whole at the end counts
-        count_include_pad: whether the padding counts in the mean
-        divisor_override: the divisor in place of the window's size
 
     Example:
         >>> nn.AvgPool2d(2)(torch.arange(4.0).reshape(1, 1, 2, 2))
@@ -219,14 +165,6 @@ class AvgPool2d(_AvgPoolNd):
 
 class AvgPool3d(_AvgPoolNd):
     """The mean of each window of (N, C, D, H, W).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        padding: what is added at both ends; one int, or one for each end
-        ceil_mode: whether a window that does not fit whole at the end counts
-        count_include_pad: whether the padding counts in the mean
-        divisor_override: the divisor in place of the window's size
 
     Example:
         >>> nn.AvgPool3d(2)(torch.ones(1, 1, 4, 4, 4)).shape
@@ -253,19 +191,13 @@ class _FractionalMaxPool(FunctionLayer):
         ratios = None if output_ratio is None else sizes(output_ratio)
         if ratios is not None and not all(0 < ratio < 1 for ratio in ratios):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
-        self._keep({"kernel_size": sizes(kernel_size), "return_indices": return_indices, "output_ratio": ratios,
-                    "output_size": None if output_size is None else sizes(output_size)})
+        self._store({"kernel_size": sizes(kernel_size), "return_indices": return_indices, "output_ratio": ratios,
+                     "output_size": None if output_size is None else sizes(output_size)})
         self.register_buffer("_random_samples", _random_samples)
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
     """The largest element of each randomly placed window of (N, C, H, W).
-
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        output_ratio: the size of the result divided by that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
 
     Example:
         >>> nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 1, 6, 6)).shape
@@ -278,12 +210,6 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 class FractionalMaxPool3d(_FractionalMaxPool):
     """The largest element of each randomly placed window of (N, C, D, H, W).
 
-    Arguments:
-        kernel_size: the size of the window; one int, or one for each dimension
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        output_ratio: the size of the result divided by that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
-
     Example:
         >>> nn.FractionalMaxPool3d(2, output_size=3)(torch.ones(1, 1, 6, 6, 6)).shape
         torch.Size([1, 1, 3, 3, 3])
@@ -295,17 +221,11 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 class _LPPool(FunctionLayer):
     def __init__(self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None,
                  ceil_mode: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class LPPool1d(_LPPool):
     """The p-norm of each window of (N, C, L).
-
-    Arguments:
-        norm_type: the exponent of the norm
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        ceil_mode: whether a window that does not fit whole at the end counts
 
     Example:
         >>> nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0]]]))
@@ -318,12 +238,6 @@ class LPPool1d(_LPPool):
 class LPPool2d(_LPPool):
     """The p-norm of each window of (N, C, H, W).
 
-    Arguments:
-        norm_type: the exponent of the norm
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        ceil_mode: whether a window that does not fit whole at the end counts
-
     Example:
         >>> nn.LPPool2d(2, 2)(torch.ones(1, 1, 4, 4)).shape
         torch.Size([1, 1, 2, 2])
@@ -335,12 +249,6 @@ class LPPool2d(_LPPool):
 class LPPool3d(_LPPool):
     """The p-norm of each window of (N, C, D, H, W).
 
-    Arguments:
-        norm_type: the exponent of the norm
-        kernel_size: the size of the window; one int, or one for each dimension
-        stride: the step of the window
-        ceil_mode: whether a window that does not fit whole at the end counts
-
     Example:
         >>> nn.LPPool3d(2, 2)(torch.ones(1, 1, 4, 4, 4)).shape
         torch.Size([1, 1, 2, 2, 2])
@@ -351,14 +259,11 @@ class LPPool3d(_LPPool):
 
 class _AdaptiveAvgPoolNd(FunctionLayer):
     def __init__(self, output_size: _size_any_opt_t) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, L).
-
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
 
     Example:
         >>> nn.AdaptiveAvgPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
@@ -373,9 +278,6 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, H, W); None keeps a size.
 
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-
     Example:
         >>> nn.AdaptiveAvgPool2d((1, None))(torch.ones(1, 1, 4, 3)).shape
         torch.Size([1, 1, 1, 3])
@@ -388,9 +290,6 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The means of `output_size` windows that cover (N, C, D, H, W); None keeps a size.
-
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
 
     Example:
         >>> nn.AdaptiveAvgPool3d(1)(torch.ones(1, 2, 4, 4, 4)).shape
@@ -406,15 +305,11 @@ class _AdaptiveMaxPoolNd(FunctionLayer):
     _shown = ("output_size",)
 
     def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
-        self._keep(locals())
+        self._store(locals())
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, L).
-
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
 
     Example:
         >>> nn.AdaptiveMaxPool1d(2)(torch.arange(4.0).reshape(1, 1, 4))
@@ -429,10 +324,6 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, H, W); None keeps a size.
 
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
-
     Example:
         >>> nn.AdaptiveMaxPool2d(1)(torch.arange(4.0).reshape(1, 1, 2, 2))
         tensor([[[[3.]]]])
@@ -445,10 +336,6 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest elements of `output_size` windows that cover (N, C, D, H, W); None keeps a size.
-
-    Arguments:
-        output_size: the sizes of the result's last dimensions; one int for all, None keeps that of the input
-        return_indices: whether the result is a pair with the indices of the maxima
 
     Example:
         >>> nn.AdaptiveMaxPool3d(1)(torch.ones(1, 2, 4, 4, 4)).shape

@@ -204,14 +204,7 @@ class RNN(RNNBase):
     """tanh, or relu as `nonlinearity` says, of the products of input and state.
 
     Arguments:
-        input_size: the size of the input's last dimension
-        hidden_size: the size of the state
-        num_layers: the number of layers
         nonlinearity: "tanh" or "relu"
-        bias: whether a bias is learned
-        batch_first: whether the batch is the first dimension, not the second
-        dropout: the probability that an element is dropped
-        bidirectional: whether a second cell reads the sequence backwards
 
     Example:
         >>> output, state = nn.RNN(3, 5)(torch.ones(7, 2, 3))
@@ -236,13 +229,6 @@ class LSTM(RNNBase):
     """Long short-term memory: a state and a cell, whose hidden part `proj_size` projects to fewer numbers.
 
     Arguments:
-        input_size: the size of the input's last dimension
-        hidden_size: the size of the state
-        num_layers: the number of layers
-        bias: whether a bias is learned
-        batch_first: whether the batch is the first dimension, not the second
-        dropout: the probability that an element is dropped
-        bidirectional: whether a second cell reads the sequence backwards
         proj_size: the size of the projected state; 0 means none
 
     Example:
@@ -257,15 +243,6 @@ class LSTM(RNNBase):
 
 class GRU(RNNBase):
     """Gated recurrent units.
-
-    Arguments:
-        input_size: the size of the input's last dimension
-        hidden_size: the size of the state
-        num_layers: the number of layers
-        bias: whether a bias is learned
-        batch_first: whether the batch is the first dimension, not the second
-        dropout: the probability that an element is dropped
-        bidirectional: whether a second cell reads the sequence backwards
 
     Example:
         >>> output, state = nn.GRU(3, 5)(torch.ones(7, 2, 3))
@@ -338,9 +315,6 @@ class RNNCell(RNNCellBase):
     """One step of RNN.
 
     Arguments:
-        input_size: the size of the input's last dimension
-        hidden_size: the size of the state
-        bias: whether a bias is learned
         nonlinearity: "tanh" or "relu"
 
     Example:
@@ -367,11 +341,6 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of LSTM: (hidden, cell).
 
-    Arguments:
-        input_size: the size of the input's last dimension
-        hidden_size: the size of the state
-        bias: whether a bias is learned
-
     Example:
         >>> state, cell = nn.LSTMCell(3, 5)(torch.ones(2, 3))
         >>> state.shape, cell.shape
@@ -388,11 +357,6 @@ class LSTMCell(RNNCellBase):
 
 class GRUCell(RNNCellBase):
     """One step of GRU.
-
-    Arguments:
-        input_size: the size of the input's last dimension
-        hidden_size: the size of the state
-        bias: whether a bias is learned
 
     Example:
         >>> nn.GRUCell(3, 5)(torch.ones(2, 3)).shape

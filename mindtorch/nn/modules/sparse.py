@@ -52,15 +52,6 @@ class _Table(Module):
 class Embedding(_Table):
     """The rows that the input names; row `padding_idx` gets no gradient.
 
-    Arguments:
-        num_embeddings: the number of rows
-        embedding_dim: the size of a row
-        padding_idx: the index whose row gets no gradient
-        max_norm: rows with a larger norm are scaled to it
-        norm_type: the exponent of the norm
-        scale_grad_by_freq: whether gradients are divided by how often an index occurs
-        sparse: whether the gradient of the weight is sparse
-
     Example:
         >>> nn.Embedding(10, 3)(torch.tensor([1, 4, 1])).shape
         torch.Size([3, 3])
@@ -114,15 +105,8 @@ class EmbeddingBag(_Table):
     """The sum, mean or maximum of the rows that each bag names.
 
     Arguments:
-        num_embeddings: the number of rows
-        embedding_dim: the size of a row
-        max_norm: rows with a larger norm are scaled to it
-        norm_type: the exponent of the norm
-        scale_grad_by_freq: whether gradients are divided by how often an index occurs
         mode: "sum", "mean" or "max"
-        sparse: whether the gradient of the weight is sparse
         include_last_offset: whether the last of offsets is the end
-        padding_idx: the index whose row gets no gradient
 
     Example:
         >>> nn.EmbeddingBag(10, 3)(torch.tensor([[1, 4], [2, 2]])).shape

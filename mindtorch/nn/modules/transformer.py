@@ -50,7 +50,7 @@ class _TransformerLayer(Module):
         for i in range(1, count + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
 
-    def _around(self, x, norm, part, *args):
+    def _residual(self, x, norm, part, *args):
         return x + part(norm(x), *args) if self.norm_first else norm(x + part(x, *args))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
@@ -61,17 +61,6 @@ class _TransformerLayer(Module):
 
 class TransformerEncoderLayer(_TransformerLayer):
     """Attention of a sequence to itself, then two linear maps.
-
-    Arguments:
-        d_model: the size of the features
-        nhead: the number of heads
-        dim_feedforward: the features between the two linear maps
-        dropout: the probability that an element is dropped
-        activation: "relu", "gelu" or a function
-        layer_norm_eps: the eps of the normalizations
-        batch_first: whether the batch is the first dimension, not the second
-        norm_first: whether normalization comes before attention and linear maps
-        bias: whether a bias is learned
 
     Example:
         >>> nn.TransformerEncoderLayer(8, 2, 16)(torch.ones(3, 1, 8)).shape
@@ -91,8 +80,8 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False) -> Tensor:
-        x = self._around(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
-        return self._around(x, self.norm2, self._ff_block)
+        x = self._residual(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
+        return self._residual(x, self.norm2, self._ff_block)
 
     def _ff_block(self, x):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -100,17 +89,6 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 class TransformerDecoderLayer(_TransformerLayer):
     """Attention of a sequence to itself and to the encoder's result, then two linear maps.
-
-    Arguments:
-        d_model: the size of the features
-        nhead: the number of heads
-        dim_feedforward: the features between the two linear maps
-        dropout: the probability that an element is dropped
-        activation: "relu", "gelu" or a function
-        layer_norm_eps: the eps of the normalizations
-        batch_first: whether the batch is the first dimension, not the second
-        norm_first: whether normalization comes before attention and linear maps
-        bias: whether a bias is learned
 
     Example:
         >>> nn.TransformerDecoderLayer(8, 2, 16)(torch.ones(3, 1, 8), torch.ones(5, 1, 8)).shape
@@ -132,10 +110,10 @@ class TransformerDecoderLayer(_TransformerLayer):
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
-        x = self._around(tgt, self.norm1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-        x = self._around(x, self.norm2, self._mha_block, memory, memory_mask, memory_key_padding_mask,
-                         memory_is_causal)
-        return self._around(x, self.norm3, self._ff_block)
+        x = self._residual(tgt, self.norm1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        x = self._residual(x, self.norm2, self._mha_block, memory, memory_mask, memory_key_padding_mask,
+                           memory_is_causal)
+        return self._residual(x, self.norm3, self._ff_block)
 
     def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
         found = self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
@@ -159,12 +137,12 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """`num_layers` copies of `encoder_layer`. There are no nested tensors here: those two arguments change nothing.
+    """`num_layers` copies of `encoder_layer`.
 
     Arguments:
         encoder_layer: the layer
-        num_layers: the number of layers
-        norm: a normalization of the result
+        enable_nested_tensor: changes nothing, there are no nested tensors here
+        mask_check: changes nothing, likewise
 
     Example:
         >>> nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2)(torch.ones(1, 3, 8)).shape
@@ -190,8 +168,6 @@ class TransformerDecoder(_Stack):
 
     Arguments:
         decoder_layer: the layer
-        num_layers: the number of layers
-        norm: a normalization of the result
 
     Example:
         >>> decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16), 2)
@@ -216,19 +192,10 @@ class Transformer(Module):
     """An encoder, and a decoder that attends to its result.
 
     Arguments:
-        d_model: the size of the features
-        nhead: the number of heads
         num_encoder_layers: the layers of the encoder
         num_decoder_layers: the layers of the decoder
-        dim_feedforward: the features between the two linear maps
-        dropout: the probability that an element is dropped
-        activation: "relu", "gelu" or a function
         custom_encoder: a module in place of the encoder
         custom_decoder: a module in place of the decoder
-        layer_norm_eps: the eps of the normalizations
-        batch_first: whether the batch is the first dimension, not the second
-        norm_first: whether normalization comes before attention and linear maps
-        bias: whether a bias is learned
 
     Example:
         >>> nn.Transformer(8, 2, 1, 1, 16)(torch.ones(5, 2, 8), torch.ones(3, 2, 8)).shape

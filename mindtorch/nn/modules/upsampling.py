@@ -16,8 +16,6 @@ class Upsample(FunctionLayer):
     """functional.interpolate with these arguments.
 
     Arguments:
-        size: the sizes of the last dimensions
-        scale_factor: the factor, in place of the size
         mode: as of functional.interpolate
         align_corners: whether the corners keep their places
         recompute_scale_factor: whether the factor is found again from the rounded size
@@ -42,7 +40,7 @@ class Upsample(FunctionLayer):
             scale_factor = tuple(map(float, scale_factor))
         else:
             scale_factor = float(scale_factor) if scale_factor else None
-        self._keep(locals())
+        self._store(locals())
         self.name = type(self).__name__
 
     def extra_repr(self) -> str:
@@ -52,10 +50,6 @@ class Upsample(FunctionLayer):
 
 class UpsamplingNearest2d(Upsample):
     """Each pixel repeated.
-
-    Arguments:
-        size: the sizes of the last dimensions
-        scale_factor: the factor, in place of the size
 
     Example:
         >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
@@ -68,10 +62,6 @@ class UpsamplingNearest2d(Upsample):
 
 class UpsamplingBilinear2d(Upsample):
     """Bilinear interpolation that keeps the corners.
-
-    Arguments:
-        size: the sizes of the last dimensions
-        scale_factor: the factor, in place of the size
 
     Example:
         >>> nn.UpsamplingBilinear2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape

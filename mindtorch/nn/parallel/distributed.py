@@ -12,6 +12,7 @@ from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_p
 from mindtorch.distributed._reducer import FIRST_BUCKET_BYTES, Reducer
 from mindtorch.distributed.algorithms.join import Join, Joinable, JoinHook
 from mindtorch.nn.modules.module import Module
+from mindtorch.nn.modules.sparse import Embedding, EmbeddingBag
 from mindtorch.nn.parallel.scatter_gather import scatter_kwargs
 from mindtorch.utils._pytree import tree_leaves
 
@@ -65,9 +66,9 @@ class DistributedDataParallel(Module, Joinable):
                 raise RuntimeError(f"Only 1D device mesh is supported, but got {device_mesh}.")
             process_group = device_mesh.get_group()
         self.process_group = dist.distributed_c10d._get_default_group() if process_group is None else process_group
-        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        self.parameters_to_ignore = ignored
-        named = [(name, each) for name, each in module.named_parameters() if each.requires_grad and name not in ignored]
+        self.module = module
+        self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        named = self._named_parameters_to_reduce()
         if not named:
             raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that "
                                "requires a gradient.")
@@ -85,7 +86,7 @@ class DistributedDataParallel(Module, Joinable):
         self.device_ids = [each if isinstance(each, int) else mindtorch.device(each).index
                            for each in device_ids] if device_ids else None
         self.output_device = output_device
-        self.module, self.dim = module, dim
+        self.dim = dim
         self.device = named[0][1].device
         self.broadcast_buffers = broadcast_buffers is not False
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
@@ -96,9 +97,31 @@ class DistributedDataParallel(Module, Joinable):
             _verify_params_across_processes(self.process_group, [each for _, each in named])
             self._broadcast(self._module_state())
         limit = int((_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
-        first_limit = FIRST_BUCKET_BYTES if bucket_cap_mb is None else limit
-        self.reducer = Reducer(named, self.process_group, first_limit, limit, find_unused_parameters,
-                               gradient_as_bucket_view, static_graph)
+        self._bucket_limits = FIRST_BUCKET_BYTES if bucket_cap_mb is None else limit, limit
+        self._make_reducer()
+
+    def _named_parameters_to_reduce(self):
+        return [(name, each) for name, each in self.module.named_parameters()
+                if each.requires_grad and name not in self.parameters_to_ignore]
+
+    def _make_reducer(self):
+        sparse = {f"{name}.weight" if name else "weight" for name, each in self.module.named_modules()
+                  if isinstance(each, (Embedding, EmbeddingBag)) and each.sparse}
+        self.reducer = Reducer(self._named_parameters_to_reduce(), self.process_group, *self._bucket_limits,
+                               self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph, sparse)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles, which begin with a default group of their own and without a hook."""
+        if not dist.is_initialized() or self.process_group is not dist.distributed_c10d._get_default_group():
+            raise RuntimeError("DDP Pickling/Unpickling are only supported when using DDP with the default process "
+                               "group. That is, when you have called init_process_group and have not passed "
+                               "process_group argument to DDP constructor")
+        return {name: value for name, value in vars(self).items() if name not in ("process_group", "reducer")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.process_group = dist.distributed_c10d._get_default_group()
+        self._make_reducer()
 
     def _buffers_to_sync(self):
         return [each for name, each in self.module.named_buffers() if name not in self.parameters_to_ignore]
@@ -125,6 +148,14 @@ class DistributedDataParallel(Module, Joinable):
             yield
         finally:
             self.require_backward_grad_sync = before
+
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """The settings, by torch's names, for frameworks that print them."""
+        return {"world_size": self.process_group.size(), "rank": self.process_group.rank(),
+                "backend_name": dist.get_backend(self.process_group), "module_name": type(self.module).__name__,
+                "broadcast_buffers": self.broadcast_buffers, "gradient_as_bucket_view": self.gradient_as_bucket_view,
+                "find_unused_parameters": self.find_unused_parameters, "static_graph": self.static_graph,
+                "num_parameter_tensors": len(self._named_parameters_to_reduce())}
 
     def will_sync_module_buffers(self) -> bool:
         """Whether the next forward broadcasts buffers."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._utils import ExceptionWrapper
-from mindtorch.nn.parallel.scatter_gather import _place
+from mindtorch.nn.parallel.scatter_gather import _device
 
 if TYPE_CHECKING:
     from mindtorch import Tensor, device
@@ -48,7 +48,7 @@ def parallel_apply(modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup:
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs "
                              f"{len(inputs)}")
     kwargs_tup = [{}] * len(modules) if kwargs_tup is None else kwargs_tup
-    places = [None if target is None else _place(target) for target in devices or [None] * len(modules)]
+    places = [None if target is None else _device(target) for target in devices or [None] * len(modules)]
     arguments = [args if isinstance(args, (list, tuple)) else (args,) for args in inputs]
     grad_enabled = [mindtorch.is_grad_enabled()] * len(modules)
     with ThreadPoolExecutor(len(modules)) as threads:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
-from mindtorch.nn.parallel.scatter_gather import _place
+from mindtorch.nn.parallel.scatter_gather import _device
 
 if TYPE_CHECKING:
     from mindtorch import device
@@ -46,4 +46,4 @@ def _replica(network, place, detach):
 def replicate(network: Any, devices: Sequence[int | device], detach: bool = False) -> Any:
     """The network on each device: gradients of the copies' parameters add up in the network, unless `detach`."""
     with mindtorch.set_grad_enabled(mindtorch.is_grad_enabled() and not detach):
-        return [_replica(network, _place(target), detach) for target in devices]
+        return [_replica(network, _device(target), detach) for target in devices]

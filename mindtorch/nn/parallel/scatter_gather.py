@@ -11,7 +11,7 @@ from mindtorch._core.tensor.tensor import TensorBase
 __all__ = ["gather", "scatter", "scatter_kwargs"]
 
 
-def _place(target):
+def _device(target):
     """A device, which may be given as its number."""
     return device("npu", target) if isinstance(target, int) else device(target)
 
@@ -23,7 +23,7 @@ def _built(like, values):
 
 def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
     """For each device its chunk of the tensors, along `dim`; what is no tensor is there for each."""
-    places = [_place(target) for target in target_gpus]
+    places = [_device(target) for target in target_gpus]
 
     def parts(value):
         if isinstance(value, TensorBase):
@@ -48,7 +48,7 @@ def scatter_kwargs(inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, targe
 
 def gather(outputs: Any, target_device: int | device, dim: int = 0) -> Any:
     """The tensors of all devices, one behind the other along `dim`, on one device, a number or "cpu"."""
-    place = _place(target_device)
+    place = _device(target_device)
 
     def joined(values):
         first = values[0]

@@ -70,13 +70,13 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(new, TensorBase)
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
-            self._keep_one(original, new)
+            self._register_one(original, new)
         else:
-            self._keep_several(original, new)
+            self._register_several(original, new)
         if not unsafe:
             self._check(shape, dtype)
 
-    def _keep_one(self, original, new):
+    def _register_one(self, original, new):
         if original.dtype != new.dtype:
             raise ValueError("When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: "
                              f"{original.dtype}\nright_inverse(original).dtype: {new.dtype}")
@@ -86,7 +86,7 @@ class ParametrizationList(ModuleList):
         original.data = new.data            # the same parameter: optimizers may know it
         _register_parameter_or_buffer(self, "original", original)
 
-    def _keep_several(self, original, new):
+    def _register_several(self, original, new):
         for place, part in enumerate(new):
             if not isinstance(part, TensorBase):
                 raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.nn.modules.module import Module
+from mindtorch.nn.parameter import Parameter
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["functional_call"]
 
 
-def _tied(module):
+def _names_of_tied(module):
     """name -> all names of the same parameter or buffer."""
     groups = {}
     for members in (module.named_parameters(remove_duplicate=False), module.named_buffers(remove_duplicate=False)):
@@ -26,7 +27,7 @@ def _tied(module):
 def _with_ties(module, tensors):
     """What is given for one name of a tensor is given for all."""
     found = dict(tensors)
-    for name, group in _tied(module).items():
+    for name, group in _names_of_tied(module).items():
         given = sorted(group & tensors.keys())
         if len({id(tensors[each]) for each in given}) > 1:
             raise ValueError(f"functional_call got multiple values for keys {given}, which are tied. Consider using "
@@ -38,7 +39,7 @@ def _with_ties(module, tensors):
 
 def _check_names(module, tensors):
     """With strict=True every name must be given, and none else."""
-    known = _tied(module).keys()
+    known = _names_of_tied(module).keys()
     problems = []
     for words, names in (("Unexpected", sorted(tensors.keys() - known)), ("Missing", sorted(known - tensors.keys()))):
         if names:
@@ -53,7 +54,7 @@ _ABSENT = object()
 class _Place:
     """Where a module keeps a tensor."""
 
-    def __init__(self, module: Module, path: Any) -> None:
+    def __init__(self, module: Module, path: Any, value: Tensor) -> None:
         *above, self.name = path.split(".")
         for each in above:
             child = getattr(module, each, None)
@@ -63,7 +64,7 @@ class _Place:
         if not self.name:
             raise KeyError('tensor name can\'t be empty string ""')
         self.dict = next((tensors for tensors in (module._parameters, module._buffers) if self.name in tensors),
-                         module.__dict__)
+                         module._parameters if isinstance(value, Parameter) else module.__dict__)
         held = self.dict.get(self.name)
         if held is not None and not isinstance(held, TensorBase):
             raise TypeError(f"attribute `{self.name}`: {held} is not an instance of torch.Tensor")
@@ -87,7 +88,7 @@ def _reparametrize_module(module, tensors, tie_weights, strict):
     for value in given.values():
         if value is not None and not isinstance(value, TensorBase):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
-    places = {name: _Place(module, name) for name in given}
+    places = {name: _Place(module, name, value) for name, value in given.items()}
     orders = [(place.dict, list(place.dict)) for place in places.values()]
     own = {name: place.swap(given[name]) for name, place in places.items()}
     try:

@@ -9,16 +9,17 @@ from mindtorch import nn
 from mindtorch.autograd import no_grad
 from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._options import ReduceOp
+from mindtorch.distributed.device_mesh import DeviceMesh
 from mindtorch.distributed.fsdp._fully_shard._policies import CPUOffloadPolicy
 from mindtorch.distributed.tensor import DTensor, Replicate, Shard
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
+from mindtorch.distributed.tensor.placement_types import _StridedShard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mindtorch import Tensor
-    from mindtorch.distributed.device_mesh import DeviceMesh
     from mindtorch.distributed.fsdp._fully_shard._policies import MixedPrecisionPolicy, OffloadPolicy
 
 __all__ = ["ParameterGroup", "ShardedParameter"]
@@ -29,27 +30,27 @@ class ShardedParameter:
 
     def __init__(self, parameter: nn.Parameter, places: list[tuple[nn.Module, str]], mesh: DeviceMesh, dim: int,
                  on_host: bool, pinned: bool) -> None:
-        if isinstance(parameter, DTensor):
-            raise NotImplementedError("fully_shard of a parameter that is a DTensor already, as tensor parallel makes "
-                                      "it: apply one of both")
         self.places, self.dim, self._on_host, self._pinned = places, dim, on_host, pinned
-        self.shape, self.ranks = parameter.shape, mesh.size(mesh.ndim - 1)
+        # The spec of a parameter that tensor parallel has cut: "whole" is then what this rank has of it.
+        self._tp_spec = parameter._spec if isinstance(parameter, DTensor) else None
+        whole = _local(parameter.detach())
+        self.shape, self.ranks = whole.shape, mesh.size(mesh.ndim - 1)
         chunk = list(self.shape)
         chunk[dim] = -(-chunk[dim] // self.ranks)
         self.chunk, self.elements = tuple(chunk), math.prod(chunk)     # what each rank sends, padded
         placements = (*(Replicate(),) * (mesh.ndim - 1), Shard(dim))
-        whole = parameter.detach()
         local = redistribute_local_tensor(whole, self.shape, mesh, (Replicate(),) * mesh.ndim, placements).clone()
-        meta = TensorMeta(self.shape, whole.stride(), whole.dtype)
-        self._spec = DTensorSpec(mesh, placements, meta)
+        if self._tp_spec is None:
+            self._spec = DTensorSpec(mesh, placements, TensorMeta(self.shape, whole.stride(), whole.dtype))
+        else:
+            self._spec = _with_fsdp(self._tp_spec, mesh, placements)
         self.sharded = nn.Parameter(DTensor(self._at_home(local), self._spec, requires_grad=False),
                                     parameter.requires_grad)
         self.whole: nn.Parameter | None = None
         self._buffer: Tensor | None = None      # the whole, padded: its storage is empty while it is not gathered
         self.hook: Any = None                   # on the gradient of the whole
         self.partial: Tensor | None = None      # a gradient that has still to be reduced over the replicas
-        for key, value in vars(parameter).items():
-            setattr(self.sharded, key, value)
+        _copy_attributes(parameter, self.sharded)
         self.put(self.sharded)
 
     def _at_home(self, local):
@@ -90,11 +91,12 @@ class ShardedParameter:
         shape = (*self.shape[:self.dim], length, *self.shape[self.dim + 1:])
         if self.whole is None:
             self._buffer = parts.new_empty(shape)
-            self.whole = nn.Parameter(self._buffer.narrow(self.dim, 0, self.shape[self.dim]),
-                                      self.sharded.requires_grad)
-            for key, value in vars(self.sharded).items():
-                if key not in ("_local_tensor", "_spec", "_is_param"):
-                    setattr(self.whole, key, value)
+            whole = self._buffer.narrow(self.dim, 0, self.shape[self.dim])
+            if self._tp_spec is not None:
+                meta = self._tp_spec.tensor_meta._replace(dtype=whole.dtype)
+                whole = DTensor(whole, self._tp_spec._replace(tensor_meta=meta), requires_grad=False)
+            self.whole = nn.Parameter(whole, self.sharded.requires_grad)
+            _copy_attributes(self.sharded, self.whole)
         else:
             self._buffer.untyped_storage().resize_(math.prod(shape) * parts.element_size())
         joined = parts.unflatten(1, self.chunk).movedim(0, self.dim)
@@ -112,7 +114,10 @@ class ShardedParameter:
 
     def send_gradient(self, dtype: Any) -> Tensor:
         """The gradient cut for the ranks and padded: (rank, elements)."""
-        gradient, self.whole.grad = self.whole.grad.to(dtype), None
+        gradient, self.whole.grad = self.whole.grad, None
+        if self._tp_spec is not None:
+            gradient = gradient.redistribute(placements=self._tp_spec.placements)
+        gradient = _local(gradient).to(dtype)
         missing = self.chunk[self.dim] * self.ranks - self.shape[self.dim]
         if missing:
             shape = list(self.shape)
@@ -130,6 +135,28 @@ class ShardedParameter:
             self.sharded.grad = DTensor(part, self._spec, requires_grad=False)
         else:
             self.sharded.grad._local_tensor.add_(part)
+
+
+def _local(tensor):
+    return tensor._local_tensor if isinstance(tensor, DTensor) else tensor
+
+
+def _copy_attributes(source, target):
+    """What users have set on a parameter."""
+    for key, value in vars(source).items():
+        if key not in ("_local_tensor", "_spec", "_is_param"):
+            setattr(target, key, value)
+
+
+def _with_fsdp(tp_spec, mesh, placements):
+    """The spec of a tensor whose parts by `tp_spec` are cut again along a mesh, whose dimensions come first."""
+    def strided(place):
+        factor = math.prod(size for size, cut in zip(tp_spec.mesh.shape, tp_spec.placements, strict=True)
+                           if cut == place)
+        return _StridedShard(place.dim, split_factor=factor) if isinstance(place, Shard) and factor > 1 else place
+
+    return DTensorSpec(DeviceMesh._concatenate([mesh, tp_spec.mesh]),
+                       (*(strided(place) for place in placements), *tp_spec.placements), tp_spec.tensor_meta)
 
 
 class ParameterGroup:

@@ -1,6 +1,7 @@
 """torch.distributed.tensor.parallel: modules whose layers are cut over the ranks."""
 from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.tensor.parallel.api import parallelize_module
+from mindtorch.distributed.tensor.parallel.loss import loss_parallel
 from mindtorch.distributed.tensor.parallel.style import (
     ColwiseParallel,
     ParallelStyle,
@@ -12,6 +13,6 @@ from mindtorch.distributed.tensor.parallel.style import (
 )
 
 __all__ = ["ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
-           "RowwiseParallel", "SequenceParallel", "parallelize_module"]
+           "RowwiseParallel", "SequenceParallel", "loss_parallel", "parallelize_module"]
 
 __getattr__ = refused_names(__name__)

@@ -56,17 +56,17 @@ def collate(batch: Any, *, collate_fn_map: dict[type | tuple[type, ...], Callabl
     if function is not None:
         return function(batch, collate_fn_map=collate_fn_map)
 
-    def together(values):
+    def collate_values(values):
         return collate(values, collate_fn_map=collate_fn_map)
 
     if isinstance(elem, Mapping):
-        return rebuild_mapping(elem, {key: together([sample[key] for sample in batch]) for key in elem})
+        return rebuild_mapping(elem, {key: collate_values([sample[key] for sample in batch]) for key in elem})
     if is_namedtuple(elem):
-        return type(elem)(*(together(values) for values in zip(*batch, strict=False)))
+        return type(elem)(*(collate_values(values) for values in zip(*batch, strict=False)))
     if isinstance(elem, Sequence):
         if any(len(sample) != len(elem) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        columns = [together(values) for values in zip(*batch, strict=True)]
+        columns = [collate_values(values) for values in zip(*batch, strict=True)]
         return columns if isinstance(elem, tuple) else rebuild_sequence(elem, columns)
     raise TypeError(default_collate_err_msg_format.format(type(elem)))
 

@@ -80,7 +80,8 @@ class ProcessFailure:
             try:
                 self.error_file_data = json.loads(Path(self.error_file).read_text(encoding="utf-8"))
                 self.message = self.error_file_data["message"]
-                self.timestamp = int(self.message["extraInfo"]["timestamp"])
+                details = self.message["extraInfo"] if isinstance(self.message, dict) else self.error_file_data
+                self.timestamp = int(details["timestamp"])
                 return
             except (ValueError, KeyError, TypeError) as error:
                 self.message = f"the error file {self.error_file} cannot be read: {error!r}"
@@ -151,15 +152,15 @@ def record(fn: Callable, error_handler: ErrorHandler | None = None) -> Callable:
         try:
             return fn(*args, **kwargs)
         except SystemExit as error:
-            if error.code not in (0, None):
+            if error.code == 0:
+                return None
+            if error.code is not None:
                 handler.record_exception(error)
             raise
         except ChildFailedError as error:
             _, failure = error.get_first_failure()
             if failure.error_file != "<N/A>":
                 handler.dump_error_file(failure.error_file, failure.exitcode)
-            else:
-                handler.record_exception(error)
             raise
         except Exception as error:
             handler.record_exception(error)

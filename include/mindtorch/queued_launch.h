@@ -1,0 +1,42 @@
+/* A launch that the thread of a queue makes (launch_queue.h). */
+#ifndef MINDTORCH_QUEUED_LAUNCH_H_
+#define MINDTORCH_QUEUED_LAUNCH_H_
+#include "aclnn/acl_meta.h"
+
+enum {
+  MINDTORCH_FAILED_LAUNCH = -10001, /* no status of CANN's */
+  MINDTORCH_QUEUE_LENGTH = 2048,
+  MINDTORCH_QUEUE_HANDLES = 24,
+  MINDTORCH_QUEUE_YIELDS = 100,
+  MINDTORCH_QUEUE_WORDS = 128,
+  MINDTORCH_KNOWN_CALLS = 4096,
+  MINDTORCH_EXECUTOR = 4, /* the Kind (streams.pxd) of executors */
+};
+
+typedef aclnnStatus (*QueuedPhase2)(void *, uint64_t, aclOpExecutor *, aclrtStream);
+
+typedef struct QueuedLaunch {
+  QueuedPhase2 phase2;
+  void *workspace;
+  uint64_t workspace_size;
+  aclOpExecutor *executor; /* NULL: the queue's thread finds it by the key */
+  aclrtStream stream;
+  const char *name;
+  const char *line; /* of the program that called the operator; NULL: not recorded */
+  int count; /* of the arguments, which are destroyed when phase 2 has returned */
+  void *handles[MINDTORCH_QUEUE_HANDLES];
+  unsigned char kinds[MINDTORCH_QUEUE_HANDLES];
+  /* The key of executor_cache.pyx, for look-ups and for messages of errors. */
+  int words; /* 0: there is none */
+  int tensors;
+  uint64_t text[MINDTORCH_QUEUE_WORDS];
+  void *storages[MINDTORCH_QUEUE_HANDLES];
+  unsigned short places[MINDTORCH_QUEUE_HANDLES]; /* in the text, of the tensors */
+} QueuedLaunch;
+
+/* Runs phase 1 of a launch by its key; sets executor and workspace_size, and the arguments, also where it fails. */
+typedef int (*QueuedPhase1)(QueuedLaunch *launch);
+
+typedef struct LaunchQueue LaunchQueue;
+
+#endif

@@ -1,0 +1,72 @@
+"""torch._prims_common: facts about dtypes and strides, which packages take from there."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mindtorch
+from mindtorch._compat.prims_common import wrappers  # noqa: F401 - an attribute of this module, as in torch
+from mindtorch._refusals.modules import refused_names
+
+__all__ = ["corresponding_complex_dtype", "corresponding_real_dtype", "dtype_to_type", "is_boolean_dtype",
+           "is_complex_dtype", "is_float_dtype", "is_integer_dtype", "is_low_precision_dtype",
+           "make_contiguous_strides_for"]
+
+_COMPLEX = {mindtorch.float32: mindtorch.complex64, mindtorch.float64: mindtorch.complex128}
+_REAL = {complex_: real for real, complex_ in _COMPLEX.items()}
+
+
+def is_boolean_dtype(dtype: mindtorch.dtype) -> bool:
+    """Whether it is torch.bool."""
+    return dtype is mindtorch.bool
+
+
+def is_complex_dtype(dtype: mindtorch.dtype) -> bool:
+    """Whether it is of complex numbers."""
+    return dtype.is_complex
+
+
+def is_float_dtype(dtype: mindtorch.dtype) -> bool:
+    """Whether it is of real floating-point numbers."""
+    return dtype.is_floating_point
+
+
+def is_integer_dtype(dtype: mindtorch.dtype) -> bool:
+    """Whether it is of integers, among which torch.bool does not count."""
+    return not (dtype.is_complex or dtype.is_floating_point or dtype is mindtorch.bool)
+
+
+def is_low_precision_dtype(dtype: mindtorch.dtype) -> bool:
+    """Whether it is a float of 16 bits."""
+    return dtype in (mindtorch.float16, mindtorch.bfloat16)
+
+
+def dtype_to_type(dtype: mindtorch.dtype) -> type:
+    """Python's type of its numbers: bool, int, float or complex."""
+    if dtype is mindtorch.bool:
+        return bool
+    return complex if dtype.is_complex else float if dtype.is_floating_point else int
+
+
+def corresponding_complex_dtype(dtype: mindtorch.dtype) -> mindtorch.dtype:
+    """The complex dtype whose parts have this one."""
+    return _COMPLEX[dtype]
+
+
+def corresponding_real_dtype(dtype: mindtorch.dtype) -> mindtorch.dtype:
+    """The dtype of the parts of a complex one."""
+    return _REAL[dtype]
+
+
+def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) -> tuple[int, ...]:
+    """The strides of a contiguous tensor of that shape; the last two dimensions change places unless `row_major`."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    strides.reverse()
+    if not row_major and len(strides) > 1:
+        strides[-2:] = 1, max(shape[-2], 1)
+    return tuple(strides)
+
+
+__getattr__ = refused_names("mindtorch._prims_common")

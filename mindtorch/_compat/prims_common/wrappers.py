@@ -1,0 +1,12 @@
+"""torch._prims_common.wrappers: decorators of PyTorch's operators in Python, which mindtorch has none of."""
+from typing import Any
+
+from mindtorch._refusals.modules import refused_names
+
+
+def _maybe_remove_out_wrapper(fn: Any) -> Any:
+    """The function itself: none is wrapped."""
+    return fn
+
+
+__getattr__ = refused_names("mindtorch._prims_common.wrappers")

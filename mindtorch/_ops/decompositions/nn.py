@@ -1,0 +1,129 @@
+"""Losses and activations, mostly of float64."""
+from math import nan, pi, sqrt
+
+from mindtorch._ops.operators import ops
+
+# --- losses ----------------------------------------------------------------------------------------------------------
+
+def multilabel_margin_backward(grad_output, self, target, reduction, is_target):
+    """Of each pair within the margin, 1 for the class that is no label and -1 for the label, over the classes."""
+    rows, target, is_target = (x.reshape(-1, self.shape[-1] if self.ndim else 1) for x in (self, target, is_target))
+    scale = 1 / (rows.numel() if reduction == 1 else rows.shape[1])
+    is_label = (target.cummin(1)[0] >= 0).to(rows.dtype)            # up to the first negative one
+    weight = is_label * (grad_output.unsqueeze(-1) if grad_output.ndim else grad_output) * scale
+    label = target.clamp(min=0)
+    own = rows.gather(1, label)
+    pairs = (rows.unsqueeze(1) > own.unsqueeze(2) - 1) * weight.unsqueeze(2) * (1 - is_target).unsqueeze(1)
+    return pairs.sum(1).scatter_add(1, label, -pairs.sum(2)).reshape(self.shape)
+
+
+def reduce_loss(losses, reduction):
+    """The losses as `reduction` says: all (0), their mean (1) or their sum (2)."""
+    return losses if reduction == 0 else losses.mean() if reduction == 1 else losses.sum()
+
+
+def l1_loss_by_abs(self, target, reduction):
+    """The loss of integers, whose differences wrap around as torch's do."""
+    return reduce_loss((self - target).abs(), reduction)
+
+
+def smooth_l1(difference, beta):
+    distance = difference.abs()
+    return ops.where(distance < beta, distance * distance / 2 / beta, distance - beta / 2)
+
+
+def smooth_l1_slope(difference, beta):
+    return ops.where(difference.abs() < beta, difference / beta, ops.sign(difference))
+
+
+def weighted(values, weight):
+    return values if weight is None else values * weight
+
+
+def cross_entropy_of_chances(self, target, weight):
+    """A logarithm counts as no less than -100."""
+    losses = (target - 1) * (-self).log1p().clamp(min=-100) - target * self.log().clamp(min=-100)
+    return weighted(losses, weight)
+
+
+def _weight_of_hits(target, pos_weight):
+    return 1 if pos_weight is None else (pos_weight - 1) * target + 1
+
+
+def cross_entropy_of_logits(self, target, weight, pos_weight):
+    miss = (-self).clamp(min=0) + (-self.abs()).exp().log1p()         # -log(sigmoid(self))
+    return weighted((1 - target) * self + _weight_of_hits(target, pos_weight) * miss, weight)
+
+
+def cross_entropy_slope(self, target, weight, pos_weight):
+    """The derivative of `cross_entropy_of_logits` by self."""
+    return weighted(1 - target - _weight_of_hits(target, pos_weight) * ops.sigmoid(-self), weight)
+
+
+def divergence(self, target, log_target):
+    return target.exp() * (target - self) if log_target else ops.xlogy(target, target) - target * self
+
+
+def _sample_weights(self, target, weight, ignored):
+    """The dimension of classes, the class of each sample (0 for what is ignored) and its weight."""
+    dim = 1 if self.ndim > 1 else 0
+    target = target.long().reshape(self.shape[:dim] + self.shape[dim + 1:])
+    kept = target != ignored
+    classes = ops.where(kept, target, 0)
+    weights = kept.to(self.dtype)
+    if weight is not None:
+        weights = weights * weight.to(self.dtype).index_select(0, classes.reshape(-1)).reshape(classes.shape)
+    return dim, classes.unsqueeze(dim), weights
+
+
+def nll_loss_by_gather(self, target, weight, reduction, ignored):
+    """The loss, and the sum of the weights: 0 where there is no reduction of a batch."""
+    dim, classes, weights = _sample_weights(self, target, weight, ignored)
+    losses = ops.where(weights == 0, 0, -self.gather(dim, classes).squeeze(dim) * weights)
+    total = weights.sum()
+    if reduction == 0:
+        return losses, total if self.ndim == 1 else ops.zeros_like(total)
+    return losses.sum() / total if reduction == 1 else losses.sum(), total
+
+
+def nll_loss_backward_by_scatter(grad_output, self, target, weight, reduction, ignored, total_weight):
+    dim, classes, weights = _sample_weights(self, target, weight, ignored)
+    slopes = -weights * grad_output.reshape(weights.shape if reduction == 0 else ())
+    slopes = slopes / total_weight if reduction == 1 else slopes
+    return ops.zeros_like(self).scatter(dim, classes, slopes.unsqueeze(dim))
+
+
+# --- activations -----------------------------------------------------------------------------------------------------
+
+def _inner(self):
+    """What the approximation of GELU takes the tanh of."""
+    return (self + self * self * self * 0.044715) * sqrt(2 / pi)
+
+
+def gelu_by_erf(self, approximate):
+    return self * (_inner(self).tanh() if approximate == "tanh" else (self * sqrt(0.5)).erf()) / 2 + self / 2
+
+
+def gelu_slope(self, approximate):
+    """The derivative of GELU."""
+    if approximate == "tanh":
+        tanh = _inner(self).tanh()
+        return (1 + tanh + self * (1 - tanh * tanh) * (1 + self * self * 0.134145) * sqrt(2 / pi)) / 2
+    return ((self * sqrt(0.5)).erf() + 1) / 2 + self * (self * self / -2).exp() / sqrt(2 * pi)
+
+
+def elu_slope(self_or_result, alpha, scale, input_scale, is_result):
+    """The derivative of ELU, from its operand or from its result."""
+    below = self_or_result + alpha * scale if is_result else (self_or_result * input_scale).exp() * (alpha * scale)
+    return ops.where(self_or_result <= 0, below * input_scale, scale)
+
+
+def logit_by_log(self, eps):
+    self = self if eps is None else self.clamp(eps, 1 - eps)
+    return (self / (1 - self)).log()
+
+
+def logit_slope(self, eps):
+    """The derivative of logit; outside of eps to 1 - eps it is 0, and NaN outside of 0 to 1 without an eps."""
+    low, outside = (0, nan) if eps is None or eps < 0 else (eps, 0.0)
+    return ops.where((self >= low) & (self <= 1 - low), 1 / (self.abs() * (1 - self)), outside)

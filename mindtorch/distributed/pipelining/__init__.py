@@ -1,0 +1,15 @@
+"""torch.distributed.pipelining: a model whose layers lie on several ranks, which work on microbatches in turn."""
+from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.pipelining.schedules import (
+    Schedule1F1B,
+    ScheduleGPipe,
+    ScheduleInterleaved1F1B,
+    ScheduleLoopedBFS,
+    _ScheduleForwardOnly,
+)
+from mindtorch.distributed.pipelining.stage import PipelineStage
+
+__all__ = ["PipelineStage", "Schedule1F1B", "ScheduleGPipe", "ScheduleInterleaved1F1B", "ScheduleLoopedBFS",
+           "_ScheduleForwardOnly"]
+
+__getattr__ = refused_names(__name__)

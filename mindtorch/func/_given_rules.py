@@ -1,0 +1,73 @@
+"""Rules for batches that a user gives: `vmap` of an autograd.Function, register_vmap of a custom operator."""
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import mindtorch
+from mindtorch._core import hooks
+from mindtorch.func._batched_tensor import Level, as_batched, exposed, hidden, levels_of, value_of
+from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+
+__all__ = ["apply_given_rule", "apply_to_samples"]
+
+
+class VmapInfo(NamedTuple):
+    """What a rule is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def _levels_of_all(values):
+    found = {level for value in tree_leaves(values) for level in levels_of(value)}
+    return sorted(found, key=lambda level: level.number)
+
+
+def apply_given_rule(rule: Any, args: tuple, kwargs: dict) -> Any:
+    """rule(info, in_dims, *args), for the batch of the innermost level of the arguments."""
+    level: Level = _levels_of_all((args, kwargs))[-1]
+    args, in_dims = _exposed(args, level)
+    kwargs, _ = _exposed(kwargs, level)
+    result, dims = rule(VmapInfo(level.size, level.randomness), in_dims, *args, **kwargs)
+    leaves, spec = tree_flatten(result)
+    dims = [dim for dim in tree_flatten(dims)[0] for _ in leaves] if isinstance(dims, int | None) else tree_leaves(
+        dims, is_leaf=lambda each: each is None)
+    return tree_unflatten([leaf if dim is None else hidden(leaf, dim, level)
+                           for leaf, dim in zip(leaves, dims, strict=True)], spec)
+
+
+def _exposed(values, level):
+    """The values with the batch of `level` as their first dimension, and 0 for those that have one, else None."""
+    return (tree_map(lambda leaf: exposed(leaf, (level,)) if level in levels_of(leaf) else leaf, values),
+            tree_map(lambda leaf: 0 if level in levels_of(leaf) else None, values))
+
+
+def apply_to_samples(function: Any, args: tuple, kwargs: dict) -> Any:
+    """function(*args, **kwargs), called for each sample, with its results stacked."""
+    levels = tuple(_levels_of_all((args, kwargs)))
+
+    def of_sample(leaf, place):
+        index = tuple(place[levels.index(each)] for each in levels_of(leaf))
+        return value_of(leaf)[index] if index else leaf
+
+    made = [tree_flatten(function(*tree_map(lambda leaf, place=place: of_sample(leaf, place), args),
+                                  **tree_map(lambda leaf, place=place: of_sample(leaf, place), kwargs)))
+            for place in itertools.product(*(range(level.size) for level in levels))]
+    sizes = [level.size for level in levels]
+    return tree_unflatten([
+        as_batched(mindtorch.stack(column).view(*sizes, *column[0].shape), levels)
+        if isinstance(column[0], mindtorch.Tensor) else column[0]
+        for column in zip(*(leaves for leaves, _ in made), strict=True)], made[0][1])
+
+
+def _apply_function(kind, apply, args, kwargs):
+    """An autograd.Function on BatchedTensors; NotImplemented where there are none among the arguments."""
+    if not any(levels_of(value) for value in tree_leaves((args, kwargs))):
+        return NotImplemented
+    if kind.has_vmap_rule():
+        return apply_given_rule(kind.vmap, args, kwargs)
+    return apply_to_samples(apply, args, kwargs)
+
+
+hooks.apply_function_to_batch = _apply_function

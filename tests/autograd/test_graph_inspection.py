@@ -1,0 +1,345 @@
+"""What programs ask of nodes, edges, saved tensors and the running backward, case by case beside torch."""
+import gc
+import warnings
+
+import pytest
+from compared import Cases, compare
+
+CASES = Cases()
+case = CASES
+
+
+def told(function):
+    """The result of a call, or the class and the first words of its error."""
+    try:
+        return function()
+    except Exception as error:  # noqa: BLE001 - any refusal is an outcome
+        return [type(error).__name__, str(error).split(" (")[0][:48]]
+
+
+# --- saved tensors ----------------------------------------------------------------------------------------------------
+
+@case
+def hooks_of_a_saved_operand(t, make):
+    a = make(3)
+    y = a * a
+    y.grad_fn._raw_saved_self.register_hooks(lambda x: 2 * x, lambda x: x)
+    y.sum().backward()
+    return a, a.grad, y.grad_fn.name()
+
+
+@case
+def hooks_of_a_saved_result(t, make):
+    a = make(3)
+    y = a.exp()
+    y.grad_fn._raw_saved_result.register_hooks(lambda x: x, lambda x: x)
+    same = y.grad_fn._saved_result.grad_fn is y.grad_fn
+    y.sum().backward()
+    return same, a.grad
+
+
+@case
+def saved_tensors_of_a_function(t, make):
+    class Double(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, None)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    y = Double.apply(make(2))
+    saved = y.grad_fn._raw_saved_tensors
+    kinds = [type(one) is t._C._autograd.SavedTensor for one in saved]
+    refusals = [told(lambda: saved[1].register_hooks(abs, abs)), told(lambda: saved[0].register_hooks(abs)),
+                told(lambda: saved[0].register_hooks(1, 1)), told(t.autograd.SavedTensor)]
+    saved[0].register_hooks(lambda x: x, lambda x: x)
+    refusals.append(told(lambda: saved[0].register_hooks(abs, abs))[0])
+    y.sum().backward()
+    return kinds, [refusal[0] for refusal in refusals[:-1]], refusals[-1], told(lambda: y.grad_fn._raw_saved_tensors)
+
+
+@case
+def a_pack_hook_that_writes(t, make):
+    with t.autograd.graph.saved_tensors_hooks(lambda x: x.mul_(2), lambda x: x):
+        return told(make(3).exp)
+
+
+@case
+def an_unpack_hook_that_gives_no_tensor(t, make):
+    y = make(3) ** 2
+    y.grad_fn._raw_saved_self.register_hooks(lambda x: x, lambda x: 1)
+    return told(lambda: y.grad_fn._saved_self)
+
+
+@case
+def a_saved_operand_that_was_detached_in_place(t, make):
+    a = make(2).clone()
+    b = a.sin()
+    a.detach_()
+    return told(lambda: b.sum().backward())
+
+
+# --- edges and nodes --------------------------------------------------------------------------------------------------
+
+@case
+def backward_in_two_steps_by_an_edge(t, make):
+    x = make(3)
+    middle = x.sin().sum()
+    edge = t.autograd.graph.get_gradient_edge(middle)
+    [grad] = t.autograd.grad(middle.exp(), edge)
+    wide = t.autograd.graph.get_gradient_edge(x * 2)
+    return (t.autograd.grad(edge, x, grad), told(lambda: t.autograd.grad(wide, x)),
+            told(lambda: t.autograd.grad(wide, x, make.ones(2))),
+            told(lambda: t.autograd.grad(wide, x, make.ones(3).to(t.complex64))))
+
+
+@case
+def edges_as_inputs(t, make):
+    x, other = make(3).clone(), make(2).clone()
+    edges = [t.autograd.graph.get_gradient_edge(each) for each in (x, other)]
+    y = (x * 2).sum()
+    y.backward(inputs=edges[:1], retain_graph=True)
+    return (t.autograd.grad(y, (edges[0], other), materialize_grads=True, allow_unused=True, retain_graph=True),
+            told(lambda: t.autograd.grad(y, (x, edges[1]), materialize_grads=True)))
+
+
+@case
+def zeros_of_a_second_derivative_can_be_differentiated(t, make):
+    x, a = make(), make(seed=1)
+    [first] = t.autograd.grad(x * a, x, create_graph=True)
+    [second] = t.autograd.grad(first, x, create_graph=True, materialize_grads=True)
+    return second, t.autograd.grad(second, x, materialize_grads=True)
+
+
+@case
+def what_a_node_knows_of_its_results(t, make):
+    node = t.var_mean(make(2, 3), 0)[0].grad_fn
+    return [(each.shape, each.dtype, each.is_nested_tensor) for each in node._input_metadata]
+
+
+@case
+def calls_of_a_node(t, make):
+    x = make(1, grad=False)
+    node = (make(1) ** 2).grad_fn
+    return node(x), told(lambda: node(x, x)), told(node)
+
+
+@case
+def nodes_in_an_order_of_ones_own(t, make):
+    x, seen = make(2), []
+    a, b = x * 2, x * 3
+    a.grad_fn._set_sequence_nr(10**9 + 1)
+    b.grad_fn._set_sequence_nr(10**9)
+    for name, each in (("a", a), ("b", b)):
+        each.register_hook(lambda grad, name=name: seen.append(name))
+    (a + b).sum().backward()
+    return seen, a.grad_fn._sequence_nr()
+
+
+# --- the running backward ---------------------------------------------------------------------------------------------
+
+@case
+def the_running_backward(t, make):
+    x, found = make(2), []
+    y = (x * 2).clone()
+    clone, product = y.grad_fn, (x * 3).grad_fn
+
+    def hook(grad):
+        task = t._C._current_graph_task_id()
+        found.append([task >= 0, t._C._current_autograd_node().name(), t._C._will_engine_execute_node(clone),
+                      t._C._will_engine_execute_node(product), t._C._autograd._get_current_graph_task_keep_graph()])
+    y.register_hook(hook)
+    y.sum().backward(retain_graph=True)
+    return (found, t._C._current_graph_task_id(), t._C._current_autograd_node(),
+            told(lambda: t._C._will_engine_execute_node(clone))[0])
+
+
+@case
+def the_order_of_the_running_backward(t, make):
+    y, found = make(2).sin().exp().sum(), []
+    y.register_hook(lambda grad: found.append([n.name() for n in t._C._current_graph_task_execution_order()]))
+    with t.autograd.set_multithreading_enabled(False):
+        y.backward(retain_graph=True)
+    return found, told(y.backward)[0], told(t._C._current_graph_task_execution_order)[0]
+
+
+@case
+def leaves_of_grad_are_not_executed(t, make):
+    x, found = make(2), []
+    y = x * 2
+    leaf = y.grad_fn.next_functions[0][0]
+    y.register_hook(lambda grad: found.append(told(lambda: t._C._will_engine_execute_node(leaf))[0]))
+    t.autograd.grad(y.sum(), x)
+    return found, type(leaf) is t._C._functions.AccumulateGrad
+
+
+# --- hooks and functions ----------------------------------------------------------------------------------------------
+
+@case
+def hooks_of_outputs_without_a_gradient(t, make):
+    first, second = make(2).unbind()
+    found = []
+    first.register_hook(found.append)
+    second.backward()
+    return found
+
+
+@case
+def a_hook_that_makes_up_a_gradient(t, make):
+    first, second = make(2).unbind()
+    first.register_hook(lambda grad: make.ones(1)[0])
+    return told(second.backward)
+
+
+@case
+def a_post_accumulate_hook_that_returns(t, make):
+    x = make(2)
+    x.register_post_accumulate_grad_hook(lambda each: each.grad)
+    return told(lambda: x.sum().backward())
+
+
+@case
+def a_function_with_backward_and_vjp(t, make):
+    class Both(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+        vjp = staticmethod(lambda ctx, grad: grad)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return told(lambda: Both.apply(make(1)).backward()), told(lambda: Both()(make(1)))
+
+
+@case
+def setup_context_gets_defaults(t, make):
+    class Power(t.autograd.Function):
+        @staticmethod
+        def forward(x, exponent=3):
+            return x ** exponent
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.exponent = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.exponent * ctx.saved_tensors[0] ** (ctx.exponent - 1), None
+
+    x = make(2)
+    return Power.apply(x), t.autograd.grad(Power.apply(x).sum(), x)
+
+
+@case
+def functions_of_other_names(t, make):
+    class Shift(t.autograd.function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.mark_dirty(a)
+            ctx.save_for_backward(b)
+            return a.add_(b)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, grad * len(ctx.saved_variables)
+
+    b = make(2)
+    Shift.apply(make(2, grad=False), b).sum().backward()
+    undefined = t._C._functions.UndefinedGrad()(b * 1)
+    undefined.sum().backward()
+    delayed = t._C._functions.DelayedError("Boom!", 1)(b * 1)
+    return b.grad, told(lambda: delayed.sum().backward()), Shift(True).inplace
+
+
+@case
+def deleted_attributes(t, make):
+    x = make(2)
+    x.sum().backward()
+    del x.grad
+    return x.grad, [told(lambda name=name: delattr(x, name))[0] for name in ("data", "requires_grad")]
+
+
+@case
+def hooks_as_a_dictionary(t, make):
+    x, other = make(2), make(2)
+    x._backward_hooks = {1: lambda grad: grad * 3}
+    before = other._backward_hooks
+    other.register_hook(lambda grad: grad * 5)
+    (x * other).sum().backward()
+    other._backward_hooks = None
+    x._grad, x._backward_hooks[1] = None, lambda grad: grad * 7
+    (x * other).sum().backward()
+    return before, x._grad, other.grad, x._grad_fn, x._post_accumulate_grad_hooks
+
+
+@case
+def a_weak_reference_of_the_engine(t, make):
+    x = make(2) * 2
+    reference = t._C._WeakTensorRef(x)
+    before = reference.expired()
+    del x
+    gc.collect()
+    return before, reference.expired()
+
+
+# --- modes ------------------------------------------------------------------------------------------------------------
+
+@case
+def decorated_classes(t, make):
+    @t.no_grad()
+    class Made:
+        def __init__(self):
+            self.tracked = t.is_grad_enabled()
+    return Made().tracked
+
+
+@case
+def a_generator_that_is_closed(t, make):
+    found = []
+
+    @t.no_grad()
+    def numbers():
+        try:
+            yield 1
+        finally:
+            found.append(t.is_grad_enabled())
+
+    made = numbers()
+    next(made)
+    made.close()
+    return found
+
+
+@case
+def views_of_inference_tensors(t, make):
+    with t.inference_mode():
+        made = make(2, 3)
+        inside = made.view(-1)
+        resized = make(2, 3).resize_(2).shape
+    outside = made.view(-1)
+    views = [(each.is_inference(), each.requires_grad, each._is_view(), each.is_leaf) for each in (inside, outside)]
+    return views, resized
+
+
+@case
+def views_made_in_inference_mode(t, make):
+    base = make(2, 3).clone()
+    with t.inference_mode():
+        view, other = base.view(-1), base.view(-1)
+    refusal = told(lambda: view.add_(1))
+    base.add_(1)
+    return refusal, told(lambda: other.grad_fn)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", CASES)
+def test_as_torch(name, device):
+    compare(CASES[name], device)

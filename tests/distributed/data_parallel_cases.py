@@ -1,0 +1,146 @@
+"""What the ranks of test_distributed_data_parallel.py train, with torch and with mindtorch."""
+import contextlib
+import copy
+import importlib
+import pickle
+import sys
+
+import numpy as np
+from collective_cases import error_of
+
+
+def networks(nn):
+    """A network, and one that has a sparse gradient, too, of other rows on each rank."""
+    global Net, Words          # pickles name classes of the module
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm, self.second = nn.Linear(4, 300), nn.BatchNorm1d(300), nn.Linear(300, 3)
+            self.last = nn.Linear(3, 3)
+
+        def forward(self, x, whole=True):
+            x = self.second(self.norm(self.first(x)).tanh())
+            return self.last(x) if whole else x
+
+    class Words(Net):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(50, 4, sparse=True)
+
+        def forward(self, x, whole=True):
+            return super().forward(x + self.words((x.abs() * 40).long()).sum(-2), whole)
+
+    return Net, Words
+
+
+class Training:
+    """Trains a network in each way and writes losses and parameters of the rank to a file."""
+
+    def __init__(self, torch, rank, size, folder, device):
+        self.torch, self.dist, self.rank, self.size = torch, torch.distributed, rank, size
+        self.folder, self.device = folder, device
+        self.plain, self.sparse = networks(torch.nn)
+
+    def train(self, mode, hook=None, state=None, skip=False, accumulate=False, join=False, sync=False, copied=None,
+              kind=None, momentum=0.9, **settings):
+        torch, rank = self.torch, self.rank
+        torch.manual_seed(0)
+        net = (kind or self.plain)()
+        if sync:
+            net = torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)
+        with torch.no_grad():
+            for parameter in net.parameters():
+                parameter.add_(rank)        # the values of rank 0 count
+        net.to(self.device)
+        ddp = torch.nn.parallel.DistributedDataParallel(net, **settings)
+        if hook is not None:
+            ddp.register_comm_hook(state, hook)
+        if copied is not None:
+            ddp = copied(ddp)
+        optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-3, momentum=momentum)
+        x, losses = torch.arange(192).reshape(6, 8, 4).float().sin().to(self.device), []
+        with ddp.join() if join else contextlib.nullcontext():
+            for step in range(4 if join and rank == 1 else 6):
+                whole = not (skip and (step % 3 == 0 or (step % 3 == 1 and rank == 1)))
+                quiet = accumulate and step % 2 == 0
+                with ddp.no_sync() if quiet else contextlib.nullcontext():
+                    loss = ddp(x[step, rank::self.size], whole).pow(2).sum()
+                    loss.backward()
+                losses.append(loss.item())
+                if not quiet:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        values = {name: value.cpu().numpy() for name, value in ddp.state_dict().items()}
+        np.savez(f"{self.folder}/{torch.__name__}_{self.device}_{mode}_{rank}.npz", losses=losses, **values)
+
+    def half(self, state, bucket):
+        work = self.dist.all_reduce(bucket.buffer() * 0.5, async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+    def check_errors(self):
+        """What a user has done wrong is said."""
+        torch, rank = self.torch, self.rank
+        net = self.plain().to(self.device)
+        ddp = torch.nn.parallel.DistributedDataParallel(net)
+        assert ddp._get_ddp_logging_data()["world_size"] == 2
+
+        def step():
+            ddp(torch.ones(2, 4, device=self.device), False).sum().backward()
+
+        assert error_of(step) is None
+        assert f"Parameters which did not receive grad for rank {rank}: last.weight, last.bias" in error_of(step)[1]
+        own = torch.nn.parallel.DistributedDataParallel(net, process_group=self.dist.new_group([0, 1]))
+        assert "only supported when using DDP with the default process group" in error_of(pickle.dumps, own)[1]
+        unequal = torch.nn.Linear(2, 2, bias=rank == 0).to(self.device)
+        error = error_of(torch.nn.parallel.DistributedDataParallel, unequal)[1]
+        assert f"same model across all ranks, but Rank {rank} has {2 - rank} params" in error
+
+
+def train_all(torch, rank, size, folder, *devices):
+    hooks = f"{torch.__name__}.distributed.algorithms.ddp_comm_hooks"
+    default = importlib.import_module(f"{hooks}.default_hooks")
+    for device in devices:
+        training = Training(torch, rank, size, folder, device)
+        train = training.train
+        train("plain")
+        train("view", gradient_as_bucket_view=True)
+        train("small", bucket_cap_mb=0.001)
+        train("unused", skip=True, find_unused_parameters=True)
+        train("static", static_graph=True)
+        train("no_sync", accumulate=True)
+        train("join", join=True)
+        train("copied", copied=copy.deepcopy)
+        train("pickled", copied=lambda ddp: pickle.loads(pickle.dumps(ddp)), bucket_cap_mb=0.001)
+        train("sparse", kind=training.sparse, momentum=0, skip=True, find_unused_parameters=True)
+        train("sparse_join", kind=training.sparse, momentum=0, join=True)
+        train("hook", hook=training.half)
+        train("fp16", hook=default.fp16_compress_hook)
+        train("wrapper", hook=default.fp16_compress_wrapper(default.allreduce_hook))
+        if torch.__name__ == "mindtorch":
+            train("bf16", hook=default.bf16_compress_hook)
+            train("sync", sync=True)
+            power = importlib.import_module(f"{hooks}.powerSGD_hook")
+            state = power.PowerSGDState(None, 4, 2, min_compression_rate=0.1)
+            train("power", hook=power.powerSGD_hook, state=state)
+            assert state.q_memory_dict
+            training.check_errors()
+
+
+def gpt(torch, rank, size, device):
+    """The losses of examples/train_gpt.py: alone, on two ranks of torchrun, and with --fsdp."""
+    launcher = importlib.import_module(f"{torch.__name__}.distributed.launcher")
+    losses = []
+    for count, *options in ((1,), (2,), (2, "--fsdp")):
+        config = launcher.LaunchConfig(1, 1, count, max_restarts=0, rdzv_endpoint="localhost:0", start_method="fork")
+        launched = launcher.elastic_launch(config, gpt_losses)("--device", device, *options)
+        losses.append(launched[0])
+    return losses
+
+
+def gpt_losses(*options):
+    """What a rank of torchrun does."""
+    sys.path.insert(0, "examples")
+    import train_gpt
+    return train_gpt.main(["--steps", "3", "--layers", "1", "--width", "16", "--heads", "2", "--context", "16",
+                           "--batch-size", "4", "--dropout", "0", "--sample", "1", *options]).losses
