@@ -21,6 +21,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy
+from Cython.Utils import file_generated_by_this_cython
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
@@ -55,7 +56,7 @@ def optimize(level):
 QUICK = [optimize(1), "-finline-small-functions", "-fpartial-inlining", "-foptimize-sibling-calls"]
 # Where -O2 shows: these make up most of what `a + b` costs.
 HOT = {f"mindtorch/{name}.pyx" for name in ("_core/operators/run_operator", "_core/python/operator_function",
-                                            "_npu/aclnn_call", "_npu/launch")}
+                                            "_npu/aclnn_call", "_npu/launch", "_npu/segments")}
 
 
 class SharedLibrary(Extension):
@@ -91,13 +92,27 @@ DIRECTIVES = {"boundscheck": False, "wraparound": False, "initializedcheck": Fal
               "auto_pickle": False, "emit_code_comments": False,    # a fifth less C; no class is pickled
               "allow_none_for_extension_args": False,               # torch.Tensor.short(None) is a TypeError
               "optimize.unpack_method_calls": False}                # few of our calls are of bound methods
+# The module that has what Cython would write into each module: the class of functions, the reading of keywords, ...
+SHARED_UTILITIES = "mindtorch._core._gen.cython_shared"
 
 
 def cython_modules():
+    yield cython_extension(SHARED_UTILITIES, f"{SHARED_UTILITIES.replace('.', '/')}.c", QUICK)
     for path in sorted(Path("mindtorch").rglob("*.pyx")):
         level = [optimize(2)] if path.as_posix() in HOT else QUICK
-        yield Extension(".".join(path.with_suffix("").parts), [str(path)], include_dirs=INCLUDE, define_macros=MACROS,
-                        extra_compile_args=[*level, "-g0", "-fvisibility=hidden", *WARNINGS, *CYTHON_WARNINGS])
+        yield cython_extension(".".join(path.with_suffix("").parts), str(path), level)
+
+
+def cython_extension(name, source, level):
+    return Extension(name, [source], include_dirs=INCLUDE, define_macros=MACROS,
+                     extra_compile_args=[*level, "-g0", "-fvisibility=hidden", *WARNINGS, *CYTHON_WARNINGS])
+
+
+def write_shared_utilities(path):
+    """Has Cython write the module SHARED_UTILITIES, without what its memory views need: we have none."""
+    if not file_generated_by_this_cython(path):
+        subprocess.run([sys.executable, "-m", "cython", "generate-shared", path, "--module-name", SHARED_UTILITIES,
+                        "--exclude", "MemoryView"], check=True)
 
 
 def up_to_date(target, *sources):
@@ -178,21 +193,25 @@ class Build(build_ext):
     def build_extensions(self):
         from Cython.Build import cythonize
         from Cython.Build.Dependencies import create_dependency_tree
-        from Cython.Compiler import Options
+        from Cython.Compiler import Code, Options
         Options.warning_errors = True
+        # Of a module's strings. The functions that unpack them would be 350 lines of each module.
+        vars(Code).get("compression_algorithms", []).clear()
         jobs = int(os.environ.get("MINDTORCH_BUILD_JOBS", os.cpu_count() or 1))
         self.cache = Cache(f"{self.folder}/objects", self.compiler.compiler_so[0]) if self.folder else None
         modules = [e for e in self.extensions if not isinstance(e, SharedLibrary)]
         units = [unit for library in LIBRARIES for unit in self._stale_units(library)]
         dependencies = create_dependency_tree(quiet=True)
-        for module in modules:      # read once, for all processes that are forked here
+        write_shared_utilities(modules[0].sources[0])
+        for module in modules[1:]:  # read once, for all processes that are forked here
             dependencies.newest_dependency(module.sources[0])
         # Cython needs processes of its own, which are forked before there are threads; a thread waits for each of them.
         with (ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as cython,
               ThreadPoolExecutor(jobs) as compilers):
             cython.submit(abs, 0).result()
             translate = partial(cython.submit, cythonize, quiet=True, cache=self.folder and f"{self.folder}/cython",
-                                language_level=3, compiler_directives=DIRECTIVES)
+                                language_level=3, compiler_directives=DIRECTIVES,
+                                shared_utility_qualified_name=SHARED_UTILITIES)
             work = [(module.sources, self._build_module, module, translate) for module in modules]
             work += [([unit[1], *(h for h in unit[3] if h.endswith(".inc"))], self._compile, *unit) for unit in units]
             work.sort(key=lambda task: sum(map(os.path.getsize, task[0])), reverse=True)    # the largest first

@@ -30,7 +30,7 @@ LAYERS = (
     ("_core.rules.array", "_core.rules.nn", "_core.tensor.dlpack"),
     ("_core._gen.rules", "_core.operators.run_operator"),
     ("_core._gen.calls", "_core.python", "_core._gen.namespace"),
-    ("_core.operators.composites", "_core.operators.dispatched", "_core.tensor.factories"),
+    ("_core.operators.composites", "_core.tensor.factories"),
     ("_core.tensor.indexing", "_core.autograd.engine", "_core.grad_mode"),
     ("_ops", "_core._gen.backward", "fft", "signal", "linalg"),
     ("_cpu",),

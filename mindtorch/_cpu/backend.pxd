@@ -1,4 +1,4 @@
-"""The CPU as a backend: memory, copies, NumPy kernels, and memory that processes share."""
+"""The CPU as a backend: memory, copies, kernels, and memory that processes share."""
 from mindtorch._core.operators.operator cimport opmath, raise_not_implemented
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, Undefined
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase

@@ -5,7 +5,7 @@ from functools import cache
 
 from numpy._core import _multiarray_umath
 
-from mindtorch._cpu import compiled
+from mindtorch._cpu import backend
 
 # (set, get) as the libraries name them: OpenBLAS in its builds, with 64-bit integers and NumPy's prefix; MKL; BLIS.
 _NAMES = [(f"{prefix}openblas_set_num_threads{suffix}", f"{prefix}openblas_get_num_threads{suffix}")
@@ -29,7 +29,7 @@ def _functions():
 def set_blas_threads(count):
     """Whether the library could be told."""
     functions = _functions()
-    compiled.set_blas_threads(count)
+    backend.set_blas_threads(count)
     if functions is not None:
         functions[0](count)
     return functions is not None

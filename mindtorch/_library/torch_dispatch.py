@@ -10,7 +10,6 @@ from mindtorch._core import hooks
 from mindtorch._core._gen.namespace import ATEN, NPU
 from mindtorch._core._gen.rows import ROWS
 from mindtorch._core.autograd.node import set_below_autograd
-from mindtorch._core.operators import dispatched  # noqa: F401 - which enters itself in run_operator
 from mindtorch._core.tensor import torch_dispatch
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._library import registry

@@ -168,6 +168,7 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
     """The AclnnCall of an entry of the table."""
     cdef AclnnCall call = AclnnCall.__new__(AclnnCall)
     cdef Parameter *parameter
+    cdef int i
     name, since, signature, call.device_argument, call.per_tensor, parameters = encoded
     call.name, call.since = keep_bytes(name), keep_bytes(since)
     call.signature = SIGNATURES[<int>signature]
@@ -176,7 +177,10 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
     call.elementwise = op.tensor_count == 0 or (op.inplace_only and op.tensor_count == 1) or (
         op.outputs[0].elementwise and op.tensor_count <= sum([place >= 0 for place in op.outputs[0].operands]))
     call.of_one_tensor = op.tensor_count == 1 and op.tensor_list_argument < 0
-    call.dims_argument = next((i for i in range(op.argument_count) if op.argument_types[i] == operators.INT_LIST), -1)
+    call.dims_argument = -1
+    for i in reversed(range(op.argument_count)):
+        if op.argument_types[i] == operators.INT_LIST:
+            call.dims_argument = i
     call.arguments = op.argument_count + op.result_count
     call.kept = call.queueable = True
     if len(parameters) > MAX_PARAMETERS:
@@ -264,19 +268,28 @@ cdef int run_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     """Prepare the arguments and launch. `given` does not change."""
     cdef Preparation *preparation
     cdef int i
-    if call.adapted or call.of_lists or call.function.phase1 == NULL:
+    if call.of_lists or call.function.phase1 == NULL:
         return prepare_and_run(call, given, dtype)
     for i in range(call.prepared):
         preparation = &call.preparations[i]
         if needs_preparation(preparation, given[preparation.place].object, dtype):
             return prepare_and_run(call, given, dtype)
-    return marshal(call, given, NULL, given, dtype, <TensorBase>given[call.device_argument].object)
+    return adapt_and_marshal(call, given, given, dtype, <TensorBase>given[call.device_argument].object)
+
+
+cdef inline int adapt_and_marshal(AclnnCall call, Argument *arguments, Argument *given, ScalarType dtype,
+                                  TensorBase on_device) except -1:
+    cdef Argument adapted[MAX_ADAPTERS]
+    cdef Storage storage[MAX_ADAPTERS]
+    cdef list _temporaries
+    if call.adapted == 0:
+        return marshal(call, arguments, NULL, given, dtype, on_device)
+    _temporaries = run_adapters(call, arguments, adapted, storage)
+    return marshal(call, arguments, adapted, given, dtype, on_device)
 
 
 cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     cdef Argument changed[MAX_ARGUMENTS]
-    cdef Argument adapted[MAX_ADAPTERS]
-    cdef Storage storage[MAX_ADAPTERS]
     cdef Argument *arguments = given
     cdef Preparation *preparation
     cdef TensorBase tensor
@@ -308,11 +321,9 @@ cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) exce
         arguments[preparation.place].object = <PyObject *>tensor
     if temporaries is not None and may_merge_dims(call, arguments):
         merge_dims_of_arguments(call, arguments, temporaries)
-    if call.adapted:
-        temporaries = run_adapters(call, arguments, adapted, storage, temporaries)
-    marshal(call, arguments, adapted, given, dtype,
-            <TensorBase>(<list>given[call.device_argument].object)[0] if call.of_lists else
-            <TensorBase>arguments[call.device_argument].object)
+    adapt_and_marshal(call, arguments, given, dtype,
+                      <TensorBase>(<list>given[call.device_argument].object)[0] if call.of_lists else
+                      <TensorBase>arguments[call.device_argument].object)
     if copies is not None:
         for output, written in copies:
             BACKENDS[<int>NPU].copy(<TensorBase>output, <TensorBase>written, True)
@@ -360,8 +371,9 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
                              preparation.name)
 
 
-cdef list run_adapters(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list temporaries):
-    """Run the adapters. Returns `temporaries`, a list or None, with objects that must live until the launch."""
+cdef list run_adapters(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage):
+    """Run the adapters. Returns the objects they have made, which must live until the launch, or None."""
+    cdef list temporaries = None
     cdef Argument values[MAX_OPERANDS]
     cdef Adapter *adapter
     cdef int i, j
@@ -370,8 +382,9 @@ cdef list run_adapters(AclnnCall call, Argument *arguments, Argument *adapted, S
         for j in range(adapter.count):
             values[j] = adapter.constants[j] if adapter.places[j] < 0 else arguments[adapter.places[j]]
         made = adapter.function(values, &adapted[i], &storage[i])
-        if made is not None:
-            temporaries = temporaries or []
+        if made is not None and (adapter.count == 0 or <PyObject *>made != values[0].object):
+            if temporaries is None:
+                temporaries = []
             temporaries.append(made)
     return temporaries
 
@@ -593,7 +606,7 @@ cdef int call_per_tensor(AclnnCall call, Argument *given, ScalarType dtype) exce
         for i in range(call.prepared):
             prepare(call, &call.preparations[i], <TensorBase>tensor, dtype)
     memcpy(arguments, given, call.arguments * sizeof(Argument))
-    _temporaries = run_adapters(call, arguments, &arguments[call.arguments], storage, None)
+    _temporaries = run_adapters(call, arguments, &arguments[call.arguments], storage)
     for at in range(len(tensors)):
         memcpy(one, arguments, (call.arguments + call.adapted) * sizeof(Argument))
         for i in range(call.count):
@@ -680,7 +693,7 @@ cdef int run_only_call(const Kernel *entry, Argument *arguments, ScalarType dtyp
     return run_call(<AclnnCall>entry.data, arguments, dtype)
 
 
-cdef bint takes_inplace(AclnnKernel kernel, const Argument *arguments) noexcept:
+cdef inline bint takes_inplace(AclnnKernel kernel, const Argument *arguments) noexcept:
     """Whether the result is `self`, and not of a dtype that CANN documents for the plain call alone."""
     cdef TensorBase self
     if arguments[0].object != arguments[kernel.count].object:

@@ -1,7 +1,7 @@
 """Descriptors of tensors, the launch of an ACLNN operator, and copies from and to the NPU."""
 from libc.stdint cimport int64_t, uint64_t
 
-from mindtorch._core.tensor.dtype cimport ITEMSIZE, NUM_SCALAR_TYPES, Scalar, ScalarType
+from mindtorch._core.tensor.dtype cimport ITEM_SHIFT, NUM_SCALAR_TYPES, Scalar, ScalarType
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 from mindtorch._npu.acl cimport api
 from mindtorch._npu.cann cimport (
@@ -29,7 +29,7 @@ cdef inline aclTensor *try_create_descriptor(TensorBase tensor) noexcept:
     cdef int64_t elements
     if tensor.ndim > MAX_RANK:
         return NULL
-    elements = <int64_t>(tensor.storage.nbytes // ITEMSIZE[<int>tensor.dtype])
+    elements = <int64_t>(tensor.storage.nbytes >> ITEM_SHIFT[<int>tensor.dtype])
     return api.aclCreateTensor(tensor.sizes, tensor.ndim, ACL_DTYPES[<int>tensor.dtype], tensor.strides,
                                tensor.offset, FORMATS[tensor.ndim], &elements, 1, tensor.storage.data)
 

@@ -12,6 +12,8 @@
 #pragma GCC visibility pop
 
 #define SIM_API __attribute__((visibility("default")))
+/* For functions of failures and first uses: the compiler keeps them, and the branches to them, out of the way. */
+#define SIM_COLD __attribute__((cold, noinline))
 
 #ifdef __cplusplus
 extern "C" {
@@ -85,7 +87,7 @@ SIM_API void simSetReads(int32_t reads);
  * off, SIM_ENTER costs one relaxed load. `site` is where a caller with one name keeps what is known of it, or NULL. */
 enum { SIM_WATCHED = 1, SIM_MODELLED = 2 };
 extern SIM_API int32_t simArmed;
-SIM_API aclError simEnterArmed(const char *function, void **site);
+SIM_API SIM_COLD aclError simEnterArmed(const char *function, void **site);
 #define SIM_ENTER_OR(function, entered, result)                              \
   do {                                                                       \
     if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED), 0)) { \
@@ -107,7 +109,8 @@ SIM_API aclError simEnterArmed(const char *function, void **site);
   } while (0)
 
 /* Puts "<id>: <text>" on top of the calling thread's messages (aclGetRecentErrMsg) and returns `code`. */
-SIM_API aclError simFail(aclError code, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
+SIM_API SIM_COLD aclError simFail(aclError code, const char *id, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* A brief task never waits and never calls the program's functions. A kernel is brief, and aclrtSetOpExecuteTimeOut
  * limits its time. */

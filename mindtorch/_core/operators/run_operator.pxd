@@ -19,12 +19,6 @@ cdef object run(Operator op, Argument *arguments)
 # The in-place form: self is the first argument, and what is given back.
 cdef object run_inplace(Operator op, Argument *arguments)
 
-# What torch_dispatch.active and a handler make of a call: dispatched.pyx sets it.
-cdef object (*run_dispatched)(Operator op, Argument *arguments, bint inplace)
-cdef object autocast_arguments(Operator op, Argument *arguments)
-cdef bint operands_may_require_grad(Operator op, Argument *arguments) except -1
-cdef bint compute_requires_grad(Operator op, Argument *arguments) except -1
-
 # What a rule gives; `dtypes` are those of the results.
 cdef int evaluate_rule(const Rule *rule, Argument *arguments, const ScalarType *dtypes, Shape *shape) except? -1
 cdef int run_checks(const Rules *checks, Argument *arguments, const ScalarType *dtypes) except -1

@@ -465,9 +465,8 @@ cdef object invoke_with_scalar_self(OperatorFunction function, PyObject **bound,
     return call_matching_overload(function, bound, values, given, names)
 
 
-cdef object call_matching_overload(OperatorFunction function, PyObject **bound, PyObject *const *values,
-                                   Py_ssize_t given,
-                                   PyObject *names):
+cdef inline object call_matching_overload(OperatorFunction function, PyObject **bound, PyObject *const *values,
+                                          Py_ssize_t given, PyObject *names):
     """Call the first overload that matches the arguments."""
     cdef PyObject *overload
     cdef int i
@@ -477,9 +476,8 @@ cdef object call_matching_overload(OperatorFunction function, PyObject **bound, 
         overload = PyList_GET_ITEM(<PyObject *>function.overloads, i)
         if matches_overload(overload, bound):
             return (<CallOverload>call_overload)(function, <Overload>overload, bound)
-    if function.signatures is not None:
-        raise_no_matching_overload(function, values, given, names)
-    require_tensor_arguments(function, bound)
+    if function.signatures is None:
+        require_tensor_arguments(function, bound)
     return raise_no_matching_overload(function, values, given, names)
 
 

@@ -70,6 +70,7 @@ cdef class dtype:
     cdef readonly object numpy_dtype          # numpy.dtype; ml_dtypes' for bfloat16 and the floats of 8 bits
 
 cdef int ITEMSIZE[NUM_SCALAR_TYPES]
+cdef int ITEM_SHIFT[NUM_SCALAR_TYPES]             # ITEMSIZE is 1 << ITEM_SHIFT
 cdef ScalarKind KIND[NUM_SCALAR_TYPES]            # category for promotion and casts
 cdef list DTYPES                              # ScalarType -> dtype (None where there is none)
 cdef list SCALAR_TYPE_NAMES  # ScalarType -> the name in messages and legacy type strings ("Float")

@@ -241,7 +241,7 @@ def _define_dtypes():
         instance.name = name
         instance.numpy_dtype = numpy.dtype(numpy_type)
         instance.itemsize = instance.numpy_dtype.itemsize
-        ITEMSIZE[code] = instance.itemsize
+        ITEMSIZE[code], ITEM_SHIFT[code] = instance.itemsize, instance.itemsize.bit_length() - 1
         KIND[code] = <ScalarKind><int>kind
         DTYPES[code] = instance
         SCALAR_TYPE_NAMES[code] = dtype_name

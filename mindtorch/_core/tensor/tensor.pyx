@@ -614,6 +614,10 @@ cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) no
     return 0
 
 
+cdef extern from *:
+    bint multiply_overflows "__builtin_mul_overflow"(int64_t a, int64_t b, int64_t *product) noexcept nogil
+
+
 cdef int64_t checked_numel(const Shape *shape) except -1:
     cdef int64_t count = 1
     cdef int64_t limit = <int64_t>((<uint64_t>-1) >> 1)
@@ -625,10 +629,8 @@ cdef int64_t checked_numel(const Shape *shape) except -1:
                                f"{shape_text(shape.ndim, shape.sizes)}")
         if shape.sizes[i] == 0:
             empty = True
-        elif count > limit // shape.sizes[i]:
+        elif multiply_overflows(count, shape.sizes[i], &count):
             overflow = True
-        else:
-            count *= shape.sizes[i]
     if empty:
         return 0
     if overflow or count > limit // 16:          # 16: the widest item

@@ -1,4 +1,4 @@
-"""mindtorch/_cpu/_gen/calls.py: the calls that the CPU makes to the kernel library, for mindtorch/_cpu/compiled.pyx.
+"""mindtorch/_cpu/_gen/calls.py: the calls that the CPU makes to the kernel library, for mindtorch/_cpu/backend.pyx.
 
 A row with the column `compiled` has an entry: (dtypes of the computation as bits, ((place, value, call), ...)). The
 first call runs whose argument in `place` is `value`; the place -1 fits always. A call is one of the row's npu column:

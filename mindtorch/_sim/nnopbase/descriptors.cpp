@@ -8,6 +8,8 @@ namespace sim {
 
 namespace {
 
+SIM_COLD void forgetShape(aclTensor *tensor) { tensor->found.reset(); }
+
 bool fill(aclTensor *tensor, const char *function, const int64_t *dims, uint64_t rank, aclDataType type,
           const int64_t *strides, int64_t offset, aclFormat format, const int64_t *storage_dims, uint64_t storage_rank,
           void *data) {
@@ -27,7 +29,7 @@ bool fill(aclTensor *tensor, const char *function, const int64_t *dims, uint64_t
   tensor->storage_rank = static_cast<uint32_t>(storage_rank);
   tensor->offset = offset;
   tensor->data = data;
-  tensor->found.reset();
+  if (tensor->found) forgetShape(tensor);
   for (uint64_t i = 0; i < rank; ++i) tensor->dims[i] = dims[i];
   for (uint64_t i = 0; i < storage_rank; ++i) tensor->storage_dims[i] = storage_dims[i];
   if (strides != nullptr) {
@@ -66,7 +68,7 @@ aclnnStatus destroyTensor(const aclTensor *tensor) {
   aclTensor *object = const_cast<aclTensor *>(tensor);
   object->header.magic = kDead;
   ++object->header.generation;
-  object->found.reset();
+  if (object->found) forgetShape(object);
   Pool<aclTensor>::release(object);
   simCount(SIM_TENSOR, -1);
   return ACLNN_SUCCESS;

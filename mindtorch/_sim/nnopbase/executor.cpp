@@ -18,12 +18,20 @@ aclOpExecutor *allocateExecutor() {
   return executor;
 }
 
+namespace {
+
+SIM_COLD void forgetShapes(aclOpExecutor *executor) {
+  for (auto &found : executor->found) found.reset();
+}
+
+}  // namespace
+
 void releaseExecutor(aclOpExecutor *executor) {
   executor->operands.clear();
   executor->references.clear();
   executor->scalar_list.clear();
   executor->integers.clear();
-  for (auto &found : executor->found) found.reset();
+  if (executor->found[0]) forgetShapes(executor);
   Pool<aclOpExecutor>::release(executor);
 }
 

@@ -29,9 +29,7 @@ class SmallArray {
   }
   void pop() { --size_; }
   void clear() {
-    if (items_ != inline_items_) delete[] items_;
-    items_ = inline_items_;
-    capacity_ = N;
+    if (items_ != inline_items_) shrink();
     size_ = 0;
   }
   uint32_t size() const { return size_; }
@@ -45,7 +43,12 @@ class SmallArray {
   const Item &back() const { return items_[size_ - 1]; }
 
  private:
-  void grow() {
+  SIM_COLD void shrink() {
+    delete[] items_;
+    items_ = inline_items_;
+    capacity_ = N;
+  }
+  SIM_COLD void grow() {
     Item *larger = new Item[2 * capacity_];
     for (uint32_t i = 0; i < size_; ++i) larger[i] = items_[i];
     if (items_ != inline_items_) delete[] items_;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "fork.h"
+#include "sim.h"
 
 namespace sim {
 
@@ -58,7 +59,7 @@ class Pool {
     local_.limit = kKept;
   }
 
-  static T *refill() {
+  SIM_COLD static T *refill() {
     if (local_.limit == 0 && !local_.closed) arrangeExit();
     const uint32_t batch = local_.closed ? 1 : kBatch;
     std::lock_guard<std::mutex> guard(mutex_);
@@ -76,7 +77,7 @@ class Pool {
     return object;
   }
 
-  static void spill() {
+  SIM_COLD static void spill() {
     if (local_.closed) return moveToShared(local_.count);
     if (local_.limit == 0) return arrangeExit();
     moveToShared(kBatch);

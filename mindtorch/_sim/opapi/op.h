@@ -124,13 +124,14 @@ SIM_API std::string describeOperands(const aclOpExecutor &executor);
 aclnnStatus fail(aclnnStatus status, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* For prepare functions: fails with the operator's name and `format`, each {} of which is replaced by a value. */
-aclnnStatus refuseWith(const aclOpExecutor &executor, const char *format, const MessageValue *values);
+SIM_COLD aclnnStatus refuseWith(const aclOpExecutor &executor, const char *format, const MessageValue *values);
 template <class... T>
 aclnnStatus refuse(const aclOpExecutor &executor, const char *format, const T &...values) {
   const MessageValue list[] = {MessageValue(values)..., MessageValue(0)};
   return refuseWith(executor, format, list);
 }
-SIM_API aclnnStatus refuseType(const aclOpExecutor &executor, aclDataType type); /* 561003: no kernel for this type */
+/* 561003: no kernel for this type */
+SIM_API SIM_COLD aclnnStatus refuseType(const aclOpExecutor &executor, aclDataType type);
 
 SIM_API const char *typeName(aclDataType type);
 

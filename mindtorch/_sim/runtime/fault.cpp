@@ -279,7 +279,7 @@ struct ThreadBlock {
 
 thread_local Block *own_block = nullptr;
 
-Block *adoptBlock() {
+SIM_COLD Block *adoptBlock() {
   thread_local ThreadBlock owner;
   Block *block = first_block.load(std::memory_order_acquire);
   for (; block != nullptr; block = block->next) {
