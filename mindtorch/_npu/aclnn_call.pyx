@@ -21,7 +21,7 @@ from mindtorch._core.operators.run_operator cimport load_operator
 from mindtorch._core.rules.array cimport common_base
 from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
-    FLOAT_KIND, INT_KIND, KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
+    FLOAT_KIND, INT_KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
     Long, Short, cast_scalar, is_float8, scalar_from_python, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
