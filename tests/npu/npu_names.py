@@ -69,7 +69,9 @@ def operator(name, rows):
 
 def operators():
     """The section about them."""
-    rows = {row.key: row for row in Table().rows if row.of_npu}
+    table = Table()
+    rows = {row.key: row for row in table.rows if row.of_npu}
+    rows |= {alias: rows[key] for alias, key in table.aliases.items() if key in rows}
     there = [name for name in OPERATORS if name in _torch_npu.__all__]
     return (_OPERATORS_HEAD.format(count=len(there), all=len(OPERATORS))
             + "".join(f"| `{name}` | {operator(name, rows)} |\n" for name in there))
