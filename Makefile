@@ -62,6 +62,9 @@ test-queue: $(VENV)/.package $(VENV)/.test            ## streams, events, copies
 	TASK_QUEUE_ENABLE=1 MINDTORCH_SIM_OP_CACHE=0 $(RUN) -m pytest $(PYTEST_ARGS) $(QUEUE_TESTS)
 	TASK_QUEUE_ENABLE=2 MINDTORCH_SIM_OP_CACHE=1 $(RUN) -m pytest $(PYTEST_ARGS) $(QUEUE_TESTS) $(MORE_QUEUE_TESTS)
 
+coverage: $(VENV)/.package $(VENV)/.test $(VENV)/.examples $(VENV)/.coverage            ## the suite's coverage of the Python sources, which must not fall below the floor in pyproject.toml
+	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) --cov --cov-report=term:skip-covered $(PYTEST_ARGS) --ignore tests/test_packaging.py
+
 sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator and the allocator under ASan, UBSan and TSan
 	$(RUN) -m pytest -m sanitizers --numprocesses $(TEST_PROCESSES) tests/sim tests/npu $(PYTEST_ARGS)
 

@@ -195,7 +195,7 @@ def is_tensor(obj):
     return isinstance(obj, Tensor)
 
 
-_install_refusals()
+_install_refusals(_PRIVATE_MODULES)
 _refused = _refused_names(__name__)
 
 

@@ -116,25 +116,27 @@ def refused(module):
 
 
 class _Finder:
-    """At the end of sys.meta_path: it is asked for what no file has."""
+    """At the end of sys.meta_path: it is asked for what no file has. `moved` has the modules that stand elsewhere."""
 
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name.startswith("mindtorch.") and _torch_name(name) in _table():
-            return ModuleSpec(name, _Finder, is_package=True)
+    def __init__(self, moved):
+        self.moved = {f"mindtorch.{name}": f"mindtorch.{place}" for name, place in moved.items()}
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.moved or (name.startswith("mindtorch.") and _torch_name(name) in _table()):
+            return ModuleSpec(name, self, is_package=True)
         return None
 
-    @staticmethod
-    def create_module(spec):
-        return None
+    def create_module(self, spec):
+        return import_module(self.moved[spec.name]) if spec.name in self.moved else None
 
-    @staticmethod
-    def exec_module(module):
-        module.__doc__ = f"{_torch_name(module.__name__)}: its names refuse when they are used."
-        module.__getattr__ = refused_names(module.__name__)
+    def exec_module(self, module):
+        name = module.__spec__.name
+        if name not in self.moved:
+            module.__doc__ = f"{_torch_name(name)}: its names refuse when they are used."
+        module.__dict__.setdefault("__getattr__", refused_names(name))
 
 
-def install():
-    """Adds the finder, once."""
-    if _Finder not in sys.meta_path:
-        sys.meta_path.append(_Finder)
+def install(moved):
+    """Adds the finder, once. `moved` names modules that stand elsewhere in mindtorch."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder(moved))

@@ -168,7 +168,7 @@ def _add(a, b, alpha):
     left, right = values_of(a), values_of(b)
     kind = result_type(left, right)
     right = right.to(kind) if alpha == 1 else right.to(kind) * alpha
-    same = tensors._same(indices_of(a), indices_of(b))
+    same = tensors._same_memory(indices_of(a), indices_of(b))
     if same:
         return with_values(a, left.to(kind) + right)
     both = make(sparse_coo, (ops.cat([indices_of(a)[0], indices_of(b)[0]], 1),), ops.cat([left.to(kind), right]),
@@ -256,7 +256,7 @@ def _intersection(a, b):
     if a.layout is not sparse_coo:
         return to_layout(_intersection(to_coo(a), to_coo(b)), a.layout)
     a, b = coalesce(a), coalesce(to_coo(b))
-    if tensors._same(indices_of(a), indices_of(b)):
+    if tensors._same_memory(indices_of(a), indices_of(b)):
         return with_values(a, values_of(a) * values_of(b))
     sizes = a.shape[:sparse_dims(a)]
     there, here = _common(flatten(indices_of(a)[0], sizes), flatten(indices_of(b)[0], sizes))

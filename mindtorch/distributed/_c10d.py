@@ -28,4 +28,4 @@ from mindtorch.distributed._work import Work, _create_work_from_future
 from mindtorch.distributed._world import _resolve_process_group
 from mindtorch.distributed.constants import default_pg_timeout as _DEFAULT_PG_TIMEOUT
 
-__getattr__ = refused_names(__name__)
+__getattr__ = refused_names("mindtorch._C._distributed_c10d")

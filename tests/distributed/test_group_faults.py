@@ -56,12 +56,13 @@ def test_groups_are_made_again_and_used_by_threads(tmp_path):
 
 
 def test_under_mpiexec_the_ranks_are_those_of_mpi(tmp_path):
-    program = ("import json, sys; import fault_cases, mindtorch, mindtorch.distributed\n"
-               "print(json.dumps(fault_cases.rank_of_launcher(mindtorch, 0, 0)))")
+    program = ("import json, os, sys; import fault_cases, mindtorch, mindtorch.distributed\n"
+               "found = fault_cases.rank_of_launcher(mindtorch, 0, 0)\n"
+               "open(f'{sys.argv[1]}/{os.getpid()}.json', 'w').write(json.dumps(found))")
     variables = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}", "MINDTORCH_NPU": "off"}
-    done = subprocess.run([Path(sys.executable).parent / "mpiexec", "-n", "2", sys.executable, "-c", program],
-                          env=variables, capture_output=True, text=True, timeout=120, check=True)
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [[[2, 2], [0, 1]]] * 2
+    subprocess.run([Path(sys.executable).parent / "mpiexec", "-n", "2", sys.executable, "-c", program, tmp_path],
+                   env=variables, timeout=120, check=True)
+    assert [json.loads(path.read_text()) for path in tmp_path.glob("*.json")] == [[[2, 2], [0, 1]]] * 2
 
 
 def test_without_the_extra_the_error_names_it():

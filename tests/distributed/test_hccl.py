@@ -51,7 +51,7 @@ def test_what_hccl_has_beyond_gloo(tmp_path):
 
 
 def test_a_collective_comes_after_the_launches_in_the_queue(tmp_path):
-    assert run_hccl("after_queued_launches", tmp_path) == [[40.0] * 3] * 2
+    assert run_hccl(tmp_path, "after_queued_launches") == [[40.0] * 3] * 2
 
 
 def test_a_rank_that_does_not_come_is_named_after_the_time_out(tmp_path):

@@ -1,6 +1,7 @@
 """Small functions of torch that only packages call, beside torch."""
 import copy
 import gc
+import importlib
 
 import pytest
 import torch
@@ -165,3 +166,8 @@ def test_vmap_of_before_torch_func():
     with pytest.warns(FutureWarning, match="Please use torch.vmap"):
         mapped = mindtorch._vmap_internals.vmap(mindtorch.sum)
     assert mapped(x).tolist() == [3, 12]
+
+
+@pytest.mark.parametrize("name", ["_prims_common", "_tensor_str", "_vmap_internals"])
+def test_a_private_module_is_the_same_however_it_is_imported(name):
+    assert importlib.import_module(f"mindtorch.{name}") is getattr(mindtorch, name)

@@ -226,14 +226,14 @@ def test_missing_symbols_are_named(tmp_path):
 def test_an_operator_that_the_toolkit_lacks_raises_when_it_is_called(tmp_path):
     shutil.copytree(toolkit.SIMULATOR, tmp_path / "older", symlinks=True)
     operators = tmp_path / "older" / "lib64" / "libopapi.so"
-    operators.write_bytes(operators.read_bytes().replace(b"\0aclnnRelu\0", b"\0aclnnReXX\0"))
+    operators.write_bytes(operators.read_bytes().replace(b"\0aclnnGer\0", b"\0aclnnXXX\0"))
     code = ("import mindtorch\nx = mindtorch.tensor([-1.0, 2.0], device='npu')\nprint((x + x).tolist())\n"
-            "try:\n    x.relu()\nexcept NotImplementedError as error:\n    print(error)\nprint(x.relu_().tolist())")
+            "try:\n    x.outer(x)\nexcept NotImplementedError as error:\n    print(error)\nprint(x.relu().tolist())")
     done = run(code, MINDTORCH_CANN_HOME=str(tmp_path / "older"))
     sums, error, relu = done.stdout.splitlines()
     assert sums == "[-2.0, 4.0]"
-    assert error.startswith("aclnnRelu is not in CANN 8.5.0")
-    assert "it came with CANN 8.0" in error
+    assert error.startswith("aclnnGer is not in CANN 8.5.0")
+    assert "it came with CANN 8.1.RC1" in error
     assert relu == "[0.0, 2.0]"
 
 

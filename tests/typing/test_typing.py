@@ -58,23 +58,17 @@ def test_pyright_finds_the_mistakes_and_no_others():
 EXCEPTIONS = {
     "autograd.graph.CopyBeforeWrite": "a class that a function makes at each call",
     "autograd.profiler_util.FormattedTimesMixin": "properties that a function makes",
-    "ccol_indices_copy": "written for sparse tensors; the schema has all parameters by position",
-    "col_indices_copy": "likewise",
-    "crow_indices_copy": "likewise",
     "cuda.graph": "stubtest imports torch_npu.contrib.transfer_to_npu, which puts the NPU's in its place",
     "distributed.checkpoint.planner": "the members of an enumeration, which are not their numbers",
     "distributions.distribution.Distribution.__init__": "() stands for an empty Size",
     "dtype.__init__": "of C: nobody calls it",
     "fx.proxy.ParameterProxy": "properties that a class takes over from its base",
     "hub.tqdm-redefinition": "the function that stands in for a package that is not installed",
-    "indices_copy": "as ccol_indices_copy",
     "nn.attention.bias.CausalVariant": "the members of an enumeration",
     "nn.utils.rnn.PackedSequence": "a named tuple has slots, which a stub cannot say",
-    "row_indices_copy": "as ccol_indices_copy",
     "Size.__new__": "of C: the parameter has no name there",
     "Tensor.__pow__": "of C: takes the modulus that Python's pow may have",
     "Tensor.__rpow__": "likewise",
-    "values_copy": "as ccol_indices_copy",
 }
 
 

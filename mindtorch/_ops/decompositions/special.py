@@ -181,7 +181,7 @@ def _polynomial(x, n, slope, start, coefficients):
     if n.numel() == 1:
         degree = n.item()
         _check_degree(degree)
-        degree = int(degree) if degree >= 0 else -1
+        degree = int(degree) if degree > -1 else -1
         if degree < 0:
             return ops.zeros_like(x)
         return next(islice(_all_degrees(x, slope, start, coefficients), degree, None))
