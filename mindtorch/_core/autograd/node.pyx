@@ -28,7 +28,6 @@ cdef uint64_t last_sequence_nr = 0
 cdef tuple NO_ARGUMENTS = ()
 
 
-
 # --- modes -----------------------------------------------------------------------------------------------------------
 # grad mode and inference mode belong to the thread; anomaly mode belongs to the process, as in torch.
 
