@@ -57,10 +57,10 @@ class _State:
         self.set_up(module)
         if self.is_root and not in_backward():
             self.order.states.clear()
-        self.group.finish_gathering()
+        self.group.wait_for_unshard()
         self._watch_gradients()
         for state in self.forward_prefetch:
-            state.group.start_gathering()
+            state.group.unshard()
         if self.policy.cast_forward_inputs and self.policy.param_dtype:
             args, kwargs = _cast((args, kwargs), self.policy.param_dtype)
         return args, kwargs
@@ -83,14 +83,14 @@ class _State:
         if not self.order.in_backward:
             self.order.in_backward = True
             queue_callback(self._end_backward)
-        self.group.finish_gathering()
+        self.group.wait_for_unshard()
         self._waits_for = {number for number, each in enumerate(self.group.members) if each.sharded.requires_grad}
         prefetch = self.backward_prefetch
         if prefetch is None:
             place = self.order.states.index(self) if self in self.order.states else 0
             prefetch = self.order.states[place - 1:place] if place else []
         for state in prefetch:
-            state.group.start_gathering()
+            state.group.unshard()
 
     def _watch_gradients(self):
         """Once a parameter has been gathered first, its gradient is watched for good."""
@@ -106,10 +106,10 @@ class _State:
     def _after_backward(self):
         for state in self.order.states:
             if state is not self:
-                state.group.finish_reducing()       # at most one reduction is under way, and its memory in use
+                state.group.wait_for_gradients()       # at most one reduction is under way, and its memory in use
         if self.free_after_backward:
             self.group.free()
-        self.group.start_reducing()
+        self.group.reduce_gradients()
 
     def _end_backward(self):
         """Of the whole graph: parameters without a gradient have had none to wait for."""
@@ -119,9 +119,9 @@ class _State:
             if state.free_after_backward:
                 state.group.free()
             if any(each.whole is not None and each.whole.grad is not None for each in state.group.members):
-                state.group.start_reducing()
+                state.group.reduce_gradients()
         for state in self.order.states:
-            state.group.finish_reducing()
+            state.group.wait_for_gradients()
 
 
 def _cast(value, dtype):
@@ -136,7 +136,7 @@ class UnshardHandle:
 
     def wait(self) -> None:
         """Wait until the parameters are whole."""
-        self._group.finish_gathering()
+        self._group.wait_for_unshard()
 
 
 class FSDPModule:
@@ -159,10 +159,10 @@ class FSDPModule:
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gather the module's own parameters; with `async_op` what it returns is to be waited for."""
         state = self._fsdp_state
-        state.group.start_gathering(async_op)
+        state.group.unshard(async_op)
         if async_op:
             return UnshardHandle(state.group)
-        state.group.finish_gathering()
+        state.group.wait_for_unshard()
         state._watch_gradients()
         return None
 

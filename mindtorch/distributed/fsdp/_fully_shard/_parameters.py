@@ -179,7 +179,7 @@ class ParameterGroup:
     # Gathering
 
     @no_grad()
-    def start_gathering(self, async_op: bool = True) -> None:
+    def unshard(self, async_op: bool = True) -> None:
         """Begin to gather, unless that is done or under way. The memory of the parts goes when all is there."""
         if self.gathered or self._gathering is not None or not self.members:
             return
@@ -191,9 +191,9 @@ class ParameterGroup:
             self._gathering.append((work, result, parts, members))
 
     @no_grad()
-    def finish_gathering(self) -> None:
-        """Gather, and let modules have the whole parameters."""
-        self.start_gathering(async_op=False)
+    def wait_for_unshard(self) -> None:
+        """Let modules have the whole parameters, which are gathered first where that is not under way."""
+        self.unshard(async_op=False)
         for work, result, _, members in self._gathering or ():
             if work is not None:
                 work.wait()
@@ -204,7 +204,7 @@ class ParameterGroup:
     def free(self) -> None:
         """Modules have the shards again."""
         if self._gathering is not None:
-            self.finish_gathering()
+            self.wait_for_unshard()
         if self.gathered:
             for each in self.members:
                 each.free()
@@ -213,9 +213,9 @@ class ParameterGroup:
     # Gradients
 
     @no_grad()
-    def start_reducing(self) -> None:
+    def reduce_gradients(self) -> None:
         """Begin to reduce the gradients that there are to shards."""
-        self.finish_reducing()
+        self.wait_for_gradients()
         ready = [each for each in self.members if each.whole is not None and each.whole.grad is not None]
         if not self.reduces or not ready:
             return
@@ -228,8 +228,8 @@ class ParameterGroup:
             self._reducing.append((work, own, parts, members))
 
     @no_grad()
-    def finish_reducing(self) -> None:
-        """The gradients of the shards have got what was under way."""
+    def wait_for_gradients(self) -> None:
+        """Wait for the reductions under way, and add their results to the gradients of the shards."""
         for work, own, _, members in self._reducing or ():
             work.wait()
             if self.divisor is not None:
