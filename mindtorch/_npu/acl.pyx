@@ -338,7 +338,8 @@ def take_failure():
     if not mindtorch_take_failure(&status, message, sizeof(message), &launch):
         return None
     function = launch.name.decode()
-    failed = status_message(function + ("GetWorkspaceSize" if launch.in_phase1 else ""), status, message.decode("utf-8", "replace").strip())
+    failed = status_message(function + ("GetWorkspaceSize" if launch.in_phase1 else ""), status,
+                            message.decode("utf-8", "replace").strip())
     tensors = describe_tensors(&launch)
     called = f" with the tensors {tensors}" if tensors else ""
     place = f" in {launch.line.decode()}" if launch.line != NULL else ""

@@ -216,9 +216,9 @@ cdef inline aclDataType acl_dtype(ScalarType dtype) noexcept nogil:
 # free the handles. With ACL_LAUNCH_BLOCKING=1, wait for the stream. `name` ("aclnnAdd") is for errors.
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1
 
-# With TASK_QUEUE_ENABLE=2 the queue's thread runs both phases of known calls, by their keys. `set_phase1_of_queues` gives
-# it the function that runs phase 1; the `..._of_key` make an argument of the words at `text`, and move that behind them.
-# They return False where CANN cannot make it.
+# With TASK_QUEUE_ENABLE=2 the queue's thread runs both phases of known calls, by their keys. `set_phase1_of_queues`
+# gives it the function that runs phase 1. The `..._of_key` make an argument of the words at `text`, and move that
+# behind them; they return False where CANN cannot make it.
 cdef bint is_known(Call *call) noexcept         # a call with this key was made before; sets workspace_size
 cdef void add_known(const Call *call) noexcept
 cdef void set_phase1_of_queues(int (*function)(QueuedLaunch *launch) noexcept nogil) noexcept

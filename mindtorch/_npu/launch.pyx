@@ -26,9 +26,9 @@ from mindtorch._core.tensor.tensor cimport (
 )
 from mindtorch._core.tensor.views cimport expand_to
 from mindtorch._npu.acl cimport (
-    MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, AclnnFunction, LaunchQueue, QueuedFunctions, QueuedLaunch, add_known_call,
-    add_launch, api, check, drain_queue, find_function, find_known_call, find_queue, has_launches, missed_look_ups,
-    next_launch, queue_mode, queues_in_use, start_queue,
+    MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, AclnnFunction, LaunchQueue, QueuedFunctions, QueuedLaunch,
+    add_known_call, add_launch, api, check, drain_queue, find_function, find_known_call, find_queue, has_launches,
+    missed_look_ups, next_launch, queue_mode, queues_in_use, start_queue,
 )
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
 from mindtorch._npu.cann cimport (

@@ -48,6 +48,43 @@ def test_an_error_comes_at_the_next_wait_and_says_what_was_called(mode):
     assert said.count("[[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]] [[0.0, 2.0, 4.0], [3.0, 5.0, 7.0]]") == 4
 
 
+def test_errors_name_the_tensors_of_calls_that_are_never_alike_and_of_long_lists():
+    code = """
+import mindtorch as torch
+from mindtorch import sim
+a, row = torch.ones(3, 4, device="npu"), torch.ones(1, 4, device="npu")
+many = [torch.ones(2, device="npu") for _ in range(40)]
+for function, act in (("aclnnInplaceUniform", lambda: a.uniform_()), ("aclnnInplaceCopy", lambda: a.copy_(row)),
+                      ("aclnnForeachAddScalarV2", lambda: torch._foreach_add_(many, 1.0))):
+    with sim.fault(function):
+        act()
+        try:
+            torch.npu.synchronize()
+        except RuntimeError as error:
+            print(str(error).partition(" was called with the tensors ")[2].partition(" before")[0])
+"""
+    said = run(code, MINDTORCH_SIM_OP_CACHE="0").stdout.splitlines()
+    assert said == ["torch.float32 [3, 4]", "torch.float32 [3, 4], torch.float32 [1, 4]",
+                    ", ".join(["torch.float32 [2]"] * 24 + ["..."])]
+
+
+def test_the_caller_raises_what_phase_1_refuses_in_every_mode():
+    code = """
+import mindtorch as torch
+from mindtorch import sim
+a = torch.ones(3, device="npu")
+for mode in (0, 1, 2):
+    torch.npu.set_task_queue_enable(mode)
+    with sim.fault("aclnnMulGetWorkspaceSize"):
+        try:
+            a[:mode + 1] * a[:mode + 1]              # no call was like this one
+        except RuntimeError as error:
+            print("aclnnMulGetWorkspaceSize failed" in str(error), "later" in str(error))
+    torch.npu.synchronize()
+"""
+    assert run(code, MINDTORCH_SIM_OP_CACHE="0").stdout.splitlines() == ["True False"] * 3
+
+
 def test_with_blocking_launches_the_operator_raises():
     code = """
 import mindtorch as torch

@@ -188,7 +188,7 @@ def test_fork_while_the_device_multiplies():
     out = run("""
 import os, signal, sys, threading
 import mindtorch as torch
-signal.alarm(60)
+signal.alarm(300)
 a = torch.ones((256, 256), device="npu")
 over = False
 def work():
@@ -199,7 +199,7 @@ thread.start()
 for _ in range(30):
     pid = os.fork()
     if pid == 0:
-        signal.alarm(30)
+        signal.alarm(150)
         sys.exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
 over = True
