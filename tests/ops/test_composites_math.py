@@ -83,7 +83,8 @@ def test_fake_quantize(name, device):
 def test_fake_quantize_by_zero_points_that_are_floats():
     """They are added before the rounding."""
     def call(lib, args, kwargs):
-        return lib.fake_quantize_per_channel_affine(*args, lib.tensor([.1, .2, .5]), lib.tensor([0, .5, -2.3]), 1, -8, 7)
+        scale, zero_point = lib.tensor([.1, .2, .5]), lib.tensor([0, .5, -2.3])
+        return lib.fake_quantize_per_channel_affine(*args, scale, zero_point, 1, -8, 7)
     args = (Make("float32", seed="fake_quantize")(2, 3, 4),)
     theirs = outcome(call, torch, "cpu", "contiguous", args, {})
     check(outcome(call, mindtorch, "cpu", "contiguous", args, {}), theirs, "float", False, "float32")
