@@ -27,7 +27,7 @@ COLUMNS = {
     "schema": "torch's schema of the operator",
     "npu": '`aclnnAdd(self, other, alpha, out)`: the call; `a if condition else b` chooses; "decomposition: f(self)", '
            '"view", "composite" or "none: reason"; "per_tensor" where ACLNN has no call for lists',
-    "fallback": '"decomposition: ...": replaces the call where CANN does not document the dtype that is computed in, and '
+    "fallback": '"decomposition: ...": replaces the call for a computation in a dtype that CANN does not document, and '
                 "on releases without the call",
     "graph_capture": '"decomposition: ...": replaces the call of a random operator while a graph is captured, where '
                      "ACLNN has no form that reads the seed from a tensor",
