@@ -742,7 +742,7 @@ cdef list read_python_operators():
     return found
 
 
-cdef inline object run_call(OperandCall call, Argument *arguments, bint inplace):
+cdef inline object run_operand_call(OperandCall call, Argument *arguments, bint inplace):
     cdef int i
     for i in range(call.constant_count):
         arguments[call.constant_arguments[i]] = call.constants[i]
@@ -753,7 +753,7 @@ cdef inline object run_call(OperandCall call, Argument *arguments, bint inplace)
 cdef inline object call_tensors(OperandCall call, object a, object b, bint inplace):
     cdef Argument arguments[MAX_ARGUMENTS]
     arguments[call.first].object, arguments[call.second].object = <PyObject *>a, <PyObject *>b
-    return run_call(call, arguments, inplace)
+    return run_operand_call(call, arguments, inplace)
 
 
 cdef object call_tensor_scalar(OperandCall call, object tensor, Scalar *number, bint inplace):
@@ -765,7 +765,7 @@ cdef object call_tensor_scalar(OperandCall call, object tensor, Scalar *number, 
         arguments[call.second].object = <PyObject *>wrapped
     else:
         arguments[call.second].scalar = number
-    return run_call(call, arguments, inplace)
+    return run_operand_call(call, arguments, inplace)
 
 
 cdef object call_scalar_tensor(OperandCall call, Scalar *number, object tensor):
@@ -777,7 +777,7 @@ cdef object call_scalar_tensor(OperandCall call, Scalar *number, object tensor):
         arguments[call.first].object = <PyObject *>wrapped
     else:
         arguments[call.first].scalar = number
-    return run_call(call, arguments, False)
+    return run_operand_call(call, arguments, False)
 
 
 cdef object call_reflected(PythonOperator spec, Scalar *number, object b):

@@ -163,6 +163,8 @@ cdef int check_nll_loss_target(TensorBase target) except -1
 cdef int check_nll_loss2d(TensorBase self, TensorBase target) except -1
 cdef int check_multilabel_margin(TensorBase self, TensorBase target) except -1               # multilabel_margin_loss
 cdef int check_glu(TensorBase self, int64_t dim) except -1                     # glu
+cdef int check_fake_quantize(TensorBase self, TensorBase scale, TensorBase zero_point, int64_t axis,
+                             int64_t quant_min, int64_t quant_max) except -1
 cdef int check_celu(const Scalar *alpha) except -1
 
 

@@ -50,6 +50,21 @@ def softplus(x, beta, threshold):
     return np.where(x * beta > threshold, x, np.logaddexp(0, x * beta) / beta)
 
 
+def fake_quantize(x, scale, zero_point, axis, quant_min, quant_max):
+    """The numbers that x becomes on a grid of integers with a scale and a zero point for each channel along `axis`, and
+    a mask of the elements that lie on the grid."""
+    channels = [1] * x.ndim
+    channels[axis] = -1
+    scale, zero_point = scale.reshape(channels), zero_point.reshape(channels)
+    steps = x * np.reciprocal(scale)
+    if zero_point.dtype.kind == "f":
+        quantized = np.rint(steps + zero_point)
+    else:
+        quantized = np.rint(steps) + zero_point
+    mask = (quantized >= quant_min) & (quantized <= quant_max)
+    return (np.clip(quantized, quant_min, quant_max) - zero_point) * scale, mask
+
+
 def hardswish_derivative(x):
     return np.where(x <= -3, 0, np.where(x < 3, x / 3 + 0.5, 1))
 

@@ -127,3 +127,15 @@ def logit_slope(self, eps):
     """The derivative of logit; outside of eps to 1 - eps it is 0, and NaN outside of 0 to 1 without an eps."""
     low, outside = (0, nan) if eps is None or eps < 0 else (eps, 0.0)
     return ops.where((self >= low) & (self <= 1 - low), 1 / (self.abs() * (1 - self)), outside)
+
+
+# --- quantization ----------------------------------------------------------------------------------------------------
+
+def fake_quantize(self, scale, zero_point, axis, quant_min, quant_max):
+    channels = [1] * self.ndim
+    channels[axis] = -1
+    scale, zero_point = scale.reshape(channels), zero_point.reshape(channels)
+    steps = self * scale.reciprocal()
+    quantized = (steps + zero_point).round() if zero_point.is_floating_point() else steps.round() + zero_point
+    mask = (quantized >= quant_min) & (quantized <= quant_max)
+    return ((quantized.clamp(quant_min, quant_max) - zero_point) * scale).to(self.dtype), mask
