@@ -1,4 +1,4 @@
-"""Tensors through queues and pipes of multiprocessing: in shared memory, where sending moves them as share_memory_ does.
+"""Tensors through queues and pipes of multiprocessing: sending moves them to shared memory, as share_memory_ does.
 
 So sender and receiver see what the other writes. One that has come from another process goes on by value.
 """
