@@ -11,7 +11,7 @@ from libc.string cimport memset
 from mindtorch._npu.alloc_config import AllocConfig, from_environment
 from mindtorch._npu.toolkit import version_key
 
-from mindtorch._npu.acl cimport api, check, failed_with
+from mindtorch._npu.acl cimport api, check, drain_queue, failed_with
 from mindtorch._npu.cann cimport (
     ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED,
     ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST,
@@ -20,7 +20,6 @@ from mindtorch._npu.cann cimport (
 from mindtorch._npu.free_blocks cimport (
     best_fit, insert_free, next_free, next_priority, remove_free, resize_free, tree_insert, tree_next, tree_remove,
 )
-from mindtorch._npu.launch_queue cimport drain
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.streams cimport pending_entries, use_device
 
@@ -563,7 +562,7 @@ cdef class SegmentCache(BlockCache):
         source = self.source if owner == NULL or owner.source == NULL else <object>owner.source
         if source is not None:
             with nogil:
-                drain(self.device)           # it may give the memory back to the driver at once
+                drain_queue(self.device)           # it may give the memory back to the driver at once
             source.free(<intptr_t>segment.address, segment.size, self.device, <intptr_t>segment.pool.stream.handle)
             return 0
         with nogil:
