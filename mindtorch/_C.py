@@ -181,7 +181,9 @@ class _WeakTensorRef:
 
 
 def _nn_function(name):
-    found = ATEN.get(name) or vars(import_module("mindtorch.nn.functional")).get(name)
+    places = (vars(import_module("mindtorch._library.aten_functions")), ATEN,
+              vars(import_module("mindtorch.nn.functional")))
+    found = next((place[name] for place in places if name in place), None)
     if found is None or name.startswith("__"):
         raise AttributeError(f"module 'torch._C._nn' has no attribute '{name}'")
     return found

@@ -105,9 +105,11 @@ def _call(name, args, kwargs):
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 
+@cache
 def _parameters(key):
+    """(type, name) of each parameter of a row."""
     arguments = ROWS[key]["arguments"]
-    return [one.rsplit(" ", 1) for one in arguments.split(", ")] if arguments else []
+    return [tuple(one.rsplit(" ", 1)) for one in arguments.split(", ")] if arguments else []
 
 
 def _own_schemas(name):

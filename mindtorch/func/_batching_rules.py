@@ -14,6 +14,7 @@ from typing import Any
 import mindtorch
 from mindtorch._core._gen.rows import ROWS
 from mindtorch._library.custom_ops import vmap_rule_of
+from mindtorch._library.registry import is_provided
 from mindtorch.func._batched_tensor import (
     BatchedTensor,
     all_samples,
@@ -36,11 +37,15 @@ class Call:
     """An operator, its arguments by name, and the levels that these have a batch of."""
 
     def __init__(self, func, args, kwargs):
-        self.func, self.name = func, func._schema.name.partition("::")[2]
-        self.values = {**dict(zip((a.name for a in func._schema.arguments), args, strict=False)), **kwargs}
-        self.tensors = {name: value for name, value in self.values.items() if isinstance(value, mindtorch.Tensor)}
-        lists = (value for value in self.values.values() if isinstance(value, (list, tuple)))
-        found = {level for value in (*self.tensors.values(), *itertools.chain(*lists)) for level in levels_of(value)}
+        self.func, (self.name, names) = func, _signature(func)
+        self.values = {**dict(zip(names, args, strict=False)), **kwargs}
+        self.tensors, found = {}, set()
+        for name, value in self.values.items():
+            if isinstance(value, mindtorch.Tensor):
+                self.tensors[name] = value
+                found.update(levels_of(value))
+            elif isinstance(value, (list, tuple)):
+                found.update(*map(levels_of, value))
         self.levels = tuple(sorted(found, key=lambda level: level.number)) if len(found) > 1 else tuple(found)
         self.sizes = tuple(level.size for level in self.levels)
         self.count = len(self.levels)
@@ -69,7 +74,7 @@ class Call:
 
     def run(self, values):
         """The operator on values; its results with the batch of all levels."""
-        return self.batched(self.func(**values))
+        return self.batched(_call_by_name(self.func, values))
 
     def batched(self, result):
         """Values as tensors of a sample; what was written to is the argument itself."""
@@ -80,6 +85,30 @@ class Call:
             return BatchedTensor(result, self.levels)
         return type(result)(self.batched(each) for each in result) if type(result) in (list, tuple) else tuple(
             self.batched(each) for each in result)
+
+
+@cache
+def _signature(func):
+    """The name of the operator, and those of its arguments."""
+    return func._schema.name.partition("::")[2], [argument.name for argument in func._schema.arguments]
+
+
+@cache
+def _required(func):
+    """The arguments without a default of an operator of ours; None of others."""
+    if not is_provided(func.namespace):
+        return None
+    return [argument.name for argument in func._schema.positional if not argument.default]
+
+
+def _call_by_name(func, values):
+    """func(**values); at once by its function, where the operator is ours and nobody has registered a kernel."""
+    required, kernels = _required(func), func._operator.kernels
+    if required is None or [*kernels] != ["CompositeImplicitAutograd"]:
+        return func(**values)
+    function = kernels["CompositeImplicitAutograd"][-1]
+    return function(*[values[name] for name in required],
+                    **{name: value for name, value in values.items() if name not in required})
 
 
 @cache

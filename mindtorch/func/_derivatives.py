@@ -281,6 +281,8 @@ def _over_basis(function, tensors, chunk_size, randomness="different"):
         unit[place:place + each.numel()].fill_diagonal_(1)
         basis.append(unit.view(size, *each.shape))
         place += each.numel()
+    if size == 1:
+        return [leaf.unsqueeze(0) for leaf in tree_leaves(function(*(each[0] for each in basis)))]
     return vmap(lambda *rows: tree_leaves(function(*rows)), randomness=randomness, chunk_size=chunk_size)(*basis)
 
 

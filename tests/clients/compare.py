@@ -3,8 +3,9 @@
     python tests/clients/compare.py --clients INTERPRETER --toolkit TOOLKIT_ROOT
 
 Both answer the questions of questions.txt, and mindtorch must launch no more operators than torch_npu in any statement
-of launches.txt. Run by mindtorch's interpreter; INTERPRETER has torch_npu. The exit status is 1 where an answer differs
-or more is launched and the file gives no reason, and where it gives one that no longer holds.
+of launches.txt. Between processes, their collectives and their training give equal values. Run by mindtorch's
+interpreter; INTERPRETER has torch_npu. The exit status is 1 where an answer differs or more is launched and the file
+gives no reason, where it gives one that no longer holds, and where a value differs.
 """
 import argparse
 import json
@@ -13,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 from answers import questions
 from launches import EXPECTED_TO_LAUNCH_MORE, STATEMENTS
 
@@ -70,12 +72,26 @@ def compare_launches(args):
     return wrong
 
 
+def compare_collectives(args):
+    """The number of ranks whose values differ between the libraries."""
+    wrong = 0
+    for theirs, ours in zip(*both("collectives.py", args), strict=True):
+        if theirs[:2] != ours[:2] or theirs[2].keys() != ours[2].keys():
+            raise AssertionError(f"other ranks or results: {theirs} and {ours}")
+        differ = [name for name, value in theirs[2].items() if not numpy.allclose(value, ours[2][name], 1e-5, 1e-6)]
+        wrong += bool(differ)
+        for name in differ:
+            report(f"rank {theirs[1]} of {theirs[0]}, {name}", theirs[2][name], ours[2][name], "")
+    print(f"collectives, DistributedDataParallel and fully_shard between two and four processes, {wrong} wrong")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", required=True, help="an interpreter with torch_npu")
     parser.add_argument("--toolkit", required=True)
     args = parser.parse_args()
-    return compare_answers(args) + compare_launches(args) > 0
+    return compare_answers(args) + compare_launches(args) + compare_collectives(args) > 0
 
 
 if __name__ == "__main__":

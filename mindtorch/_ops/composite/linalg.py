@@ -176,6 +176,13 @@ def lu_compact(A, pivot=True, get_infos=False):
 
 
 @with_out
+def ldl_factor(A, *, hermitian=False):
+    """The LDL decomposition of symmetric or Hermitian matrices, with RuntimeError where D has a zero."""
+    factors, pivots, _ = _ATEN["linalg_ldl_factor_ex"](A, hermitian=hermitian, check_errors=True)
+    return return_types.linalg_ldl_factor((factors, pivots))
+
+
+@with_out
 @with_autocast_policy("qr")
 def qr(input, some=True):
     """torch.qr, the older form of linalg.qr."""
