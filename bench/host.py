@@ -29,7 +29,7 @@ STYLE = ("body { font: 15px sans-serif } table { border-collapse: collapse } th 
 
 
 def run(name, profile):
-    """What bench/host_rung.py says in a process of its own."""
+    """The output of bench/host_rung.py in a process of its own."""
     library = name.partition(",")[0]
     settings = {**MODEL, **(OURS | QUEUES)[name], "MINDTORCH_SIM_COST": profile}
     if library == "mindtorch":
@@ -42,7 +42,7 @@ def run(name, profile):
 
 
 def least(turns):
-    """Of several turns the one that ended first, for each program."""
+    """The fastest of several turns, for each program."""
     return {title: min((turn[title] for turn in turns), key=lambda figures: figures["ends"]) for title in turns[0]}
 
 

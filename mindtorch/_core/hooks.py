@@ -1,4 +1,4 @@
-"""What `_core` calls in the packages above it. Each of them enters its own when it is imported.
+"""Functions of higher packages that `_core` calls. Each package registers its own when it is imported.
 
 load_backend(name), current_stream(index), default_stream(index), set_stream(stream): mindtorch._backend.
 resolve_name(function), load_torch_dispatch(), describe(function, overloads): mindtorch._tensor.

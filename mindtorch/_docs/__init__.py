@@ -1,4 +1,4 @@
-"""What `help(torch.add)` says: the reference of the functions of torch, the methods of Tensor and the layers of nn.
+"""The text of `help(torch.add)`: the reference of the functions of torch, the methods of Tensor and the layers of nn.
 
 A text file per namespace holds the entries: names at the left margin, below them what the function does, what is
 special about its arguments, and an example. `parameters.txt` says what parameters of one name mean everywhere. The rest
@@ -72,7 +72,7 @@ def _what_it_runs(function):
 
 @cache
 def parameters(file="parameters"):
-    """What the parameters of one name mean: name -> text."""
+    """The meanings of parameters by name: name -> text."""
     lines = (FOLDER / f"{file}.txt").read_text(encoding="utf-8").splitlines()
     return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
 
@@ -153,7 +153,7 @@ def constructor_parameters(layer):
 
 
 def meaning(parameter, entry):
-    """What a parameter means to a function; None where nothing says it."""
+    """The meaning of a function's parameter; None if no entry has it."""
     name = str(parameter).partition("=")[0].partition(":")[0]
     return entry.parameters.get(name) or entry.parameters.get(name.lstrip("*")) or parameters().get(name)
 
@@ -164,7 +164,7 @@ def _arguments(signature, entry):
 
 
 def _support(overloads):
-    """What rows say of devices, dtypes and gradients."""
+    """Devices, dtypes and gradients, by the rows."""
     if not overloads:
         return ["Devices: all on which the operators that it calls have kernels."]
     from mindtorch._core._gen.support import SUPPORT

@@ -1,4 +1,4 @@
-"""What functions and methods do for sparse tensors: arithmetic, shapes, copies, and the parts that a tensor holds."""
+"""The sparse kernels of functions and methods: arithmetic, shapes, copies, and access to indices and values."""
 import operator
 
 from mindtorch import (

@@ -2,9 +2,9 @@
 
     python tests/clients/compare.py --clients INTERPRETER --toolkit TOOLKIT_ROOT
 
-Both answer the questions of questions.txt, and mindtorch must launch no more operators than torch_npu in any statement
+Both run the cases of cases.txt, and mindtorch must launch no more operators than torch_npu in any statement
 of launches.txt. Between processes, their collectives and their training give equal values. Run by mindtorch's
-interpreter; INTERPRETER has torch_npu. The exit status is 1 where an answer differs or more is launched and the file
+interpreter; INTERPRETER has torch_npu. The exit status is 1 where a result differs or more is launched and the file
 gives no reason, where it gives one that no longer holds, and where a value differs.
 """
 import argparse
@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 import numpy
-from answers import questions
 from launches import EXPECTED_TO_LAUNCH_MORE, STATEMENTS
+from run_cases import cases
 
 HERE = Path(__file__).parent
 
@@ -33,27 +33,27 @@ def both(script, args):
     return theirs, heard([sys.executable, HERE / script, "mindtorch"])
 
 
-def report(question, theirs, ours, reason):
-    print(f"{question}\n    torch_npu: {theirs}\n    mindtorch: {ours}"
+def report(case, theirs, ours, reason):
+    print(f"{case}\n    torch_npu: {theirs}\n    mindtorch: {ours}"
           + (f"\n    but it is said: {reason}" if reason else ""))
 
 
 def compare_answers(args):
     """The number of answers that differ and should not, or do not and should."""
-    theirs, ours = both("answers.py", args)
+    theirs, ours = both("run_cases.py", args)
     wrong = 0
-    for (question, reason), one, other in zip(questions(), theirs, ours, strict=True):
+    for (case, reason), one, other in zip(cases(), theirs, ours, strict=True):
         if (one == other) == bool(reason):
             wrong += 1
-            report(question, one, other, reason)
-    print(f"{len(ours)} questions, {sum(bool(reason) for _, reason in questions())} known to differ, {wrong} wrong")
+            report(case, one, other, reason)
+    print(f"{len(ours)} cases, {sum(bool(reason) for _, reason in cases())} known to differ, {wrong} wrong")
     return wrong
 
 
 def compare_launches(args):
     """The number of statements in which mindtorch launches more and should not, or does not and should, or raises."""
     theirs, ours = both("launches.py", args)
-    statements = list(questions(STATEMENTS, EXPECTED_TO_LAUNCH_MORE))
+    statements = list(cases(STATEMENTS, EXPECTED_TO_LAUNCH_MORE))
     wrong = fewer = compared = 0
     for (statement, reason), one, other in zip(statements, theirs, ours, strict=True):
         if isinstance(one, str) and not isinstance(other, str):     # the simulator has no kernel for torch_npu's call

@@ -120,7 +120,7 @@ def _shared(heads, query):
 
 
 def _scores(query, key, hidden, scale, next_tokens):
-    """What the softmax is taken of: -inf where a query may not look."""
+    """The scores, -inf where a query does not attend."""
     scores = np.matmul(query, np.swapaxes(key, -1, -2)) * query.dtype.type(scale)
     if hidden is None:
         return scores
@@ -129,7 +129,7 @@ def _scores(query, key, hidden, scale, next_tokens):
 
 
 def _kept(weights, drop, keep):
-    """What dropout leaves of the weights, of a mask of one bit each."""
+    """The weights after dropout; the mask has a bit for each weight."""
     if drop is None:
         return weights
     bits = np.unpackbits(drop, count=weights.size, bitorder="little").reshape(weights.shape)

@@ -91,7 +91,7 @@ def _derivative(row) -> str:
 
 
 def support_py(table) -> str:
-    """Of the operators that are functions or methods, what the support table says."""
+    """The support table's lines of operators that are functions or methods."""
     lines = "".join(f"    {row.key!r}: {(_npu(row).strip('`'), _npu_dtypes(row), _derivative(row))!r},\n"
                     for row in table.rows if row.variants)
     return ('"""By operator: its kernel on npu, the documented dtypes of it, the operands that have gradients."""\n\n'

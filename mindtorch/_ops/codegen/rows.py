@@ -14,14 +14,14 @@ FAMILIES = tuple(sorted(path.stem for path in FOLDER.glob("*.toml") if path.stem
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
-# What autocast.toml may say of an operator, in the order of Policy in _core/operators/autocast.pxd.
+# The policies of autocast.toml, in the order of Policy in _core/operators/autocast.pxd.
 POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote", "banned")
 
 # By name; the numbers are those of _core/tensor/dtype.pxd.
 RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27,
               "uint32": 28, "uint64": 29, "float8_e8m0fnu": 30}
 
-# What a row may say. docs/rows.md is generated from these lines.
+# The columns of a row. docs/rows.md is generated from these lines.
 COLUMNS = {
     "for": '`for.name = ["cos", "sin"]`: a row for each; other columns write `{name}`, or `{Name}` for it in CamelCase',
     "schema": "torch's schema of the operator",
@@ -177,7 +177,7 @@ class Row:
 
     @property
     def kernel_arguments(self) -> list:
-        """What the kernel sees of the schema. A "like" argument gives only its properties and is left out."""
+        """The arguments that the kernel gets. A "like" argument, of which only shape and dtype count, is left out."""
         arguments = self.schema.kernel_arguments
         if self.factory and not self.by_hand:
             arguments = [a for a in arguments if a.type in ("Scalar", "Scalar?", "Generator?")]

@@ -96,7 +96,7 @@ def _function():
             taken, owners, counts, result = ctx.saved_tensors
 
             def summed(values):
-                """Of each slice's segment, the sum of values."""
+                """For each slice the sum of `values` over its segment."""
                 return grad.new_zeros(grad.shape).index_add(0, owners, values.to(grad.dtype))[owners]
 
             grads = grad[owners]

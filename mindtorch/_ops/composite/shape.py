@@ -264,7 +264,7 @@ def _require_memory(nbytes):
 
 
 def tensor_split(input, indices_or_sections, dim=0):
-    """So many parts of about equal size, or the parts between the indices."""
+    """Splits into a number of parts of about equal size, or at the indices."""
     if input.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = _wrapped(dim, input.dim())

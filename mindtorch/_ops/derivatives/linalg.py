@@ -156,7 +156,7 @@ def cholesky_backward(grad, result, upper):
 
 
 def qr_backward(grads, q, r, mode):
-    """Of the reduced decomposition; where A is wide, of its square part, with what its rest adds."""
+    """The gradient of the reduced decomposition. For a wide A: of its square part, plus a term of the other columns."""
     of_q, of_r = grads
     if mode == "r":
         raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
