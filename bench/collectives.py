@@ -74,7 +74,7 @@ HOST_CALLS = {
 
 def host(rounds):
     """Prints the least CPU time of the calling thread for each of HOST_CALLS, in a group of one rank."""
-    os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null", HCCL_IF_IP="127.0.0.1")
+    os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null", TASK_QUEUE_ENABLE="0", HCCL_IF_IP="127.0.0.1")
     import mindtorch as torch
     dist, calls = torch.distributed, 200
     dist.init_process_group("hccl", store=dist.HashStore(), rank=0, world_size=1)
