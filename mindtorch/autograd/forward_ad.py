@@ -303,8 +303,8 @@ def _differentiated(function, args, kwargs):
 
 def _along(grad, output, inputs, along, function):
     """How the output changes where the inputs change along the tangents; None where it does not depend on them."""
-    from mindtorch import zeros_like
-    cotangent = zeros_like(output).requires_grad_()
+    from mindtorch import ones_like, zeros_like
+    cotangent = ones_like(output).requires_grad_()      # at 0, formulas with logarithms have no derivative
     try:
         found = grad(output, inputs, cotangent, create_graph=True, allow_unused=True)
     except NotImplementedError as error:
