@@ -623,8 +623,8 @@ def _item(call):
 
 
 def _dynamic_shape(call):
-    raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                       f"{call.func._schema.name}, whose results have another shape for each sample.")
+    raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap "
+                       f"over {call.func._schema.name}, whose results have another shape for each sample.")
 
 
 def _masked_select(call):

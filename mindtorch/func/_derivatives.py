@@ -197,8 +197,8 @@ def _linearized(func, primals, has_aux, name):
         inputs, leaves = _stand_ins(primals, own)
         output, aux = _pair(func(*inputs), has_aux, name)
         outputs, spec = _tensor_leaves(output, name), tree_flatten(output)[1]
-        # Gradients are linear in the cotangents: their derivative by these, along the tangents, is the change. It is the
-        # same at all cotangents; formulas with logarithms have none at 0.
+        # Gradients are linear in the cotangents: their derivative by these, along the tangents, is the change. It is
+        # the same at all cotangents; formulas with logarithms have none at 0.
         _, cotangents = _stand_ins([mindtorch.ones_like(each).detach() for each in outputs], own)
         gradients = _gradients(outputs, leaves, cotangents)
 

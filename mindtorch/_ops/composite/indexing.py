@@ -1,9 +1,9 @@
 """Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
 from mindtorch._core.tensor import indexing as _indexing
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._ops.composite.common import give_all_the_batch, run_for_each_sample, with_out
 from mindtorch._ops.composite.common import scalar_type as _name
 from mindtorch._ops.composite.common import to_out as _to_out
-from mindtorch._ops.composite.common import give_all_the_batch, run_for_each_sample, with_out
 
 _WHOLE = slice(None)
 
