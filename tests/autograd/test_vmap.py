@@ -151,7 +151,7 @@ def assert_same(ours, theirs):
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")     # torch's own jvp
-@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")                 # torch's own loop
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning", "ignore:index_reduce:UserWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_values(name, device):
     assert_same(CALLS[name](mindtorch, *inputs(mindtorch, device)), CALLS[name](torch, *inputs(torch, "cpu")))
