@@ -14,7 +14,7 @@ from mindtorch._core.tensor.factories import randn as _randn
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
-from mindtorch._ops.composite.common import _require_tensors, with_out
+from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, with_out
 
 _arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
 _matmul, _where = _OPS["matmul"], _OPS["where"]
@@ -426,6 +426,7 @@ _TAYLOR_BOUND = 1.0
 _TAYLOR_TERMS = 18
 
 
+@run_for_each_sample
 @without_autocast
 def matrix_exp(input):
     """The exponential: a Taylor polynomial of A / 2^k, squared k times."""

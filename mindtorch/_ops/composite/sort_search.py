@@ -8,7 +8,7 @@ from mindtorch._core.tensor.dtype import _promote_types, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, scalar_type, with_out
+from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type, with_out
 from mindtorch._ops.composite.statistics import written
 
 
@@ -119,6 +119,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     return _requested(found, return_inverse, return_counts)
 
 
+@run_for_each_sample
 def nonzero_static(input, *, size, fill_value=-1, out=None):
     """The first `size` indices of elements that are not 0, filled up with `fill_value`."""
     _require_tensors("nonzero_static", input=input)
