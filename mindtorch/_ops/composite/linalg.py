@@ -512,6 +512,7 @@ def tensorinv(input, ind=2):
 @with_autocast_policy("linalg_tensorsolve")
 def tensorsolve(input, other, dims=None):
     """X of tensordot(A, X) = B."""
+    _composite._require_tensors("linalg_tensorsolve", input=input, other=other)
     if dims is not None:
         dims = [d % input.dim() for d in dims]
         input = input.permute([d for d in range(input.dim()) if d not in dims] + dims)
@@ -529,16 +530,15 @@ def _count(sizes):
     return count
 
 
-@with_out
 @with_autocast_policy("cross")
-def cross(input, other, dim=None):
+def cross(input, other, dim=None, *, out=None):
     """torch.cross: without `dim`, along the first dimension of size 3."""
     _composite._require_tensors("cross", input=input, other=other)
     if dim is None:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    return _ATEN["linalg_cross"](input, other, dim=dim)
+    return _ATEN["linalg_cross"](input, other, dim=dim, out=out)
 
 
 # --- low-rank decompositions: Halko, Martinsson and Tropp 2011, algorithm 5.1 ----------------------------------------
