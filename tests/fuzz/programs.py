@@ -634,7 +634,7 @@ class Comparison:
             if inexact:
                 eps = max(torch.finfo(expected.dtype).eps, *self.precisions(number))
                 finite = numpy.abs(one[numpy.isfinite(one)])
-                bound = eps * (8 * numpy.abs(one) + 2 * (finite.max() if finite.size else 0)) + \
+                bound = eps * (16 * numpy.abs(one) + 2 * (finite.max() if finite.size else 0)) + \
                     eps / (1 if self.program[number].operator in ("backward", "grad") else 64)
                 # of operands near 1, for sums that are 0 but for what rounding leaves; gradients are many such sums
                 bad = ~((numpy.abs(one - other) <= bound) | (one == other) | (numpy.isnan(one) & numpy.isnan(other)))
@@ -642,7 +642,7 @@ class Comparison:
                     disturbed = self.disturbed(what, number)
                     if disturbed is not None and disturbed.shape == one.shape:
                         spread = numpy.abs(disturbed - one)
-                        bound = bound + 256 * spread.max(initial=0, where=numpy.isfinite(spread))
+                        bound = bound + 64 * spread.max(initial=0, where=numpy.isfinite(spread))
                         leaps = (one != disturbed) & ~numpy.isfinite(spread)
                         leaps &= ~(numpy.isnan(one) & numpy.isnan(disturbed))
                         bad &= ~(leaps | (numpy.abs(one - other) <= bound))
@@ -652,7 +652,7 @@ class Comparison:
             return ""
         place = tuple(int(i) for i in numpy.argwhere(bad)[0])
         return (f"{what}{list(place)}: torch {one[place]!r}, here {other[place]!r}; "
-                f"{int(bad.sum())} of {bad.size} differ")
+                f"{int(bad.sum())} of {bad.size} differ, {expected.dtype}")
 
     def precisions(self, number):
         """The eps of the dtypes that a statement computes in; integers are computed in float32."""

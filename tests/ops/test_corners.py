@@ -134,7 +134,9 @@ FOUND_BY_PROGRAMS = {
     "a dimension that is a tensor": lambda lib, d: lib.ops.aten._safe_softmax.default(
         lib.ones(2, 3, device=d), lib.tensor(1.0, device=d)),
 }
-SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28, 1.36)}
+SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28, 1.36),
+          "maximum of NaN": lambda lib, d: slope(
+              lambda x: lib.maximum(x, lib.ones(3, device=d)) * x, lib, d, float("nan"), 1.0, 2.0)}
 COMPLEX = {"slope of logcumsumexp": lambda lib, d: slope(
     lambda x: lib.logcumsumexp(x, 0).abs(), lib, d, 0.3 + 0.4j, 1 - 1j, 0.5 + 2j)}
 REPEATS = {
@@ -230,6 +232,15 @@ def test_sums_of_integers(name):
 def test_order_of_refusals(name):
     (ours, _), (theirs, _) = (outcome(REFUSED_FIRST[name], lib, "cpu") for lib in (mindtorch, torch))
     assert ours is theirs
+
+
+def test_factors_with_a_zero_have_no_inverse():
+    for factor in ([[1.0, 0.0], [2.0, 0.0]], [[[1.0, 0.0], [2.0, 3.0]], [[0.0, 0.0], [1.0, 0.0]]]):
+        with pytest.raises(torch.linalg.LinAlgError) as expected:
+            torch.cholesky_inverse(torch.tensor(factor))
+        with pytest.raises(mindtorch.linalg.LinAlgError) as raised:
+            mindtorch.cholesky_inverse(mindtorch.tensor(factor))
+        assert str(raised.value) == str(expected.value)
 
 
 def test_pivots_of_another_batch_are_refused(device):

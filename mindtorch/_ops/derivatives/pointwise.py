@@ -44,9 +44,9 @@ def pow_backward_exponent(grad, self, exponent, result):
     return ops.where((self == 0) & (exponent >= 0), ops.zeros_like(slope), grad * slope.conj())
 
 
-def extremum_backward(grad, self, other, wins):
-    """Of maximum and minimum: all of the gradient where self wins, half of it where both are equal."""
-    return ops.where(self == other, grad / 2, ops.where(wins, grad, ops.zeros_like(grad)))
+def extremum_backward(grad, self, other, loses):
+    """Of maximum and minimum: none of the gradient where self loses, half of it where both are equal, else all."""
+    return ops.where(self == other, grad / 2, ops.where(loses, ops.zeros_like(grad), grad))
 
 
 def clamp_backward(grad, self, min, max):
