@@ -1,4 +1,5 @@
 """Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor import indexing as _indexing
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import give_all_the_batch, run_for_each_sample, with_out
@@ -70,9 +71,9 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     ones = tuple(1 if i == dim else size for i, size in enumerate(indices.shape))
     mine = tuple(1 if i == dim else size for i, size in enumerate(input.shape))
     shape = broadcast_shapes(ones, mine)
-    return _to_out(
-        input.expand([input.shape[i] if i == dim else size for i, size in enumerate(shape)])
-        .gather(dim, indices.expand([indices.shape[i] if i == dim else size for i, size in enumerate(shape)])), out)
+    return _OPS["gather"](
+        input.expand([input.shape[i] if i == dim else size for i, size in enumerate(shape)]), dim,
+        indices.expand([indices.shape[i] if i == dim else size for i, size in enumerate(shape)]), out=out)
 
 
 @run_for_each_sample

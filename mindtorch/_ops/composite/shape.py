@@ -357,6 +357,8 @@ def _copy_of(name, view):
     def copy(input, *args, out=None, **options):
         found = view(input, *args, **options)
         if isinstance(found, (tuple, list)):
+            if out is not None and not isinstance(out, (tuple, list)):
+                raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
             return tuple(part.clone() for part in found) if out is None else [
                 _to_out(part, one) for part, one in zip(found, out, strict=True)]
         return _to_out(found.clone(memory_format=contiguous_format), out)

@@ -22,7 +22,9 @@ def argsort(input, dim=-1, descending=False, *, stable=None):
 def msort(input, *, out=None):
     """`input` sorted along its first dimension."""
     _require_tensors("msort", input=input)
-    return written(_OPS["sort"](input, 0)[0], out)
+    if out is None:
+        return _OPS["sort"](input, 0)[0]
+    return _OPS["sort"](input, 0, out=(out, input.new_empty(0, dtype=int64)))[0]
 
 
 def searchsorted(sorted_sequence, input, *, side=None, sorter=None, **options):
