@@ -275,9 +275,9 @@ def index_put(input, indices, values, accumulate=False):
     return with_zero_gradient(self.clone(), source)
 
 
-def index_put_(TensorBase self, indices, values, accumulate=False):
+def index_put_(TensorBase input, indices, values, accumulate=False):
     """`values` written where the index tensors point; added up there with `accumulate`."""
-    return index_put_impl(self, require_indices(indices), require_tensor(values, b"index_put_", b"values", 2),
+    return index_put_impl(input, require_indices(indices), require_tensor(values, b"index_put_", b"values", 2),
                           require_bool(accumulate, b"index_put_", b"accumulate", 3))
 
 

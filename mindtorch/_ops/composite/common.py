@@ -86,6 +86,21 @@ def give_all_the_batch(function):
     return _for_batches(function, False)
 
 
+def with_names(**names):
+    """Let a parameter have other names, other name=parameter: torch's overloads differ in them."""
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapper(*args, **options):
+            for other in names.keys() & options.keys():
+                parameter = names[other]
+                if parameter in options:
+                    raise TypeError(f"{function.__name__}() got both '{parameter}' and '{other}'")
+                options[parameter] = options.pop(other)
+            return function(*args, **options)
+        return wrapper
+    return decorate
+
+
 def with_out(function):
     """Add out= to a composite: one tensor, or a tuple of tensors, resized and written."""
     @functools.wraps(function)

@@ -140,6 +140,7 @@ def det(input):
     return _ATEN["linalg_det"](input)
 
 
+@with_out
 def slogdet(input):
     """The sign and the logarithm of the size of the determinant."""
     return return_types.slogdet(_ATEN["linalg_slogdet"](input))
