@@ -236,6 +236,7 @@ NAMES = {
     _JIT: """
         torch: ScriptObject
         torch._jit_internal: _copy_to_script_wrapper
+        torch._C: ScriptDict ScriptList ScriptMethod
         torch.jit: Attribute CompilationUnit Error Future RecursiveScriptModule _get_trace_graph
             enable_onednn_fusion export_opnames fork freeze isinstance load onednn_fusion_enabled
             optimize_for_inference save set_fusion_strategy strict_fusion trace trace_module wait

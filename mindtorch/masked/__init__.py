@@ -238,7 +238,9 @@ def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: An
 def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials; -inf where nothing takes part."""
-    return _filled(input, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
+    numbers = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
+    total = _filled(numbers, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
+    return total.to(dtype or input.dtype)
 
 
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Tensor | None = None,

@@ -73,9 +73,14 @@ def _seed(job, worker_id):
     seed = job.base_seed + worker_id
     random.seed(seed)
     mindtorch.manual_seed(seed)
-    entropy = [worker_id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32]
-    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))       # the numbers that torch's workers get
+    np.random.seed(_generate_state(job.base_seed, worker_id))
     return seed
+
+
+def _generate_state(base_seed, worker_id):
+    """The four numbers by which torch, and so mindtorch, seeds NumPy in a worker."""
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32]
+    return np.random.SeedSequence(entropy).generate_state(4).tolist()
 
 
 def _listen(tasks, waiting, closing):
