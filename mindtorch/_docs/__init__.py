@@ -120,7 +120,8 @@ def describe(function, overloads=()):
     signature = inspect.signature(function)
     paragraphs = [f"{name.rpartition('.')[2]}{signature}", "\n".join(entry.text)]
     if is_inplace:
-        paragraphs.append("This form writes the result to the tensor itself and returns it.")
+        paragraphs.append("This form writes the result to the tensor itself, which keeps its shape and dtype, and "
+                          "returns it.")
     paragraphs.append("\n".join(["Arguments:", *_arguments(signature, entry)]))
     paragraphs += _support(overloads)
     if entry.example:
@@ -164,14 +165,15 @@ def _arguments(signature, entry):
 
 
 def _support(overloads):
-    """Devices, dtypes and gradients, by the rows."""
+    """Devices, dtypes, gradients and shapes, by the rows."""
     if not overloads:
-        return ["Devices: all on which the operators that it calls have kernels."]
+        return ["Devices and dtypes: those for which the operators that it calls have kernels."]
     from mindtorch._core._gen.support import SUPPORT
     lines = []
     for key in overloads:
-        npu, dtypes, gradients = SUPPORT.get(key, ("", "", ""))
+        npu, dtypes, gradients, shape = SUPPORT.get(key, ("", "", "", ""))
         if npu:
             lines.append(f"    {key}: {npu}" + (f" for {dtypes}" if dtypes else "") +
-                         (f"; gradients of {gradients}" if gradients else ""))
-    return ["\n".join(["Devices: cpu, meta, and npu by", *lines])] if lines else []
+                         (f"; gradients of {gradients}" if gradients else "") +
+                         (f"; the shape is that of {shape}" if shape else ""))
+    return ["\n".join(["Devices and dtypes: cpu, meta, and npu by", *lines])] if lines else []

@@ -269,6 +269,14 @@ cdef void drain_queue(int device) noexcept nogil:
     mindtorch_drain(mindtorch_find_queue(device))
 
 
+def drain_queues():
+    """Wait until the launches of all devices are made."""
+    cdef int device
+    with nogil:
+        for device in range(MAX_DEVICES):
+            drain_queue(device)
+
+
 cdef bint find_known_call(const uint64_t *text, int words, uint64_t *workspace_size) noexcept:
     return mindtorch_find_known(text, words, workspace_size)
 

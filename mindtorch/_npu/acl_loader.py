@@ -109,6 +109,7 @@ def _import_acl():
                            f"{', '.join(Path(lib._name).name for lib in runtime)}). Install CANN {OLDEST} or newer")
     _TOOLKIT = found
     if found.simulated:
+        sim.before_calls.append(acl.drain_queues)
         _announce_simulator(found)
     return acl
 

@@ -88,6 +88,7 @@ class _Channel:
     def __init__(self, communicator: Any) -> None:
         self.communicator = communicator
         self.stream = npu.Stream(communicator.device)
+        self.waited_for = HcclWork(OpType.UNKNOWN, (), self, None)      # of all collectives that their callers wait for
 
 
 class ProcessGroupHCCL(Backend):
@@ -195,7 +196,7 @@ class ProcessGroupHCCL(Backend):
         self._recent.append(op_type)
         if opts is not None and not opts.asyncOp and self._coalesced is None:
             collective(channel.communicator, *args)
-            return HcclWork(op_type, results, channel, None)
+            return channel.waited_for
         event = channel.communicator.run_on(channel.stream, collective, args)
         for tensor in used:
             tensor.record_stream(channel.stream)
@@ -263,8 +264,8 @@ class ProcessGroupHCCL(Backend):
         return self._run(OpType.REDUCE, tensors, tensors, opts, collective)
 
     def _reduce_scatter_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
-        return self._run(OpType._REDUCE_SCATTER_BASE, [output], [output, input], opts, self._reduce_scatters, [output],
-                         [input], opts.reduceOp)
+        return self._run(OpType._REDUCE_SCATTER_BASE, [output], [output, input], opts, self._reduce_to,
+                         self._hccl.Communicator.reduce_scatter, output, input, opts.reduceOp)
 
     def reduce_scatter_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
         return self._run(OpType.REDUCE_SCATTER_TENSOR_COALESCED, outputs, [*outputs, *inputs], opts,

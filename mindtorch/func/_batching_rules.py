@@ -23,7 +23,7 @@ from mindtorch.func._batched_tensor import (
     levels_of,
     value_of,
 )
-from mindtorch.func._given_rules import apply_given_rule
+from mindtorch.func._given_rules import apply_given_rule, apply_to_samples
 from mindtorch.func._random_states import random_states, restore
 
 __all__ = ["draws", "run_batched"]
@@ -146,49 +146,20 @@ def draws(func):
 
 def _loop(call):
     """The operator, called for each sample."""
-    if 0 in call.sizes:
-        return _of_no_samples(call)
-    level = current_level()
+    level, written = current_level(), call.written()
     same = random_states() if draws(call.func) and level is not None and level.randomness == "same" else None
 
-    def of_sample(value, place):
-        if isinstance(value, mindtorch.Tensor):
-            index = tuple(place[call.levels.index(each)] for each in levels_of(value))
-            return value_of(value)[index] if index else value
-        return [of_sample(each, place) for each in value] if isinstance(value, (list, tuple)) else value
-
-    made = []
-    for place in itertools.product(*map(range, call.sizes)):
+    def of_sample(**values):
         if same is not None:
             restore(same)
-        made.append(call.func(**{name: of_sample(value, place) for name, value in call.values.items()}))
-    return _stacked(call, made)
+        result = call.func(**values)
+        if not isinstance(result, (mindtorch.Tensor, list, tuple)):
+            raise RuntimeError(_ITEM)
+        return result if written is None else None
 
-
-def _stacked(call, made):
-    first = made[0]
-    if call.written() is not None:
-        return call.values[call.written()]
-    if isinstance(first, mindtorch.Tensor):
-        if any(each.shape != first.shape for each in made):
-            raise RuntimeError(f"vmap: {call.name}: the elements decide the shape of the result, which must be the "
-                               "same for all samples")
-        return BatchedTensor(mindtorch.stack(made).view(*call.sizes, *first.shape), call.levels)
-    if isinstance(first, (list, tuple)):
-        return tuple(_stacked(call, column) for column in zip(*made, strict=True))
-    raise RuntimeError(_ITEM)
-
-
-def _of_no_samples(call):
-    """Results of the shape that those of a sample would have."""
-    def of_zeros(value):
-        if isinstance(value, mindtorch.Tensor):
-            return value_of(value).new_zeros(value.shape)
-        return [of_zeros(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-    sample = call.func(**{name: of_zeros(value) for name, value in call.values.items()})
-    return _stacked(call, [sample]) if call.written() is not None else _map(
-        sample, lambda each: BatchedTensor(each.new_empty((*call.sizes, *each.shape)), call.levels))
+    of_sample.__name__ = call.name
+    result = apply_to_samples(of_sample, (), call.values, call.levels)
+    return result if written is None else call.values[written]
 
 
 def _map(value, function):
@@ -651,6 +622,18 @@ def _item(call):
     raise RuntimeError(_ITEM)
 
 
+def _dynamic_shape(call):
+    raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap "
+                       f"over {call.func._schema.name}, whose results have another shape for each sample.")
+
+
+def _masked_select(call):
+    if levels_of(call.values["mask"]):
+        raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask), which selects "
+                           "another number of elements for each sample. Call torch.where in its place.")
+    return NotImplemented
+
+
 def _no_rule(call):
     return NotImplemented
 
@@ -676,8 +659,8 @@ for _rule, _names in (
         (_examples, " ".join(f"{name} {name}_backward" for names in _NETWORK.values() for name in names.split())),
         (_convolution, "convolution"), (_layer_norm, "native_layer_norm"), (_group_norm, "native_group_norm"),
         (_batch_norm, "native_batch_norm"), (_composed(_nll_loss), "nll_loss_forward nll_loss2d_forward"),
-        (_item, "_local_scalar_dense"),
-        (_no_rule, "unique_dim unique_consecutive repeat_interleave masked_scatter put take multinomial histc "
+        (_item, "_local_scalar_dense"), (_masked_select, "masked_select"),
+        (_no_rule, "repeat_interleave masked_scatter put take multinomial histc "
                    "linalg_solve_ex _prelu_kernel_backward renorm")):
     _RULES.update(dict.fromkeys(_names.split(), _rule))
 
@@ -695,6 +678,8 @@ def _rule_of(func):
     if base in _RULES:
         return _RULES[base]
     outputs = [row["outputs"][0] for key, row in ROWS.items() if key.partition(".")[0] == base and row.get("outputs")]
+    if any(output.get("dynamic_shape") for output in outputs):
+        return _dynamic_shape
     if any(output.get("elementwise") for output in outputs):
         return _pointwise
     return _along_dim if names & set(_DIMS) else _loop

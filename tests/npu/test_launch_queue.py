@@ -10,10 +10,11 @@ from process import COUNT_AT_EXIT, run
 
 HERE = Path(__file__).parent
 KEPT = {"MINDTORCH_SIM_OP_CACHE": "1"}
-# The first queue runs phase 2; the others run phase 1, too, or find executors in a cache that has them or has lost them.
+# The first queue runs phase 2; the others phase 1, too, or find executors in a cache that has them or has lost them.
 WITHOUT_CACHE = {"TASK_QUEUE_ENABLE": "1", "MINDTORCH_SIM_OP_CACHE": "0"}
 WITH_CACHE = {"TASK_QUEUE_ENABLE": "2", **KEPT}
-MODES = [WITHOUT_CACHE, {**WITHOUT_CACHE, "TASK_QUEUE_ENABLE": "2"}, WITH_CACHE, {**WITH_CACHE, "ACLNN_CACHE_LIMIT": "1"}]
+MODES = [WITHOUT_CACHE, {**WITHOUT_CACHE, "TASK_QUEUE_ENABLE": "2"}, WITH_CACHE,
+         {**WITH_CACHE, "ACLNN_CACHE_LIMIT": "1"}]
 every_mode = pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(mode.values()))
 
 ERRORS = """

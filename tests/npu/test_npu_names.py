@@ -78,7 +78,7 @@ def test_options_with_one_choice(setter, getter, only, got):
         getattr(torch.npu, setter)("yes")
 
 
-@pytest.mark.usefixtures("without_queue")
+@pytest.mark.usefixtures("queue_mode")
 def test_the_task_queue_is_a_number():
     for mode in (2, "1", 0):
         torch.npu.set_task_queue_enable(mode)

@@ -249,6 +249,17 @@ cdef int check_square(TensorBase a, str op) except -1:
     return 0
 
 
+cdef int check_lu_pivots(TensorBase lu, TensorBase pivots) except -1:
+    cdef int i
+    cdef bint fits = pivots.ndim == lu.ndim - 1 or lu.ndim < 2
+    for i in range(lu.ndim - 2):
+        fits = fits and pivots.sizes[i] == lu.sizes[i]
+    if not fits:
+        raise RuntimeError("lu_unpack: LU_data and LU_pivots must have the same batch dimensions, but got "
+                           f"{shape_text(lu.ndim, lu.sizes)} and {shape_text(pivots.ndim, pivots.sizes)}")
+    return 0
+
+
 cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1:
     if a.dtype != b.dtype:
         raise RuntimeError(f"{op}: Expected A and B to have the same dtype, but found A of type {dtype_name(a.dtype)} "

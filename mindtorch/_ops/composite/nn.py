@@ -16,7 +16,7 @@ from mindtorch._core.tensor.factories import ones_like as _ones_like
 from mindtorch._core.tensor.factories import tensor_from_data as _tensor_from
 from mindtorch._core.tensor.factories import zeros_like as _zeros_like
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, scalar_type
+from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type
 
 _elu, _elu_in_place, _prelu_kernel = _ATEN["elu"], _ATEN["elu_"], _ATEN["_prelu_kernel"]
 _fake_quantize = _ATEN["fake_quantize_per_channel_affine_cachemask"]
@@ -119,6 +119,7 @@ _MANY = 64            # samples of a call: as many lengths as an argument holds
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
+@run_for_each_sample
 @with_autocast_policy("ctc_loss")
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
     """-log of the probability that (T, N, C) or (T, C) give `targets`, over all ways to put blanks between labels.

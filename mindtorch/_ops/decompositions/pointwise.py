@@ -58,9 +58,12 @@ def elu_by_expm1(self, alpha, scale, input_scale):
 
 
 def lcm_by_gcd(self, other):
-    """|a| / gcd(a, b) |b|; 0 where either is."""
+    """|a| / gcd(a, b) |b|; 0 where either is. As in C, narrow integers are multiplied in int32."""
+    dtype = self.dtype
+    if dtype.itemsize < 4:
+        self, other = self.to(int32), other.to(int32)
     divisor = ops.gcd(self, other).clamp(min=1)
-    return (ops.div(self, divisor, rounding_mode="trunc") * other).abs()
+    return (ops.div(self, divisor, rounding_mode="trunc") * other).abs().to(dtype)
 
 
 def hypot_by_abs(self, other):

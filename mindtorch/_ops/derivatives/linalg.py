@@ -352,16 +352,16 @@ def vector_norm_backward(grad, self, ord, dim, keepdim, result):
     if ord == 1:
         return _direction(self) * grad
     if ord == 2:
-        return self * (grad / norm).masked_fill_(norm == 0, 0)
+        return self * (grad / norm.masked_fill(norm == 0, float("inf")))
     size = self.abs()
     if ord in (float("inf"), float("-inf")):
         hit = (size == norm) | (size.isnan() & norm.isnan())
         count = hit.sum() if not dim else hit.sum(dim, keepdim=True)
         return _direction(self) * (grad / count) * hit
-    slope = grad / norm.pow(ord - 1)
     if ord < 1:
+        slope = grad / norm.pow(ord - 1)
         return _direction(self) * ops.where(size == 0, ops.zeros_like(size), size.pow(ord - 1)) * slope
-    slope = ops.where(norm == 0, ops.zeros_like(slope), slope)
+    slope = grad / norm.masked_fill(norm == 0, float("inf")).pow(ord - 1)
     return _direction(self) * size.pow(ord - 1) * slope
 
 

@@ -44,9 +44,9 @@ def pow_backward_exponent(grad, self, exponent, result):
     return ops.where((self == 0) & (exponent >= 0), ops.zeros_like(slope), grad * slope.conj())
 
 
-def extremum_backward(grad, self, other, wins):
-    """The gradient of maximum and minimum: all of grad where self is the result, half of it where both are equal."""
-    return ops.where(self == other, grad / 2, ops.where(wins, grad, ops.zeros_like(grad)))
+def extremum_backward(grad, self, other, loses):
+    """The gradient of maximum and minimum: none where self loses, half of it where both are equal, else all of it."""
+    return ops.where(self == other, grad / 2, ops.where(loses, ops.zeros_like(grad), grad))
 
 
 def clamp_backward(grad, self, min, max):
