@@ -415,7 +415,7 @@ def retains_grad(TensorBase self):
 
 
 def register_hook(TensorBase self, hook):
-    """Call hook(grad) when the tensor's gradient is known; the hook may return another. The handle's remove() removes it."""
+    """Call hook(grad) with the tensor's gradient; the hook may return another one. remove() of the handle ends that."""
     if not requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     set_backward_hooks(self, backward_hooks(self) or {})
