@@ -244,6 +244,24 @@ def test_pages_name_files_that_exist():
         assert not gone, f"{page} mentions {gone}"
 
 
+@pytest.mark.quick
+def test_pages_name_things_that_exist():
+    """Functions, classes, variables, settings and columns that the pages mention are in the sources."""
+    kinds = {".py", ".pyx", ".pxd", ".toml", ".cpp", ".h", ".c", ".txt", ".jsonl", ".sh"}
+    files = [path for folder in ("mindtorch", "include", "tests", "bench", "examples")
+             for path in (ROOT / folder).rglob("*")
+             if path.suffix in kinds and "toolkit" not in path.parts and not path.with_suffix(".pyx").exists()]
+    files += [*PACKAGE.rglob("*.pyx"), ROOT / "Makefile", ROOT / "setup.py", ROOT / "pyproject.toml"]
+    known = {word for path in files if path.is_file()
+             for word in re.findall(r"[A-Za-z_]\w{3,}", f"{path.name} {path.read_text(encoding='utf-8')}")}
+    known |= {part for path in files for part in path.parts} | {"aclnnXGetWorkspaceSize", "PIP_EXTRA_INDEX_URL"}
+    for page in ("README.md", "CONTRIBUTING.md", "docs/design.md", "docs/kernels.md"):
+        mentioned = re.findall(r"`([^`\n]+)`", (ROOT / page).read_text(encoding="utf-8"))
+        words = {word for text in mentioned for word in re.findall(r"[A-Za-z_]\w{3,}", text)} - known
+        gone = {word for word in words if not any(word in each for each in known)}      # `_SLOW`: the end of a name
+        assert not gone, f"{page} mentions {sorted(gone)}"
+
+
 # Stops of design.md's table that their caller reaches by a pointer: what the caller's body has in place of the name.
 BY_POINTER = {"binary": "TENSOR_SLOTS.binary", "run_call_or_inplace": "kernel.call",
               "mindtorch_make_launch": "add_launch"}

@@ -120,7 +120,7 @@ class Tensor(TensorBase):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        """What functions and methods give for tensors of derived classes: the tensors in it are of the class as well.
+        """Call the function, and convert tensors in its result to the derived class.
 
         NotImplemented where an argument is of a class that is no base of this one.
         """

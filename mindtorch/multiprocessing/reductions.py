@@ -38,7 +38,7 @@ def _reduce_tensor(tensor):
             return lent
     array = bytes_of(tensor)
     details = tensor.dtype, tuple(tensor.shape), tensor.requires_grad
-    # What a process is started with goes through its pipe: descriptors would have to stay open until it has begun.
+    # Arguments of a new process go through its pipe: descriptors would have to stay open until it runs.
     if array.nbytes < SHARED_FROM or context.get_spawning_popen() is not None:
         return _from_bytes, (array.tobytes(), *details)
     descriptor, owner = share(memoryview(array))

@@ -154,7 +154,7 @@ cdef str legacy_type_name(TensorBase self):
 # --- memory formats --------------------------------------------------------------------------------------------------
 
 cdef bint is_contiguous_format(object format, const char *function) except -1:
-    """Of the formats, None and preserve_format keep the order of strides; contiguous_format does not."""
+    """Whether the format asks for contiguous memory. None and preserve_format keep the order of strides."""
     if format is None or format is preserve_format:
         return False
     if format is contiguous_format:
@@ -177,7 +177,7 @@ cdef tuple channels_last_permutation(TensorBase self, object format):
 
 
 cdef int set_memory_format(TensorBase self, object format, const char *function) except -1:
-    """Give a tensor without elements as yet the strides of a format; None and preserve_format change nothing."""
+    """Set the strides of a new tensor by a format; None and preserve_format change nothing."""
     cdef int64_t strides[5]
     cdef int64_t step = 1
     cdef int i
@@ -279,7 +279,7 @@ cdef TensorBase to_from_options(TensorBase self, dict options):
         code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
         if options.get("device") is not None:
             require_device(options["device"], &device_type, &device_index, b"to")
-    cdef bint asynchronous = non_blocking and device_type != CPU      # what the CPU puts in order must have arrived
+    cdef bint asynchronous = non_blocking and device_type != CPU      # the CPU reorders elements that have arrived
     if is_channels_last(options.get("memory_format")):
         return to_channels_last(to_copy(self, code, device_type, device_index, asynchronous, copy),
                                 options["memory_format"])
@@ -414,7 +414,7 @@ def detach(input):
 
 
 def data(TensorBase self):
-    """The tensor without its history; what is written to it, differentiation does not notice."""
+    """The tensor without its history; autograd does not notice writes to it."""
     if torch_dispatch.active and torch_dispatch.dispatches(self):
         return with_own_version(torch_dispatch.alias_of(self), self)
     return make_variable_data(self)
@@ -441,12 +441,12 @@ cdef int take_over(TensorBase self, TensorBase source) except -1:
     set_storage(self, source.storage, source.dtype)
     set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
     if self.autograd is not None:
-        (<AutogradMeta>self.autograd).grad_accumulator = NULL        # it describes what the tensor was
+        (<AutogradMeta>self.autograd).grad_accumulator = NULL        # it is the node of the old tensor
     return 0
 
 
 def set_tensor(TensorBase self, TensorBase view not None):
-    """The tensor takes over storage and geometry of another of the same dtype and device: a write, for its version."""
+    """Take over storage and geometry of another tensor of the same dtype and device. Counts as a write."""
     take_over(self, view)
     if not is_below_autograd():
         bump_version(self)

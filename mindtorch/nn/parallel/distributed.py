@@ -26,7 +26,7 @@ _BROADCAST_BYTES = 250 << 20        # of one broadcast of parameters and buffers
 
 
 class _JoinHook(JoinHook):
-    """What a rank does for DistributedDataParallel whose inputs have ended."""
+    """Takes part in the collectives of DistributedDataParallel after this rank's inputs have ended."""
 
     def __init__(self, ddp, divide_by_initial_world_size):
         self._ddp = ddp

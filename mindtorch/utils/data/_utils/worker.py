@@ -1,4 +1,4 @@
-"""What a worker process of the loader does."""
+"""The worker processes of DataLoader."""
 from __future__ import annotations
 
 import contextlib
@@ -27,7 +27,7 @@ _worker_info = None
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Who this worker is: its number, how many there are, its seed and its copy of the data set."""
+    """A worker's number, the number of workers, its seed and its copy of the data set."""
 
     id: int
     num_workers: int
@@ -44,7 +44,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 @dataclass(frozen=True)
 class Job:
-    """What all workers of an iterator have in common."""
+    """The settings that all workers of an iterator share."""
 
     dataset: object
     fetcher: type
