@@ -94,19 +94,13 @@ NAMES = {
             unregister_cp_sharding_rules
     """,
     _FSDP1: """
-        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims
-            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            LocalStateDictConfig MixedPrecision OptimStateDictConfig
-            OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy
-            StateDictConfig StateDictSettings StateDictType share_comm_ctx
-        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig
-            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig
-            ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig
-            StateDictSettings StateDictType
-        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload
-            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig
-            ShardingStrategy StateDictConfig StateDictType
+        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims FullyShardedDataParallel
+            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateKeyType ShardingStrategy
+            StateDictSettings share_comm_ctx
+        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload LocalOptimStateDictConfig LocalStateDictConfig
+            MixedPrecision ShardingStrategy StateDictSettings
+        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload FullyShardedDataParallel
+            LocalOptimStateDictConfig MixedPrecision ShardingStrategy
         torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
         torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
             lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy

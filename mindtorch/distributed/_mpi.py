@@ -73,10 +73,11 @@ def _launched_size():
     return next((int(os.environ[name]) for name in names if name in os.environ), 0)
 
 
-def _finalize_at_exit():
-    """mpiexec takes a process that ends without MPI_Finalize for one that has failed."""
+def _initialize_under_launcher():
+    _initialize_all()
+    _remove_shared_files()
     import atexit
-    atexit.register(_library().MPI_Finalize)
+    atexit.register(_library().MPI_Finalize)    # mpiexec takes a process that ends without it for one that has failed
 
 
 def _remove_shared_files():
@@ -92,8 +93,7 @@ def world_of_launcher(timeout: timedelta) -> tuple[Store | None, int, int]:
     if _launched_size() < 1:
         return None, -1, -1
     if not MPI.Is_initialized():
-        _initialize()
-        _finalize_at_exit()
+        _initialize_under_launcher()
     world = MPI.COMM_WORLD
     store, address = None, None
     if world.rank == 0:
@@ -110,8 +110,7 @@ def start(store: Store, rank: int, size: int, timeout: timedelta) -> None:
         return
     if MPI.Is_initialized() or _launched_size() == size:
         if not MPI.Is_initialized():
-            _initialize()
-            _finalize_at_exit()
+            _initialize_under_launcher()
     elif size == 1:
         _initialize()
         _remove_shared_files()

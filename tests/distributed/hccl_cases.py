@@ -183,6 +183,8 @@ def only_hccl(torch, rank, size):
     tensor = dist.all_reduce(tensor, async_op=True).get_future().then(lambda done: done.value()[0] * 10).wait()
     results["future"] = tensor.tolist()
     results["captured"] = captured(torch, dist, rank, filled)
+    net = dist.fsdp.fully_shard(torch.nn.Linear(2, 2))      # parameters on the CPU move to the devices of the group
+    results["fully_shard"] = [net.weight.device_mesh.device_type, net.weight.to_local().device.type]
     errors = {"band": lambda: dist.all_reduce(filled(1, 2, dtype=torch.int32), dist.ReduceOp.BAND),
               "cpu": lambda: dist.all_reduce(torch.ones(2)),
               "strides": lambda: dist.all_gather_into_tensor(filled(0, 2, 4).t(), filled(0, 4)),

@@ -49,6 +49,17 @@ def test_rendezvous_options_are_read(library):
 
 
 @BOTH
+def test_settings_of_state_dicts(library):
+    of = importlib.import_module(f"{library.__name__}.distributed.fsdp.fully_sharded_data_parallel")
+    assert [of.StateDictType(value).name for value in (1, 2, 3)] == ["FULL_STATE_DICT", "LOCAL_STATE_DICT",
+                                                                   "SHARDED_STATE_DICT"]
+    full, sharded = of.FullStateDictConfig(rank0_only=True), of.ShardedOptimStateDictConfig()
+    assert (full.offload_to_cpu, full.rank0_only, sharded.offload_to_cpu) == (False, True, True)
+    assert isinstance(full, of.StateDictConfig)
+    assert isinstance(of.FullOptimStateDictConfig(), of.OptimStateDictConfig)
+
+
+@BOTH
 def test_root_modules(library):
     network = library.nn.Sequential(library.nn.Linear(1, 1), library.nn.Linear(1, 1))
     other = library.nn.Linear(1, 1)

@@ -44,6 +44,7 @@ def test_what_hccl_has_beyond_gloo(tmp_path):
             "all_to_all": [[0.0], [1.0, 1.0]], "coalesced": [[1.0] * 2, [10.0] * 3], "future": [20.0] * 4,
             "captured": [[7.0] * 2, [61.0] * 2, "The first collective of a group connects its ranks, which a graph "
                          "cannot capture: call one before the capture", [30.0] * 2],
+            "fully_shard": ["npu", "npu"],
             "band": "ValueError: Cannot use ReduceOp.BAND with HCCL",
             "cpu": "RuntimeError: No backend type associated with device type cpu",
             "strides": "ValueError: Tensors must be contiguous",
