@@ -220,7 +220,7 @@ class ProcessGroupHCCL(Backend):
             tensor = tensor.to(mindtorch.int32)
         return tensor, code
 
-    def _finished(self, output, reduced, op):
+    def _write_reduced(self, output, reduced, op):
         if reduced is not output:
             output.copy_(reduced)
         if reduction(op) is RedOpType.AVG:
@@ -238,7 +238,7 @@ class ProcessGroupHCCL(Backend):
             sent, code = self._prepared(tensor, op)
             received = output if sent.dtype == output.dtype else mindtorch.empty_like(output, dtype=sent.dtype)
             method(communicator, received, sent, *args, code)
-            self._finished(output, received, op)
+            self._write_reduced(output, received, op)
 
     def allreduce(self, tensors: Any, opts: Any) -> Work:
         return self._run(OpType.ALLREDUCE, tensors, tensors, opts, self._all_reduce, tensors, opts.reduceOp)
@@ -260,7 +260,7 @@ class ProcessGroupHCCL(Backend):
                 sent, code = self._prepared(tensors[0], opts.reduceOp)
                 communicator.reduce(sent, sent, code, opts.rootRank)
                 if self._rank == opts.rootRank:
-                    self._finished(tensors[0], sent, opts.reduceOp)
+                    self._write_reduced(tensors[0], sent, opts.reduceOp)
         return self._run(OpType.REDUCE, tensors, tensors, opts, collective)
 
     def _reduce_scatter_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:

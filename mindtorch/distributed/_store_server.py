@@ -112,9 +112,9 @@ class _Requests:
             connection.answer(FAILED, str(error).encode())
         if name in Table.CHANGES:
             for key in arguments[::2] if name == b"set" else arguments[:1]:
-                self._wake(key)
+                self._answer_waiting(key)
 
-    def _wake(self, key):
+    def _answer_waiting(self, key):
         for connection, request in self.waiting.pop(key, {}).items():
             connection.waits_for = None
             self.run(connection, *request)
