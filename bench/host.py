@@ -35,7 +35,7 @@ STYLE = ("body { font: 15px sans-serif } table { border-collapse: collapse } th 
 
 
 def run(name, profile, seconds):
-    """What bench/host_rung.py says in a process of its own."""
+    """The output of bench/host_rung.py in a process of its own."""
     library = name.partition(",")[0]
     settings = {**MODEL, **(OURS | QUEUES)[name], "MINDTORCH_SIM_COST": "" if profile == "free" else profile}
     if library == "mindtorch":
@@ -48,7 +48,7 @@ def run(name, profile, seconds):
 
 
 def least(turns):
-    """Of several turns the one that ended first, for each program."""
+    """The fastest of several turns, for each program."""
     return {title: min((turn[title] for turn in turns), key=lambda figures: figures["ends"]) for title in turns[0]}
 
 

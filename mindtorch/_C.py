@@ -107,7 +107,7 @@ def _npu_aclnn_symbols_ok():
 
 
 def _storage_address(tensor):
-    """What is the same for all tensors that share a storage, and for no others."""
+    """A number that is equal for tensors of one storage and differs for tensors of different storages."""
     return tensor.untyped_storage()._cdata
 
 
@@ -181,7 +181,9 @@ class _WeakTensorRef:
 
 
 def _nn_function(name):
-    found = ATEN.get(name) or vars(import_module("mindtorch.nn.functional")).get(name)
+    places = (vars(import_module("mindtorch._library.aten_functions")), ATEN,
+              vars(import_module("mindtorch.nn.functional")))
+    found = next((place[name] for place in places if name in place), None)
     if found is None or name.startswith("__"):
         raise AttributeError(f"module 'torch._C._nn' has no attribute '{name}'")
     return found

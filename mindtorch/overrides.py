@@ -81,9 +81,9 @@ def has_torch_function_variadic(*relevant_args: Any) -> Any:
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """What the first __torch_function__ answers that does: the mode in force, then subclasses before their bases.
+    """Call handlers until one returns a result: that of the active mode, then those of subclasses before their bases.
 
-    TypeError where all return NotImplemented.
+    TypeError if all return NotImplemented.
     """
     return torch_function.handle_python_function(public_api, tuple(relevant_args), args, kwargs)
 

@@ -16,6 +16,7 @@ import pickletools
 import sys
 import threading
 import types
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from enum import Enum
@@ -426,6 +427,7 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *, we
     True) loads tensors, containers and what add_safe_globals lists, and runs nothing; False unpickles all, for files
     that you trust. mmap=True maps the file instead of reading it: changes stay in memory.
     """
+    weights_only = _weights_only_by_environment(weights_only)
     weights_only = pickle_module is None if weights_only is None else weights_only
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
@@ -443,6 +445,19 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *, we
         mode = "r+" if _mode.mmap_flags == mmap_module.MAP_SHARED else "c"
         reader = zip_archive.Reader(file, numpy.memmap(f, numpy.uint8, mode) if mmap else None)
         return unpickle(reader.read("data.pkl").tobytes(), _Storages(reader, map_location).load)
+
+
+def _weights_only_by_environment(weights_only):
+    """The argument; True with TORCH_FORCE_WEIGHTS_ONLY_LOAD, and not None with TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD."""
+    force, refrain = (os.environ.get(f"TORCH_FORCE_{name}", "0").lower() in ("1", "y", "yes", "true")
+                      for name in ("WEIGHTS_ONLY_LOAD", "NO_WEIGHTS_ONLY_LOAD"))
+    if force and refrain:
+        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should "
+                           "be set, but both were set.")
+    if refrain and weights_only is None:
+        warnings.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` "
+                      "argument was not explicitly passed to `torch.load`, forcing weights_only=False.", stacklevel=3)
+    return True if force else False if refrain and weights_only is None else weights_only
 
 
 def _is_zip(file):

@@ -245,6 +245,59 @@ def test_pages_name_files_that_exist():
 
 
 @pytest.mark.quick
+def test_pages_name_things_that_exist():
+    """Functions, classes, variables, settings and columns that the pages mention are in the sources."""
+    kinds = {".py", ".pyx", ".pxd", ".toml", ".cpp", ".h", ".c", ".txt", ".jsonl", ".sh"}
+    files = [path for folder in ("mindtorch", "include", "tests", "bench", "examples")
+             for path in (ROOT / folder).rglob("*")
+             if path.suffix in kinds and "toolkit" not in path.parts and not path.with_suffix(".pyx").exists()]
+    files += [*PACKAGE.rglob("*.pyx"), ROOT / "Makefile", ROOT / "setup.py", ROOT / "pyproject.toml"]
+    known = {word for path in files if path.is_file()
+             for word in re.findall(r"[A-Za-z_]\w{3,}", f"{path.name} {path.read_text(encoding='utf-8')}")}
+    known |= {part for path in files for part in path.parts} | {"aclnnXGetWorkspaceSize", "PIP_EXTRA_INDEX_URL"}
+    for page in ("README.md", "CONTRIBUTING.md", "docs/design.md", "docs/kernels.md"):
+        mentioned = re.findall(r"`([^`\n]+)`", (ROOT / page).read_text(encoding="utf-8"))
+        words = {word for text in mentioned for word in re.findall(r"[A-Za-z_]\w{3,}", text)} - known
+        gone = {word for word in words if not any(word in each for each in known)}      # `_SLOW`: the end of a name
+        assert not gone, f"{page} mentions {sorted(gone)}"
+
+
+# Stops of design.md's table that their caller reaches by a pointer: what the caller's body has in place of the name.
+BY_POINTER = {"binary": "TENSOR_SLOTS.binary", "run_call_or_inplace": "kernel.call",
+              "mindtorch_make_launch": "add_launch"}
+
+
+def bodies(name, file):
+    """The bodies of the functions of this name in a source of the package."""
+    text = (ROOT / file if file.startswith("include/") else PACKAGE / file).read_text(encoding="utf-8")
+    start = rf"^[ \t]*(?:cdef |def |static )[^\n=]*\b{name.rpartition('.')[2]}\("
+    return [text[found.end():].partition("\ncdef ")[0].partition("\ndef ")[0]
+            for found in re.finditer(start, text, re.MULTILINE) if not text[:found.start()].endswith("extern ")]
+
+
+@pytest.mark.quick
+def test_the_way_of_an_addition_is_the_way_in_the_code():
+    """design.md, section 3: a numbered stop is called by the one before it, any other one by some stop of the table."""
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    table = page.partition("## 3. The way")[2].partition("| 7 |")[0]
+    code, way = {}, []                                # stop -> its body; the numbered stops
+    for number, cell in re.findall(r"^\| (\d|\D[^|]*) \| (`[^|]*) \|", table, re.MULTILINE):
+        for word in re.findall(r"`([^`]+)`", cell):
+            if "/" in word:
+                file = word
+                continue
+            code[word, file] = "".join(bodies(word, file))
+            assert code[word, file], f"there is no {word} in {file}"
+            way += [(word, file)] * number.isdecimal()
+    assert len(way) > 10
+    for name, file in [*code][1:]:
+        called = re.escape(BY_POINTER.get(name, name.rpartition(".")[2]))
+        before = way[way.index((name, file)) - 1] if (name, file) in way else None
+        body = code[before] if before else "".join(code.values())
+        assert re.search(rf"\b{called}\(", body), f"{name} of {file} is not called by {before or 'any stop'}"
+
+
+@pytest.mark.quick
 def test_torch_is_never_imported_by_the_package():
     """torch is the oracle of the tests; the package stands without it."""
     wrong = [str(path.relative_to(ROOT)) for path in sources()

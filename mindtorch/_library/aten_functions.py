@@ -91,6 +91,31 @@ def _log_softmax(self, dim, half_to_float):
     return mindtorch.log_softmax(self, dim, dtype=mindtorch.float32 if half_to_float else None)
 
 
+def _resizing(name):
+    """The function of both overloads of an operator that resizes images: it takes a scale for each dimension, or, as
+    the overload `vec`, a list of them."""
+    operator, before = ATEN[name], 0 if "nearest" in name else 1        # align_corners stands before the scales
+
+    def resize(input, output_size, *others, **named):
+        scales = others[before:]
+        if not ("scale_factors" in named or output_size is None or (scales and isinstance(scales[0], (list, tuple)))):
+            return operator(input, output_size, *others, **named)
+        factors = named.pop("scale_factors", scales[0] if scales else None)
+        if (output_size is None) == (factors is None):
+            raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+        if output_size is None:
+            output_size = [int(size * factor) for size, factor in zip(input.shape[2:], factors, strict=True)]
+        return operator(input, output_size, *others[:before], *(factors or ()), **named)
+    return resize
+
+
+for _name in (
+        "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
+        "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_linear1d", "upsample_bilinear2d",
+        "upsample_trilinear3d", "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"):
+    globals()[_name] = _resizing(_name)
+
+
 def _pin_memory(self, device=None):
     """Tensor.pin_memory."""
     return self.pin_memory()

@@ -12,9 +12,9 @@ from mindtorch._core.errors import OutOfMemoryError
 from mindtorch._core.tensor.dtype cimport DTYPES
 from mindtorch._npu.cann cimport (
     ACL_DEVICE_INFO_AI_CORE_NUM, ACL_DEVICE_INFO_L2_SIZE, ACL_DEVICE_INFO_VECTOR_CORE_NUM,
-    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE,
+    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE,
     ACL_RT_DEV_RES_VECTOR_CORE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclSysParamOpt,
-    aclrtContext, aclrtDevResLimitType, aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy, aclrtMemUceInfo,
+    aclrtContext, aclrtDevResLimitType, aclrtHostRegisterType, aclrtMemMallocPolicy, aclrtMemUceInfo,
     aclrtStream, aclrtUtilizationInfo, aclrtUuid,
 )
 
@@ -516,15 +516,6 @@ class rt:
         with nogil:
             ret = api.aclrtFree(<void *>pointer)
         return ret
-
-    @staticmethod
-    def get_mem_info(int attribute=ACL_HBM_MEM):
-        cdef size_t free = 0
-        cdef size_t total = 0
-        cdef int ret
-        with nogil:
-            ret = api.aclrtGetMemInfo(<aclrtMemAttr>attribute, &free, &total)
-        return free, total, ret
 
     @staticmethod
     def device_can_access_peer(int device_id, int peer_device_id):

@@ -199,7 +199,7 @@ cdef class Communicator:
             return None
         return f"HCCL error {<int>error}{meaning_of(error)}"
 
-    cdef StreamSlot *begin(self) except NULL:
+    cdef StreamSlot *ordered_stream(self) except NULL:
         # The current stream. HCCL does not order the operations of two streams, so the second stream waits.
         cdef StreamSlot *stream
         if self.handle == NULL:
@@ -223,7 +223,7 @@ cdef class Communicator:
             raise TypeError(f"HCCL has no data type for {tensor.dtype}")
         return tensor.data_ptr()
 
-    cdef void *pair(self, TensorBase output, TensorBase input) except? NULL:
+    cdef void *output_address(self, TensorBase output, TensorBase input) except? NULL:
         # The address of `output`, which has the dtype of `input`.
         if output.dtype != input.dtype:
             raise TypeError(f"output tensor must have the same type as input tensor: {output.dtype}, {input.dtype}")
@@ -231,9 +231,9 @@ cdef class Communicator:
         return self.address(output)
 
     def all_reduce(self, TensorBase output not None, TensorBase input not None, int op):
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef void *sent = self.address(input)
-        cdef void *received = self.pair(output, input)
+        cdef void *received = self.output_address(output, input)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
         cdef int status
         with nogil:
@@ -241,9 +241,9 @@ cdef class Communicator:
         check(status, b"HcclAllReduce")
 
     def reduce(self, TensorBase output not None, TensorBase input not None, int op, int root):
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef void *sent = self.address(input)
-        cdef void *received = self.pair(output, input)
+        cdef void *received = self.output_address(output, input)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
         cdef int status
         with nogil:
@@ -252,8 +252,8 @@ cdef class Communicator:
         check(status, b"HcclReduce")
 
     def broadcast(self, TensorBase tensor not None, int root):
-        cdef StreamSlot *stream = self.begin()
-        cdef void *buffer = self.pair(tensor, tensor)
+        cdef StreamSlot *stream = self.ordered_stream()
+        cdef void *buffer = self.output_address(tensor, tensor)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>tensor.dtype]
         cdef int status
         with nogil:
@@ -262,9 +262,9 @@ cdef class Communicator:
 
     def scatter(self, TensorBase output not None, TensorBase input or None, int root):
         """`input` has the pieces of all ranks, one behind the other; None off the root."""
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef void *sent = NULL if input is None else self.address(input)
-        cdef void *received = self.pair(output, output if input is None else input)
+        cdef void *received = self.output_address(output, output if input is None else input)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>output.dtype]
         cdef int status
         with nogil:
@@ -272,9 +272,9 @@ cdef class Communicator:
         check(status, b"HcclScatter")
 
     def all_gather(self, TensorBase output not None, TensorBase input not None):
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef void *sent = self.address(input)
-        cdef void *received = self.pair(output, input)
+        cdef void *received = self.output_address(output, input)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
         cdef int status
         if output.numel != input.numel * self.size:
@@ -285,9 +285,9 @@ cdef class Communicator:
 
     def all_gather_v(self, TensorBase output not None, TensorBase input not None, counts):
         """`counts` has the number of elements of each rank."""
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef void *sent = self.address(input)
-        cdef void *received = self.pair(output, input)
+        cdef void *received = self.output_address(output, input)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
         cdef uint64_t total
         cdef uint64_t *pieces
@@ -306,9 +306,9 @@ cdef class Communicator:
         check(status, b"HcclAllGatherV")
 
     def reduce_scatter(self, TensorBase output not None, TensorBase input not None, int op):
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef void *sent = self.address(input)
-        cdef void *received = self.pair(output, input)
+        cdef void *received = self.output_address(output, input)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
         cdef int status
         if input.numel != output.numel * self.size:
@@ -320,9 +320,9 @@ cdef class Communicator:
 
     def reduce_scatter_v(self, TensorBase output not None, TensorBase input not None, counts, int op):
         """`counts` has the number of elements that each rank gets."""
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef void *sent = self.address(input)
-        cdef void *received = self.pair(output, input)
+        cdef void *received = self.output_address(output, input)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
         cdef uint64_t total
         cdef uint64_t *pieces
@@ -342,9 +342,9 @@ cdef class Communicator:
 
     def all_to_all(self, TensorBase output not None, TensorBase input not None, output_counts, input_counts):
         """Counts are numbers of elements, from each rank and to each rank."""
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef void *sent = self.address(input)
-        cdef void *received = self.pair(output, input)
+        cdef void *received = self.output_address(output, input)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>input.dtype]
         cdef uint64_t total_in, total_out
         cdef uint64_t *to_ranks = counts_of(input_counts, &total_in)
@@ -368,7 +368,7 @@ cdef class Communicator:
         check(status, b"HcclAlltoAllV")
 
     def send(self, TensorBase tensor not None, int peer):
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef void *buffer = self.address(tensor)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>tensor.dtype]
         cdef int status
@@ -377,8 +377,8 @@ cdef class Communicator:
         check(status, b"HcclSend")
 
     def recv(self, TensorBase tensor not None, int peer):
-        cdef StreamSlot *stream = self.begin()
-        cdef void *buffer = self.pair(tensor, tensor)
+        cdef StreamSlot *stream = self.ordered_stream()
+        cdef void *buffer = self.output_address(tensor, tensor)
         cdef HcclDataType dtype = <HcclDataType>TYPES[<int>tensor.dtype]
         cdef int status
         with nogil:
@@ -387,7 +387,7 @@ cdef class Communicator:
 
     def batch_send_recv(self, list items not None):
         """`items` are (whether it is a send, tensor, peer). None of them waits for another."""
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef TensorBase tensor
         cdef int i, status, n = len(items)
         cdef HcclSendRecvItem *all = <HcclSendRecvItem *>malloc((n + 1) * sizeof(HcclSendRecvItem))
@@ -397,7 +397,7 @@ cdef class Communicator:
             for i in range(n):
                 sends, tensor, peer = items[i]
                 all[i].sendRecvType = HCCL_SEND if sends else HCCL_RECV
-                all[i].buf = self.address(tensor) if sends else self.pair(tensor, tensor)
+                all[i].buf = self.address(tensor) if sends else self.output_address(tensor, tensor)
                 all[i].count = tensor.numel
                 all[i].dataType = <HcclDataType>TYPES[<int>tensor.dtype]
                 all[i].remoteRank = peer
@@ -408,7 +408,7 @@ cdef class Communicator:
         check(status, b"HcclBatchSendRecv")
 
     def barrier(self):
-        cdef StreamSlot *stream = self.begin()
+        cdef StreamSlot *stream = self.ordered_stream()
         cdef int status
         with nogil:
             status = api.HcclBarrier(self.handle, stream.handle)

@@ -6,7 +6,6 @@ Functions of the torch namespace and methods of Tensor, by what mindtorch lacks.
 _QUANTIZED = "mindtorch has no quantized dtypes. Keep the tensor in a floating-point dtype"
 _LIBRARY = "this is for a library of another device. Call the function of torch.nn.functional or torch.linalg"
 _STATISTICS = "statistics are not shared between devices here. Call torch.nn.functional.batch_norm"
-_HASH = "mindtorch hashes no tensors. Hash tensor.numpy().tobytes()"
 _NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
 _VIEW = "mindtorch has no lazily copied tensors. Call clone()"
 _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
@@ -14,13 +13,13 @@ _COMPLEX32 = "mindtorch has no dtype torch.complex32. Use torch.complex64"
 
 _FUNCTIONS = {
     _QUANTIZED: """
-        choose_qparams_optimized empty_quantized fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
-        fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
-        fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16
-        fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant int_repr q_per_channel_axis q_per_channel_scales
-        q_per_channel_zero_points q_scale q_zero_point quantize_per_channel quantize_per_tensor
-        quantize_per_tensor_dynamic quantized_batch_norm quantized_gru_cell quantized_lstm_cell quantized_max_pool1d
-        quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell""",
+        choose_qparams_optimized empty_quantized fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation
+        fbgemm_linear_int8_weight fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
+        fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant int_repr
+        q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point quantize_per_channel
+        quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_gru_cell quantized_lstm_cell
+        quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell
+        quantized_rnn_tanh_cell""",
     _LIBRARY: """
         cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu
         cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler miopen_batch_norm miopen_convolution
@@ -30,7 +29,7 @@ _FUNCTIONS = {
     _STATISTICS: """
         batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
         batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats""",
-    _HASH: "hash_tensor", _PRIVATE: "slice_inverse"}
+    _PRIVATE: "slice_inverse"}
 _METHODS = {
     _QUANTIZED: """
         int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme""",
@@ -42,8 +41,7 @@ _METHODS = {
         slice_inverse _addmm_activation _sparse_mask_projection
         _autocast_to_full_precision _autocast_to_reduced_precision _philox_normal_
         _philox_uniform_""",
-    _COMPLEX32: "chalf",
-    _HASH: "hash_tensor"}
+    _COMPLEX32: "chalf"}
 
 
 def _refusing(prefix, name, reason):

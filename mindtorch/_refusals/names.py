@@ -94,19 +94,13 @@ NAMES = {
             unregister_cp_sharding_rules
     """,
     _FSDP1: """
-        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims
-            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            LocalStateDictConfig MixedPrecision OptimStateDictConfig
-            OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy
-            StateDictConfig StateDictSettings StateDictType share_comm_ctx
-        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig
-            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateDictConfig
-            ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig
-            StateDictSettings StateDictType
-        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload
-            FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
-            MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig
-            ShardingStrategy StateDictConfig StateDictType
+        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims FullyShardedDataParallel
+            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateKeyType ShardingStrategy
+            StateDictSettings share_comm_ctx
+        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload LocalOptimStateDictConfig LocalStateDictConfig
+            MixedPrecision ShardingStrategy StateDictSettings
+        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload FullyShardedDataParallel
+            LocalOptimStateDictConfig MixedPrecision ShardingStrategy
         torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
         torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
             lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
@@ -236,6 +230,7 @@ NAMES = {
     _JIT: """
         torch: ScriptObject
         torch._jit_internal: _copy_to_script_wrapper
+        torch._C: ScriptDict ScriptList ScriptMethod
         torch.jit: Attribute CompilationUnit Error Future RecursiveScriptModule _get_trace_graph
             enable_onednn_fusion export_opnames fork freeze isinstance load onednn_fusion_enabled
             optimize_for_inference save set_fusion_strategy strict_fusion trace trace_module wait

@@ -29,6 +29,11 @@ def default_restore_location(storage, location):
         restored = deserializer(storage, location)
         if restored is not None:
             return restored
+    kind = location.partition(":")[0]
+    if kind in ("cuda", "xpu"):
+        raise RuntimeError(f"Attempting to deserialize object on a {kind.upper()} device but "
+                           f"torch.{kind}.is_available() is False. If you are running on a CPU-only machine, please "
+                           "use torch.load with map_location=torch.device('cpu') to map your storages to the CPU.")
     raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
                        f"{location}). Please use torch.load with map_location, such as torch.device('cpu'), to map "
                        "your storages to a device of this machine.")

@@ -46,6 +46,19 @@ class Writer:
         self.zip.close()
 
 
+class _Seekable:
+    """A file that has `seek`, but not the method `seekable` which zipfile asks."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    def seekable(self):
+        return True
+
+
 class Reader:
     """Reads the records of an archive from a seekable file; where `mapped` is the file's bytes, from these."""
 
@@ -53,7 +66,7 @@ class Reader:
         self.file = file
         self.mapped = mapped
         try:
-            self.zip = zipfile.ZipFile(file)
+            self.zip = zipfile.ZipFile(file if hasattr(file, "seekable") else _Seekable(file))
         except (zipfile.BadZipFile, ValueError, OSError, struct.error, NotImplementedError) as error:
             raise RuntimeError(FAILED.format(error)) from error
         self.size = file.seek(0, io.SEEK_END)

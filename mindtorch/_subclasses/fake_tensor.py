@@ -5,8 +5,8 @@ from mindtorch._core.tensor.tensor import device as Device
 from mindtorch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from mindtorch.utils._pytree import tree_map_only
 
-__all__ = ["DataDependentOutputException", "DynamicOutputShapeException", "FakeTensor", "FakeTensorMode",
-           "UnsupportedFakeTensorException", "is_fake", "unset_fake_temporarily"]
+__all__ = ["DataDependentOutputException", "DynamicOutputShapeException", "FakeTensor", "FakeTensorConverter",
+           "FakeTensorMode", "UnsupportedFakeTensorException", "is_fake", "unset_fake_temporarily"]
 
 
 class UnsupportedFakeTensorException(RuntimeError):
@@ -66,6 +66,15 @@ def _fakes_in(value):
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _fakes_in(item)
+
+
+class FakeTensorConverter:
+    """Makes fake tensors for a mode that is given with each tensor."""
+
+    def from_real_tensor(self, fake_mode, t, make_constant=False, shape_env=None, *, source=None,
+                         symbolic_context=None, trace=True):
+        """fake_mode.from_tensor(t)."""
+        return fake_mode.from_tensor(t)
 
 
 class FakeTensorMode(TorchDispatchMode):

@@ -120,7 +120,7 @@ class Tensor(TensorBase):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        """What functions and methods give for tensors of derived classes: the tensors in it are of the class as well.
+        """Call the function, and convert tensors in its result to the derived class.
 
         NotImplemented where an argument is of a class that is no base of this one.
         """
@@ -335,13 +335,13 @@ class Tensor(TensorBase):
             return False
         return _backend.is_pinned(self)
 
-    def record_stream(self, stream):
-        """Tell the allocator that `stream` uses this NPU tensor."""
+    def record_stream(self, s):
+        """Tell the allocator that the stream `s` uses this NPU tensor."""
         if self.is_npu:
-            _backend.record_stream(self, stream)
+            _backend.record_stream(self, s)
             return
         from mindtorch import Stream
-        if not isinstance(stream, Stream):
+        if not isinstance(s, Stream):
             raise RuntimeError("unknown parameter type")
         raise NotImplementedError("Could not run 'aten::record_stream' with arguments from the 'CPU' backend: streams "
                                   "do not use host memory")

@@ -41,7 +41,7 @@ def _apply_elementwise(self, name, function, others):
 
 
 def _to_element(value, like):
-    """What the tensor can hold: integers lose the fraction."""
+    """The number in the tensor's dtype: integers lose the fraction."""
     if isinstance(value, TensorBase):
         value = value.item()
     if not isinstance(value, (bool, int, float, complex)):
@@ -86,7 +86,7 @@ def is_nonzero(input):
 
 
 @_method
-def is_distributed(self):
+def is_distributed(input):
     """False: tensors are not distributed over processes."""
     return False
 
@@ -186,9 +186,9 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 
 
 @_method
-def dequantize(self):
+def dequantize(input):
     """The tensor in float32."""
-    return self.float()
+    return input.float()
 
 
 def _unavailable_device(name, error, message):
@@ -251,7 +251,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
 
 
 def _source_elements(self, source):
-    """What set_ takes over, as a tensor of this dtype."""
+    """The argument of set_, as a tensor of this dtype."""
     from mindtorch._compat.legacy_types import TypedStorage, UntypedStorage
     if source is None:
         return self.new_empty(0)
@@ -328,7 +328,7 @@ def as_subclass(self, cls):
 
 @_method
 def module_load(self, other, assign=False):
-    """What load_state_dict puts in the place of a parameter or buffer when modules swap their tensors."""
+    """The tensor that load_state_dict puts in place of a parameter or buffer when modules swap their tensors."""
     if assign:
         return other.detach()
     return self.copy_(other).detach()

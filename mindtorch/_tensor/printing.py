@@ -157,7 +157,7 @@ def _sparse_str(tensor, indent):
 
 
 def _name(kind):
-    """What is printed for an instance: classes derived from Tensor are named."""
+    """The text before the elements: the class name if the class is derived from Tensor."""
     if kind.__module__ in ("mindtorch", "mindtorch.nn.parameter"):      # Parameters say themselves what they are
         return "tensor"
     return kind.__name__

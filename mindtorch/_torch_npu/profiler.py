@@ -14,7 +14,7 @@ __all__ = ["ProfilerAction", "ProfilerActivity", "profile", "schedule", "support
 
 
 class ProfilerActivity(Enum):
-    """What a profile records: CPU, the operators that Python calls; NPU, launches on the NPU."""
+    """The activities of a profile: CPU, the operators that Python calls; NPU, launches on the NPU."""
     CPU = 0
     NPU = 1
 

@@ -170,7 +170,7 @@ def _numbers(tensor):
 
 
 def _units(tensor):
-    """What tells the real numbers apart that an element is made of."""
+    """The unit vectors of an element: 1, and 1j for a complex one."""
     return (1.0, 1j) if tensor.is_complex() else (1.0,)
 
 
@@ -179,8 +179,7 @@ def _numerical(func, inputs, tensor, eps, select):
     data, rows = tensor.data, []
 
     def results():
-        # A clone, in case the function writes to its input.
-        return [_numbers(out) for out in select(func(*[x.clone() if x is tensor else x for x in inputs]))]
+        return [_numbers(out) for out in select(func(*_safe_from_writes(inputs, tensor)))]
 
     for index in itertools.product(*(range(size) for size in tensor.shape)):
         before = data[index].item()
@@ -192,6 +191,14 @@ def _numerical(func, inputs, tensor, eps, select):
             data[index] = before
             rows.append([(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)])
     return rows
+
+
+def _safe_from_writes(inputs, tensor):
+    """The inputs, with a clone of one of them where a function could write to it.
+
+    A leaf, to which none can, stays: the function may take the gradient by it without using it, as by a parameter.
+    """
+    return [x.clone() if x is tensor and not x.is_leaf else x for x in inputs]
 
 
 def _tensor_of(numbers, like):
@@ -220,7 +227,7 @@ def _sums_agree(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_dtypes
         ends = []
         for moved in (before + step, before - step):
             data.copy_(moved)
-            results = _tuple(func(*[x.clone() if x is tensor else x for x in inputs]))
+            results = _tuple(func(*_safe_from_writes(inputs, tensor)))
             ends.append([_numbers(results[place]) for place in places])
         data.copy_(before)
         for number, v in enumerate(weights):

@@ -82,7 +82,7 @@ def _check_complex(op, tensor, name="all_reduce"):
         raise ValueError(f"{name} does not support {op} on complex tensors")
 
 
-def _finished(work, async_op):
+def _wait_unless_async(work, async_op):
     """The Work, or None once it is done."""
     if async_op:
         return work
@@ -110,8 +110,9 @@ def broadcast(tensor: Tensor, src: int | None = None, group: ProcessGroup | None
         return None
     _check_single_tensor(tensor, "tensor")
     root = _canonicalize_group_rank(pg, src, group_src)
-    return _finished(pg.broadcast([_real(tensor)], options.BroadcastOptions(asyncOp=async_op, rootRank=root)),
-                     async_op)
+    return _wait_unless_async(
+        pg.broadcast([_real(tensor)], options.BroadcastOptions(asyncOp=async_op, rootRank=root)),
+        async_op)
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -126,7 +127,7 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | Non
         tensor = view_as_real(tensor)
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, all_reduce, tensor, None, op)
-    return _finished(pg.allreduce([tensor], options.AllreduceOptions(asyncOp=async_op, reduceOp=op)), async_op)
+    return _wait_unless_async(pg.allreduce([tensor], options.AllreduceOptions(asyncOp=async_op, reduceOp=op)), async_op)
 
 
 def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -141,7 +142,7 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGro
     for tensor in tensors:
         _check_complex(op, tensor)
     opts = options.AllreduceCoalescedOptions(asyncOp=async_op, reduceOp=op)
-    return _finished(pg.allreduce_coalesced(_all_real(tensors), opts), async_op)
+    return _wait_unless_async(pg.allreduce_coalesced(_all_real(tensors), opts), async_op)
 
 
 def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -154,7 +155,7 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
     _check_complex(op, tensor, "reduce")
     root = _canonicalize_group_rank(pg, dst, group_dst)
     opts = options.ReduceOptions(asyncOp=async_op, reduceOp=op, rootRank=root)
-    return _finished(pg.reduce([_real(tensor)], opts), async_op)
+    return _wait_unless_async(pg.reduce([_real(tensor)], opts), async_op)
 
 
 # From and to all
@@ -169,7 +170,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | 
     if pg is None:
         return None
     opts = options.AllgatherOptions(asyncOp=async_op)
-    return _finished(pg.allgather([_all_real(tensor_list)], [_real(tensor)], opts), async_op)
+    return _wait_unless_async(pg.allgather([_all_real(tensor_list)], [_real(tensor)], opts), async_op)
 
 
 def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None,
@@ -183,7 +184,7 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Proces
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, all_gather_single, _real(input_tensor), _real(output_tensor))
     opts = options.AllgatherOptions(asyncOp=async_op)
-    return _finished(pg._allgather_base(_real(output_tensor), _real(input_tensor), opts), async_op)
+    return _wait_unless_async(pg._allgather_base(_real(output_tensor), _real(input_tensor), opts), async_op)
 
 
 def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group: ProcessGroup | None = None,
@@ -201,7 +202,7 @@ def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group
         _ensure_all_tensors_same_dtype(outputs)
     outputs = [_all_real(each) for each in output_tensor_lists]
     opts = options.AllgatherOptions(asyncOp=async_op)
-    return _finished(pg.allgather_coalesced(outputs, _all_real(input_tensor_list), opts), async_op)
+    return _wait_unless_async(pg.allgather_coalesced(outputs, _all_real(input_tensor_list), opts), async_op)
 
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM,
@@ -215,7 +216,7 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
         return None
     _check_complex(op, output, "reduce_scatter")
     opts = options.ReduceScatterOptions(asyncOp=async_op, reduceOp=op)
-    return _finished(pg.reduce_scatter([_real(output)], [_all_real(input_list)], opts), async_op)
+    return _wait_unless_async(pg.reduce_scatter([_real(output)], [_all_real(input_list)], opts), async_op)
 
 
 def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -226,11 +227,13 @@ def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     pg = _group_of_call(group, "reduce_scatter_single")
     if pg is None:
         return None
-    _check_complex(op, input, "reduce_scatter")
+    if input.is_complex():
+        _check_complex(op, input, "reduce_scatter")
+        output, input = _real(output), _real(input)
     if pg in _world.pg_coalesce_state:
-        return _recorded(pg, reduce_scatter_single, _real(input), _real(output), op)
+        return _recorded(pg, reduce_scatter_single, input, output, op)
     opts = options.ReduceScatterOptions(asyncOp=async_op, reduceOp=op)
-    return _finished(pg._reduce_scatter_base(_real(output), _real(input), opts), async_op)
+    return _wait_unless_async(pg._reduce_scatter_base(output, input, opts), async_op)
 
 
 # Names that torch 2.13 has as deprecated ones, and that programs use.
@@ -251,7 +254,7 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     opts = options.AllToAllOptions(asyncOp=async_op)
     work = pg.alltoall_base(
         _real(output), _real(input), output_split_sizes or [], input_split_sizes or [], opts)
-    return _finished(work, async_op)
+    return _wait_unless_async(work, async_op)
 
 
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor],
@@ -264,7 +267,7 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     _check_tensor_list(input_tensor_list, "input_tensor_list")
     _ensure_all_tensors_same_dtype(output_tensor_list, input_tensor_list)
     opts = options.AllToAllOptions(asyncOp=async_op)
-    return _finished(pg.alltoall(_all_real(output_tensor_list), _all_real(input_tensor_list), opts), async_op)
+    return _wait_unless_async(pg.alltoall(_all_real(output_tensor_list), _all_real(input_tensor_list), opts), async_op)
 
 
 # From and to one
@@ -285,8 +288,9 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     if pg.rank() != root and gather_list:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     outputs = [_all_real(gather_list)] if gather_list else []
-    return _finished(pg.gather(outputs, [_real(tensor)], options.GatherOptions(asyncOp=async_op, rootRank=root)),
-                     async_op)
+    return _wait_unless_async(
+        pg.gather(outputs, [_real(tensor)], options.GatherOptions(asyncOp=async_op, rootRank=root)),
+        async_op)
 
 
 def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
@@ -305,8 +309,9 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     if pg.rank() != root and scatter_list:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     inputs = [_all_real(scatter_list)] if scatter_list else []
-    return _finished(pg.scatter([_real(tensor)], inputs, options.ScatterOptions(asyncOp=async_op, rootRank=root)),
-                     async_op)
+    return _wait_unless_async(
+        pg.scatter([_real(tensor)], inputs, options.ScatterOptions(asyncOp=async_op, rootRank=root)),
+        async_op)
 
 
 def _root(pg, global_rank, group_rank):
@@ -500,7 +505,7 @@ def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_id
         raise TypeError("Invalid function argument: device_ids type should be List[int]")
     elif pg.bound_device_id is not None:
         opts.device = pg.bound_device_id
-    return _finished(pg.barrier(opts), async_op)
+    return _wait_unless_async(pg.barrier(opts), async_op)
 
 
 def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:

@@ -30,7 +30,7 @@ class GradBucket:
         self.numbers, self._index, self._parameters, self._is_last = numbers, index, parameters, is_last
         first = parameters[0]
         self._buffer = mindtorch.zeros(sum(each.numel() for each in parameters), dtype=first.dtype, device=first.device)
-        self.views = _cut(self._buffer, parameters)
+        self.views = _parameter_views(self._buffer, parameters)
         self.waits_for, self.work = set(numbers), None
 
     def index(self) -> int:
@@ -66,7 +66,7 @@ class _SparseBucket:
         self.waits_for, self.work = {number}, None
 
 
-def _cut(buffer, parameters):
+def _parameter_views(buffer, parameters):
     """Views of `buffer`, which follow one another, in the shapes of the parameters."""
     parts = buffer.split([each.numel() for each in parameters])
     return [part.view(each.shape) for part, each in zip(parts, parameters, strict=True)]
@@ -205,9 +205,9 @@ class Reducer:
             self._next += 1
             if self._next == len(self.buckets):
                 if self._static_graph and self._expected is self._seen:
-                    self._finish()      # at the end of the first backward already
+                    self._wait_for_buckets()      # at the end of the first backward already
                 else:
-                    queue_callback(self._finish)
+                    queue_callback(self._wait_for_buckets)
 
     @mindtorch.no_grad()
     def _take(self, number):
@@ -237,7 +237,7 @@ class Reducer:
             bucket.work = self._hook(self._state, bucket)
 
     @mindtorch.no_grad()
-    def _finish(self):
+    def _wait_for_buckets(self):
         """The backward is over: wait for the buckets, and give the parameters their gradients."""
         used = self._used_anywhere() if self._find_unused or self._unused else None
         for bucket in self.buckets:

@@ -1,12 +1,11 @@
 """torch.jit without TorchScript: decorators without effect, predicates that return False, and `script`."""
-from __future__ import annotations
-
 import warnings
 from typing import Any, Final
 
 from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
 from mindtorch._refusals.modules import refused_names
+from mindtorch.jit import annotations  # noqa: F401 - programs reach it as an attribute
 from mindtorch.nn import Module
 
 __all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",

@@ -9,6 +9,7 @@ from mindtorch._ops.composite.linalg import (
     cond,
     eigvals,
     householder_product,
+    ldl_factor,
     lstsq,
     lu,
     lu_factor,
@@ -36,6 +37,7 @@ from mindtorch._ops.composite.linalg import linalg_svd as svd
 cholesky, cholesky_ex, cross = _ATEN["linalg_cholesky"], _ATEN["linalg_cholesky_ex"], _ATEN["linalg_cross"]
 det = _ATEN["linalg_det"]
 eig, eigh, eigvalsh = _ATEN["linalg_eig"], _ATEN["linalg_eigh"], _ATEN["linalg_eigvalsh"]
+ldl_factor_ex, ldl_solve = _ATEN["linalg_ldl_factor_ex"], _ATEN["linalg_ldl_solve"]
 inv, inv_ex, qr, slogdet = _ATEN["linalg_inv"], _ATEN["linalg_inv_ex"], _ATEN["linalg_qr"], _ATEN["linalg_slogdet"]
 
 

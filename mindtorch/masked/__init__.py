@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
+from mindtorch._core.tensor.dtype import float32
 from mindtorch._sparse.tensors import coordinates, make
 
 if TYPE_CHECKING:
@@ -201,6 +202,8 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of 'unbiased' or 'correction' can be given")
     correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
+    if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
+        dtype = float32
     average = mean(input, dim, keepdim=True, dtype=dtype, mask=mask)
     distance = _filled(input, None, 0, dtype) - average
     squares = distance * distance if not distance.is_complex() else (distance * distance.conj()).real
@@ -235,7 +238,9 @@ def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: An
 def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials; -inf where nothing takes part."""
-    return _filled(input, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
+    numbers = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
+    total = _filled(numbers, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
+    return total.to(dtype or input.dtype)
 
 
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Tensor | None = None,

@@ -29,7 +29,7 @@ def get_all_sharing_strategies() -> Any:
 
 
 def get_sharing_strategy() -> Any:
-    """What set_sharing_strategy was given; "file_descriptor" at first."""
+    """The strategy that set_sharing_strategy has set; "file_descriptor" at first."""
     return _strategy
 
 

@@ -1,6 +1,6 @@
-"""Tensors through queues and pipes of multiprocessing: large ones in shared memory, as batches of workers.
+"""Tensors through queues and pipes of multiprocessing: sending moves them to shared memory, as share_memory_ does.
 
-Those that share_memory_ has moved arrive as what they are: sender and receiver see what the other writes.
+So sender and receiver see what the other writes. One that has come from another process goes on by value.
 """
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ __all__ = ["init_reductions"]
 def init_reductions() -> None:
     """Has multiprocessing's pickler take tensors this way.
 
-    The receiver gets what the tensor was when it was sent, or the shared memory that it lies in. The sender of a large
-    or a shared one has to live until it has come.
+    The sender has to live until the tensor has come.
     """
     reduction.ForkingPickler.register(Tensor, _reduce_tensor)
     reduction.ForkingPickler.register(Parameter, _reduce_parameter)
@@ -31,13 +30,15 @@ def _reduce_tensor(tensor):
     if not tensor.is_cpu or vars(tensor):
         return tensor.__reduce_ex__(2)
     check_leaf(tensor)
-    if tensor.is_shared():
+    if tensor.numel():
+        storage = tensor.untyped_storage()      # held: an operator of another thread may still use the old memory
+        storage.share_memory_()
         lent = _shared_handle(tensor)
         if lent is not None:
             return lent
     array = bytes_of(tensor)
     details = tensor.dtype, tuple(tensor.shape), tensor.requires_grad
-    # What a process is started with goes through its pipe: descriptors would have to stay open until it has begun.
+    # Arguments of a new process go through its pipe: descriptors would have to stay open until it runs.
     if array.nbytes < SHARED_FROM or context.get_spawning_popen() is not None:
         return _from_bytes, (array.tobytes(), *details)
     descriptor, owner = share(memoryview(array))

@@ -49,7 +49,7 @@ class ProcessExitedException(ProcessException):
 
 
 def _call(fn, index, args, report):
-    """What a process does. A traceback goes to the file `report`, which the parent reads."""
+    """The main function of a process. It writes a traceback to the file `report`, which the parent reads."""
     threading.Thread(target=_end_with_parent, name="end with the parent", daemon=True).start()
     try:
         fn(index, *args)

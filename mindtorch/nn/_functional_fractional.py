@@ -60,6 +60,7 @@ def _pooled(dims, input, kernel_size, output_size, output_ratio, samples):
     if samples is None:
         samples = _RANDOM["rand"](batch, input.size(-dims - 1), dims, dtype=input.dtype, device=input.device)
     _check(name, dims, input, kernel, sizes, samples)
+    samples = samples.narrow(0, 0, batch)
     image = input.reshape(batch, *input.shape[-dims - 1:])
     # torch gives the first number of a plane in two dimensions to the width.
     order = range(dims) if dims == 3 else (1, 0)
@@ -121,6 +122,8 @@ def _check(name, dims, input, kernel, sizes, samples):
         raise RuntimeError("Expect _random_samples to have the same dtype as input")
     if samples.dim() != 3:
         raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.dim()}")
+    if samples.size(0) < (1 if input.dim() == dims + 1 else input.size(0)):
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
     if samples.size(1) != input.size(-dims - 1):
         raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
     if samples.size(2) != dims:

@@ -181,9 +181,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of (N, C, D, H, W) are zeroed."""
+    """Whole channels of (N, C, D, H, W) or (C, D, H, W) are zeroed."""
     _warn_of_dims("dropout3d", 3, input.dim())
-    return _dropped(input, p, training, inplace, _drop_channels)
+    return _dropped_of_batch(input, input.dim() == 5, p, training, inplace)
 
 
 def _channel_dropout(name, least, input, p, training, inplace):
@@ -192,9 +192,13 @@ def _channel_dropout(name, least, input, p, training, inplace):
         raise RuntimeError(f"{name}: Expected {least}D or {least + 1}D input, but received a {input.dim()}D input. "
                            "Note that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial "
                            "dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).")
-    batched = input if input.dim() > least else input.unsqueeze(0)
-    result = _dropped(batched, p, training, inplace, _drop_channels)
-    return result if input.dim() > least else result.squeeze(0)
+    return _dropped_of_batch(input, input.dim() > least, p, training, inplace)
+
+
+def _dropped_of_batch(input, is_batch, p, training, inplace):
+    """Channels zeroed in a batch, or in the one sample that the input is."""
+    result = _dropped(input if is_batch else input.unsqueeze(0), p, training, inplace, _drop_channels)
+    return result if is_batch else result.squeeze(0)
 
 
 _SELU_FLOOR = -1.7580993408473766      # what selu gives far below 0

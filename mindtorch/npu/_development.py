@@ -1,4 +1,4 @@
-"""What compilers need of the CANN in use: folders with declarations and libraries, and options of the linker."""
+"""For compilers: folders with declarations and libraries of the CANN in use, and options of the linker."""
 from mindtorch._npu import acl_loader, toolkit
 
 # Beside libopapi.so; where that is missing, those that have its functions.
@@ -21,7 +21,7 @@ def library_folders():
 
 
 def link_options():
-    """What links with ACL and ACLNN."""
+    """The linker's options for ACL and ACLNN."""
     operators = [name for name in ("libopapi.so",) if toolkit.find_library(_root(), name)]
     operators = operators or [name for name in acl_loader.SPLIT_OPERATORS if toolkit.find_library(_root(), name)]
     folders = [option for folder in library_folders() for option in (f"-L{folder}", f"-Wl,-rpath,{folder}")]

@@ -1,4 +1,4 @@
-"""What torch.npu.get_device_properties returns."""
+"""The result of torch.npu.get_device_properties."""
 from __future__ import annotations
 
 from dataclasses import dataclass

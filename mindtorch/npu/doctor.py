@@ -29,7 +29,7 @@ OK, NOTE, PROBLEM = "ok", "note", "problem"
 PACKAGES = ("numpy", "scipy-openblas32", "scipy", "mpi4py")
 DRIVER_NODES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 TIMEOUT = 120                    # seconds; the first operator of a device loads its kernels
-# What a child process prints: the toolkit, what it lacks, and how the first operator of each device ended.
+# A child process prints the toolkit, its missing parts, and the result of a first operator on each device.
 PROBE = """
 import json, sys
 from mindtorch.npu.doctor import probe
@@ -189,7 +189,7 @@ def _device(torch, index):
 
 
 def _probed(found):
-    """What the child process says, or how it ended."""
+    """The output of the child process, or its exit status."""
     paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     if found.root == toolkit.SIMULATOR:

@@ -52,7 +52,7 @@ _DEBUG_MODES = ("default", "warn", "error")
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """What happens when an operator or copy makes the host wait for a stream: "default" (nothing), "warn", "error".
+    """Set the reaction to an operator or copy that makes the host wait for a stream: "default" (none), "warn", "error".
 
     0, 1 and 2 stand for these. Explicit synchronize() calls never warn.
     """

@@ -35,7 +35,7 @@ class Adafactor(Algorithm):
 
     @staticmethod
     def _takes_foreach(group, kinds):
-        # What saves memory here is one parameter at a time; its norms are read on the host in either form.
+        # One parameter at a time saves memory; either form reads the norms on the host.
         return False
 
     def _start(self, state, param, group):

@@ -75,7 +75,7 @@ def _orthogonal(matrix, group):
 
 
 def _ratio(adjust, rows, columns):
-    """What the learning rate of a matrix is multiplied by, for its shape."""
+    """The factor of the learning rate for a matrix of this shape."""
     if adjust == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))

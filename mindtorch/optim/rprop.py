@@ -47,7 +47,7 @@ class Rprop(Algorithm):
 
 
 def _factor(sign, shorter, longer):
-    """What the size of a step is multiplied by."""
+    """The factor of the step size."""
     factor = mindtorch.where(sign > 0, longer, sign)
     factor = mindtorch.where(sign < 0, shorter, factor)
     return mindtorch.where(sign == 0, 1.0, factor)

@@ -211,7 +211,7 @@ class profile:
             found[:0] = self._events
         self._events = found
 
-    # What was found.
+    # Results
 
     def _require(self, purpose):
         if self._recording is None:
@@ -246,7 +246,7 @@ class profile:
             raise AssertionError("export_stacks() requires with_stack=True")
         self._events.export_stacks(path, metric)
 
-    # What goes with a trace.
+    # Metadata of traces
 
     def add_metadata(self, key: Any, value: Any) -> None:
         """A text that the trace of the running recording holds under `key`."""

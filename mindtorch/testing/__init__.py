@@ -17,7 +17,7 @@ _NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
 class _Mismatch(Exception):
-    """What differs, and the path to it within containers."""
+    """A difference, and the path to it within containers."""
 
     def __init__(self, message: Any, path: Any = ()) -> None:
         super().__init__(message)

@@ -76,7 +76,7 @@ def keystr(kp: Any) -> str:
 
 
 def key_get(obj: Any, kp: Any) -> Any:
-    """What lies at the end of a path."""
+    """The node at the end of a path."""
     for key in kp:
         obj = key.get(obj)
     return obj
@@ -306,7 +306,7 @@ class TreeSpec:
         return SUPPORTED_NODES[self.type].unflatten_fn(children, self._context)
 
     def flatten_up_to(self, tree: Any) -> Any:
-        """What `tree` has where this structure has leaves. ValueError where it is built otherwise."""
+        """The subtrees of `tree` at the leaves of this structure. ValueError if `tree` has another structure."""
         if self.type is None:
             return [tree]
         found = _node_type(tree)

@@ -31,7 +31,7 @@ _RECOMPUTED, _USED = object(), object()         # in place of a kept result
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told beside the operator: whether this is the second run, and the result of the first."""
+    """A policy's first argument: whether this is the recomputation, and the result of the first run."""
 
     def __init__(self, *, is_recompute, op_output=None):
         self.is_recompute, self.op_output = is_recompute, op_output

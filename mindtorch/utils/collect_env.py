@@ -19,7 +19,7 @@ PATTERNS = ("mindtorch", "numpy", "scipy", "torch", "mypy", "flake8", "onnx", "m
 
 
 class SystemEnv(NamedTuple):
-    """What `get_env_info` collects: names of torch where torch has them, and `npu`, the doctor's findings as text."""
+    """The result of `get_env_info`: torch's fields, and `npu`, the doctor's findings as text."""
     torch_version: str
     is_debug_build: str
     cuda_compiled_version: str | None
@@ -42,7 +42,7 @@ def get_pip_packages():
 
 
 def get_cpu_info():
-    """What lscpu says, or the architecture where there is no lscpu."""
+    """The output of lscpu, or the architecture if there is no lscpu."""
     try:
         done = subprocess.run(["lscpu"], capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):

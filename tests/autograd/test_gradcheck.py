@@ -437,3 +437,11 @@ def test_batches_of_gradients():
     assert mindtorch.autograd.gradcheck(lambda x: x.sin().cumsum(0), (x,), check_batched_grad=True)
     with pytest.raises(GradcheckError, match="batched gradients"):
         mindtorch.autograd.gradcheck(Wrong.apply, (x,), check_batched_grad=True)
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_second_derivatives_by_parameters_that_the_function_has_itself(fast_mode):
+    layer = mindtorch.nn.Linear(2, 3, dtype=mindtorch.float64)
+    x = mindtorch.rand(2, 2, dtype=mindtorch.float64, requires_grad=True)
+    assert mindtorch.autograd.gradgradcheck(lambda x, *parameters: layer(x).sigmoid(), (x, *layer.parameters()),
+                                            fast_mode=fast_mode)

@@ -28,3 +28,15 @@ def test_input_masks_and_dimensions():
         with pytest.raises(error) as ours:
             mindtorch.masked._canonical_dim(dim, 3)
         assert str(ours.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float64"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_reductions_of_integers(dtype, masked):
+    """Variances are computed in the default dtype; logsumexp rounds to the integers that it was given."""
+    def call(library):
+        x = library.tensor([[1, 4, 2], [3, 3, 9]], dtype=getattr(library, dtype))
+        mask = library.tensor([[True, False, True], [True, True, True]]) if masked else None
+        found = [getattr(library.masked, name)(x, 1, mask=mask) for name in ("var", "std", "logsumexp")]
+        return [(str(each.dtype), [round(number, 5) for number in each.tolist()]) for each in found]
+    assert call(mindtorch) == call(torch)

@@ -10,7 +10,7 @@ from mindtorch.nn import Parameter
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 LARGE = 1 << 15
 
-# name -> (tensor, whether it arrives in shared memory)
+# name -> (tensor, whether it comes back in shared memory: what came from another process goes on by value)
 TENSORS = {
     "large": (lambda: mindtorch.arange(LARGE), True), "small": (lambda: mindtorch.arange(3), False),
     "empty": (lambda: mindtorch.zeros(0, 3), False), "bfloat16": (lambda: mindtorch.ones(LARGE).bfloat16(), True),
@@ -47,13 +47,15 @@ def test_there_and_back(other, name):
     make, is_shared = TENSORS[name]
     sent = make()
     other.send(sent)
+    assert sent.is_shared() == bool(sent.numel())
     came, total, was_shared, kind = other.recv()
     assert type(came) is type(sent)
     assert kind == type(sent).__name__
     assert (came.dtype, came.shape, came.requires_grad) == (sent.dtype, sent.shape, sent.requires_grad)
     assert came.eq(sent).all()
     assert total == sent.detach().double().sum().item()
-    assert came.is_shared() == was_shared == is_shared
+    assert was_shared == sent.is_shared()
+    assert came.is_shared() == is_shared
 
 
 def test_many_leave_no_descriptor(other):
@@ -72,13 +74,39 @@ def test_a_history_is_refused(other):
 
 
 def double(index, tensor, queue):
-    queue.put((tensor.shape, tensor[:3] * 2 + index))
+    queue.put((tensor.shape, (tensor[:3] * 2 + index).tolist()))
+    tensor[-1] = -1
 
 
 def test_processes_that_are_spawned():
-    """They get what they are started with by value, and may compute with it before anything else."""
+    """They may compute with what they are started with before anything else, and write to it."""
     queue = mp.get_context("spawn").SimpleQueue()
-    mp.spawn(double, (mindtorch.arange(float(LARGE)), queue), nprocs=1)
+    sent = mindtorch.arange(float(LARGE))
+    mp.spawn(double, (sent, queue), nprocs=1)
     shape, came = queue.get()
     assert shape == (LARGE,)
-    assert came.tolist() == [0, 2, 4]
+    assert came == [0, 2, 4]
+    assert sent[-1] == -1
+
+
+def fill(queue, done):
+    whole, column = queue.get()
+    whole[:] = 4
+    column[0] = 5
+    done.put(None)
+
+
+def test_receivers_write_to_the_senders_memory():
+    context = mp.get_context("fork")
+    queue, done = context.Queue(), context.Queue()
+    sent = mindtorch.zeros(3, 2)
+    view = sent[:, 1]
+    queue.put([sent, view])
+    process = context.Process(target=fill, args=(queue, done))
+    process.start()
+    done.get(timeout=60)
+    process.join()
+    assert sent.tolist() == [[4, 5], [4, 4], [4, 4]]
+    assert view.tolist() == [5, 4, 4]
+    sent[2, 1] = 7
+    assert view[2] == 7

@@ -91,6 +91,15 @@ def kept_after_forward(n):
 
 
 @case
+def prefetched(n):
+    """Each block gathers for the next one in the forward, and for the one before in the backward."""
+    net = sharded(n)
+    net[1].set_modules_to_forward_prefetch([net[2]])
+    net[2].set_modules_to_backward_prefetch([net[1]])
+    return train(n, net)
+
+
+@case
 def mixed_precision(n):
     policy = n.fsdp.MixedPrecisionPolicy(param_dtype=n.torch.bfloat16, reduce_dtype=n.torch.float32)
     net = sharded(n, mp_policy=policy)

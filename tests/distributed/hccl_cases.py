@@ -183,6 +183,8 @@ def only_hccl(torch, rank, size):
     tensor = dist.all_reduce(tensor, async_op=True).get_future().then(lambda done: done.value()[0] * 10).wait()
     results["future"] = tensor.tolist()
     results["captured"] = captured(torch, dist, rank, filled)
+    net = dist.fsdp.fully_shard(torch.nn.Linear(2, 2))      # parameters on the CPU move to the devices of the group
+    results["fully_shard"] = [net.weight.device_mesh.device_type, net.weight.to_local().device.type]
     errors = {"band": lambda: dist.all_reduce(filled(1, 2, dtype=torch.int32), dist.ReduceOp.BAND),
               "cpu": lambda: dist.all_reduce(torch.ones(2)),
               "strides": lambda: dist.all_gather_into_tensor(filled(0, 2, 4).t(), filled(0, 4)),
@@ -262,27 +264,28 @@ def after_queued_launches(torch, rank, size):
     return tensor.tolist()
 
 
-def late_rank(torch, rank, size, folder):
+def late_rank(torch, rank, size, folder, engine, device):
     """Rank 1 comes to the second all_reduce when the watchdog of rank 0 has said that it is behind."""
     dist = torch.distributed
     from mindtorch.distributed import _watchdog
     _watchdog.LONGEST_PAUSE = 0.1
     messages = queue.SimpleQueue()
     _watchdog._log.addHandler(logging.handlers.QueueHandler(messages))
-    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(minutes=1))
-    store, tensor = dist.distributed_c10d._get_default_store(), torch.ones(2, device="npu")
+    dist.init_process_group(engine, f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(minutes=1))
+    store, tensor = dist.distributed_c10d._get_default_store(), torch.ones(2, device=device)
     dist.all_reduce(tensor)
-    torch.npu.synchronize()
+    tensor.tolist()
     if rank == 0:
-        dist.all_reduce(tensor)
+        work = dist.all_reduce(tensor, async_op=True)
         text = messages.get().getMessage()
         store.set("said", text)
+        work.wait()
     else:
         text = store.get("said").decode()
         dist.all_reduce(tensor)
-    torch.npu.synchronize()
+    tensor.tolist()
     dist.destroy_process_group()
-    return text, threading.active_count()
+    return text, [thread.name for thread in threading.enumerate()]
 
 
 def nobody_waits(torch, rank, size, folder):

@@ -15,10 +15,10 @@ def mesh_of(n, **dims):
     return n.init_mesh(n.device, tuple(dims.values()), mesh_dim_names=tuple(dims))
 
 
-def both_parallel(n, dp, tp, logits_cut=False):
+def both_parallel(n, dp, tp, sharded_logits=False):
     """The Llama with its layers cut along `tp`, then sharded along `dp`."""
     n.mesh, before = tp, n.mesh
-    net = parallel_cases.plan(n, sequence=True, logits_cut=logits_cut)(parallel_cases.llama(n))
+    net = parallel_cases.plan(n, sequence=True, sharded_logits=sharded_logits)(parallel_cases.llama(n))
     n.mesh = before
     for block in net.layers:
         n.fsdp.fully_shard(block, mesh=dp)
@@ -30,7 +30,7 @@ def fully_shard_with_tensor_parallel(n):
     """Placements and parts of parameters, then training with clipping and logits that are cut by classes."""
     mesh = mesh_of(n, dp=2, tp=2)
     loss_parallel = importlib.import_module(f"{n.torch.__name__}.distributed.tensor.parallel").loss_parallel
-    net = both_parallel(n, mesh["dp"], mesh["tp"], logits_cut=True)
+    net = both_parallel(n, mesh["dp"], mesh["tp"], sharded_logits=True)
     out = [[name, str(value.placements), list(value.shape), list(value.device_mesh.shape), value.to_local().tolist()]
            for name, value in net.named_parameters()]
     return [*out, *parallel_cases.train(n, net, clip=0.5, context=loss_parallel)]

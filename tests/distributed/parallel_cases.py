@@ -72,7 +72,7 @@ def train(n, net, clip=None, context=contextlib.nullcontext):
                     for value in net.parameters())]
 
 
-def plan(n, sequence, logits_cut=False):
+def plan(n, sequence, sharded_logits=False):
     """The plan for the model above, with activations between layers whole, or cut along the sequence."""
     p = importlib.import_module(f"{n.torch.__name__}.distributed.tensor.parallel")
     between = n.Shard(1) if sequence else n.Replicate()
@@ -84,8 +84,8 @@ def plan(n, sequence, logits_cut=False):
     styles["tok_embeddings"] = p.RowwiseParallel(input_layouts=n.Replicate(), output_layouts=between,
                                                  use_local_output=not sequence)
     styles["output"] = p.ColwiseParallel(
-        input_layouts=between, output_layouts=n.Shard(-1) if logits_cut else n.Replicate(),
-        use_local_output=not logits_cut)
+        input_layouts=between, output_layouts=n.Shard(-1) if sharded_logits else n.Replicate(),
+        use_local_output=not sharded_logits)
     if sequence:
         styles |= {name: p.SequenceParallel() for name in ("norm", "layers.*.attention_norm", "layers.*.ffn_norm")}
     return lambda net: p.parallelize_module(net, n.mesh, styles)

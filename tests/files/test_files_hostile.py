@@ -153,7 +153,7 @@ PICKLES = {
     "unknown storage type": (tensor(store=storage("QUInt8Storage")), pickle.UnpicklingError, "QUInt8Storage"),
     "missing record": (tensor(store=storage(key="1")), RuntimeError, "data/1"),
     "key that climbs": (tensor(store=storage(key="../version")), RuntimeError, "not found"),
-    "location elsewhere": (tensor(store=storage(location="cuda:0")), RuntimeError, "don't know how to restore"),
+    "location elsewhere": (tensor(store=storage(location="cuda:0")), RuntimeError, "on a CUDA device but"),
     "location in the air": (tensor(store=storage(location="npu:77")), RuntimeError, "NPU device 77"),
     "size beyond": (tensor(size=(5,)), RuntimeError, "out of bounds"),
     "offset beyond": (tensor(offset=1), RuntimeError, "out of bounds"),

@@ -159,3 +159,32 @@ def test_the_warning_can_be_named_in_filters():
     with contextlib.suppress(pickle.PickleError), warnings.catch_warnings():
         warnings.simplefilter("ignore", serialization.SourceChangeWarning)
         assert issubclass(serialization.SourceChangeWarning, Warning)
+
+
+@pytest.mark.parametrize("wanted", [None, True, False])
+@pytest.mark.parametrize("forced", ["", "WEIGHTS_ONLY_LOAD", "NO_WEIGHTS_ONLY_LOAD", "both"])
+def test_the_environment_decides_whether_weights_alone_are_loaded(wanted, forced, monkeypatch):
+    for name in ("WEIGHTS_ONLY_LOAD", "NO_WEIGHTS_ONLY_LOAD"):
+        monkeypatch.setenv(f"TORCH_FORCE_{name}", "Yes" if forced in (name, "both") else "0")
+    told = []
+    for package in (mindtorch, torch):
+        file = saved(package, [package.ones(2), Opened])
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                told.append(("loaded", package.load(file, weights_only=wanted)[1]))
+            except (RuntimeError, pickle.UnpicklingError) as error:
+                told.append((type(error), str(error) if type(error) is RuntimeError else ""))
+        told[-1] += ([str(each.message) for each in warned],)
+    assert told[0] == told[1]
+
+
+class Opened:
+    """A file that can seek, but has not the method `seekable`; and a class that no weights name."""
+
+    def __init__(self, file):
+        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+
+
+def test_a_file_without_the_method_seekable():
+    assert mindtorch.load(Opened(saved(mindtorch, {"x": mindtorch.arange(3)})))["x"].tolist() == [0, 1, 2]

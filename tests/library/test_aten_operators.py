@@ -44,6 +44,14 @@ CALLS = [
     ("_foreach_add", "Scalar", "[x, y], 2"), ("_foreach_mul_", "List", "[x, y], [y, x]"),
     ("std_mean", "correction", "x, [0], correction=1"), ("count_nonzero", "dim_IntList", "x, [0]"),
     ("imag", "default", "c"),
+    ("upsample_nearest2d", "vec", "x[None, None], [4, 3], None"),
+    ("upsample_nearest2d", "vec", "x[None, None], None, [1.5, 2.0]"),
+    ("upsample_nearest2d", "default", "x[None, None], [4, 3], 2.0, 1.0"),
+    ("upsample_linear1d", "vec", "x[None], None, True, [2.5]"),
+    ("upsample_bilinear2d", "vec", "x[None, None], None, False, [1.5, 2.0]"),
+    ("upsample_bicubic2d", "vec", "x[None, None], [4, 3], False, scale_factors=None"),
+    ("upsample_trilinear3d", "vec", "x[None, None, None], None, False, [2.0, 1.5, 2.0]"),
+    ("_upsample_bilinear2d_aa", "vec", "x[None, None], None, False, [1.0, 0.75]"),
 ]
 
 

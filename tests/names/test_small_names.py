@@ -55,7 +55,29 @@ def indices(t):
             for device in (3, "cpu", "cpu:0") for allow in (False, True)]
 
 
-@pytest.mark.parametrize("call", [flattened, taken, indices, lambda t: t._shape_as_tensor(t.ones(2, 3)).tolist()])
+def worker_seeds(t):
+    worker = importlib.import_module(f"{t.__name__}.utils.data._utils.worker")
+    return worker._generate_state(2 ** 40 + 7, 3)
+
+
+def faked(t):
+    fake_tensor = importlib.import_module(f"{t.__name__}._subclasses.fake_tensor")
+    made = fake_tensor.FakeTensorConverter().from_real_tensor(fake_tensor.FakeTensorMode(), t.ones(2, 3))
+    return type(made).__name__, tuple(made.shape), str(made.device)
+
+
+def grouped(t):
+    utils = importlib.import_module(f"{t.__name__}.utils._foreach_utils")
+    tensors = [t.ones(1), t.ones(2, dtype=t.float64), t.ones(3)]
+    found = [utils._group_tensors_by_device_and_dtype(lists, with_indices) for with_indices in (True, False)
+             for lists in ([tensors], [tensors, [None, tensors[1], None], []])]
+    return [sorted((str(dtype), str(device), str(content)) for (device, dtype), content in each.items())
+            for each in found], utils._has_foreach_support(tensors, t.device("cpu"))
+
+
+@pytest.mark.parametrize("call", [flattened, taken, indices, worker_seeds, faked, grouped,
+                                  lambda t: t.jit.annotations.List,
+                                  lambda t: t._shape_as_tensor(t.ones(2, 3)).tolist()])
 def test_helpers_of_packages(call):
     import torch._utils
     assert call(mindtorch) == call(torch)

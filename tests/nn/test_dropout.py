@@ -104,3 +104,17 @@ def test_feature_dropout_takes_all_shapes():
         warnings.simplefilter("error")
         for shape in ((2, 3), (2, 3, 4), (1, 1, 1, 1, 1, 2)):
             assert mindtorch.feature_dropout(mindtorch.ones(shape), 0.5, True).shape == shape
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize(("name", "shape"), [("dropout1d", (40, 3)), ("dropout3d", (40, 2, 3, 2))])
+def test_channels_of_one_sample(name, shape, inplace, device):
+    """They are zeroed as those of a batch of one."""
+    function, x = getattr(mindtorch.nn.functional, name), mindtorch.ones(shape, device=device)
+    mindtorch.manual_seed(5)
+    batch = function(x.unsqueeze(0), 0.5)
+    mindtorch.manual_seed(5)
+    sample = function(x, 0.5, inplace=inplace)
+    assert sample.shape == shape
+    assert sample.tolist() == batch[0].tolist()
+    assert set(sample.flatten(1).mean(1).tolist()) == {0.0, 2.0}

@@ -137,7 +137,7 @@ FRACTIONAL = {
 @pytest.mark.parametrize("name", FRACTIONAL)
 def test_fractional_max_pool(name, device):
     dims, shape, options = FRACTIONAL[name]
-    batch = shape[0] if len(shape) == dims + 2 else 1
+    batch = shape[0] if len(shape) == dims + 2 else 2           # one sample more than without a batch is needed
     samples = (np.arange(batch * 3 * dims) % 7 / 7).reshape(batch, 3, dims).astype("float32")
 
     def call(lib, functional, x):
@@ -167,7 +167,7 @@ def test_fractional_max_pool_refuses(shape, options, device):
 
 
 def test_fractional_max_pool_refuses_samples(device):
-    for samples in ((1, 2, 2), (1, 3, 3), (3, 2)):
+    for samples in ((0, 3, 2), (1, 2, 2), (1, 3, 3), (3, 2)):
         refused_alike(lambda lib, functional, x, given: functional.fractional_max_pool2d(
             x, 2, 2, _random_samples=given.detach()), [numbers(1, 3, 6, 6), abs(numbers(*samples)) / 3], device)
 

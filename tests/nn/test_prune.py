@@ -36,6 +36,8 @@ REFUSED = [
     "P.PruningContainer(3)", "P.BasePruningMethod()", "P.L1Unstructured(0.5).prune(t.ones(3), None, t.ones(2))",
 ]
 GIVEN = [
+    "P._compute_nparams_toprune(0.4, 17)", "P._compute_nparams_toprune(3, 17)", "P._validate_pruning_amount(0.4, 0)",
+    "P._validate_pruning_amount_init(20)",
     "P.is_pruned(l)", "P.is_pruned(t.nn.Sequential(P.identity(l, 'weight')))",
     "P.L1Unstructured(0.5).prune(t.tensor([1.0, -3, 2, 0.5]), t.tensor([1.0, 0, 1, 1]))",
     "P.LnStructured(1, 2, 0).prune(t.arange(6.0).view(3, 2), t.tensor([[1.0, 1], [0, 0], [1, 1]]))",

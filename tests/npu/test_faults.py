@@ -91,7 +91,7 @@ def grow_and_shrink():
         torch.npu.memory._set_allocator_settings("expandable_segments:False")
 
 
-def settle():
+def release_memory():
     gc.collect()
     torch.npu.synchronize()
     torch.npu.empty_cache()
@@ -101,13 +101,13 @@ def do_all():
     result = work()
     measure_time()
     run_out_of_memory()
-    settle()
+    release_memory()
     return result
 
 
 def do_growing():
     grow_and_shrink()
-    settle()
+    release_memory()
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_what_could_not_be_destroyed_is_destroyed_later(expected, function):
     with sim.fault("aclnnAdd"), pytest.raises(RuntimeError) as caught:
         (torch.ones(2, device="npu") + torch.ones(2, device="npu"), torch.npu.synchronize())
     assert function not in str(caught.value)     # nor does it speak through other exceptions
-    settle()
+    release_memory()
     assert sim.live_objects() == live
 
 

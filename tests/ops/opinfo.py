@@ -77,6 +77,10 @@ def carried_over(value, device, leaves=None):
         if counterpart is None:
             raise NotCarriedOver(value)
         return counterpart
+    if isinstance(value, torch.nn.Module) and not list(value.parameters()):
+        module = getattr(mindtorch.nn, type(value).__name__)()
+        vars(module).update({name: getattr(value, name) for name in value.__constants__})
+        return module
     if isinstance(value, torch.device):
         return device if value.type == "cpu" else str(value)
     if isinstance(value, torch.Size):
@@ -95,6 +99,10 @@ def _tensor(value, device, leaves):
         if known is value:
             return counterpart
     dtype = getattr(mindtorch, str(value.dtype).removeprefix("torch."), None)
+    if value.layout == torch.sparse_csr:
+        parts = (value.crow_indices(), value.col_indices(), value.values().detach())
+        tensor = mindtorch.sparse_csr_tensor(*(carried_over(part, device) for part in parts), size=tuple(value.shape))
+        return _leaf(value, tensor, leaves)
     if value.layout != torch.strided or dtype is None or value.device.type != "cpu" or value.dim() > 64:
         raise NotCarriedOver(value)
     plain = value.detach().resolve_conj().resolve_neg()
@@ -103,6 +111,11 @@ def _tensor(value, device, leaves):
     array = (whole.float() if value.dtype == torch.bfloat16 else whole).numpy()
     tensor = mindtorch.tensor(array, dtype=dtype, device=device)
     tensor = tensor.as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset())
+    return _leaf(value, tensor, leaves)
+
+
+def _leaf(value, tensor, leaves):
+    """The counterpart, which requires a gradient as the value does."""
     if value.requires_grad:
         tensor.requires_grad_()
         if leaves is not None and value.is_leaf:
@@ -122,6 +135,8 @@ def flattened(value):
 
 def array_of(tensor):
     tensor = tensor.detach()
+    if str(tensor.layout) != "torch.strided":
+        tensor = tensor.to_dense()
     if isinstance(tensor, torch.Tensor):
         tensor = tensor.resolve_conj().resolve_neg()
         return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy(force=True)
@@ -137,6 +152,7 @@ def compare(theirs, ours, is_random, what):
             assert isinstance(given, mindtorch.Tensor), f"{what}: {given!r} is no tensor"
             assert str(given.dtype) == str(expected.dtype), what
             assert tuple(given.shape) == tuple(expected.shape), what
+            assert str(given.layout) == str(expected.layout), what
             if not is_random:
                 tolerance = 2e-3 if expected.dtype.itemsize == 2 else 2e-4
                 numpy.testing.assert_allclose(array_of(given), array_of(expected), rtol=tolerance, atol=tolerance,

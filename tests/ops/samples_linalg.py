@@ -194,6 +194,32 @@ def lu_factor(make):
     yield (_well(make, 3, 3),), {"pivot": False}
 
 
+def _indefinite(make, *shape):
+    """Symmetric and Hermitian, of real numbers; larger off the diagonal than on it."""
+    made, size = _symmetric(make, *shape), shape[-1]
+    values = [value - 4 * (place % (size * size) // size == place % size) if make.dtype in COMPLEX else value
+              for place, value in enumerate(made.values)]
+    return replace(made, values=tuple(values))
+
+
+@sample
+def ldl_factor(make):
+    for hermitian in (False, True):
+        for matrix in (_symmetric(make, 3, 3), _indefinite(make, 2, 4, 4), _fixed(make, 5, 5)):
+            yield (matrix,), {"hermitian": hermitian}
+    yield from (((make(*shape),), {}) for shape in ((2, 3), (3,)))
+
+
+@sample
+def ldl_solve(make):
+    pivots = replace(make(4, dtype="int32"), values=(1, -4, -4, 4))
+    for right in (make(4, 2), make(3, 4, 1)):
+        yield (_well(make, 4, 4), pivots, right), {}
+    yield (_symmetric(make, 4, 4), pivots, make(4, 2)), {"hermitian": True}
+    yield (_well(make, 4, 4), pivots, make(3, 2)), {}
+    yield (_well(make, 3, 3), pivots, make(3, 2)), {}
+
+
 @sample
 def lu_unpack(make):
     for shape in ((3, 3), (2, 4, 3), (2, 3)):

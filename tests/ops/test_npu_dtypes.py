@@ -46,6 +46,9 @@ def _addmm(t, device, dtype, beta):
 CASES = {
     "arange uint8": lambda t, d: t.arange(5, dtype=t.uint8, device=d),
     "arange int16": lambda t, d: t.arange(-3, 5, dtype=t.int16, device=d),
+    "linspace int64": lambda t, d: t.linspace(2 ** 40, -7, 20, dtype=t.int64, device=d),
+    "linspace complex64": lambda t, d: t.linspace(1, 2 - 3j, 7, device=d),
+    "linspace complex128": lambda t, d: t.linspace(1j, 4, 6, dtype=t.complex128, device=d),
     "masked_fill_ uint8": lambda t, d: t.tensor([1, 250], dtype=t.uint8, device=d).masked_fill_(
         t.tensor(MASK, device=d), 7),
     "masked_fill float64": lambda t, d: t.tensor([1.5, 2], dtype=t.float64, device=d).masked_fill(
@@ -57,6 +60,8 @@ CASES = {
     "abs complex128": lambda t, d: t.tensor(COMPLEX, dtype=t.complex128, device=d).abs(),
     "isinf complex": lambda t, d: t.tensor(COMPLEX, device=d).isinf(),
     "isfinite complex": lambda t, d: t.tensor(COMPLEX, device=d).isfinite(),
+    "index complex128": lambda t, d: t.tensor([[1j, 2], [3, 4]], dtype=t.complex128, device=d)[
+        :, t.tensor([1, 0], device=d)],
     "any complex": lambda t, d: t.tensor([[1j, 0], [0, 0]], device=d).any(1),
     "all complex": lambda t, d: t.tensor([[1j, 0], [0, 0]], dtype=t.complex128, device=d).all(),
     "ones complex": lambda t, d: t.ones(2, 3, dtype=t.complex64, device=d),

@@ -77,6 +77,7 @@ def write(device):
     passing = sum(kind == "passes" for kind, _ in found.values())
     counted = sum(kind != "" for kind, _ in found.values())
     text = (f"# {passing} of {counted} ops of PyTorch's database pass on {device}. These do not:\n"
+            f"# Torch itself runs no sample of {len(found) - counted} more: they are for CUDA, or for 8-bit floats.\n"
             "# missing: no function of that name; error: it raises; wrong: another result than torch's.\n"
             "# Written by tests/ops/test_opinfo.py.\n")
     for name, (kind, words) in sorted(found.items()):

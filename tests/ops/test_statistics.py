@@ -98,6 +98,26 @@ def test_values(name, device):
         assert_same(one, other)
 
 
+def hashed(lib, numbers, dtype, device, *args, **options):
+    try:
+        found = lib.hash_tensor(lib.tensor(numbers).to(device, getattr(lib, dtype)), *args, **options)
+    except (IndexError, NotImplementedError, RuntimeError) as error:
+        return type(error), str(error)
+    return str(found.dtype), tuple(found.shape), found.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "int64", "bfloat16", "float32", "float64"])
+def test_hashes(dtype, device):
+    for numbers in (INTEGERS, WITH_ZEROS, [[]], [5]):
+        for args in ((), (0,), (-1,), (None,), ((0, 1),)):
+            for keepdim in (False, True):
+                ours = hashed(mindtorch, numbers, dtype, device, *args, keepdim=keepdim)
+                assert ours == hashed(torch, numbers, dtype, "cpu", *args, keepdim=keepdim), (numbers, args)
+    assert hashed(mindtorch, [1], dtype, device, mode=2) == hashed(torch, [1], dtype, "cpu", mode=2)
+    assert hashed(mindtorch, X, dtype, device, (0, 0)) == hashed(torch, X, dtype, "cpu", (0, 0))
+    assert hashed(mindtorch, X, "complex64", device) == hashed(torch, X, "complex64", "cpu")
+
+
 @pytest.mark.parametrize("dtype", ["bool", "float32", "complex64"])
 def test_what_is_not_counted(dtype, device):
     said = []

@@ -343,7 +343,7 @@ cdef class Node:
 
 
 class OutputMetadata(namedtuple("OutputMetadata", ("shape", "dtype", "device"))):
-    """What a node knows of one of its results."""
+    """Shape, dtype and device of one of a node's results."""
 
     __slots__ = ()
     is_nested_tensor = is_cpp_nested_tensor = False
@@ -493,7 +493,7 @@ FREED = SavedTensor.__new__(SavedTensor)
 
 
 cdef object raw_value(object value):
-    """What a node saved, not unpacked: None is a SavedTensor too."""
+    """The saved value before it is unpacked: a SavedTensor, for None as well."""
     if type(value) in (list, tuple):
         return tuple([raw_value(one) for one in value])
     return SavedTensor.__new__(SavedTensor) if value is None else value

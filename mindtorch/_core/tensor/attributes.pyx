@@ -1,4 +1,4 @@
-"""What a tensor tells about itself and about its gradient. mindtorch._tensor publishes these."""
+"""Attributes of tensors and of their gradients. mindtorch._tensor publishes these."""
 from libc.stdint cimport int64_t
 
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
@@ -20,7 +20,7 @@ from mindtorch._core.tensor.tensor cimport (
 
 
 # --- attributes ------------------------------------------------------------------------------------------------------
-# What a tensor tells about itself. mindtorch._tensor publishes these as properties and methods.
+# Attributes of tensors, which mindtorch._tensor publishes as properties and methods.
 
 
 cdef class StorageBase:
@@ -47,11 +47,11 @@ cdef class StorageBase:
         return self.storage.nbytes
 
     def resizable(self):
-        """Whether a tensor on it may grow: not where the memory is that of a NumPy array."""
+        """Whether the storage may be resized; the memory of a NumPy array may not."""
         return self.storage.resizable()
 
     def resize_(self, nbytes):
-        """Another size, which all tensors on it see; 0 frees the memory. New bytes are uninitialised."""
+        """Resize the storage for all tensors on it; 0 frees the memory. New bytes are uninitialised."""
         if not isinstance(nbytes, int):
             raise RuntimeError(f"resize_ expects an int, but got {type(nbytes).__name__}")
         if nbytes < 0:
@@ -210,7 +210,7 @@ def is_same_size(input, other):
     return make_size(self.ndim, self.sizes) == make_size(like.ndim, like.sizes)
 
 
-def result_type(tensor, other, /):
+def result_type(tensor, other):
     """The dtype in which an operator on the two computes; each is a tensor or a number."""
     cdef Scalar number, second
     if isinstance(tensor, TensorBase) and isinstance(other, TensorBase):
@@ -235,7 +235,7 @@ def is_set_to(TensorBase self, tensor):
 # --- device ----------------------------------------------------------------------------------------------------------
 
 def device(TensorBase self):
-    """Where the elements are."""
+    """The device of the elements."""
     return device_of(self)
 
 
@@ -280,7 +280,7 @@ FUNCTIONS["result_type"] = result_type
 
 
 # --- gradients -------------------------------------------------------------------------------------------------------
-# What tensors tell about their gradients, and how users change that. mindtorch._tensor publishes these.
+# Attributes of gradients, and methods that set them. mindtorch._tensor publishes these.
 
 
 def get_requires_grad(TensorBase self):
@@ -289,7 +289,7 @@ def get_requires_grad(TensorBase self):
 
 
 def set_requires_grad(TensorBase self, value):
-    """Make a leaf take part in differentiation, or no longer."""
+    """Set whether gradients are computed for a leaf."""
     cdef AutogradMeta meta
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
@@ -310,7 +310,7 @@ def set_requires_grad(TensorBase self, value):
 
 
 def increment_version(tensor):
-    """Count a write to a tensor, or to each of several, that no operator has made."""
+    """Increase the version of a tensor, or of several, for a write that no operator has made."""
     if isinstance(tensor, TensorBase):
         tensor = (tensor,)
     for written in tensor:
@@ -415,7 +415,7 @@ def retains_grad(TensorBase self):
 
 
 def register_hook(TensorBase self, hook):
-    """Call hook(grad) when the tensor's gradient is known; it may give another. The handle's remove() ends that."""
+    """Call hook(grad) with the tensor's gradient; the hook may return another one. remove() of the handle ends that."""
     if not requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     set_backward_hooks(self, backward_hooks(self) or {})
@@ -428,7 +428,7 @@ def backward_hooks(TensorBase self):
 
 
 def set_backward_hooks(TensorBase self, hooks):
-    """Have the tensor's gradient go through the functions in a dictionary, or through none."""
+    """Set the gradient hooks to the functions in a dictionary; None removes all."""
     cdef AutogradMeta meta = materialize_autograd_meta(self)
     cdef Node node
     cdef int output_nr
@@ -461,18 +461,18 @@ def post_accumulate_hooks(TensorBase self):
 
 
 def get_base(TensorBase self):
-    """What the tensor is a view of, or None."""
+    """The base of a view; None for other tensors."""
     return self.base
 
 
 def is_view(TensorBase self):
-    """Whether the tensor is a view of another that differentiation knows."""
+    """Whether the tensor is a view for autograd."""
     return self.base is not None and not is_inference(self)
 
 
-def is_inference(TensorBase self):
+def is_inference(TensorBase input):
     """Whether the tensor was made in inference_mode."""
-    return self.autograd is not None and bool((<AutogradMeta>self.autograd).is_inference)
+    return input.autograd is not None and bool((<AutogradMeta>input.autograd).is_inference)
 
 
 GRADIENT_PROPERTIES = {

@@ -154,7 +154,7 @@ cdef str legacy_type_name(TensorBase self):
 # --- memory formats --------------------------------------------------------------------------------------------------
 
 cdef bint is_contiguous_format(object format, const char *function) except -1:
-    """Of the formats, None and preserve_format keep the order of strides; contiguous_format does not."""
+    """Whether the format asks for contiguous memory. None and preserve_format keep the order of strides."""
     if format is None or format is preserve_format:
         return False
     if format is contiguous_format:
@@ -177,7 +177,7 @@ cdef tuple channels_last_permutation(TensorBase self, object format):
 
 
 cdef int set_memory_format(TensorBase self, object format, const char *function) except -1:
-    """Give a tensor without elements as yet the strides of a format; None and preserve_format change nothing."""
+    """Set the strides of a new tensor by a format; None and preserve_format change nothing."""
     cdef int64_t strides[5]
     cdef int64_t step = 1
     cdef int i
@@ -221,11 +221,11 @@ def clone(input, *, memory_format=None):
 
 # --- copy_ and to ----------------------------------------------------------------------------------------------------
 
-def copy_(TensorBase self, src, non_blocking=False):
-    """Write the elements of `src` here, broadcast, cast and moved as needed."""
-    if is_scalar(src):
-        return self.fill_(src)
-    return copy_tensor_(self, require_tensor(src, b"copy_", b"other", 1),
+def copy_(TensorBase self, other, non_blocking=False):
+    """Write the elements of `other` here, broadcast, cast and moved as needed."""
+    if is_scalar(other):
+        return self.fill_(other)
+    return copy_tensor_(self, require_tensor(other, b"copy_", b"other", 1),
                         require_bool(non_blocking, b"copy_", b"non_blocking", 2))
 
 
@@ -279,7 +279,7 @@ cdef TensorBase to_from_options(TensorBase self, dict options):
         code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
         if options.get("device") is not None:
             require_device(options["device"], &device_type, &device_index, b"to")
-    cdef bint asynchronous = non_blocking and device_type != CPU      # what the CPU puts in order must have arrived
+    cdef bint asynchronous = non_blocking and device_type != CPU      # the CPU reorders elements that have arrived
     if is_channels_last(options.get("memory_format")):
         return to_channels_last(to_copy(self, code, device_type, device_index, asynchronous, copy),
                                 options["memory_format"])
@@ -414,7 +414,7 @@ def detach(input):
 
 
 def data(TensorBase self):
-    """The tensor without its history; what is written to it, differentiation does not notice."""
+    """The tensor without its history; autograd does not notice writes to it."""
     if torch_dispatch.active and torch_dispatch.dispatches(self):
         return with_own_version(torch_dispatch.alias_of(self), self)
     return make_variable_data(self)
@@ -441,12 +441,12 @@ cdef int take_over(TensorBase self, TensorBase source) except -1:
     set_storage(self, source.storage, source.dtype)
     set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
     if self.autograd is not None:
-        (<AutogradMeta>self.autograd).grad_accumulator = NULL        # it describes what the tensor was
+        (<AutogradMeta>self.autograd).grad_accumulator = NULL        # it is the node of the old tensor
     return 0
 
 
 def set_tensor(TensorBase self, TensorBase view not None):
-    """The tensor takes over storage and geometry of another of the same dtype and device: a write, for its version."""
+    """Take over storage and geometry of another tensor of the same dtype and device. Counts as a write."""
     take_over(self, view)
     if not is_below_autograd():
         bump_version(self)
@@ -461,11 +461,11 @@ def set_fill_new_memory(function):
     fill_new_memory = function
 
 
-def resize_(TensorBase self, *sizes, memory_format=None):
+def resize_(TensorBase self, *sizes, size=None, memory_format=None):
     """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
     cdef Shape shape
     cdef int64_t kept = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype], added
-    parse_varargs(sizes, &shape, b"resize_", b"size")
+    parse_varargs(sizes if size is None else (size,), &shape, b"resize_", b"size")
     if requires_grad(self) and not inference_enabled():
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is None and self.shape == make_size(shape.ndim, shape.sizes):
@@ -479,21 +479,21 @@ def resize_(TensorBase self, *sizes, memory_format=None):
     return self
 
 
-def detach_(TensorBase self):
+def detach_(TensorBase input):
     """The tensor itself, without its history."""
     cdef AutogradMeta meta
-    if self.base is not None:
+    if input.base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
             "detach_() cannot be called on these gradients. To fix this error, please refer to the "
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
-    if self.autograd is not None:
-        meta = <AutogradMeta>self.autograd
+    if input.autograd is not None:
+        meta = <AutogradMeta>input.autograd
         meta.grad_fn = None
         meta.requires_grad = meta.retains_grad = False
         meta.output_nr = 0
-    return self
+    return input
 
 
 FUNCTIONS = {"clone": clone, "detach": detach, "detach_": detach_}

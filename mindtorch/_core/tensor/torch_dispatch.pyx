@@ -83,7 +83,7 @@ cdef bint any_dispatches(list tensors) noexcept:
 
 
 def is_dispatched(TensorBase tensor=None):
-    """Whether handlers are called for a tensor; without one, whether modes are in force."""
+    """Whether handlers are called for a tensor; for None, whether modes are active."""
     return active and bool(has_modes() if tensor is None else dispatches(tensor))
 
 
@@ -106,7 +106,7 @@ cdef list views_of(list views, TensorBase self, str overload, tuple args):
 
 
 cdef TensorBase as_view(object result, TensorBase self):
-    """What a handler returned, as a view of self to autograd: writes to one count for the other."""
+    """A handler's result as a view of self for autograd: a write to one counts for the other."""
     cdef TensorBase view = <TensorBase?>result
     if view is self or view.base is not None:
         return view
@@ -249,7 +249,7 @@ def current_modes():
 
 
 def new_like(str overload, TensorBase self, list size, tuple more, **options):
-    """What the handlers return for self.new_zeros(size) and its like."""
+    """The handlers' result for self.new_zeros(size) and similar methods."""
     cdef bint wanted = options.pop("requires_grad", False)
     kwargs = {"pin_memory": False} | {name: value for name, value in options.items() if value is not None}
     made = call(overload, (self, size, *more), kwargs)
@@ -257,7 +257,7 @@ def new_like(str overload, TensorBase self, list size, tuple more, **options):
 
 
 def lift_fresh(TensorBase made):
-    """What the modes make of a tensor of numbers that they have not seen."""
+    """The modes' result for a tensor that was made of numbers without them."""
     return call("lift_fresh", (made,), None)
 
 

@@ -62,7 +62,7 @@ def lu_factor_ex(a, pivot, check_errors):
 
 
 def _size(x):
-    """What LAPACK compares pivots by."""
+    """The magnitude by which LAPACK compares pivots."""
     return np.abs(x.real) + np.abs(x.imag)
 
 
@@ -100,6 +100,98 @@ def lu_unpack(lu, pivots, unpack_data, unpack_pivots):
         lower = np.tril(lu[..., :count], -1) + np.eye(rows, count, dtype=lu.dtype)
         upper = np.triu(lu[..., :count, :])
     return p, lower, upper
+
+
+# --- LDL^T, for symmetric and Hermitian matrices that need not be positive definite ----------------------------------
+
+_GROWTH = (1 + 17 ** 0.5) / 8           # a diagonal element so much smaller than its column makes no pivot
+
+
+def ldl_factor_ex(a, hermitian, check_errors):
+    """L below the diagonal, D in its blocks of one or two rows; pivots as LAPACK's sytrf has them: -k for a block."""
+    factors = np.tril(a)
+    pivots, info = np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
+    for place in np.ndindex(info.shape):
+        info[place] = _factor_symmetric(factors[place], pivots[place], hermitian)
+    if check_errors:
+        raise_first_failure(info, "torch.linalg.ldl_factor_ex", ZERO_PIVOT, RuntimeError)
+    return factors, pivots, info
+
+
+def _factor_symmetric(a, pivots, hermitian):
+    """The method of Bunch and Kaufman, in the lower triangle of `a`; gives LAPACK's info."""
+    def adjoint(x):
+        return x.conj() if hermitian else x
+
+    info, k = 0, 0
+    while k < len(a):
+        if hermitian:
+            np.fill_diagonal(a[k:, k:], a[k:, k:].diagonal().real)
+        width, pivot = _choose_pivot(a, k)
+        last = k + width - 1
+        if pivot != last:
+            _swap_symmetric(a, k, last, pivot, adjoint)
+        pivots[k:last + 1] = pivot + 1 if width == 1 else -pivot - 1
+        block, below = a[k:last + 1, k:last + 1], a[last + 1:, k:last + 1]
+        if width == 1 and block == 0:
+            info = info or k + 1
+        else:
+            whole = block if width == 1 else np.array([[block[0, 0], adjoint(block[1, 0])], [block[1, 0], block[1, 1]]])
+            multipliers = below @ np.linalg.inv(whole)
+            a[last + 1:, last + 1:] -= np.tril(multipliers @ adjoint(below).T)
+            below[...] = multipliers
+        k = last + 1
+    return info
+
+
+def _choose_pivot(a, k):
+    """(1 or 2, the row that becomes the last one of a block of that many rows)."""
+    size, column = _size(a[k, k]), _size(a[k + 1:, k])
+    if size >= _GROWTH * column.max(initial=0):
+        return 1, k
+    row = k + 1 + int(np.argmax(column))
+    largest, others = column.max(), np.concatenate([_size(a[row, k:row]), _size(a[row + 1:, row])])
+    if size * others.max() >= _GROWTH * largest * largest:
+        return 1, k
+    return (1 if _size(a[row, row]) >= _GROWTH * others.max() else 2), row
+
+
+def _swap_symmetric(a, k, last, pivot, adjoint):
+    """Swaps the rows and columns `last` and `pivot` of what is left from k on, of which the lower triangle is there."""
+    a[pivot + 1:, [last, pivot]] = a[pivot + 1:, [pivot, last]]
+    a[last + 1:pivot, last], a[pivot, last + 1:pivot] = (
+        adjoint(a[pivot, last + 1:pivot]), adjoint(a[last + 1:pivot, last].copy()))
+    a[pivot, last] = adjoint(a[pivot, last])
+    a[[last, pivot], [last, pivot]] = a[[pivot, last], [pivot, last]]
+    a[[last, pivot], k:last] = a[[pivot, last], k:last]
+
+
+def ldl_solve(factors, pivots, b, hermitian):
+    """X of A X = B, for the factors of A that ldl_factor_ex has found."""
+    batch = np.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
+    factors = np.broadcast_to(factors, (*batch, *factors.shape[-2:]))
+    pivots = np.broadcast_to(pivots, factors.shape[:-1])
+    x = np.broadcast_to(b, (*batch, *b.shape[-2:])).copy()
+    for place in np.ndindex(batch):
+        _solve_symmetric(factors[place], pivots[place], x[place], hermitian)
+    return x
+
+
+def _solve_symmetric(a, pivots, x, hermitian):
+    blocks, k = [], 0
+    while k < len(a):
+        last = k + (pivots[k] < 0)
+        blocks.append((slice(k, last + 1), slice(last + 1, None), [last, abs(pivots[k]) - 1]))
+        k = last + 1
+    for rows, below, swap in blocks:
+        x[swap] = x[swap[::-1]]
+        x[below] -= a[below, rows] @ x[rows]
+        block = np.tril(a[rows, rows])
+        upper = np.tril(block, -1).T
+        x[rows] = np.linalg.solve(block + (upper.conj() if hermitian else upper), x[rows])
+    for rows, below, swap in reversed(blocks):
+        x[rows] -= (a[below, rows].conj() if hermitian else a[below, rows]).T @ x[below]
+        x[swap] = x[swap[::-1]]
 
 
 # --- inverses and solutions ------------------------------------------------------------------------------------------

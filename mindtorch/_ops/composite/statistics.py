@@ -4,7 +4,7 @@ from math import inf, prod
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
-from mindtorch._core.tensor.dtype import get_default_dtype
+from mindtorch._core.tensor.dtype import float64, get_default_dtype, int64, uint16, uint32, uint64
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors
 from mindtorch._ops.composite.common import scalar_type as _name
@@ -244,6 +244,8 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     parts = [part for part in (prepend, input, append) if part is not None]
+    if n == 0 and len(parts) == 1:
+        return written(input.clone(), out)
     along = wrapped_dim(dim, input.dim())
     for part in parts:
         if part.dim() != input.dim():
@@ -334,8 +336,8 @@ def _slopes(input, dim, spacing, edge_order):
         shape = [-1 if d == dim % input.dim() else 1 for d in range(input.dim())]
         steps = diff(spacing)
         left, right = steps.narrow(0, 0, length - 2).reshape(shape), steps.narrow(0, 1, length - 2).reshape(shape)
-        inner = (left * left * after + (right - left) * (right + left) * at - right * right * before) / (
-            left * right * (left + right))
+        inner = (after * (left / (right * (left + right))) + at * ((right - left) / (left * right))
+                 - before * (right / (left * (left + right))))
         picked = [steps.select(0, i) for i in (0, 1 % (length - 1), length - 2, (length - 3) % (length - 1))]
         ends = (picked[0], picked[1]), (picked[2], picked[3])
     else:
@@ -362,7 +364,39 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     return tuple(_slopes(input, d, step, edge_order) for d, step in zip(dims, spacings, strict=True))
 
 
-_FUNCTIONS_AND_METHODS = (var, std, nanmean, count_nonzero, quantile, nanquantile, cov, corrcoef, diff, dist)
+def hash_tensor(input, dim=(), *, keepdim=False, mode=0, out=None):
+    """The exclusive or of the bits that the elements have as float64 or int64."""
+    _require_tensors("hash_tensor", input=input)
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if out is not None and out.dtype is not uint64:
+        raise RuntimeError(f"Expected result to be of dtype uint64, but got {_name(out.dtype)}")
+    named = (dim,) if isinstance(dim, int) else tuple(dim or ())
+    dims = [wrapped_dim(d, input.dim()) for d in named]
+    check_dims_once(dims)
+    if not input.numel() and not dims:
+        raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                           "reduction dim with the 'dim' argument.")
+    for d in named if input.dim() else ():
+        if not input.shape[d]:
+            raise IndexError(f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
+    narrow = input.is_floating_point() and input.dtype.itemsize == 1
+    if input.is_complex() or narrow or input.dtype in (uint16, uint32, uint64):
+        raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{_name(input.dtype)}'")
+    dims = dims if dims and input.dim() else list(range(input.dim()))
+    words = input.detach().to(float64).view(int64) if input.is_floating_point() else input.to(int64)
+    kept = [d for d in range(input.dim()) if d not in dims]
+    words = words.permute((*kept, *dims)).reshape(*(input.shape[d] for d in kept), prod(input.shape[d] for d in dims))
+    while words.shape[-1] > 1:
+        half = words.shape[-1] // 2
+        rest = words.narrow(-1, 2 * half, words.shape[-1] % 2)
+        words = _OPS["cat"]([words.narrow(-1, 0, half) ^ words.narrow(-1, half, half), rest], -1)
+    shape = [1 if d in dims else size for d, size in enumerate(input.shape)] if keepdim else words.shape[:-1]
+    return written(words.reshape(shape).view(uint64), out)
+
+
+_FUNCTIONS_AND_METHODS = (var, std, nanmean, count_nonzero, quantile, nanquantile, cov, corrcoef, diff, dist,
+                          hash_tensor)
 FUNCTIONS = {f.__name__: f for f in (*_FUNCTIONS_AND_METHODS, var_mean, std_mean, trapezoid, trapz,
                                      cumulative_trapezoid, gradient, cdist)}
 METHODS = {f.__name__: f for f in _FUNCTIONS_AND_METHODS}

@@ -32,6 +32,11 @@ def sort_by_bits(self, stable, dim, descending):
     return self.gather(dim, order) if self.ndim else self, order
 
 
+def index_by_parts(self, indices):
+    """Complex numbers, as their real and imaginary parts."""
+    return by_parts(lambda part: part[tuple(slice(None) if index is None else index for index in indices)], self)
+
+
 def index_put_by_parts(self, indices, values, accumulate):
     """Complex numbers, as their real and imaginary parts."""
     return by_parts(lambda part, of_values: part.index_put(indices, of_values, accumulate), self, values)

@@ -1,7 +1,7 @@
 """Operators along a dimension: the most frequent element, running sums in logarithms."""
 from math import inf, prod
 
-from mindtorch._core.tensor.dtype import int64
+from mindtorch._core.tensor.dtype import float64, int64
 from mindtorch._ops.operators import ops
 
 
@@ -116,6 +116,17 @@ def eye_by_diagonal(self):
     """Ones on the diagonal of zeros, in place."""
     self.zero_().diagonal().fill_(1)
     return self
+
+
+def linspace_by_parts(start, end, out):
+    """linspace of complex numbers by their parts, and of integers by float64."""
+    start, end = complex(start), complex(end)
+    real = out.dtype.to_real() if out.is_complex() else float64
+
+    def spaced(first, last):
+        return ops.linspace(first, last, out.shape[0], dtype=real, device=out.device)
+    numbers = spaced(start.real, end.real)
+    return out.copy_(ops.complex(numbers, spaced(start.imag, end.imag)) if out.is_complex() else numbers)
 
 
 def max_unpool_by_scatter(self, indices, output_size):

@@ -12,7 +12,7 @@ from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._options import ReduceOp
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
-from mindtorch.distributed.tensor._rules import Call, ways_of
+from mindtorch.distributed.tensor._rules import Call, strategies_of
 from mindtorch.distributed.tensor._utils import compute_local_shape, cut_dim
 from mindtorch.distributed.tensor.placement_types import Partial, Replicate, _StridedShard
 
@@ -110,18 +110,19 @@ def _plan(func, values, implicit):
     found, given = list(_tensors(values)), dict(values)
     mesh = found[0][1].mesh
     inputs, outputs = [[] for _ in found], [[] for _ in results]
-    compute, ways = None, 1
+    compute, sharded_over = None, 1
     for dim, parts in enumerate(mesh.shape):
         strided = next((spec.placements[dim] for _, spec in found if isinstance(spec.placements[dim], _StridedShard)),
                        None)
-        call = Call(name.removesuffix("_") if written else name, given, found, results, parts * ways, dim, strided)
-        best = min(ways_of(call), key=lambda way: _cost_of(way, found, written, dim))
+        call = Call(name.removesuffix("_") if written else name, given, found, results, parts * sharded_over, dim,
+                    strided)
+        best = min(strategies_of(call), key=lambda strategy: _cost_of(strategy, found, written, dim))
         for places, (argument, _) in zip(inputs, found, strict=True):
             places.append(best.inputs[argument])
         for places, place in zip(outputs, best.outputs, strict=True):
             places.append(place)
         compute = compute or best.compute
-        ways *= parts if any(cut_dim(place) is not None for place in best.inputs.values()) else 1
+        sharded_over *= parts if any(cut_dim(place) is not None for place in best.inputs.values()) else 1
     made = [meta and (tuple(places), meta) for meta, places in zip(results, outputs, strict=True)]
     replaced = {}
     if name in _SHAPES:
@@ -129,14 +130,14 @@ def _plan(func, values, implicit):
     return _Plan([tuple(places) for places in inputs], made, replaced, compute)
 
 
-def _cost_of(way, found, written, dim):
+def _cost_of(strategy, found, written, dim):
     cost = 0
     for name, spec in found:
-        now, goal = spec.placements[dim], way.inputs[name]
+        now, goal = spec.placements[dim], strategy.inputs[name]
         cost += _cost(now, goal, math.prod(spec.shape))
         if name in written and now != goal:      # and back
             cost += _cost(goal, now, math.prod(spec.shape))
-            if goal != way.outputs[0]:
+            if goal != strategy.outputs[0]:
                 return math.inf
     return cost
 

@@ -1,8 +1,8 @@
 """How operators compute on parts of tensors: a rule for each kind of operator.
 
-A rule yields ways to compute along one dimension of a mesh. A way is the placements of the tensors that it takes, by
-the names of arguments, those of its results, and, where the operator itself would not do, a function in its place. On
-replicated tensors every operator computes as it is; what has no rule has only that way.
+A rule yields strategies to compute along one dimension of a mesh. A strategy has the placements of the tensors that it
+takes, by the names of arguments, those of its results, and, where the operator itself would not do, a function in its
+place. On replicated tensors every operator computes as it is; an operator without a rule has only that strategy.
 """
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
     from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 
-__all__ = ["Call", "Way", "ways_of"]
+__all__ = ["Call", "Strategy", "strategies_of"]
 
 _SUM, _WHOLE = Partial(), Replicate()
 
 
-class Way(NamedTuple):
-    """Placements of tensors by the argument, of results in order, and what computes instead of the operator.
+class Strategy(NamedTuple):
+    """Placements of tensors by argument and of results in order, and the function to call instead of the operator.
 
-    That is called with the mesh before the operator's arguments.
+    That function takes the mesh before the operator's arguments.
     """
 
     inputs: dict[str, Placement]
@@ -66,7 +66,7 @@ _LINEAR = {"add": ["self", "other"], "sub": ["self", "other"], "neg": ["self"], 
            "detach": ["self"], "alias": ["self"], "_to_copy": ["self"], "copy": ["self", "src"], "div": ["self"]}
 
 
-def _cut(call, dim):
+def _sharded_inputs(call, dim):
     """Every tensor cut where the result is cut at `dim`; broadcast ones are whole."""
     shape = call.results[0].shape
     places = {}
@@ -81,29 +81,29 @@ def _pointwise(call):
         return
     ndim = len(call.results[0].shape)
     for dim in range(ndim):
-        yield Way(_cut(call, dim), [Shard(dim)] * len(call.results))
+        yield Strategy(_sharded_inputs(call, dim), [Shard(dim)] * len(call.results))
     partial = [["self"], ["other"]] if call.name == "mul" else [_LINEAR[call.name]] if call.name in _LINEAR else []
     given = dict(call.tensors)
     for names in partial:
         if all(name in given for name in names) or (call.name == "mul" and names[0] in given):
             for op in ("sum", "avg"):
-                yield Way(_all(call, _WHOLE) | dict.fromkeys(names, Partial(op)), [Partial(op)])
+                yield Strategy(_all(call, _WHOLE) | dict.fromkeys(names, Partial(op)), [Partial(op)])
 
 
 def _like(call):
     """A new tensor of the shape of `self`, whose elements do not count."""
     for dim in range(len(call.results[0].shape)):
-        yield Way({"self": Shard(dim)}, [Shard(dim)])
-    yield Way({"self": _SUM}, [_WHOLE])
+        yield Strategy({"self": Shard(dim)}, [Shard(dim)])
+    yield Strategy({"self": _SUM}, [_WHOLE])
 
 
 def _new(call):
     for dim, length in enumerate(call.results[0].shape):
         if call.results[0].shape == call.shape("self"):
-            yield Way({"self": Shard(dim)}, [Shard(dim)])
+            yield Strategy({"self": Shard(dim)}, [Shard(dim)])
         elif dim < len(call.shape("self")) and call.shape("self")[dim] == length:
-            yield Way({"self": Shard(dim)}, [_WHOLE])
-    yield Way({"self": _SUM}, [_WHOLE])
+            yield Strategy({"self": Shard(dim)}, [_WHOLE])
+    yield Strategy({"self": _SUM}, [_WHOLE])
 
 
 # --- sums and norms ---------------------------------------------------------------------------------------------------
@@ -127,11 +127,11 @@ def _reduction(call):
     for dim, length in enumerate(call.shape("self")):
         if dim not in reduced:
             kept = dim if call.values.get("keepdim") else dim - sum(each < dim for each in reduced)
-            yield Way({"self": Shard(dim)}, [Shard(kept)] * len(call.results))
+            yield Strategy({"self": Shard(dim)}, [Shard(kept)] * len(call.results))
         elif op and len(call.results) == 1 and (op == "sum" or op.startswith("norm_") or call.cuts_evenly(length)):
-            yield Way({"self": Shard(dim)}, [Partial(op)])
+            yield Strategy({"self": Shard(dim)}, [Partial(op)])
     if call.name in ("sum", "mean"):
-        yield Way({"self": _SUM}, [_SUM])
+        yield Strategy({"self": _SUM}, [_SUM])
 
 
 # --- products ---------------------------------------------------------------------------------------------------------
@@ -155,17 +155,17 @@ def _product(call):
                 inputs[name] = _SUM if dims == result and letter not in result else _WHOLE
             else:
                 inputs[name] = Shard(dim)
-        yield Way(inputs, [Shard(result.index(letter)) if letter in result else _SUM])
+        yield Strategy(inputs, [Shard(result.index(letter)) if letter in result else _SUM])
     if len(operands) == 2:
         for name, _ in operands:
-            yield Way(_all(call, _WHOLE) | {name: _SUM}, [_SUM])
+            yield Strategy(_all(call, _WHOLE) | {name: _SUM}, [_SUM])
 
 
 # --- views ------------------------------------------------------------------------------------------------------------
 
 def _with_partial(call, name="self"):
     for op in ("sum", "avg"):
-        yield Way({name: Partial(op)}, [Partial(op)] * len(call.results))
+        yield Strategy({name: Partial(op)}, [Partial(op)] * len(call.results))
 
 
 def _reshaped(call):
@@ -186,7 +186,7 @@ def _reshaped(call):
             else:
                 return
         if same or (call.cuts_evenly(before[first]) and call.cuts_evenly(after[last])):
-            yield Way({"self": Shard(first)}, [Shard(last)])
+            yield Strategy({"self": Shard(first)}, [Shard(last)])
     yield from _with_partial(call)
 
 
@@ -194,7 +194,7 @@ def _expanded(call):
     shift = len(call.results[0].shape) - len(call.shape("self"))
     for dim, size in enumerate(call.shape("self")):
         if call.results[0].shape[dim + shift] == size:
-            yield Way({"self": Shard(dim)}, [Shard(dim + shift)])
+            yield Strategy({"self": Shard(dim)}, [Shard(dim + shift)])
     yield from _with_partial(call)
 
 
@@ -206,7 +206,7 @@ def _permuted(call):
         one, other = (call.values["dim0"], call.values["dim1"]) if call.name == "transpose" else (0, 1)
         order[one], order[other] = order[other], order[one]
     for dim, source in enumerate(order):
-        yield Way({"self": Shard(source)}, [Shard(dim)])
+        yield Strategy({"self": Shard(source)}, [Shard(dim)])
     yield from _with_partial(call)
 
 
@@ -219,12 +219,13 @@ def _along_dim(call):
     for dim in range(ndim):
         if dim == whole and not made:
             if call.name == "slice" and shape == call.results[0].shape:
-                yield Way({"self": Shard(dim)}, [Shard(dim)])
+                yield Strategy({"self": Shard(dim)}, [Shard(dim)])
             continue
         after = dim + (made and dim >= whole) - (call.name in ("select", "unbind") and dim > whole)
-        yield Way(dict.fromkeys(names, Shard(dim)), [Shard(after)] * len(call.results))
+        yield Strategy(dict.fromkeys(names, Shard(dim)), [Shard(after)] * len(call.results))
     if call.name in ("select", "slice", "split", "split_with_sizes", "unbind", "cat", "stack"):
-        yield from (Way(dict.fromkeys(names, Partial(op)), [Partial(op)] * len(call.results)) for op in ("sum", "avg"))
+        for op in ("sum", "avg"):
+            yield Strategy(dict.fromkeys(names, Partial(op)), [Partial(op)] * len(call.results))
 
 
 # --- networks ---------------------------------------------------------------------------------------------------------
@@ -235,8 +236,8 @@ def _normalisation(call):
     ndim = len(call.shape("input"))
     inner = call.values.get("normalized_shape") or call.shape("weight")
     for dim in range(ndim - len(inner)):
-        yield Way({name: place or Shard(dim) for name, place in places.items()},
-                  [_SUM if "backward" in call.name and number else Shard(dim)
+        yield Strategy({name: place or Shard(dim) for name, place in places.items()},
+                       [_SUM if "backward" in call.name and number else Shard(dim)
                    for number in range(len(call.results))])
 
 
@@ -245,14 +246,14 @@ def _attention(call):
     for dim in (0, 1):
         given = {name: spec for name, spec in call.tensors if name != "hidden"}
         if call.values.get("drop") is None and all(call.cuts_evenly(spec.shape[dim]) for spec in given.values()):
-            yield Way(_all(call, _WHOLE) | dict.fromkeys(given, Shard(dim)), [Shard(dim)] * len(call.results))
+            yield Strategy(_all(call, _WHOLE) | dict.fromkeys(given, Shard(dim)), [Shard(dim)] * len(call.results))
 
 
 def _embedding(call):
     ndim = len(call.shape("indices"))
     for dim in range(ndim):
-        yield Way({"weight": _WHOLE, "indices": Shard(dim)}, [Shard(dim)])
-    yield Way({"weight": Shard(1), "indices": _WHOLE}, [Shard(ndim)])
+        yield Strategy({"weight": _WHOLE, "indices": Shard(dim)}, [Shard(dim)])
+    yield Strategy({"weight": Shard(1), "indices": _WHOLE}, [Shard(ndim)])
     if call.cuts_evenly(call.shape("weight")[0]):
         dim, rows = call.dim, call.shape("weight")[0] // call.parts
 
@@ -263,15 +264,15 @@ def _embedding(call):
             found = mindtorch.nn.functional.embedding(local.masked_fill(absent, 0), weight)
             return found.masked_fill(absent.unsqueeze(-1), 0)
 
-        yield Way({"weight": Shard(0), "indices": _WHOLE}, [_SUM], own_rows)
+        yield Strategy({"weight": Shard(0), "indices": _WHOLE}, [_SUM], own_rows)
 
 
 def _embedding_backward(call):
     ndim = len(call.shape("indices"))
     for dim in range(ndim):
-        yield Way({"grad_output": Shard(dim), "indices": Shard(dim)}, [_SUM])
-    yield Way({"grad_output": Shard(ndim), "indices": _WHOLE}, [Shard(1)])
-    yield Way({"grad_output": _SUM, "indices": _WHOLE}, [_SUM])
+        yield Strategy({"grad_output": Shard(dim), "indices": Shard(dim)}, [_SUM])
+    yield Strategy({"grad_output": Shard(ndim), "indices": _WHOLE}, [Shard(1)])
+    yield Strategy({"grad_output": _SUM, "indices": _WHOLE}, [_SUM])
 
 
 # Classes that are cut: each rank has the logits of some, and no rank gathers them.
@@ -297,7 +298,7 @@ def _log_softmax(call):
         total = _all_reduced(mesh, at, grad_output.sum(dim, keepdim=True), "sum")
         return (grad_output - output.exp() * total).to(input_dtype)
 
-    yield Way(_all(call, Shard(dim)), [Shard(dim)], backward if "backward" in call.name else forward)
+    yield Strategy(_all(call, Shard(dim)), [Shard(dim)], backward if "backward" in call.name else forward)
 
 
 def _nll_loss(call):
@@ -321,13 +322,13 @@ def _nll_loss(call):
         total = weights.masked_fill(ignored, 0).sum()
         return (loss / total if reduction == 1 else loss), total
 
-    yield Way(_all(call, _WHOLE) | {"self": Shard(classes)}, [Shard(classes)] if is_backward else [_SUM, _WHOLE],
+    yield Strategy(_all(call, _WHOLE) | {"self": Shard(classes)}, [Shard(classes)] if is_backward else [_SUM, _WHOLE],
               own_classes)
 
 
 # --- which rule -------------------------------------------------------------------------------------------------------
 
-_RULES: dict[str, Callable[[Call], Iterator[Way]]] = {}
+_RULES: dict[str, Callable[[Call], Iterator[Strategy]]] = {}
 for _rule, _names in (
         (_pointwise, "clone detach alias _to_copy copy fill zero"),
         (_like, "zeros_like ones_like full_like empty_like"),
@@ -363,9 +364,9 @@ def _rule_of(name):
     return None
 
 
-def ways_of(call: Call) -> Iterator[Way]:
-    """The ways to compute an operator along a mesh dimension; the first one on whole tensors."""
-    yield Way(_all(call, _WHOLE), [_WHOLE] * len(call.results))
+def strategies_of(call: Call) -> Iterator[Strategy]:
+    """The strategies to compute an operator along a mesh dimension; the first one on whole tensors."""
+    yield Strategy(_all(call, _WHOLE), [_WHOLE] * len(call.results))
     rule = _rule_of(call.name)
     if rule is None:
         return
@@ -373,8 +374,8 @@ def ways_of(call: Call) -> Iterator[Way]:
     def strided(place):
         return _StridedShard(place.dim, split_factor=call.strided.split_factor) if isinstance(place, Shard) else place
 
-    for way in rule(call):
-        yield way
+    for strategy in rule(call):
+        yield strategy
         if call.strided and rule in _BY_ANY_ELEMENTS:
-            yield Way({name: strided(place) for name, place in way.inputs.items()},
-                      [strided(place) for place in way.outputs], way.compute)
+            yield Strategy({name: strided(place) for name, place in strategy.inputs.items()},
+                           [strided(place) for place in strategy.outputs], strategy.compute)

@@ -27,7 +27,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpec
 
 
 class ModuleState:
-    """What Module has to do with its state as a dictionary."""
+    """The part of Module that makes and loads state dictionaries."""
 
     # --- hooks --------------------------------------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ class ModuleState:
     # --- state that is no tensor --------------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """What else belongs into the state_dict; a class that defines it defines set_extra_state too."""
+        """Additional state for the state_dict. A class that defines this also defines set_extra_state."""
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the layers share: sizes given as one number or one for each dimension, and their description."""
+"""Shared by the layers: sizes given as one number or one for each dimension, and their description."""
 from __future__ import annotations
 
 from collections.abc import Iterable

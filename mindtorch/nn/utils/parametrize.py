@@ -151,7 +151,7 @@ class ParametrizationList(ModuleList):
 
 
 def _inverse(module, value):
-    """What `module` makes `value` from; itself where the module does not say."""
+    """The tensor from which `module` computes `value`; `value` itself if the module has no right_inverse."""
     if not hasattr(module, "right_inverse"):
         return value
     try:

@@ -131,7 +131,7 @@ class PruningContainer(BasePruningMethod):
             left = (slice(None),) * t.dim()
         else:
             raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
-        mask = default_mask.clone()
+        mask = default_mask.to(dtype=t.dtype, copy=True)
         mask[left] = method.compute_mask(t[left], default_mask=default_mask[left]).to(dtype=mask.dtype)
         return mask
 
@@ -152,27 +152,29 @@ class Identity(BasePruningMethod):
 
 # --- methods that prune an amount: a fraction of the elements or slices that there are, or a number -----------------
 
-def _check_amount(amount):
+def _validate_pruning_amount_init(amount):
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (amount > 1 and not isinstance(amount, numbers.Integral)):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
-def _number(amount, count):
-    """How many of `count` shall be pruned."""
-    if not isinstance(amount, numbers.Integral):
-        return round(amount * count)
-    if amount > count:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={count}")
-    return amount
+def _validate_pruning_amount(amount, tensor_size):
+    """ValueError where more elements, or slices, shall be pruned than there are."""
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount, tensor_size):
+    """How many of `tensor_size` elements, or slices, are pruned."""
+    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
 
 
 class _Unstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount: Any) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def _importance(self, t):
@@ -180,7 +182,8 @@ class _Unstructured(BasePruningMethod):
         raise NotImplementedError
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        count = _number(self.amount, t.nelement())
+        _validate_pruning_amount(self.amount, t.nelement())
+        count = _compute_nparams_toprune(self.amount, t.nelement())
         mask = default_mask.clone(memory_format=mindtorch.contiguous_format)
         if count:
             pruned = mindtorch.topk(self._importance(t).reshape(-1), k=count, largest=False).indices
@@ -218,7 +221,7 @@ class _Structured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Any, dim: Any = -1) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
         self.dim = dim
 
@@ -232,7 +235,8 @@ class _Structured(BasePruningMethod):
                              f"shape {t.shape} with {t.dim()} dims")
         if self.dim >= t.dim():
             raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
-        count = _number(self.amount, t.shape[self.dim])
+        _validate_pruning_amount(self.amount, t.shape[self.dim])
+        count = _compute_nparams_toprune(self.amount, t.shape[self.dim])
         if not count:
             return default_mask
         mask = mindtorch.zeros_like(t)

@@ -25,7 +25,7 @@ def _names_of_tied(module):
 
 
 def _with_ties(module, tensors):
-    """What is given for one name of a tensor is given for all."""
+    """Adds the other names of tied tensors: a tensor given for one name is used for all."""
     found = dict(tensors)
     for name, group in _names_of_tied(module).items():
         given = sorted(group & tensors.keys())

@@ -62,7 +62,7 @@ def _check_numbers(num_workers, timeout, prefetch_factor, persistent_workers):
 
 
 def _check_choice(kind, batch_size, shuffle, sampler, batch_sampler, drop_last):
-    """Who chooses the keys and the batches may be said once only, and not at all for an iterable data set."""
+    """ValueError for arguments that choose keys or batches twice, or choose them for an iterable data set."""
     if kind == _DatasetKind.Iterable:
         for name, given in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
             if given is not None:

@@ -19,7 +19,7 @@ _DRAWN_AT_ONCE = 32          # torch draws with replacement in blocks of this ma
 
 
 class Sampler(Generic[_T_co]):
-    """What yields keys of a data set, or lists of them. Subclasses define `__iter__`."""
+    """Base class of objects that yield keys of a data set, or lists of them. Subclasses define `__iter__`."""
 
     def __iter__(self) -> Iterator[_T_co]:
         raise NotImplementedError

@@ -77,16 +77,16 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
     views = [view.view(view.shape[0], -1) if view.dim() else view.view(1, 1) for view in bucket.gradients()]
     matrices = [view for view in views if state.compresses(view.shape)]
     whole = [view for view in views if not state.compresses(view.shape)]
-    exact = _flat(whole) if whole else None
+    exact = _flatten(whole) if whole else None
     work = dist.all_reduce(exact, group=group, async_op=True) if whole else None
     known = state.q_memory_dict.get(index)
     if not state.warm_start or known is None or [q.shape[0] for q in known] != [m.shape[1] for m in matrices]:
         known = [mindtorch.randn(matrix.shape[1], min(*matrix.shape, state.matrix_approximation_rank),
                                  generator=state.generator).to(matrix) for matrix in matrices]
     known = [_orthogonal(q, state.orthogonalization_epsilon) for q in known]
-    left = _summed([matrix @ q for matrix, q in zip(matrices, known, strict=True)], group)
+    left = _all_reduce_flat([matrix @ q for matrix, q in zip(matrices, known, strict=True)], group)
     left = [_orthogonal(p, state.orthogonalization_epsilon) for p in left]
-    right = _summed([matrix.t() @ p for matrix, p in zip(matrices, left, strict=True)], group)
+    right = _all_reduce_flat([matrix.t() @ p for matrix, p in zip(matrices, left, strict=True)], group)
     state.q_memory_dict[index] = right = [q / size for q in right]
     for matrix, p, q in zip(matrices, left, right, strict=True):
         matrix.copy_(p @ q.t())
@@ -94,27 +94,27 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
         state.error_dict[index] = before - buffer       # 0 for what is reduced whole, which is still as it was
     if whole:
         work.wait()
-        _spread(exact / size, whole)
+        _unflatten_into(exact / size, whole)
     done = mindtorch.futures.Future()
     done.set_result(buffer)
     return done
 
 
-def _flat(tensors):
+def _flatten(tensors):
     return mindtorch.cat([tensor.reshape(-1) for tensor in tensors])
 
 
-def _spread(flat, tensors):
+def _unflatten_into(flat, tensors):
     for tensor, part in zip(tensors, flat.split([each.numel() for each in tensors]), strict=True):
         tensor.copy_(part.view(tensor.shape))
 
 
-def _summed(tensors, group):
+def _all_reduce_flat(tensors, group):
     """The sums of tensors over the ranks."""
     if tensors:
-        flat = _flat(tensors)
+        flat = _flatten(tensors)
         dist.all_reduce(flat, group=group)
-        _spread(flat, tensors)
+        _unflatten_into(flat, tensors)
     return tensors
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch
 from mindtorch import Tensor, nn
 from mindtorch._core.autograd.engine import in_backward, queue_callback
-from mindtorch.distributed._world import get_world_size
+from mindtorch.distributed._world import _get_default_group, get_world_size
 from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from mindtorch.distributed.fsdp._fully_shard._parameters import ParameterGroup
 from mindtorch.distributed.fsdp._fully_shard._policies import MixedPrecisionPolicy, OffloadPolicy
@@ -228,11 +228,12 @@ def _class(kind):
     return type(f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": kind.__module__})
 
 
-def _default_mesh(modules):
-    device = next((each.device for module in modules for each in module.parameters()), mindtorch.device("cpu"))
-    if device.type == "meta":
-        device = mindtorch.accelerator.current_accelerator() or mindtorch.device("cpu")
-    return init_device_mesh(device.type, (get_world_size(),))
+def _default_mesh():
+    """All ranks, on the accelerator if the default group serves it: parameters on the CPU move there, as in torch."""
+    accelerator = mindtorch.accelerator.current_accelerator()
+    is_served = accelerator is not None and any(each.type == accelerator.type
+                                                for each in _get_default_group()._device_types)
+    return init_device_mesh(accelerator.type if is_served else "cpu", (get_world_size(),))
 
 
 def _own_parameters(modules, ignored):
@@ -272,7 +273,7 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
             raise ValueError(f"fully_shard does not support containers that do not implement forward: {each}")
         if isinstance(each, FSDPModule):
             raise ValueError("fully_shard has already been applied to this module")
-    mesh = mesh or _default_mesh(modules)
+    mesh = mesh or _default_mesh()
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     if not isinstance(reshard_after_forward, (bool, type(None))):

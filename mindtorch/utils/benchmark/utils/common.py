@@ -1,4 +1,4 @@
-"""What was timed (TaskSpec), its times (Measurement), and numbers as people read them."""
+"""The timed statement (TaskSpec), its times (Measurement), and readable numbers."""
 from __future__ import annotations
 
 import contextlib
@@ -28,7 +28,7 @@ MOST_DIGITS = 4
 
 @dataclass(init=True, repr=False, eq=True, frozen=True)
 class TaskSpec:
-    """What a Timer has measured."""
+    """The result of a Timer."""
 
     stmt: str
     setup: str
@@ -112,7 +112,7 @@ class Measurement:
 
     @property
     def as_row_name(self) -> str:
-        """What names the measurement's row in a table."""
+        """The name of the measurement's row in a table."""
         return self.sub_label or self.stmt or "[Unknown]"
 
     def __repr__(self) -> str:

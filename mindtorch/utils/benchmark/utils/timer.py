@@ -71,7 +71,7 @@ class Timer:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def _block_size(self, min_run_time: float) -> int:
-        """So many executions that reading the clock costs less than a thousandth, and ten blocks fill the time."""
+        """The executions of a block: reading the clock costs less than 0.1 % of them, and ten blocks fill the time."""
         overhead = min(self._timer_of_nothing.timeit(0) for _ in range(5))
         number = 1
         while True:

@@ -1,4 +1,4 @@
-"""What a worker process of the loader does."""
+"""The worker processes of DataLoader."""
 from __future__ import annotations
 
 import contextlib
@@ -27,7 +27,7 @@ _worker_info = None
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Who this worker is: its number, how many there are, its seed and its copy of the data set."""
+    """A worker's number, the number of workers, its seed and its copy of the data set."""
 
     id: int
     num_workers: int
@@ -44,7 +44,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 @dataclass(frozen=True)
 class Job:
-    """What all workers of an iterator have in common."""
+    """The settings that all workers of an iterator share."""
 
     dataset: object
     fetcher: type
@@ -73,9 +73,14 @@ def _seed(job, worker_id):
     seed = job.base_seed + worker_id
     random.seed(seed)
     mindtorch.manual_seed(seed)
-    entropy = [worker_id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32]
-    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))       # the numbers that torch's workers get
+    np.random.seed(_generate_state(job.base_seed, worker_id))
     return seed
+
+
+def _generate_state(base_seed, worker_id):
+    """The four numbers by which torch, and so mindtorch, seeds NumPy in a worker."""
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32]
+    return np.random.SeedSequence(entropy).generate_state(4).tolist()
 
 
 def _listen(tasks, waiting, closing):
