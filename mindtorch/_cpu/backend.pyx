@@ -3,6 +3,7 @@ import numpy as np
 import os
 import time
 
+from cpython.object cimport Py_EQ, PyObject_RichCompareBool
 from cpython.ref cimport PyObject, Py_INCREF, Py_REFCNT
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 cimport cython
@@ -321,7 +322,8 @@ cdef bint run_compiled(CompiledKernel kernel, Argument *arguments, ScalarType dt
     if not (kernel.dtypes >> <int>dtype) & 1:
         return False
     for call in kernel.calls:
-        if call.condition < 0 or <object>arguments[call.condition].object == call.value:
+        if call.condition < 0 or PyObject_RichCompareBool(
+                <object>arguments[call.condition].object, call.value, Py_EQ):
             return run_compiled_call(call, arguments, dtype)
     return False
 

@@ -1,3 +1,4 @@
+# cython: always_allow_keywords=False
 """CANN's functions: lookup in the libraries, exceptions for their statuses, the queues of launches that some of them
 wait for, and the runtime under pyACL's names."""
 import os

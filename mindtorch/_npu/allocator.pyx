@@ -1,3 +1,4 @@
+# cython: always_allow_keywords=False
 """The caching allocator of device memory: torch's algorithm, one NpuAllocator for each device."""
 import os
 import threading
@@ -58,7 +59,7 @@ cdef class PoolCache(SegmentCache):
 
     cdef PrivatePool *find_pool(self, tuple number) noexcept:
         cdef PrivatePool *owner = self.private_pools
-        while owner != NULL and (owner.id[0] != number[0] or owner.id[1] != number[1]):
+        while owner != NULL and (owner.id[0] != <long long>number[0] or owner.id[1] != <long long>number[1]):
             owner = owner.next
         return owner
 
@@ -315,7 +316,7 @@ cdef class NpuAllocator(PoolCache):
     cdef Block *alloc_from_driver(self, BlockPool *pool, size_t size, object context) except? NULL:
         """A detached block of new memory; NULL if the driver has none, or the process would exceed its limit."""
         cdef size_t wanted = segment_size(size, pool.small)
-        if self.fraction < 1.0 and wanted > self._allowed():
+        if self.fraction < 1.0 and <Py_ssize_t>wanted > <Py_ssize_t>self._allowed():
             return NULL
         if settings.expandable and self.source is None and (pool.owner == NULL or pool.owner.source == NULL):
             return self.alloc_expandable(pool, size, context)
@@ -456,7 +457,7 @@ cdef class NpuAllocator(PoolCache):
 
     def _enforce_memory_fraction(self, nbytes):
         """Raise OutOfMemoryError if reserving `nbytes` more would exceed that limit."""
-        if self.fraction < 1.0 and nbytes > self._allowed():
+        if self.fraction < 1.0 and <Py_ssize_t>nbytes > <Py_ssize_t>self._allowed():
             self._raise_oom(nbytes, nbytes, 0)
 
     # Private pools

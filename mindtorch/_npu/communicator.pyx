@@ -1,3 +1,4 @@
+# cython: always_allow_keywords=False
 """HCCL, CANN's library of collectives: communicators, whose operations run on the current stream of their device."""
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc

@@ -32,7 +32,7 @@ from mindtorch._core.python.profiling cimport (
 )
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, NPU, SPARSE, SparseStorage, TensorBase, bump_version, copy_data, empty_like_tensor,
+    BACKENDS, NPU, SPARSE, SparseStorage, TensorBase, bump_version, copy_data, empty_like_tensor, has_same_shape,
     is_non_overlapping_and_dense, is_sparse, make_device, make_view, shape_text, shown_device_index, shown_device_type,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
@@ -185,7 +185,7 @@ cdef object check_hook_result(object hook, object value, object before):
         raise TypeError(f"expected Variable, but hook returned '{type(value).__name__}'")
     if before is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
-    if value.shape != before.shape:
+    if not has_same_shape(<TensorBase>value, <TensorBase>before):
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
     if value.dtype is not before.dtype:
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the type of value (was {before.type()} got "
@@ -362,7 +362,7 @@ cdef list call_function_anomaly(Node node, list grads, set needed):
         results = node.apply(grads, needed)
         if anomaly_mode == 2:
             for index, result in enumerate(results):
-                if result is not None and bool((result != result).any().item()):
+                if result is not None and result.isnan().any().item():
                     raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
     except Exception:
         forward = "".join((node.user_metadata or {}).get("traceback_", ()))
@@ -469,7 +469,7 @@ cdef object implicit_grad(TensorBase out):
 cdef int check_root_grad(Py_ssize_t index, TensorBase out, object value) except -1:
     if not isinstance(value, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(value).__name__}")
-    if out.shape != value.shape:
+    if not has_same_shape(out, <TensorBase>value):
         raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {value.shape} and output[{index}] "
                            f"has a shape of {out.shape}.")
     if (KIND[<int>out.dtype] == COMPLEX_KIND) != (KIND[<int>(<TensorBase>value).dtype] == COMPLEX_KIND):

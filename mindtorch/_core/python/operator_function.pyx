@@ -7,6 +7,7 @@ _core/_gen/functions.py.
 """
 import inspect
 
+from cpython.object cimport Py_EQ, PyObject_RichCompareBool
 from cpython.ref cimport PyObject, Py_INCREF
 
 from mindtorch import return_types
@@ -167,7 +168,7 @@ cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
             return i
     text = <object>name
     for i in range(function.parameter_count):
-        if function.names[i] == text:
+        if PyObject_RichCompareBool(<object>function.name_pointers[i], text, Py_EQ):
             return i
     if function.out_count and text == "out":
         return function.parameter_count

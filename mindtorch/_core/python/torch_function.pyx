@@ -629,7 +629,7 @@ class DisableTorchFunctionSubclass:
 
     def __enter__(self):
         self._before = mindtorch_torch_function_state
-        set_state(<int>max(self._before, self._state))
+        set_state(max(<unsigned int>self._before, <unsigned int>self._state))
 
     def __exit__(self, *exception):
         set_state(<int>self._before)

@@ -1,6 +1,7 @@
 """Rules of reductions, rearrangements, indices, random numbers and lists of tensors: shapes and errors."""
 import warnings
 
+from cpython.object cimport Py_NE, PyObject_RichCompareBool
 from cpython.ref cimport PyObject
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport INT64_MIN
@@ -22,8 +23,8 @@ from mindtorch._core.tensor.dtype cimport (
     promote_types, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, Shape, bump_version, device_of, empty_tensor, make_view, shape_text, shown_device_index,
-    shown_device_type,
+    BACKENDS, CPU, Shape, bump_version, device_of, empty_tensor, has_same_shape, make_view, shape_text,
+    shown_device_index, shown_device_type,
 )
 from mindtorch._core.tensor.views cimport expand_to
 
@@ -1092,6 +1093,7 @@ cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) exc
 
 
 cdef int check_rrelu(TensorBase self, const Scalar *lower, const Scalar *upper) except -1:
+    cdef double bound
     for name, bound in (("lower", lower.real), ("upper", upper.real)):
         if not -INFINITY < bound < INFINITY:
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound:g}")
@@ -1175,16 +1177,6 @@ cdef bint is_fast_route_list(list tensors, unsigned int dtypes) noexcept:
     return True
 
 
-cdef inline bint same_sizes(TensorBase a, TensorBase b) noexcept:
-    cdef int i
-    if a.ndim != b.ndim:
-        return False
-    for i in range(a.ndim):
-        if a.sizes[i] != b.sizes[i]:
-            return False
-    return True
-
-
 cdef bint matches_fast_route_list(list tensors, list others) noexcept:
     cdef TensorBase tensor, other
     cdef bint recording = grad_enabled()
@@ -1194,7 +1186,7 @@ cdef bint matches_fast_route_list(list tensors, list others) noexcept:
         other = <TensorBase>others[i]
         if (other.dtype != tensor.dtype or other.device_type != tensor.device_type
                 or other.device_index != tensor.device_index or not other.contiguous
-                or not same_sizes(other, tensor) or has_autograd_effect(other, recording)):
+                or not has_same_shape(other, tensor) or has_autograd_effect(other, recording)):
             return False
     return True
 
@@ -1239,7 +1231,7 @@ cdef int highest_kind_scalar(tuple numbers, Scalar *number) except -1:
 cdef bint all_equal(tuple numbers) except -1:
     first = numbers[0]
     for number in numbers:
-        if type(number) is not type(first) or number != first:
+        if type(number) is not type(first) or PyObject_RichCompareBool(number, first, Py_NE):
             return False
     return True
 
@@ -1308,7 +1300,7 @@ cdef int check_matching_list(list tensors, list others, str name) except -1:
             raise_device_mismatch(device_of(tensor), device_of(other))
         if other.dtype != tensor.dtype:
             raise RuntimeError(f"expected scalar type {dtype_name(tensor.dtype)} but found {dtype_name(other.dtype)}")
-        if not same_sizes(other, tensor):
+        if not has_same_shape(other, tensor):
             raise RuntimeError(f"{name}[{i}] has the shape {shape_text(other.ndim, other.sizes)}, its parameter "
                                f"{shape_text(tensor.ndim, tensor.sizes)}")
     return 0

@@ -2,7 +2,6 @@
 import warnings
 
 from libc.stdint cimport uint64_t
-from libc.string cimport memcmp
 
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, Byte, ComplexDouble, ComplexFloat, Double, Long,
@@ -10,7 +9,8 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, Storage, allocate, checked_numel, copy_data, device_of, empty_tensor, has_internal_overlap,
-    is_non_overlapping_and_dense, make_device, make_tensor, set_geometry, set_storage, shape_text,
+    has_same_shape, has_shape, is_non_overlapping_and_dense, make_device, make_tensor, set_geometry,
+    set_storage, shape_text,
 )
 
 
@@ -349,15 +349,7 @@ cdef int stack(Shape *shape, list tensors, int64_t dim) except -1:
     return 0
 
 
-cdef inline bint has_same_shape(TensorBase a, TensorBase b) noexcept nogil:
-    return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
-
-
 # --- outputs ---------------------------------------------------------------------------------------------------------
-
-cdef inline bint has_shape(TensorBase tensor, const Shape *shape) noexcept nogil:
-    return tensor.ndim == shape.ndim and memcmp(tensor.sizes, shape.sizes, shape.ndim * sizeof(int64_t)) == 0
-
 
 cdef int check_cast(ScalarType result, ScalarType target) except -1:
     if not can_cast(result, target):

@@ -14,7 +14,7 @@ from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Float, Half, Int, Long, Undefined, dtype_name,
     is_float8,
 )
-from mindtorch._core.tensor.tensor cimport CPU, shape_text
+from mindtorch._core.tensor.tensor cimport CPU, has_same_shape, shape_text
 
 
 # --- matrices --------------------------------------------------------------------------------------------------------
@@ -877,7 +877,7 @@ cdef int check_max_unpool(TensorBase self, TensorBase indices, const Shape *outp
     if self.ndim != dims + 1 and self.ndim != dims + 2:
         raise RuntimeError(f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a "
                            f"tensor with {self.ndim} dimensions.")
-    if self.ndim != indices.ndim or memcmp(self.sizes, indices.sizes, self.ndim * sizeof(int64_t)) != 0:
+    if not has_same_shape(self, indices):
         raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
                            f"({size_text(self)}) but got indices tensor with shape: {size_text(indices)}")
     for i in range(self.ndim - dims - 1, self.ndim):

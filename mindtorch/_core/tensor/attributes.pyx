@@ -1,5 +1,8 @@
+# cython: always_allow_keywords=False
 """Attributes of tensors and of their gradients. mindtorch._tensor publishes these."""
+cimport cython
 from libc.stdint cimport int64_t
+from libc.string cimport memcmp
 
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
 
@@ -14,8 +17,8 @@ from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, dtype_name, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, META, NPU, SparseStorage, Storage, TensorBase, WrapperStorage, bump_version, device_of, is_sparse, make_size,
-    make_tensor, shape_text, shown_device_index, shown_device_type, version_of,
+    CPU, META, NPU, SparseStorage, Storage, TensorBase, WrapperStorage, bump_version, device_of, has_same_shape,
+    is_sparse, make_size, make_tensor, shape_text, shown_device_index, shown_device_type, version_of,
 )
 
 
@@ -127,6 +130,7 @@ def storage_offset(TensorBase self):
     return self.offset
 
 
+@cython.always_allow_keywords(True)
 def numel(input):
     """The number of elements."""
     return require_tensor(input, b"numel", b"input", 1).numel
@@ -187,16 +191,19 @@ def version(TensorBase self):
     return version_of(self)
 
 
+@cython.always_allow_keywords(True)
 def is_floating_point(input):
     """Whether the dtype is a floating-point one."""
     return KIND[<int>require_tensor(input, b"is_floating_point", b"input", 1).dtype] == FLOAT_KIND
 
 
+@cython.always_allow_keywords(True)
 def is_complex(input):
     """Whether the dtype is a complex one."""
     return KIND[<int>require_tensor(input, b"is_complex", b"input", 1).dtype] == COMPLEX_KIND
 
 
+@cython.always_allow_keywords(True)
 def is_signed(input):
     """Whether the dtype has negative values."""
     cdef TensorBase self = require_tensor(input, b"is_signed", b"input", 1)
@@ -207,7 +214,7 @@ def is_same_size(input, other):
     """Whether two tensors have the same shape."""
     cdef TensorBase self = require_tensor(input, b"is_same_size", b"input", 1)
     cdef TensorBase like = require_tensor(other, b"is_same_size", b"other", 2)
-    return make_size(self.ndim, self.sizes) == make_size(like.ndim, like.sizes)
+    return has_same_shape(self, like)
 
 
 def result_type(tensor, other):
@@ -228,8 +235,8 @@ def result_type(tensor, other):
 def is_set_to(TensorBase self, tensor):
     """Whether two tensors are the same view of the same storage."""
     cdef TensorBase other = require_tensor(tensor, b"is_set_to", b"tensor", 1)
-    return (self.storage is other.storage and self.offset == other.offset and shape(self) == shape(other)
-            and stride(self) == stride(other))
+    return (self.storage is other.storage and self.offset == other.offset and has_same_shape(self, other)
+            and memcmp(self.strides, other.strides, self.ndim * sizeof(int64_t)) == 0)
 
 
 # --- device ----------------------------------------------------------------------------------------------------------
@@ -259,6 +266,7 @@ def is_meta(TensorBase self):
     return shown_device_type(self) == META
 
 
+@cython.always_allow_keywords(True)
 def get_device(input):
     """The index of the NPU; -1 for other devices."""
     cdef TensorBase self = require_tensor(input, b"get_device", b"input", 1)
@@ -309,6 +317,7 @@ def set_requires_grad(TensorBase self, value):
     meta.requires_grad = value
 
 
+@cython.always_allow_keywords(True)
 def increment_version(tensor):
     """Increase the version of a tensor, or of several, for a write that no operator has made."""
     if isinstance(tensor, TensorBase):
@@ -394,7 +403,7 @@ def set_grad(TensorBase self, value):
             f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
             f"'{device_of(self).type}'. Please ensure that the gradient and the tensor are on the same "
             "device")
-    if value.shape != make_size(self.ndim, self.sizes):
+    if not has_same_shape(self, grad):
         raise RuntimeError(
             f"attempting to assign a gradient of size '{shape_text(grad.ndim, grad.sizes)}' to a tensor of size "
             f"'{shape_text(self.ndim, self.sizes)}'. Please ensure that the gradient and the tensor are the same size")

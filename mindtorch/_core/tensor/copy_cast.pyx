@@ -23,7 +23,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, NPU, TENSOR_SLOTS, Shape, Storage, bump_version, copy_data, device, device_of, empty_like_tensor,
-    empty_pinned_like, empty_tensor, is_sparse, make_device, make_size, make_variable_data, make_view, resolve_device,
+    empty_pinned_like, empty_tensor, has_shape, is_sparse, make_device, make_variable_data, make_view, resolve_device,
     set_geometry, set_storage, shape_text, shown_device_index, shown_device_type, version_of,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
@@ -468,7 +468,7 @@ def resize_(TensorBase self, *sizes, size=None, memory_format=None):
     parse_varargs(sizes if size is None else (size,), &shape, b"resize_", b"size")
     if requires_grad(self) and not inference_enabled():
         raise RuntimeError("cannot resize variables that require grad")
-    if memory_format is None and self.shape == make_size(shape.ndim, shape.sizes):
+    if memory_format is None and has_shape(self, &shape):
         return self                     # with its strides
     bump_version(self)
     resize(self, &shape)

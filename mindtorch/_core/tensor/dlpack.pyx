@@ -53,6 +53,7 @@ cdef const char *VERSIONED = "dltensor_versioned"
 # DLDataTypeCode by ScalarType, and back: {(code, bits): ScalarType}.
 cdef int CODES[NUM_SCALAR_TYPES]
 cdef dict DTYPES_BY_CODE = {}
+cdef int kind
 for number in range(NUM_SCALAR_TYPES):
     if DTYPES[<int>number] is None:
         continue

@@ -20,8 +20,6 @@ from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, META, NPU, TensorBase,
 # --- the numbers of the CPU's generator ------------------------------------------------------------------------------
 # A stream of 32-bit Mersenne Twister words, and its state in the form that torch saves.
 
-_BLOCK_SIZE = 256        # doubles drawn at once by `DoublesOneByOne`
-
 # torch's record: the seed, MT19937 as a legacy layout has it, and the half of a Box-Muller pair not yet handed out.
 _STATE_FORMAT = np.dtype([
     ("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("key", "u8", 624), ("normal_x", "f8"),
@@ -132,48 +130,28 @@ class MersenneTwister:
     def get_state(self):
         """The state as bytes that torch's CPU generator takes as well."""
         twister = self._bits.state["state"]
-        used = int(twister["pos"])
+        cdef long used = twister["pos"]
         record = np.zeros((), _STATE_FORMAT)
         record["seed"], record["seeded"], record["key"] = self.seed, 1, twister["key"]
-        record["left"], record["next"] = (1, 0) if used == 624 else (625 - used, used)
+        record["left"], record["next"] = (1, 0) if used == WORDS else (625 - used, used)
         if self.normal is not None:
             record["normal"], record["has_normal"] = self.normal, 1
         return np.frombuffer(record.tobytes(), np.uint8).copy()
 
     def set_state(self, state):
         """Go on from `state`, an array of bytes; RuntimeError for one of another size."""
-        if state.size != _STATE_FORMAT.itemsize:
-            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {_STATE_FORMAT.itemsize} but found the "
-                               "input RNG "
-                               f"state size to be {state.size}")
+        cdef Py_ssize_t size = len(state), wanted = _STATE_FORMAT.itemsize
+        if size != wanted:
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {wanted} but found the input RNG "
+                               f"state size to be {size}")
         record = np.frombuffer(state.tobytes(), _STATE_FORMAT)[0]
-        used = 624 if record["left"] == 1 else 625 - int(record["left"])
-        if not 0 <= used <= 624:
+        cdef long left = record["left"]
+        cdef long used = 624 if left == 1 else 625 - left
+        if not 0 <= used <= WORDS:
             raise RuntimeError("Invalid mt19937 state")
         self.seed = int(record["seed"])
         self._restore({"key": record["key"].astype(np.uint32), "pos": used})
         self.normal = float(record["normal"]) if record["has_normal"] else None
-
-
-class DoublesOneByOne:
-    """A context in which a call gives the stream's next double, as Python's float."""
-
-    def __init__(self, stream):
-        self.stream, self.block, self.state = stream, [], None
-
-    def __enter__(self):
-        return self
-
-    def __call__(self):
-        if not self.block:
-            self.state = self.stream._bits.state["state"]           # before the block is drawn
-            self.block = self.stream.doubles(_BLOCK_SIZE)[::-1].tolist()
-        return self.block.pop()
-
-    def __exit__(self, *exception):
-        if self.state is not None:      # what was not given goes back
-            self.stream._restore(self.state)
-            self.stream.doubles(_BLOCK_SIZE - len(self.block))
 
 
 # --- Generator -------------------------------------------------------------------------------------------------------
@@ -181,6 +159,7 @@ class DoublesOneByOne:
 cdef enum:
     DEFAULT_SEED = 67280421310721        # of every Generator that a user makes
 NPU_STATE_FORMAT = np.dtype([("seed", "<u8"), ("offset", "<i8")])
+cdef object SEEDS = range(-2 ** 63, 2 ** 64)
 EXPECTED_BYTES = "expected a torch.ByteTensor, but got "
 
 
@@ -271,10 +250,10 @@ cdef class Generator:
         if self.type_code == CPU:
             self.engine.set_state(state)
             return self
-        if state.size not in (8, 16):
+        if len(state) not in (8, 16):
             raise RuntimeError("RNG state is wrong size")
         seed = int(state[:8].view("<u8")[0])
-        offset = int(state[8:].view("<i8")[0]) if state.size == 16 else 0
+        offset = int(state[8:].view("<i8")[0]) if len(state) == 16 else 0
         check_offset(offset)
         self.seed_value, self.offset = seed, offset
         return self
@@ -325,7 +304,7 @@ def rebuild(where, state):
 
 
 cdef uint64_t checked_seed(object seed) except? 0:
-    if not -2 ** 63 <= seed < 2 ** 64:
+    if int(seed) not in SEEDS:
         raise ValueError("Overflow when unpacking long long")
     return int(seed) % 2 ** 64
 

@@ -7,6 +7,7 @@ from cpython.complex cimport PyComplex_Check
 from cpython.float cimport PyFloat_Check
 from cpython.list cimport PyList_Check
 from cpython.long cimport PyLong_Check, PyLong_CheckExact
+from cpython.object cimport Py_NE, PyObject_RichCompareBool
 from cpython.slice cimport PySlice_AdjustIndices, PySlice_Check, PySlice_Unpack
 from cpython.tuple cimport PyTuple_Check
 from libc.stdint cimport int64_t
@@ -550,7 +551,7 @@ cdef TensorBase split_view(TensorBase self, object index, list indices):
         return self
     cdef tuple basic = split_index(self, index_to_tuple(index), indices)
     for part in basic:
-        if not PySlice_Check(part) or part != FULL_SLICE:
+        if not PySlice_Check(part) or PyObject_RichCompareBool(part, FULL_SLICE, Py_NE):
             return recorded_basic_view(self, basic)
     return self
 

@@ -2,6 +2,7 @@
 from cpython.object cimport PyObject, PyTypeObject
 cimport cython
 from libc.stdint cimport int64_t, intptr_t, uint32_t
+from libc.string cimport memcmp
 
 from mindtorch._core.tensor.dtype cimport ITEMSIZE, Scalar, ScalarType
 
@@ -156,6 +157,12 @@ cdef inline void set_version(TensorBase tensor, uint32_t version) noexcept:
 cdef type SIZE_CLASS
 cdef object make_size(int ndim, const int64_t *sizes)
 cdef str shape_text(int ndim, const int64_t *sizes)                # "[2, 3]", as torch's messages print shapes
+
+cdef inline bint has_same_shape(TensorBase a, TensorBase b) noexcept nogil:
+    return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
+
+cdef inline bint has_shape(TensorBase tensor, const Shape *shape) noexcept nogil:
+    return tensor.ndim == shape.ndim and memcmp(tensor.sizes, shape.sizes, shape.ndim * sizeof(int64_t)) == 0
 
 # inference_mode: every tensor that the thread makes is given to `mark_inference_tensor` of autograd.pyx. What shares
 # the memory of another tensor, `base`, is an inference tensor where that is one, whatever the mode.

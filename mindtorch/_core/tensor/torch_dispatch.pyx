@@ -1,3 +1,4 @@
+# cython: always_allow_keywords=False
 """__torch_dispatch__: classes of tensors, and modes, may compute operators in place of a device.
 
 The first class or mode with a handler sets `active` for good. While it is not set, an operator pays the test of that

@@ -8,11 +8,32 @@ from math import ceil, cos, exp, floor, isnan, lgamma, log, log1p, pi, sin, sqrt
 
 import numpy as np
 
-from mindtorch._core.tensor.generator import DoublesOneByOne
 from mindtorch._cpu.kernels.random import _with_layout_of
 
+_BLOCK_SIZE = 256   # doubles drawn at once by `DoublesOneByOne`
 _SMALL = 10         # smaller means do not use rejection
 _THIRD, _SQUEEZE = float(np.float32(1 / 3)), float(np.float32(0.0331))     # torch has these in float32
+
+
+class DoublesOneByOne:
+    """A context in which a call gives the stream's next double, as Python's float."""
+
+    def __init__(self, stream):
+        self.stream, self.block, self.state = stream, [], None
+
+    def __enter__(self):
+        return self
+
+    def __call__(self):
+        if not self.block:
+            self.state = self.stream._bits.state["state"]           # before the block is drawn
+            self.block = self.stream.doubles(_BLOCK_SIZE)[::-1].tolist()
+        return self.block.pop()
+
+    def __exit__(self, *exception):
+        if self.state is not None:      # what was not given goes back
+            self.stream._restore(self.state)
+            self.stream.doubles(_BLOCK_SIZE - len(self.block))
 
 
 def _in_memory_order(array, like):
