@@ -34,7 +34,7 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
     of tangents.
     """
     if check_batched_forward_grad and not check_forward_ad:
-        raise ValueError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     if not check_backward_ad and not check_forward_ad:
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     func, inputs = _of_values(func, _tuple(inputs))
