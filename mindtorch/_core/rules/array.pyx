@@ -815,13 +815,13 @@ cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1:
 cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1:
     """The order of self's dimensions, in which those of the indices are broadcast, and then of the indices' own."""
     cdef Shape made, shape, source, index
-    cdef int i, k, count = 0, place = 0
+    cdef int64_t stride = 1
+    cdef int i, k, place = 0
+    strides.ndim = 0
+    if self.contiguous:
+        return 0
     index_dims(&made, self, indices, &place)
     index_shape(&shape, self, indices)
-    strides.ndim = 0
-    if self.contiguous or shape.ndim < 2:
-        return 0
-    cdef int64_t stride = 1
     for k in range(shape.ndim):
         source.sizes[k] = index.sizes[k] = 0
     for k in range(place + made.ndim - 1, place - 1, -1):
