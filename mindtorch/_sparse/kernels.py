@@ -308,6 +308,8 @@ def zero_(self):
 def _empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None,
                 pin_memory=False):
     layout, dtype, device = layout or input.layout, dtype or input.dtype, device or input.device
+    if memory_format is not None and layout is sparse_coo:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     if layout is strided:
         return ops.zeros(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad)
     if layout is input.layout and layout is not sparse_coo:

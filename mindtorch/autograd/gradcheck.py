@@ -2,7 +2,6 @@
 
 Jacobians are tables of Python numbers: what is checked is small, and the check must not lean on what it checks. A
 complex number counts as two real ones, its parts: the gradient dL/d(re) + i dL/d(im) of a real L holds what both get.
-Batches of tangents are not checked.
 """
 from __future__ import annotations
 
@@ -31,17 +30,18 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
 
     Inputs that require a gradient should be float64 or complex128. GradcheckError where they disagree; False instead,
     with `raise_exception` False. `fast_mode` compares sums with random weights, and elements where those disagree.
-    `check_batched_grad` compares batches of gradients with the gradients one by one.
+    `check_batched_grad` compares batches of gradients with the gradients one by one, `check_batched_forward_grad` those
+    of tangents.
     """
-    if check_batched_forward_grad:
-        raise NotImplementedError("gradcheck checks batches of gradients, and not of tangents")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     if not check_backward_ad and not check_forward_ad:
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     func, inputs = _of_values(func, _tuple(inputs))
     try:
         _check_inputs(inputs)
         if not check_backward_ad:
-            _check_forward(func, inputs, eps, atol, rtol)
+            _check_forward(func, inputs, eps, atol, rtol, check_batched_forward_grad)
             return True
         outputs = _differentiable(func(*inputs))
         if not outputs:
@@ -54,7 +54,7 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
         if check_undefined_grad:
             _check_undefined_gradients(func, inputs)
         if check_forward_ad:
-            _check_forward(func, inputs, eps, atol, rtol)
+            _check_forward(func, inputs, eps, atol, rtol, check_batched_forward_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -295,7 +295,7 @@ def _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_d
                     f"nondeterminism was {nondet_tol}.")
 
 
-def _check_forward(func, inputs, eps, atol, rtol):
+def _check_forward(func, inputs, eps, atol, rtol, batched):
     """Forward mode: the tangents of the results, for tangents that are 1 in one element of an input."""
     from mindtorch import zeros_like
     from mindtorch.autograd import forward_ad
@@ -306,18 +306,23 @@ def _check_forward(func, inputs, eps, atol, rtol):
         results = _tuple(results)
         return [results[place] for place in places]
 
+    def tangents_of(tensor, along):
+        with forward_ad.dual_level():
+            duals = {place: forward_ad.make_dual(x.detach(), along if x is tensor else (x * 0).detach().clone())
+                     for place, x in _differentiable_inputs(inputs)}
+            results = select(func(*[duals.get(place, x) for place, x in enumerate(inputs)]))
+            tangents = [forward_ad.unpack_dual(result).tangent for result in results]
+        return [zeros_like(result) if tangent is None else tangent
+                for result, tangent in zip(results, tangents, strict=True)]
+
     for index, tensor in _differentiable_inputs(inputs):
+        if batched:
+            _check_batched_tangents(lambda along, tensor=tensor: tangents_of(tensor, along), tensor)
         rows, unit = [], zeros_like(tensor).detach()
         for element in itertools.product(*(range(size) for size in tensor.shape)):
             for part in _units(tensor):
                 unit[element] = part
-                with forward_ad.dual_level():
-                    duals = {place: forward_ad.make_dual(x.detach(), (unit if x is tensor else x * 0).detach().clone())
-                             for place, x in _differentiable_inputs(inputs)}
-                    results = select(func(*[duals.get(place, x) for place, x in enumerate(inputs)]))
-                    tangents = [forward_ad.unpack_dual(result).tangent for result in results]
-                rows.append([_numbers(zeros_like(result) if tangent is None else tangent)
-                             for result, tangent in zip(results, tangents, strict=True)])
+                rows.append([_numbers(tangent) for tangent in tangents_of(tensor, unit.clone())])
                 unit[element] = 0.0
         numerical = _numerical(func, inputs, tensor, eps, select)
         for number in range(len(places)):
@@ -378,6 +383,18 @@ def _check_batched_gradients(outputs, inputs):
             if found is not None and not allclose(found, stack(expected), equal_nan=True):
                 raise GradcheckError("While testing batched gradients: vmap of the backward pass gives other gradients "
                                      f"than a loop over the batch.\nbatch:\n{found}\nloop:\n{stack(expected)}")
+
+
+def _check_batched_tangents(tangents_of, tensor):
+    """Checks that a batch of tangents goes forward as each of them does."""
+    from mindtorch import allclose, func, stack
+    random = numpy.random.default_rng(0)
+    along = [_random_like(tensor, random, False).detach() for _ in range(2)]
+    single = [tangents_of(each) for each in along]
+    for found, *expected in zip(func.vmap(tangents_of)(stack(along)), *single, strict=True):
+        if not allclose(found, stack(expected), equal_nan=True):
+            raise GradcheckError("While testing batched tangents: vmap of the forward mode gives other tangents than a "
+                                 f"loop over the batch.\nbatch:\n{found}\nloop:\n{stack(expected)}")
 
 
 def _check_undefined_gradients(func, inputs):

@@ -60,7 +60,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 
 def _circular(input, pad):
-    """The other end continues each dimension."""
+    """The other end continues each dimension; the result is contiguous."""
+    input = input.contiguous()
     for i in range(len(pad) // 2):
         dim, before, after = input.dim() - 1 - i, pad[2 * i], pad[2 * i + 1]
         size = input.shape[dim]

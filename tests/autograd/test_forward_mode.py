@@ -176,6 +176,10 @@ def test_gradcheck_forward(dtype):
     x = mindtorch.tensor([0.5, -1.5], dtype=getattr(mindtorch, dtype)).requires_grad_()
     y = mindtorch.tensor([1.5, 0.25], dtype=x.dtype).requires_grad_()
     assert mindtorch.autograd.gradcheck(lambda a, b: ((a * b).sin(), a), (x, y), check_forward_ad=True)
+    assert mindtorch.autograd.gradcheck(lambda a, b: ((a * b).cumsum(0), b), (x, y), check_forward_ad=True,
+                                        check_batched_grad=True, check_batched_forward_grad=True)
+    with pytest.raises(AssertionError, match="requires check_forward_ad to be True"):
+        mindtorch.autograd.gradcheck(lambda a: a, (x,), check_batched_forward_grad=True)
 
     class Wrong(mindtorch.autograd.Function):
         @staticmethod
@@ -190,6 +194,21 @@ def test_gradcheck_forward(dtype):
         def jvp(ctx, tangent):
             return tangent * 3
     assert mindtorch.autograd.gradcheck(Wrong.apply, x)
+
+    class Uneven(mindtorch.autograd.Function):
+        tangents = 0
+
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            Uneven.tangents += 1
+            return tangent * Uneven.tangents
+    with pytest.raises(mindtorch.autograd.gradcheck.__globals__["GradcheckError"], match="batched tangents"):
+        mindtorch.autograd.gradcheck(Uneven.apply, x, check_forward_ad=True, check_backward_ad=False,
+                                     check_batched_forward_grad=True)
     with pytest.raises(mindtorch.autograd.gradcheck.__globals__["GradcheckError"], match="forward mode mismatch"):
         mindtorch.autograd.gradcheck(Wrong.apply, x, check_forward_ad=True)
 

@@ -97,6 +97,34 @@ def test_models(device):
         assert not found[name].requires_grad
 
 
+# Gradients that have no derivative by a cotangent of 0, or by an operand of 0, if computed as they are written.
+TANGENTS = {
+    "logcumsumexp": lambda lib, x, t: lib.func.jvp(lambda a: lib.logcumsumexp(a, 0), (x,), (t,)),
+    "logcumsumexp of a dual tensor": lambda lib, x, t: dual(lib, lambda a: lib.logcumsumexp(a, 0), x, t),
+    "a norm of zeros": lambda lib, x, t: lib.func.jvp(lib.linalg.vector_norm, (x * 0,), (t,)),
+    "a norm of order 3 of zeros": lambda lib, x, t: lib.func.jvp(
+        lambda a: lib.linalg.vector_norm(a, 3), (x * 0,), (t,)),
+    "columns of kl_div": lambda lib, x, t: [lib.func.jacfwd(lambda a: lib.nn.functional.kl_div(
+        a, t.softmax(0), reduction="sum"))(x)],
+    "an integer": lambda lib, x, t: lib.func.jvp(lambda a: (a.argmax(), a * 2), (x,), (t,))[1],
+}
+
+
+def dual(lib, function, x, tangent):
+    forward = lib.autograd.forward_ad
+    with forward.dual_level():
+        return [forward.unpack_dual(function(forward.make_dual(x, tangent))).tangent]
+
+
+@pytest.mark.parametrize("name", TANGENTS)
+def test_tangents(name, device):
+    def found(lib, where):
+        x, tangent = (lib.tensor(values, device=where) for values in ([0.5, -1.0, 2.0], [1.0, -2.0, 0.25]))
+        return [each.tolist() for each in TANGENTS[name](lib, x, tangent)]
+    for ours, theirs in zip(found(mindtorch, device), found(torch, "cpu"), strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-5)
+
+
 REFUSED = {
     "no scalar": lambda lib, x: lib.func.grad(lambda a: a)(x),
     "no tensor": lambda lib, x: lib.func.grad(lambda a: 3)(x),

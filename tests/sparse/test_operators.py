@@ -36,6 +36,7 @@ lib.sparse.sampled_addmm(r,d@d.t(),d)  lib.sparse.sampled_addmm(r,d@d.t(),d,beta
 lib.sparse.mm(r,d.t(),'mean')  lib.sparse.mm(r,d.t(),reduce='amax')  lib.sparse.mm(r,d.t(),reduce='amin')
 s.t()  s.T  s.mT  s.H  s.transpose(0,1)  c.transpose(0,0).is_coalesced()  h.transpose(0,1)  b.permute(2,0,1)
 b.permute(0,1)  r.t()  r.transpose(0,1).to_dense()  h.t()  s.unsqueeze(0)  s.unsqueeze(-1)  h.unsqueeze(1)
+lib.empty_like(s,memory_format=lib.preserve_format)  lib.zeros_like(s,memory_format=lib.preserve_format)
 s.reshape(3,2)  s.view(6)  s.flatten()  s.expand(2,3)  s.squeeze()  s.narrow(0,0,1)
 c[0]  s[1]  c[1,2]  c[-1]  s[:,1]  c[...,2]  c[None]  c[0:1]  c[2]  c[tensor([1,0])]  b[1]  b[1,:,2]  h[2]  h[0,1]
 c.select(1,2)  h.select(1,1)  r[1]  r[0,2]  c.index_select(0,tensor([1,0,1]))  c.index_select(1,tensor([2]))

@@ -76,6 +76,7 @@ cdef struct Rules:
 cdef struct Output:
     Rule *shape
     Rule *dtype
+    Rule *strides               # gives the strides of the result, no dimensions: contiguous; NULL: no such rule
     int operands[3]             # the arguments that decide the strides of the result; -1: none
     bint elementwise
     bint keeps_strides          # the result keeps the operands' order of dimensions

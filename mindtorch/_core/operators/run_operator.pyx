@@ -30,7 +30,9 @@ from mindtorch._core.tensor.dtype cimport (
     DTYPES, FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Bool, Scalar, ScalarType, scalar_from_python, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator, generator_for
-from mindtorch._core.tensor.tensor cimport CPU, META, Shape, TensorBase, allocate, bump_version, make_tensor, version_of
+from mindtorch._core.tensor.tensor cimport (
+    CPU, META, Shape, TensorBase, allocate, bump_version, checked_numel, make_tensor, version_of,
+)
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
@@ -153,6 +155,7 @@ cdef int read_output(Output *out, dict column, set tensors) except -1:
     out.keeps_strides = len(strides) > 0 and not out.keeps_memory_format
     for i in range(3):
         out.operands[i] = operands[i] if i < len(operands) else -1
+    out.strides = read_rule(column["strides_rule"]) if "strides_rule" in column else NULL
     out.mask, out.mask_index = column.get("mask", (-1, -1))
     out.dynamic_shape = column.get("dynamic_shape", False)
     return 0
@@ -506,7 +509,7 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
     cdef int device_type = operands.place.type, device_index = operands.place.index
     cdef ScalarType dtype = dtypes[index]
     cdef TensorBase first, result
-    cdef Shape shape
+    cdef Shape shape, strides
     if out.shape.keeps_shape and operands.alike and given is None:
         first = tensor_argument(arguments, op.tensor_arguments[0])
         return make_tensor(allocate(first.numel, dtype, device_type, device_index), dtype, first.ndim, first.sizes,
@@ -519,6 +522,10 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
     if out.keeps_memory_format:
         result = channels_last_output(given, &shape, dtype, device_type, device_index,
                                       output_operand(op, out, arguments, 0), output_operand(op, out, arguments, 1))
+    elif out.strides != NULL and given is None:
+        evaluate_rule(out.strides, arguments, dtypes, &strides)
+        result = make_tensor(allocate(checked_numel(&shape), dtype, device_type, device_index), dtype, shape.ndim,
+                             shape.sizes, strides.sizes if strides.ndim else NULL, 0)
     else:
         result = output_or_temporary(given, &shape, dtype, device_type, device_index)
     return result if given is None or out.elementwise else temporary_if_overlapping(op, arguments, result, -1)

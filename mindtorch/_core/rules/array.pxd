@@ -93,6 +93,7 @@ cdef int check_trace(TensorBase self) except -1
 
 # shapes
 cdef int index_select(Shape *shape, TensorBase self, int64_t dim, TensorBase index) except -1
+cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1
 cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1  # of self[indices]; None: the whole dim
 cdef int broadcast_numel(Shape *shape, TensorBase self, TensorBase mask) except -1  # all elements of their common shape
 cdef int nonzero_shape(Shape *shape, TensorBase self) except -1                      # a row for every element

@@ -15,7 +15,7 @@ from mindtorch._core.operators.operator cimport (
 from mindtorch._core.python.conversion cimport check_scalar_overflow, load_element, read_scalar
 from mindtorch._core.rules.infer cimport (
     broadcast, broadcast_shapes, check_no_internal_overlap, check_no_overlap, common_device, common_device_index,
-    inplace_output, raise_device_mismatch, same_shape, wrap_dim, wrap_dims,
+    inplace_output, operand_order_strides, raise_device_mismatch, same_shape, wrap_dim, wrap_dims,
 )
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, Double, Float, Half,
@@ -810,6 +810,34 @@ cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1:
     for i in range(min(self.ndim, <int>len(indices))):
         if indices[i] is not None and self.sizes[i] == 0 and (<TensorBase>indices[i]).numel:
             raise IndexError("index is out of bounds for dimension with size 0")
+    return 0
+
+
+cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1:
+    """The order of self's dimensions, in which those of the indices are broadcast, and then of the indices' own."""
+    cdef Shape made, shape, source, index
+    cdef int64_t stride = 1
+    cdef int i, k, place = 0
+    strides.ndim = 0
+    if self.contiguous:
+        return 0
+    index_dims(&made, self, indices, &place)
+    index_shape(&shape, self, indices)
+    for k in range(shape.ndim):
+        source.sizes[k] = index.sizes[k] = 0
+    for k in range(place + made.ndim - 1, place - 1, -1):
+        index.sizes[k] = stride if shape.sizes[k] > 1 else 0
+        stride *= max(shape.sizes[k], 1)
+    k = 0
+    for i in range(self.ndim):
+        if k == place:
+            k += made.ndim
+        if i >= len(indices) or indices[i] is None:
+            source.sizes[k] = self.strides[i]
+            k += 1
+    strides.ndim = shape.ndim
+    operand_order_strides(&shape, make_view(self, shape.ndim, shape.sizes, source.sizes, self.offset),
+                          make_view(self, shape.ndim, shape.sizes, index.sizes, self.offset), None, strides.sizes)
     return 0
 
 

@@ -569,6 +569,58 @@ cdef int compare_operand_strides(const Shape *shape, TensorBase a, TensorBase b,
     return 0
 
 
+cdef int strides_in_order(Shape *strides, const Shape *shape, const int *order) except -1:
+    """Dense strides, of dimensions in `order` in memory, the outermost first."""
+    cdef int i
+    cdef int64_t stride = 1
+    strides.ndim = shape.ndim
+    for i in range(shape.ndim - 1, -1, -1):
+        strides.sizes[order[i]] = stride
+        stride *= max(shape.sizes[order[i]], 1)
+    return 0
+
+
+cdef inline int channels_last_dim(int place, int ndim) noexcept:
+    """The dimension at a place of the order in memory, the outermost first."""
+    return 0 if place == 0 else 1 if place == ndim - 1 else place + 1
+
+
+cdef int stack_strides(Shape *strides, list tensors, int64_t dim) except -1:
+    """Those of torch's stack, a view of what cat gives: channels_last tensors stay so beside the new dimension."""
+    cdef TensorBase tensor
+    cdef Shape shape
+    cdef int order[MAX_DIMS]
+    cdef int i, old, count = 0
+    stack(&shape, tensors, dim)
+    strides.ndim = 0
+    dim = wrap_dim(dim, shape.ndim)
+    for tensor in tensors:
+        if not is_channels_last(tensor) or dim == tensor.ndim:
+            return 0
+    for i in range(shape.ndim - 1):
+        old = channels_last_dim(i, shape.ndim - 1)
+        if old == dim:
+            order[count] = old
+            count += 1
+        order[count] = old + (old >= dim)
+        count += 1
+    return strides_in_order(strides, &shape, order)
+
+
+cdef int roll_strides(Shape *strides, TensorBase self, const Shape *dims) except -1:
+    """channels_last as self, where it is rolled along dimensions and not as one line."""
+    cdef Shape shape
+    cdef int order[MAX_DIMS]
+    cdef int i
+    strides.ndim = 0
+    if not dims.ndim or not is_channels_last(self):
+        return 0
+    same_shape(&shape, self)
+    for i in range(self.ndim):
+        order[i] = channels_last_dim(i, self.ndim)
+    return strides_in_order(strides, &shape, order)
+
+
 cdef void operand_order_strides(const Shape *shape, TensorBase a, TensorBase b, TensorBase c,
                                 int64_t *strides) noexcept:
     """Dense strides in the operands' order of dimensions: the permutation that torch's TensorIterator finds."""

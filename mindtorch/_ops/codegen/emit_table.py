@@ -84,6 +84,8 @@ def _output(out, encoder) -> dict:
         entry["memory_format"] = [encoder.places[name] for name in out.memory_format]
     if out.strides:
         entry["strides"] = [encoder.places[name] for name in out.strides if name != "contiguous"]
+    if out.strides_rule:
+        entry["strides_rule"] = encoder.shape(out.strides_rule)
     if out.mask:
         name, _, place = out.mask.partition("[")
         entry["mask"] = (encoder.places[name], int(place.rstrip("]") or -1))

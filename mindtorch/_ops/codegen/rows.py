@@ -68,7 +68,8 @@ OUTPUT_COLUMNS = {
     "dtype": "the dtype rule, or a dtype",
     "mask": "`output_mask[1]`: the result is None where that element is false",
     "memory_format": "the arguments to look at: the result is channels_last where one of them is",
-    "strides": "the arguments whose order of dimensions in memory the result keeps; \"contiguous\": it keeps none",
+    "strides": "the arguments whose order of dimensions in memory the result keeps; \"contiguous\": it keeps none; "
+               "or a rule, which gives the strides",
     "dynamic_shape": "true: the kernel tells the shape; `shape` is the largest possible",
 }
 
@@ -85,6 +86,7 @@ class Output:
     mask: str = ""
     memory_format: tuple = ()
     strides: tuple = ()
+    strides_rule: str = ""
     dynamic_shape: bool = False
 
 
@@ -344,6 +346,8 @@ def _refuse_unknown(entry, columns):
 
 def _read_output(rules) -> Output:
     _refuse_unknown(rules, OUTPUT_COLUMNS)
+    if "(" in rules.get("strides", ""):
+        rules = {**rules, "strides_rule": rules["strides"], "strides": "contiguous"}
     names = {column: tuple(rules[column].split(", ")) for column in ("memory_format", "strides") if column in rules}
     return Output(**rules | names)
 

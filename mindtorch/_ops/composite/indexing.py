@@ -1,5 +1,6 @@
 """Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.formats import contiguous_format
 from mindtorch._core.tensor import indexing as _indexing
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import give_all_the_batch, run_for_each_sample, with_out
@@ -27,7 +28,8 @@ def _key_at(dim, index):
 @give_all_the_batch
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """The slices of `source` reduced into those at `index` of `dim`."""
-    return _to_out(index_reduce_(input.clone(), dim, index, source, reduce, include_self=include_self), out)
+    copy = input.clone(memory_format=contiguous_format)
+    return _to_out(index_reduce_(copy, dim, index, source, reduce, include_self=include_self), out)
 
 
 def index_reduce_(self, dim, index, source, reduce, *, include_self=True):

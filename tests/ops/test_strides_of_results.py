@@ -1,0 +1,89 @@
+"""The strides of results of tensors that are channels_last, permuted, cut out or expanded, beside torch's.
+
+Dimensions of one element are left out: nothing goes by their strides. So are Fourier transforms and factorizations,
+whose results have the order that torch's library for them has on this machine.
+"""
+import random
+
+import numpy as np
+import pytest
+import torch
+
+import mindtorch
+
+SHAPES = [(2, 3, 4, 5), (2, 2, 4, 4), (1, 3, 4, 4), (2, 4, 2, 6), (2, 2, 2, 2), (3, 2, 5, 4)]
+FORMS = {
+    "channels_last": lambda lib, t: t.contiguous(memory_format=lib.channels_last),
+    "permuted": lambda lib, t: t.permute(0, 2, 1, 3).contiguous().permute(0, 2, 1, 3),
+    "cut out": lambda lib, t: lib.cat([t, t], 1).contiguous(memory_format=lib.channels_last)[:, :t.shape[1]],
+    "expanded": lambda lib, t: t.contiguous(memory_format=lib.channels_last)[:, :1].expand(-1, t.shape[1], -1, -1),
+}
+# name -> a result of a library, a tensor of four dimensions, one of them, and two indices
+OPERATORS = {
+    "abs": lambda lib, x, d, i: x.abs(),
+    "add": lambda lib, x, d, i: x + x.flip(1),
+    "add one contiguous": lambda lib, x, d, i: x.contiguous() + x,
+    "add one row": lambda lib, x, d, i: x[:, :1] + x,
+    "where": lambda lib, x, d, i: lib.where(x > 0, x, -x),
+    "clone": lambda lib, x, d, i: x.clone(),
+    "empty_like": lambda lib, x, d, i: lib.empty_like(x),
+    "to": lambda lib, x, d, i: x.to(lib.float16),
+    "cat": lambda lib, x, d, i: lib.cat([x, x], d),
+    "stack": lambda lib, x, d, i: lib.stack([x, x], d),
+    "stack behind": lambda lib, x, d, i: lib.stack([x, x], -1),
+    "sum": lambda lib, x, d, i: x.sum(d, keepdim=True),
+    "amax": lambda lib, x, d, i: x.amax(d),
+    "argmax": lambda lib, x, d, i: x.argmax(d),
+    "cumsum": lambda lib, x, d, i: x.cumsum(d),
+    "sort": lambda lib, x, d, i: x.sort(d)[1],
+    "flip": lambda lib, x, d, i: x.flip(d),
+    "roll": lambda lib, x, d, i: x.roll(1, d),
+    "roll as one line": lambda lib, x, d, i: x.roll(1),
+    "tril": lambda lib, x, d, i: x.tril(),
+    "repeat": lambda lib, x, d, i: x.repeat(1, 2, 1, 1),
+    "index": lambda lib, x, d, i: x[(slice(None),) * d + (i,)],
+    "index of two dimensions": lambda lib, x, d, i: x[:, lib.stack([i, i])],
+    "index twice": lambda lib, x, d, i: x[:, :, i, i],
+    "index twice apart": lambda lib, x, d, i: x[:, i, :, i],
+    "index_select": lambda lib, x, d, i: x.index_select(d, i),
+    "gather": lambda lib, x, d, i: x.gather(d, lib.zeros_like(x, dtype=lib.int64)),
+    "put": lambda lib, x, d, i: x.put(i, lib.ones(2, device=i.device)),
+    "index_put": lambda lib, x, d, i: x.index_put((i,), lib.ones((), device=i.device)),
+    "index_add": lambda lib, x, d, i: x.index_add(d, i, x.index_select(d, i)),
+    "index_reduce": lambda lib, x, d, i: x.index_reduce(d, i, x.index_select(d, i), "amax"),
+    "scatter": lambda lib, x, d, i: x.scatter(d, lib.zeros_like(x, dtype=lib.int64), x),
+    "masked_fill": lambda lib, x, d, i: x.masked_fill(x > 0, 1.0),
+    "softmax": lambda lib, x, d, i: x.softmax(d),
+    "logsigmoid": lambda lib, x, d, i: lib.nn.functional.logsigmoid(x),
+    "gelu": lambda lib, x, d, i: lib.nn.functional.gelu(x),
+    "conv2d": lambda lib, x, d, i: lib.nn.functional.conv2d(x, lib.ones(2, x.shape[1], 2, 2, device=i.device)),
+    "max_pool2d": lambda lib, x, d, i: lib.nn.functional.max_pool2d(x, 2),
+    "adaptive_avg_pool2d": lambda lib, x, d, i: lib.nn.functional.adaptive_avg_pool2d(x, 2),
+    "interpolate": lambda lib, x, d, i: lib.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
+    "pad": lambda lib, x, d, i: lib.nn.functional.pad(x, (1, 1, 1, 0)),
+    "circular pad": lambda lib, x, d, i: lib.nn.functional.pad(x, (1, 1, 1, 0), mode="circular"),
+    "batch_norm": lambda lib, x, d, i: lib.nn.functional.batch_norm(x, None, None, training=True),
+    "group_norm": lambda lib, x, d, i: lib.nn.functional.group_norm(x, 1),
+    "pixel_unshuffle": lambda lib, x, d, i: lib.nn.functional.pixel_unshuffle(
+        x[:, :, :2, :2].contiguous(memory_format=lib.channels_last), 2),
+    "channel_shuffle": lambda lib, x, d, i: lib.nn.functional.channel_shuffle(x.repeat(1, 2, 1, 1), 2),
+    "reshape": lambda lib, x, d, i: x.reshape(x.shape[0], -1),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
+def test_strides_are_those_of_torch(form, device):
+    chosen, wrong = random.Random(1), {}
+    for name, function in OPERATORS.items():
+        for shape in chosen.sample(SHAPES, 2):
+            values, dim = np.ones(shape, np.float32), chosen.randrange(shape[0] == 1, 4)
+
+            def result(lib, where, function=function, values=values, dim=dim):
+                x = FORMS[form](lib, lib.tensor(values, device=where))
+                made = function(lib, x, dim, lib.tensor([0, 1], device=where))
+                return [(size, stride) for size, stride in zip(made.shape, made.stride(), strict=True) if size > 1]
+            ours, theirs = result(mindtorch, device), result(torch, "cpu")
+            if ours != theirs:
+                wrong[name, shape, dim] = ours, theirs
+    assert not wrong
