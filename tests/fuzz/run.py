@@ -22,8 +22,8 @@ SILENCE = 600           # seconds after which a worker that says nothing hangs: 
 class Worker:
     """A child process, started anew where it dies."""
 
-    def __init__(self, kind, first, step, seconds, without):
-        self.kind, self.seed, self.step, self.without = kind, first, step, without
+    def __init__(self, kind, first, step, seconds, limits):
+        self.kind, self.seed, self.step, self.limits = kind, first, step, limits
         self.left, self.until = seconds, None       # the time counts from its first program
         self.current, self.ended = None, False
         self.start()
@@ -33,7 +33,7 @@ class Worker:
                    MINDTORCH_NPU="sim", MINDTORCH_SIM_MEMORY="512MiB")
         self.process = subprocess.Popen(
             ["nice", sys.executable, "-W", "ignore", HERE / "worker.py", self.kind, str(self.seed), str(self.step),
-             str(self.left), "--without", self.without], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+             str(self.left), *self.limits], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.heard, self.rest = time.time(), b""
@@ -112,12 +112,16 @@ def main():
     parser.add_argument("--seed", type=int, default=None, help="a new one each time where it is missing")
     parser.add_argument("--kinds", default="programs,hostile")
     parser.add_argument("--without", default="", help="reasons to leave out, which shows what they hide: an expression")
+    parser.add_argument("--count", type=int, default=None, help="of each kind at most so many")
     parser.add_argument("--tolerant", action="store_true",
                         help="print differences, but fail for crashes, hangs, leaks and faults alone")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
     print(f"fuzz: SEED={seed} SECONDS={options.seconds:g}", flush=True)
-    workers = [Worker(kind, seed, 1, options.seconds, options.without) for kind in options.kinds.split(",")]
+    limits = ["--without", options.without]
+    if options.count is not None:
+        limits += ["--end", str(seed + options.count)]
+    workers = [Worker(kind, seed, 1, options.seconds, limits) for kind in options.kinds.split(",")]
     report = Report()
     while any(worker.process.poll() is None for worker in workers):
         for worker in workers:
