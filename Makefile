@@ -173,7 +173,7 @@ SECONDS ?= 120
 SEED ?=
 
 fuzz: $(VENV)/.package $(VENV)/.test            ## random programs beside torch, and senseless calls, for SECONDS, from SEED
-	$(RUN) tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	$(RUN) tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(FUZZ_ARGS)
 
 docs: $(VENV)/.package $(VENV)/.docs            ## the documentation site in docs/_build; warnings are errors
 	MINDTORCH_NPU=off $(RUN) -m sphinx -W --keep-going --quiet --builder html docs docs/_build

@@ -93,7 +93,10 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Half the squared difference over `beta` below `beta`, the absolute difference less beta / 2 above."""
     input, target = _broadcast_target("smooth_l1_loss", input, target)
-    return _smooth_l1_loss(input, target, _number(_legacy(size_average, reduce, reduction)), beta)
+    reduction = _legacy(size_average, reduce, reduction)
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    return _smooth_l1_loss(input, target, _number(reduction), beta)
 
 
 @with_autocast_policy("huber_loss")

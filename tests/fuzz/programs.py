@@ -392,7 +392,7 @@ class Writer:
         name = self.random.choice(self.writable() or [self.literal(self.shape())])
         tensor = self.names[name]
         fitting = self.tensors(lambda t: broadcasts(t.shape, tensor.shape) and t.dim() <= tensor.dim())
-        other = self.random.choice(fitting)
+        other = self.random.choice([each for each in fitting if not self.overlaps(name, each)])
         choices = [f"add_({other})", f"mul_({other})", f"copy_({other})", "zero_()", "fill_(0.5)", "neg_()", "abs_()",
                    f"sub_({other}, alpha=2)", "clamp_(-1, 1)", f"masked_fill_({other} > 0, 1.5)", "sigmoid_()",
                    "t_()", "unsqueeze_(0)", "squeeze_()", "transpose_(0, -1)", f"lerp_({other}, 0.5)", "relu_()",

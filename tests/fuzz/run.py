@@ -15,14 +15,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DEVICE_FAULT = 75       # the status of a worker whose NPU has to be reset
+BREAKDOWNS = {"live objects", "fault"}
 SILENCE = 600           # seconds after which a worker that says nothing hangs: a busy machine may keep it waiting
 
 
 class Worker:
     """A child process, started anew where it dies."""
 
-    def __init__(self, kind, first, step, seconds, without):
-        self.kind, self.seed, self.step, self.without = kind, first, step, without
+    def __init__(self, kind, first, step, seconds, limits):
+        self.kind, self.seed, self.step, self.limits = kind, first, step, limits
         self.left, self.until = seconds, None       # the time counts from its first program
         self.current, self.ended = None, False
         self.start()
@@ -32,7 +33,7 @@ class Worker:
                    MINDTORCH_NPU="sim", MINDTORCH_SIM_MEMORY="512MiB")
         self.process = subprocess.Popen(
             ["nice", sys.executable, "-W", "ignore", HERE / "worker.py", self.kind, str(self.seed), str(self.step),
-             str(self.left), "--without", self.without], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+             str(self.left), *self.limits], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.heard, self.rest = time.time(), b""
@@ -67,11 +68,13 @@ class Worker:
 class Report:
     def __init__(self):
         self.programs, self.steps, self.reasons, self.differences = Counter(), Counter(), Counter(), Counter()
+        self.breakdowns = 0         # crashes, hangs, leaks and faults of the device
 
     def add(self, kind, event):
         if "program" in event:
             self.programs[kind] += 1
         elif "signature" in event:
+            self.breakdowns += not BREAKDOWNS.isdisjoint(event["signature"])
             self.difference(tuple(event["signature"]), event["seed"], event["source"])
         else:
             self.steps[kind] += event["steps"]
@@ -82,7 +85,13 @@ class Report:
         if self.differences[signature] == 1:
             print(f"\n--- {' '.join(signature)}, seed {seed}\n{source}", flush=True)
 
-    def close(self):
+    def breakdown(self, worker, how):
+        self.breakdowns += 1
+        current = worker.current or {"seed": worker.seed, "device": "", "program": []}
+        self.difference((worker.kind, current["device"], how.partition("\n")[0]), current["seed"],
+                        "\n".join(current["program"]) + f"\n# {how}")
+
+    def close(self, seed, tolerant):
         print(f"\n{self.programs['programs']} programs, {self.steps['programs']} steps; "
               f"{self.programs['hostile']} hostile calls")
         for reason, count in self.reasons.most_common():
@@ -90,8 +99,11 @@ class Report:
         for signature, count in self.differences.most_common():
             print(f"{count:6} {' '.join(signature)}")
         total = sum(self.differences.values())
-        print(f"{total} differences without a reason")
-        return 1 if total or not self.programs.total() else 0
+        print(f"{total} differences without a reason, {self.breakdowns} of them crashes, hangs, leaks or faults")
+        failed = self.breakdowns if tolerant else total
+        if total:
+            print(f"The same programs: make fuzz SEED={seed}. One of them: tests/fuzz/run.py --seconds 1 --seed N")
+        return 1 if failed or not self.programs.total() else 0
 
 
 def main():
@@ -100,10 +112,16 @@ def main():
     parser.add_argument("--seed", type=int, default=None, help="a new one each time where it is missing")
     parser.add_argument("--kinds", default="programs,hostile")
     parser.add_argument("--without", default="", help="reasons to leave out, which shows what they hide: an expression")
+    parser.add_argument("--count", type=int, default=None, help="of each kind at most so many")
+    parser.add_argument("--tolerant", action="store_true",
+                        help="print differences, but fail for crashes, hangs, leaks and faults alone")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
     print(f"fuzz: SEED={seed} SECONDS={options.seconds:g}", flush=True)
-    workers = [Worker(kind, seed, 1, options.seconds, options.without) for kind in options.kinds.split(",")]
+    limits = ["--without", options.without]
+    if options.count is not None:
+        limits += ["--end", str(seed + options.count)]
+    workers = [Worker(kind, seed, 1, options.seconds, limits) for kind in options.kinds.split(",")]
     report = Report()
     while any(worker.process.poll() is None for worker in workers):
         for worker in workers:
@@ -112,11 +130,9 @@ def main():
                 report.add(worker.kind, event)
             how = worker.went_down()
             if how is not None:
-                current = worker.current or {"seed": worker.seed, "device": "", "program": []}
-                report.difference((worker.kind, current["device"], how.partition("\n")[0]), current["seed"],
-                                  "\n".join(current["program"]) + f"\n# {how}")
+                report.breakdown(worker, how)
         time.sleep(0.1)
-    return report.close()
+    return report.close(seed, options.tolerant)
 
 
 if __name__ == "__main__":

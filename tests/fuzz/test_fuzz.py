@@ -2,6 +2,7 @@
 import pytest
 import torch
 from programs import Comparison, Statement, Writer, shrink, source
+from run import Report
 from worker import allowed, fuzz_hostile
 
 import mindtorch
@@ -72,3 +73,17 @@ def test_a_reason_has_to_fit():
 def test_hostile_calls_run(seed):
     steps = list(fuzz_hostile(seed))
     assert len(steps) == 4
+
+
+@pytest.mark.parametrize(("signature", "statuses"), [
+    (None, (0, 0)), (("cpu", "add", "values"), (1, 0)), (("npu", "live objects", "events"), (1, 1)),
+    (("npu", "add", "fault"), (1, 1)),
+])
+def test_what_fails(signature, statuses, capsys):
+    """Everything without a reason, or, where differences are tolerated, what no program may do."""
+    report = Report()
+    report.add("programs", {"program": []})
+    if signature is not None:
+        report.add("programs", {"signature": signature, "seed": 7, "source": ""})
+    assert (report.close(5, tolerant=False), report.close(5, tolerant=True)) == statuses
+    assert ("make fuzz SEED=5" in capsys.readouterr().out) == (signature is not None)

@@ -68,6 +68,7 @@ def main():
     parser.add_argument("first", type=int)
     parser.add_argument("step", type=int)
     parser.add_argument("seconds", type=float)
+    parser.add_argument("--end", type=int, default=None, help="the seed to stop at")
     parser.add_argument("--without", default="", help="reasons in differences.toml to leave out, a regular expression")
     options = parser.parse_args()
     if options.without:
@@ -75,7 +76,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
     fuzz = {"programs": fuzz_programs, "hostile": fuzz_hostile}[options.kind]
     seed, since, before, until = options.first, options.first, None, time.time() + options.seconds
-    while time.time() < until:
+    while time.time() < until and (options.end is None or seed < options.end):
         if (seed - since) // options.step == LEAKS_EVERY:
             after = live_objects()
             left = {kind: f"{before[kind]} -> {count}" for kind, count in after.items() if count > before[kind]} \

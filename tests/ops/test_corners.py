@@ -171,6 +171,8 @@ REFUSED_FIRST = {
     "an index of fractions": lambda lib, d: lib.unravel_index(lib.ones(2, device=d), (2, 3)),
     "one tensor for several copies": lambda lib, d: lib.unbind_copy(lib.ones(2, 2), out=lib.ones(2)),
     "a number for a tensor": lambda lib, d: lib.linalg.tensorsolve(lib.ones(2, 2), 2),
+    "a difference with bools": lambda lib, d: lib.nn.functional.smooth_l1_loss(lib.ones(2), lib.ones(2) > 0, beta=0),
+    "factors that are no matrix": lambda lib, d: lib.lu_unpack(lib.ones(2), lib.ones(2, dtype=lib.int32)),
     "weights with a gradient": lambda lib, d: lib.nn.functional.nll_loss(
         lib.ones(2, 3), lib.tensor([0, 1]), lib.ones(3, requires_grad=True))}
 

@@ -251,7 +251,10 @@ cdef int check_square(TensorBase a, str op) except -1:
 
 cdef int check_lu_pivots(TensorBase lu, TensorBase pivots) except -1:
     cdef int i
-    cdef bint fits = pivots.ndim == lu.ndim - 1 or lu.ndim < 2
+    cdef bint fits = pivots.ndim == lu.ndim - 1
+    if lu.ndim < 2:
+        raise RuntimeError("torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
+                           f"{shape_text(lu.ndim, lu.sizes)} instead")
     for i in range(lu.ndim - 2):
         fits = fits and pivots.sizes[i] == lu.sizes[i]
     if not fits:
