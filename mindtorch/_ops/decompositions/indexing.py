@@ -32,6 +32,12 @@ def sort_by_bits(self, stable, dim, descending):
     return self.gather(dim, order) if self.ndim else self, order
 
 
+def index_by_parts(self, indices):
+    """self[indices] of complex numbers, as their real and imaginary parts."""
+    places = tuple(slice(None) if index is None else index for index in indices)
+    return by_parts(lambda part: part[places], self)
+
+
 def index_put_by_parts(self, indices, values, accumulate):
     """Complex numbers, as their real and imaginary parts."""
     return by_parts(lambda part, of_values: part.index_put(indices, of_values, accumulate), self, values)

@@ -1,7 +1,7 @@
 """Operators on each element, or on two."""
 from math import copysign, inf, pi
 
-from mindtorch._core.tensor.dtype import float64, int16, int32, int64
+from mindtorch._core.tensor.dtype import float32, float64, int16, int32, int64
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.operators import ops
 
@@ -143,6 +143,12 @@ def angle_by_atan2(self):
 
 
 # --- complex numbers -------------------------------------------------------------------------------------------------
+
+def compared_wider(function, *operands):
+    """A comparison of small unsigned integers as int64, and of small floats as float32."""
+    return function(*[x.to(float32 if x.is_floating_point() else int64) if isinstance(x, TensorBase) else x
+                      for x in operands])
+
 
 def by_parts(function, self, *arguments):
     """What the function makes of the real parts, and of the imaginary ones, of its arguments."""
