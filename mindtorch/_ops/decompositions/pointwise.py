@@ -98,8 +98,10 @@ def fmin_by_where(self, other):
 
 
 def isclose_by_distance(self, other, rtol, atol, equal_nan):
-    """isclose of dtypes that aclnnIsClose lacks: complex numbers."""
+    """isclose of dtypes that aclnnIsClose lacks: complex numbers and unsigned integers."""
     close = ops.eq(self, other)
+    if not self.is_complex() and not self.is_floating_point():
+        self, other = self.to(float64), other.to(float64)
     if equal_nan:
         close = close | (self.isnan() & other.isnan())
     distance = (self - other).abs()
