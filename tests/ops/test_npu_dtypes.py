@@ -55,7 +55,8 @@ CASES = {
         for name in ("eq", "ne") for other in (2, [1, 3, 40000]) for dtype in ("uint16", "uint32", "uint64")},
     **{f"isclose {dtype}": lambda t, d, dtype=dtype: t.isclose(
         t.tensor([1, 2, 40000], device=d).to(getattr(t, dtype)),
-        t.tensor([1, 3, 40001], device=d).to(getattr(t, dtype)), rtol=1e-4, equal_nan=True) for dtype in ("uint16", "uint32", "uint64")},
+        t.tensor([1, 3, 40001], device=d).to(getattr(t, dtype)), rtol=1e-4, equal_nan=True)
+        for dtype in ("uint16", "uint32", "uint64")},
     "index complex128": lambda t, d: (t.arange(6, device=d).to(t.complex128) * 1j).reshape(2, 3)[
         :, t.tensor([2, 0], device=d)],
     "mask complex128": lambda t, d: t.arange(4, device=d).to(t.complex128)[t.tensor([True, False] * 2, device=d)],
