@@ -53,7 +53,9 @@ def optimize(level):
 
 
 # -O1, and of -O2 what code gains from that is calls and branches, without loops: it takes a third less to compile.
-QUICK = [optimize(1), "-finline-small-functions", "-fpartial-inlining", "-foptimize-sibling-calls"]
+# Zig's clang stops at names of GCC's that it does not know.
+QUICK = [optimize(2)] if "zig" in os.environ.get("CC", "") else [
+    optimize(1), "-finline-small-functions", "-fpartial-inlining", "-foptimize-sibling-calls"]
 # Where -O2 shows: these make up most of what `a + b` costs.
 HOT = {f"mindtorch/{name}.pyx" for name in ("_core/operators/run_operator", "_core/python/operator_function",
                                             "_npu/aclnn_call", "_npu/launch", "_npu/segments")}
@@ -83,7 +85,7 @@ LIBRARIES = [
     SharedLibrary("mindtorch_kernels", "opapi", libraries=["dl"], precompiled="opapi/loops.h",
                   extra_compile_args=[optimize(3), "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]),
     SharedLibrary("hccl", "hccl", needs=["mindtorch_kernels", "ascendcl"]),
-    SharedLibrary("hcomm", "hcomm", needs=["hccl"]),   # no code: newer CANN has some of them there
+    SharedLibrary("hcomm", "hcomm", needs=["hccl"]),
     SharedLibrary("opapi", "phases", needs=["mindtorch_kernels", "nnopbase", "ascendcl"]),
 ]
 

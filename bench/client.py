@@ -14,7 +14,7 @@ MARK = "answer: "
 
 
 def command(python, script, *arguments):
-    """What runs bench/{script} in that environment."""
+    """The command that runs bench/{script} in that environment."""
     return [python, "tests/clients/run.py", "--toolkit", TOOLKIT, f"bench/{script}", *arguments]
 
 

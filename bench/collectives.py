@@ -3,6 +3,9 @@
 Each process is a rank of both libraries, which take turns; a rank begins when all have passed a barrier. A line has the
 least and the median time of the slowest rank, and the ratio of the medians.
 
+Then a training step of examples/train_gpt.py: alone, with DistributedDataParallel, and what MPI itself takes for the
+same buckets. The step with DistributedDataParallel is to take at most 1.25 times the sum of the other two.
+
 `python -m bench.collectives --host`: what the host pays for a collective on the NPU with null kernels, in nanoseconds
 and beside `a + b`; `wait` is a call with async_op and its wait.
 """
@@ -59,8 +62,45 @@ def rank(number, count, folder, rounds):
                 (least, ours), (torch_least, theirs) = figures
                 print(f"{name:10} {size:10} bytes  mindtorch {least:9.1f} {ours:9.1f} us   torch {torch_least:9.1f} "
                       f"{theirs:9.1f} us   {ours / theirs:5.2f}", flush=True)
+    step(mindtorch, number, rounds)
     for library in libraries:
         library.distributed.destroy_process_group()
+
+
+def step(torch, number, rounds):
+    """Prints the least seconds of the slowest rank; steps of all kinds take turns."""
+    from mpi4py import MPI
+
+    from bench.gpt import training
+    alone, shared = training("mindtorch", "cpu"), training("mindtorch", "cpu")
+    shared.trained = torch.nn.parallel.DistributedDataParallel(shared.model)
+    shared.step()
+    buckets = [torch.ones_like(bucket.buffer()) for bucket in shared.trained.reducer.buckets]
+
+    def reduce_buckets():
+        """As MPI alone would: all requests at once, then it is called until they have ended."""
+        requests = [MPI.COMM_WORLD.Iallreduce(MPI.IN_PLACE, [MPI.buffer.fromaddress(bucket.data_ptr(), bucket.nbytes),
+                                                             bucket.numel(), MPI.FLOAT]) for bucket in buckets]
+        while not MPI.Request.Testall(requests):
+            os.sched_yield()
+
+    kinds = {"alone": alone.step, "DistributedDataParallel": shared.step, "MPI's buckets": reduce_buckets}
+    least = {}
+    for name, call in kinds.items():
+        times = []
+        for _ in range(rounds + 1):
+            torch.distributed.barrier()
+            begun = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begun)
+        slowest = torch.tensor(times)
+        torch.distributed.all_reduce(slowest, torch.distributed.ReduceOp.MAX)
+        least[name] = slowest[1:].min().item()
+    if number == 0:
+        for name, seconds in least.items():
+            print(f"step {name:24}{1e3 * seconds:9.2f} ms")
+        ratio = least["DistributedDataParallel"] / (least["alone"] + least["MPI's buckets"])
+        print(f"step with DistributedDataParallel, to the sum of the others {ratio:5.2f}", flush=True)
 
 
 HOST_CALLS = {
@@ -74,7 +114,7 @@ HOST_CALLS = {
 
 def host(rounds):
     """Prints the least CPU time of the calling thread for each of HOST_CALLS, in a group of one rank."""
-    os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null", HCCL_IF_IP="127.0.0.1")
+    os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null", TASK_QUEUE_ENABLE="0", HCCL_IF_IP="127.0.0.1")
     import mindtorch as torch
     dist, calls = torch.distributed, 200
     dist.init_process_group("hccl", store=dist.HashStore(), rank=0, world_size=1)

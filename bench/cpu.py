@@ -23,7 +23,7 @@ ROUNDS = 8
 CALLS = 2000            # of an operator in one timed loop
 ELEMENTS = 16
 
-# What is printed, and how many times torch's time the CPU device may take.
+# The printed name, and the largest allowed ratio to torch's time.
 LIMITS = {"GPT step": 1.1, "ResNet-18 step": 1.3, "EfficientNet-b0 forward": 2.0,
           "a + b": 1.5, "relu": 1.5, "sum": 1.5, "zeros": 1.5, "softmax": 1.5}
 
@@ -64,7 +64,7 @@ def resnet(lib, device):
     return step
 
 
-# Of EfficientNet-b0: expansion, width, blocks, stride and size of the kernel of each stage.
+# EfficientNet-b0: expansion, width, blocks, stride and size of the kernel of each stage.
 STAGES = ((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5), (6, 80, 3, 2, 3), (6, 112, 3, 1, 5), (6, 192, 4, 2, 5),
           (6, 320, 1, 1, 3))
 

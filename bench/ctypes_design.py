@@ -1,4 +1,4 @@
-"""What mindtorch replaces: the same calls made straight from Python with ctypes.
+"""The design that mindtorch replaces: Python makes the same calls with ctypes.
 
 A binding of this kind is quickly written and was the usual one: every ABI function is a ctypes function, addresses are
 integers, each descriptor is a Python object that owns its handle, and shapes become ctypes arrays call by call. It does

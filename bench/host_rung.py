@@ -1,6 +1,6 @@
 """The programs of bench/host.py in one library, in a process that bench/host.py starts.
 
-    host_rung.py mindtorch|torch_npu
+    host_rung.py mindtorch|torch_npu SECONDS
 
 Says {program: {"waits": us the caller waits, "ends": us until the device is done, "driver": us of modelled calls,
 "misses": phases 1 that CANN's cache did not know, "hits": launches without one}}, each for one call of the program.
@@ -15,8 +15,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from bench import client
 from bench.rungs import ROOT
 
-SECONDS = 1.5       # of rounds, of which the best is taken: short ones, so that a busy machine leaves some undisturbed
-LEAST_ROUNDS = 10
+LEAST_ROUNDS = 10   # of which the best is taken: short ones, so that a busy machine leaves some undisturbed
 WIDTH, HEADS, LENGTH, BATCH, VOCABULARY, LAYERS = 128, 4, 64, 8, 64, 2
 
 
@@ -143,12 +142,12 @@ def programs(torch, capture):
     }
 
 
-def measure(run, count, torch, sim):
+def measure(run, count, torch, sim, seconds):
     for _ in range(3):
         run()
     waits, ends = [], []
     begin = time.perf_counter()
-    while len(ends) < LEAST_ROUNDS or time.perf_counter() - begin < SECONDS:
+    while len(ends) < LEAST_ROUNDS or time.perf_counter() - begin < seconds:
         torch.npu.synchronize()
         start = time.perf_counter()
         for _ in range(count):
@@ -166,7 +165,7 @@ def measure(run, count, torch, sim):
             "hits": (counts["phase2"] - counts["phase1"]) / count}
 
 
-def main(library):
+def main(library, seconds):
     torch = import_module("mindtorch" if library == "mindtorch" else "torch")
     import_module(library)
     sim = simulator()
@@ -174,8 +173,8 @@ def main(library):
     found = programs(torch, library == "mindtorch" or os.environ.get("TASK_QUEUE_ENABLE") != "2")
     gc.collect()
     gc.disable()
-    client.say({title: measure(run, count, torch, sim) for title, (run, count) in found.items()})
+    client.say({title: measure(run, count, torch, sim, seconds) for title, (run, count) in found.items()})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], float(sys.argv[2]))

@@ -31,7 +31,7 @@ LIMIT = 1.15            # reserved / allocated, both at their peaks
 
 
 def record(arguments):
-    """What a run takes and gives back: the bytes of a block, or ~n for the n-th that was taken."""
+    """The allocations and frees of a run: the bytes of a new block, or ~n to free the n-th one."""
     module = example("train_gpt")
     torch = module.torch
     torch.npu.init()
@@ -84,7 +84,7 @@ def replay(library, path):
 
 
 def fresh(library, python, path, settings):
-    """What `replay` finds in a process of its own."""
+    """The result of `replay` in a process of its own."""
     script = "replay.py", "--replay", library, path
     command = [python, "-m", "bench.replay", *script[1:]] if library == "mindtorch" else client.command(python, *script)
     shown = subprocess.run(command, check=True, cwd=ROOT, env=client.environment(PYTORCH_NPU_ALLOC_CONF=settings),

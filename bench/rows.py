@@ -1,9 +1,9 @@
 """`python -m bench.rows`: host cost of every row of the op table with null kernels, as ratios to a + b; slowest first.
 
 Rows that wait for the device to read a value are given the one that a call with kernels has read. The clock is the CPU
-time of the calling thread, so that neither the stream's thread nor the rest of the machine counts. Rounds go through
-the whole table, and a + b is timed before each row: ratios are of the same moment. Words on the command line pick the
-rows whose name contains one of them.
+time of the calling thread, which makes the launches itself (TASK_QUEUE_ENABLE=0), so that neither the stream's thread
+nor the rest of the machine counts. Rounds go through the whole table, and a + b is timed before each row: ratios are of
+the same moment. Words on the command line pick the rows whose name contains one of them.
 """
 import argparse
 import contextlib
@@ -14,7 +14,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null")
+os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null", TASK_QUEUE_ENABLE="0")
 
 import mindtorch as torch
 from bench.row_samples import Statements

@@ -1,4 +1,4 @@
-"""What the rungs share: operands, how a rung is measured, and the native parts built on the spot."""
+"""Shared by the rungs: operands, the measurement of a rung, and native parts that are built before it."""
 import ctypes
 import os
 import shlex

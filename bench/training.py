@@ -2,8 +2,8 @@
 
 First the parts of a step of a small network (4 x 64, 64 hidden, 10 classes), so that torch's figures are mostly host
 cost as well; then whole steps as scripts write them (an MLP 16-32-4, a batch of 64) with optimizers in the form that
-they take by themselves. mindtorch runs on the NPU with null kernels. Times are CPU times of the calling thread, medians
-over rounds that alternate.
+they take by themselves. mindtorch runs on the NPU with null kernels. Times are CPU times of the calling thread, which
+makes the launches itself (TASK_QUEUE_ENABLE=0), medians over rounds that alternate.
 """
 import gc
 import os
@@ -13,7 +13,7 @@ import time
 from importlib import import_module
 from importlib.util import find_spec
 
-os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null")
+os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null", TASK_QUEUE_ENABLE="0")
 
 ROUNDS = 60
 COUNT = 20      # calls in one timed loop: their launches stay below the depth of a stream's queue

@@ -107,7 +107,7 @@ def _npu_aclnn_symbols_ok():
 
 
 def _storage_address(tensor):
-    """What is the same for all tensors that share a storage, and for no others."""
+    """A number that is equal for tensors of one storage and differs for tensors of different storages."""
     return tensor.untyped_storage()._cdata
 
 

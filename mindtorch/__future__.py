@@ -12,7 +12,7 @@ def set_overwrite_module_params_on_conversion(value: bool) -> None:
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """What set_overwrite_module_params_on_conversion has set."""
+    """The value that set_overwrite_module_params_on_conversion has set."""
     return _overwrites
 
 
@@ -26,5 +26,5 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """What set_swap_module_params_on_conversion has set."""
+    """The value that set_swap_module_params_on_conversion has set."""
     return _swaps

@@ -127,7 +127,7 @@ cfloat, cdouble = complex64, complex128
 
 _OPERATOR_TABLES = (_attributes, _views, _indexing, _copy_cast, _factories, _generated,
                     _core_composites, _composites, _methods)
-# What says that it is of torch.functional.
+# Functions whose __module__ is torch.functional.
 _OF_FUNCTIONAL = ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
                   "cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "stft",
                   "tensordot", "unique", "unique_consecutive", "unravel_index")

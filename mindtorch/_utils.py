@@ -166,7 +166,7 @@ def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, bac
 
 
 def sparse_arguments(tensor):
-    """What _rebuild_sparse_tensor takes to make the tensor again."""
+    """The arguments with which _rebuild_sparse_tensor makes the tensor again."""
     parts = sparse_storage(tensor)
     data = (*parts.indices, parts.values, tensor.size())
     return parts.layout, (*data, bool(parts.coalesced)) if tensor.is_sparse else data
@@ -183,7 +183,7 @@ def _rebuild_sparse_tensor(layout, data):
 
 
 def meta_arguments(tensor):
-    """What _rebuild_meta_tensor_no_storage takes to make a tensor like this one."""
+    """The arguments with which _rebuild_meta_tensor_no_storage makes a tensor like this one."""
     return tensor.dtype, tuple(tensor.size()), tensor.stride(), tensor.requires_grad
 
 
@@ -194,7 +194,7 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
 
 
 def wrapper_arguments(tensor):
-    """What _rebuild_wrapper_subclass takes to make a wrapper like this one."""
+    """The arguments with which _rebuild_wrapper_subclass makes a wrapper like this one."""
     return (type(tensor), tensor.dtype, tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.layout,
             tensor.device, tensor.requires_grad)
 

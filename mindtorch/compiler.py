@@ -54,7 +54,7 @@ def assume_constant_result(fn: Any) -> Any:
 
 
 class set_stance:
-    """What a compiler should do, of which there is none; also a decorator and a context manager."""
+    """A setting for a compiler, of which mindtorch has none; also a decorator and a context manager."""
 
     def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
                  force_backend: Any = None) -> None:

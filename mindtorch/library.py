@@ -152,7 +152,7 @@ def impl_abstract(qualname: Any, func: Any = None, *, lib: Any = None, _stacklev
 
 
 class _Formula:
-    """What register_autograd was given."""
+    """The functions that register_autograd was given."""
 
     def __init__(self, backward: Any, setup_context: Any) -> None:
         self.backward, self.setup_context = backward, setup_context

@@ -4,6 +4,9 @@
 
 Any ACL program can use that root. The functions here call its ``libascendcl.so`` directly, so they work
 without the compiled parts of mindtorch, and they act on the same library that a program in this process has loaded.
+
+Faults, counts and latencies hold for what the program calls while they are set, also where another thread launches it
+(``TASK_QUEUE_ENABLE``): these functions wait until that thread has made the launches before. Only `calls` does not.
 """
 import sys
 
@@ -56,8 +59,17 @@ def name_blas():
         os.environ.setdefault(BLAS, str(Path(package.origin).with_name("lib") / "libscipy_openblas.so"))
 
 
-@functools.cache
+before_calls: list = []              # functions that make what the program has called but not launched yet
+
+
 def _library() -> ctypes.CDLL:
+    for function in before_calls:
+        function()
+    return _opened_library()
+
+
+@functools.cache
+def _opened_library() -> ctypes.CDLL:
     path = toolkit() / "lib64" / "libascendcl.so"
     if not path.is_file():
         raise FileNotFoundError(f"the simulated toolkit is not built: {path} is missing")
@@ -133,13 +145,12 @@ def cost(function: str) -> int:
 @contextlib.contextmanager
 def run_kernels(run: bool = True) -> Any:
     """Whether the kernels launched in the block compute, or are left out as by ``MINDTORCH_SIM_KERNELS=null``."""
-    library = _library()
-    before = library.simNullKernels()
-    library.simSetNullKernels(not run)
+    before = _library().simNullKernels()
+    _library().simSetNullKernels(not run)
     try:
         yield
     finally:
-        library.simSetNullKernels(before)
+        _library().simSetNullKernels(before)
 
 
 @contextlib.contextmanager
@@ -167,7 +178,7 @@ def repeat_reads() -> Any:
 
 def calls(function: str) -> int:
     """How often `function` was called inside the latest `counting` block."""
-    return _library().simCalls(function.encode())
+    return _opened_library().simCalls(function.encode())
 
 
 class _Counts(dict):
@@ -180,13 +191,13 @@ class _Counts(dict):
 @contextlib.contextmanager
 def counting() -> Any:
     """Count the calls of every function of the toolkit: ``with counting() as counts: ...; counts["aclrtMalloc"]``."""
-    library, counts = _library(), _Counts()
-    library.simCountCalls(1)
+    counts = _Counts()
+    _library().simCountCalls(1)
     try:
         yield counts
     finally:
-        library.simCountCalls(0)
-        counts.update({name: calls(name) for name in library.simFunctions().decode().split()})
+        _library().simCountCalls(0)
+        counts.update({name: calls(name) for name in _library().simFunctions().decode().split()})
 
 
 if __name__ == "__main__":

@@ -33,6 +33,20 @@ def device(request):
     return request.param
 
 
+@pytest.fixture(params=[0, 1, 2], ids="queue {}".format)
+def queue_mode(request):
+    """Runs the test with each TASK_QUEUE_ENABLE.
+
+    An error of a launch is raised by the call or by the next function that waits for the device: tests for it end with
+    one.
+    """
+    from mindtorch import npu
+    mode = npu.get_task_queue_enable()
+    npu.set_task_queue_enable(request.param)
+    yield request.param
+    npu.set_task_queue_enable(mode)
+
+
 def _simulator():
     """(mindtorch.npu, mindtorch.sim) when the NPU of this process is the simulated one and has been started."""
     if "mindtorch" not in sys.modules:

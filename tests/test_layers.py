@@ -38,9 +38,9 @@ LAYERS = (
     ("_npu", "_npu._gen.calls", "_npu.alloc_config", "_npu.cann", "_npu.index", "_npu.lock",
      "_npu.toolkit"),
     ("_npu.acl", "_npu.hccl_api", "_npu.structs"),
-    ("_npu.acl_loader", "_npu.free_blocks", "_npu.launch_queue"),
+    ("_npu.acl_loader", "_npu.free_blocks"),
     ("_npu.streams",),
-    ("_npu.events_thread", "_npu.executor_cache", "_npu.peers", "_npu.segments", "_npu.stream_context"),
+    ("_npu.events_thread", "_npu.peers", "_npu.segments", "_npu.stream_context"),
     ("_npu.allocator", "_npu.host_memory"),
     ("_npu.memory_history",),
     ("_npu.oom_snapshot",),
@@ -242,6 +242,41 @@ def test_pages_name_files_that_exist():
         gone = [name for name in mentioned if "_gen/" not in name
                 and not any(file == name or file.endswith(f"/{name}") for file in files)]
         assert not gone, f"{page} mentions {gone}"
+
+
+# Stops of design.md's table that their caller reaches by a pointer: what the caller's body has in place of the name.
+BY_POINTER = {"binary": "TENSOR_SLOTS.binary", "run_call_or_inplace": "kernel.call",
+              "mindtorch_make_launch": "add_launch"}
+
+
+def bodies(name, file):
+    """The bodies of the functions of this name in a source of the package."""
+    text = (ROOT / file if file.startswith("include/") else PACKAGE / file).read_text(encoding="utf-8")
+    start = rf"^[ \t]*(?:cdef |def |static )[^\n=]*\b{name.rpartition('.')[2]}\("
+    return [text[found.end():].partition("\ncdef ")[0].partition("\ndef ")[0]
+            for found in re.finditer(start, text, re.MULTILINE) if not text[:found.start()].endswith("extern ")]
+
+
+@pytest.mark.quick
+def test_the_way_of_an_addition_is_the_way_in_the_code():
+    """design.md, section 3: a numbered stop is called by the one before it, any other one by some stop of the table."""
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    table = page.partition("## 3. The way")[2].partition("| 7 |")[0]
+    code, way = {}, []                                # stop -> its body; the numbered stops
+    for number, cell in re.findall(r"^\| (\d|\D[^|]*) \| (`[^|]*) \|", table, re.MULTILINE):
+        for word in re.findall(r"`([^`]+)`", cell):
+            if "/" in word:
+                file = word
+                continue
+            code[word, file] = "".join(bodies(word, file))
+            assert code[word, file], f"there is no {word} in {file}"
+            way += [(word, file)] * number.isdecimal()
+    assert len(way) > 10
+    for name, file in [*code][1:]:
+        called = re.escape(BY_POINTER.get(name, name.rpartition(".")[2]))
+        before = way[way.index((name, file)) - 1] if (name, file) in way else None
+        body = code[before] if before else "".join(code.values())
+        assert re.search(rf"\b{called}\(", body), f"{name} of {file} is not called by {before or 'any stop'}"
 
 
 @pytest.mark.quick

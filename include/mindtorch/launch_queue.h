@@ -1,13 +1,14 @@
 /* A queue of launches for each device, and the thread that makes them (TASK_QUEUE_ENABLE).
  *
- * Threads add launches one at a time, as they hold the GIL; the queue's thread takes them in order and holds no lock
- * while it calls CANN. It yields for some microseconds before it sleeps, and an empty queue costs nothing.
+ * Threads add launches one at a time, as they hold the GIL; the queue's thread makes them in order. It yields for some
+ * microseconds before it sleeps, and an empty queue costs nothing. A thread that waits for a queue makes launches itself
+ * while the queue's thread makes none: waking that one takes longer than most launches.
  *
  * What depends on the order of a stream's work waits until the queues are empty: `api` has the functions below in place
  * of CANN's own. They are called without the GIL, which a host function in a full stream may need. A launch that fails is
  * kept; the next function that waits for the device returns MINDTORCH_FAILED_LAUNCH.
  *
- * The variables are static, so only one module (launch_queue.pyx) may include this file. */
+ * The variables are static, so only one module (acl.pyx) may include this file. */
 #ifndef MINDTORCH_LAUNCH_QUEUE_H_
 #define MINDTORCH_LAUNCH_QUEUE_H_
 #include <pthread.h>
@@ -27,10 +28,11 @@ typedef struct RefusedHandle { /* CANN has failed to destroy it */
 } RefusedHandle;
 
 struct LaunchQueue {
+  int device;
   aclrtContext context;
-  int (*destroy)(void *handle, int kind);
-  QueuedPhase1 phase1;
+  QueuedFunctions functions;
   pthread_t thread;
+  pthread_mutex_t making; /* held by who makes a launch */
   pthread_mutex_t lock;
   pthread_cond_t work, progress;
   atomic_int stopping;
@@ -56,7 +58,7 @@ static struct {
 static atomic_ullong mindtorch_missed; /* look-ups of queues that have found nothing */
 static RefusedHandle *_Atomic mindtorch_refused;
 
-/* --- the queue's thread --- */
+/* --- launches --- */
 
 static void mindtorch_keep_failure(const QueuedLaunch *launch, int status) {
   const char *message = mindtorch_own_api.aclGetRecentErrMsg();
@@ -83,9 +85,8 @@ static void mindtorch_refuse(void *handle, int kind) {
   pthread_mutex_unlock(&mindtorch_failure_lock);
 }
 
-/* Finds the executor, or makes it. */
+/* Finds the executor in CANN's cache, or makes it. */
 static int mindtorch_look_up(const LaunchQueue *queue, QueuedLaunch *launch) {
-  const uint64_t room = launch->workspace_size;
   const size_t length = (size_t)launch->words * sizeof launch->text[0];
   uint8_t *key = (uint8_t *)launch->text;
   const CannApi *own = &mindtorch_own_api;
@@ -97,23 +98,31 @@ static int mindtorch_look_up(const LaunchQueue *queue, QueuedLaunch *launch) {
   launch->executor = own->PTAFindExecCache(key, length, &launch->workspace_size);
   if (launch->executor == NULL) {
     mindtorch_missed++;
-    status = queue->phase1(launch);
+    status = queue->functions.phase1(launch);
   }
   own->UnInitPTACacheThreadLocal();
-  if (status == 0 && launch->workspace_size > room) status = ACL_ERROR_FAILURE; /* an equal call needed less */
+  return status;
+}
+
+static int mindtorch_get_executor(const LaunchQueue *queue, QueuedLaunch *launch) {
+  const uint64_t room = launch->workspace_size;
+  const int status = launch->kept ? mindtorch_look_up(queue, launch) : queue->functions.phase1(launch);
+  launch->in_phase1 = status != 0;
+  if (status == 0 && launch->workspace_size > room) return ACL_ERROR_FAILURE; /* an equal call needed less */
   return status;
 }
 
 static void mindtorch_destroy(const LaunchQueue *queue, void *handle, int kind) {
-  if (queue->destroy(handle, kind) != 0) mindtorch_refuse(handle, kind);
+  if (queue->functions.destroy(handle, kind) != 0) mindtorch_refuse(handle, kind);
 }
 
 static void mindtorch_make_launch(const LaunchQueue *queue, QueuedLaunch *launch, unsigned long long number) {
   int status = 0;
+  launch->in_phase1 = 0;
   if (number < queue->dropped) {
     status = ACL_ERROR_RT_DEVICE_TASK_ABORT;
   } else if (launch->executor == NULL) {
-    status = mindtorch_look_up(queue, launch);
+    status = mindtorch_get_executor(queue, launch);
   }
   if (status == 0) {
     status = launch->phase2(launch->workspace, launch->workspace_size, launch->executor, launch->stream);
@@ -124,36 +133,57 @@ static void mindtorch_make_launch(const LaunchQueue *queue, QueuedLaunch *launch
   for (int i = 0; i < launch->count; ++i) mindtorch_destroy(queue, launch->handles[i], launch->kinds[i]);
 }
 
+/* Makes the next launch, if there is one; `making` is held. */
+static void mindtorch_make_next(LaunchQueue *queue) {
+  const unsigned long long next = queue->done;
+  if (next == queue->added) return;
+  mindtorch_make_launch(queue, &queue->launches[next % MINDTORCH_QUEUE_LENGTH], next);
+  queue->done = next + 1;
+  if (queue->waiting == 0) return;
+  pthread_mutex_lock(&queue->lock);
+  pthread_cond_broadcast(&queue->progress);
+  pthread_mutex_unlock(&queue->lock);
+}
+
+static inline int mindtorch_has_launches(LaunchQueue *queue) { return queue != NULL && queue->done < queue->added; }
+
+/* --- the queue's thread --- */
+
 /* False: the queue ends. */
-static int mindtorch_wait_for_work(LaunchQueue *queue, unsigned long long next) {
+static int mindtorch_wait_for_work(LaunchQueue *queue) {
   for (int i = 0; i < MINDTORCH_QUEUE_YIELDS; ++i) {
-    if (queue->added != next) return 1;
+    if (mindtorch_has_launches(queue)) return 1;
     sched_yield();
   }
   pthread_mutex_lock(&queue->lock);
   queue->asleep = 1;
-  while (queue->added == next && !queue->stopping) pthread_cond_wait(&queue->work, &queue->lock);
+  while (!mindtorch_has_launches(queue) && !queue->stopping) pthread_cond_wait(&queue->work, &queue->lock);
   queue->asleep = 0;
   pthread_mutex_unlock(&queue->lock);
-  return queue->added != next;
+  return mindtorch_has_launches(queue);
 }
 
 static void *mindtorch_run_queue(void *argument) {
   LaunchQueue *queue = (LaunchQueue *)argument;
   int status = mindtorch_own_api.aclrtSetCurrentContext(queue->context);
-  for (unsigned long long next = 0; mindtorch_wait_for_work(queue, next);) {
+  while (mindtorch_wait_for_work(queue)) {
     if (status != 0) status = mindtorch_own_api.aclrtSetCurrentContext(queue->context);
-    mindtorch_make_launch(queue, &queue->launches[next % MINDTORCH_QUEUE_LENGTH], next);
-    queue->done = ++next;
-    if (queue->waiting == 0) continue;
-    pthread_mutex_lock(&queue->lock);
-    pthread_cond_broadcast(&queue->progress);
-    pthread_mutex_unlock(&queue->lock);
+    pthread_mutex_lock(&queue->making);
+    mindtorch_make_next(queue);
+    pthread_mutex_unlock(&queue->making);
   }
   return NULL;
 }
 
 /* --- other threads --- */
+
+/* Makes a launch, if this thread may and no other is making one. */
+static int mindtorch_help(LaunchQueue *queue) {
+  if (!queue->functions.may_launch(queue->device) || pthread_mutex_trylock(&queue->making) != 0) return 0;
+  mindtorch_make_next(queue);
+  pthread_mutex_unlock(&queue->making);
+  return 1;
+}
 
 /* The place of the next launch, NULL while the queue is full. */
 static inline QueuedLaunch *mindtorch_next_launch(LaunchQueue *queue) {
@@ -170,7 +200,11 @@ static inline void mindtorch_add_launch(LaunchQueue *queue) {
 }
 
 static void mindtorch_wait_for_launches(LaunchQueue *queue, unsigned long long count) {
-  for (int i = 0; i < MINDTORCH_QUEUE_YIELDS && queue->done < count; ++i) sched_yield();
+  for (int i = 0; i < MINDTORCH_QUEUE_YIELDS && queue->done < count;) {
+    if (mindtorch_help(queue)) continue;
+    sched_yield();
+    ++i;
+  }
   if (queue->done >= count) return;
   pthread_mutex_lock(&queue->lock);
   queue->waiting++;
@@ -184,8 +218,6 @@ static inline void mindtorch_drain(LaunchQueue *queue) {
   if (queue != NULL) mindtorch_wait_for_launches(queue, queue->added);
 }
 
-static inline int mindtorch_has_launches(LaunchQueue *queue) { return queue != NULL && queue->done < queue->added; }
-
 static inline void mindtorch_wait_for_place(LaunchQueue *queue) {
   mindtorch_wait_for_launches(queue, queue->added - MINDTORCH_QUEUE_LENGTH / 2);
 }
@@ -195,14 +227,14 @@ static inline void mindtorch_drain_all(void) {
   for (int i = 0; i < MINDTORCH_MAX_DEVICES; ++i) mindtorch_drain(mindtorch_queues[i]);
 }
 
-static LaunchQueue *mindtorch_start_queue(int device, aclrtContext context, int (*destroy)(void *, int),
-                                          QueuedPhase1 phase1) {
+static LaunchQueue *mindtorch_start_queue(int device, aclrtContext context, const QueuedFunctions *functions) {
   LaunchQueue *queue = (LaunchQueue *)aligned_alloc(64, sizeof(LaunchQueue));
   if (queue == NULL) return NULL;
   memset(queue, 0, offsetof(LaunchQueue, launches));
+  queue->device = device;
   queue->context = context;
-  queue->destroy = destroy;
-  queue->phase1 = phase1;
+  queue->functions = *functions;
+  pthread_mutex_init(&queue->making, NULL);
   pthread_mutex_init(&queue->lock, NULL);
   pthread_cond_init(&queue->work, NULL);
   pthread_cond_init(&queue->progress, NULL);
@@ -259,7 +291,7 @@ static int mindtorch_take_failure(int *status, char *message, size_t room, Queue
   return there;
 }
 
-/* --- calls whose executors CANN has kept, with their workspaces; guarded by the GIL --- */
+/* --- calls that were made before, with their workspaces; guarded by the GIL --- */
 
 static struct {
   uint64_t *text; /* NULL: the place is free */
@@ -362,7 +394,6 @@ static aclError mindtorch_aclrtDeviceTaskAbort(int32_t device, uint32_t timeout)
 
 /* Called when CANN has been loaded: from now on `api` waits for queues. What the toolkit lacks stays NULL. */
 static void mindtorch_order_calls(CannApi *api) {
-  if (api->aclrtMemcpy == mindtorch_aclrtMemcpy) return; /* two threads may load it */
   mindtorch_own_api = *api;
 #define X(name) \
   if (api->name != NULL) api->name = mindtorch_##name;

@@ -19,14 +19,16 @@ typedef struct QueuedLaunch {
   QueuedPhase2 phase2;
   void *workspace;
   uint64_t workspace_size;
-  aclOpExecutor *executor; /* NULL: the queue's thread finds it by the key */
+  aclOpExecutor *executor; /* NULL: the queue's thread finds or makes it by the key */
   aclrtStream stream;
   const char *name;
   const char *line; /* of the program that called the operator; NULL: not recorded */
+  int kept;      /* CANN may keep executors of the call */
+  int in_phase1; /* set by the queue's thread */
   int count; /* of the arguments, which are destroyed when phase 2 has returned */
   void *handles[MINDTORCH_QUEUE_HANDLES];
   unsigned char kinds[MINDTORCH_QUEUE_HANDLES];
-  /* The key of executor_cache.pyx, for look-ups and for messages of errors. */
+  /* The key (_npu/launch.pxd), to find or make the executor and for messages of errors. */
   int words; /* 0: there is none */
   int tensors;
   uint64_t text[MINDTORCH_QUEUE_WORDS];
@@ -34,8 +36,13 @@ typedef struct QueuedLaunch {
   unsigned short places[MINDTORCH_QUEUE_HANDLES]; /* in the text, of the tensors */
 } QueuedLaunch;
 
-/* Runs phase 1 of a launch by its key; sets executor and workspace_size, and the arguments, also where it fails. */
-typedef int (*QueuedPhase1)(QueuedLaunch *launch);
+/* What those who know mindtorch's tensors and threads do for a queue. */
+typedef struct QueuedFunctions {
+  /* Runs phase 1 of a launch by its key; sets executor and workspace_size, and the arguments, also where it fails. */
+  int (*phase1)(QueuedLaunch *launch);
+  int (*destroy)(void *handle, int kind); /* of arguments and executors */
+  int (*may_launch)(int device);          /* whether the calling thread may make launches of the device */
+} QueuedFunctions;
 
 typedef struct LaunchQueue LaunchQueue;
 

@@ -26,7 +26,7 @@ class AbsentDtype:
 globals().update({name: AbsentDtype(name) for name in NAMES})
 chalf = complex32                       # noqa: F821 - one of NAMES
 
-# What torch says of an operator beside its schema.
+# The tags of operators.
 Tag = enum.IntEnum("Tag", (
     "core", "cudagraph_unsafe", "data_dependent_output", "dynamic_output_shape", "flexible_layout", "generated",
     "inplace", "inplace_view", "maybe_aliasing_or_mutating", "needs_contiguous_strides", "needs_exact_strides",

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 
 class RemovableHandle:
-    """What registering a hook gives: `remove()` takes the hook away again. Also a context manager that does so."""
+    """The result of registering a hook: `remove()` removes the hook, and so does leaving a `with` of the handle."""
 
     next_id = 0
 

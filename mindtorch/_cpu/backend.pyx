@@ -192,7 +192,7 @@ def set_blas_threads(int count):
 
 
 # The calls of rows are data, in mindtorch/_cpu/_gen/calls.py. `read_calls` reads an entry when its operator runs for
-# the first time, and `run_call` converts the arguments and calls the kernel.
+# the first time, and `run_compiled_call` converts the arguments and calls the kernel.
 
 
 cdef enum:
@@ -322,11 +322,11 @@ cdef bint run_compiled(CompiledKernel kernel, Argument *arguments, ScalarType dt
         return False
     for call in kernel.calls:
         if call.condition < 0 or <object>arguments[call.condition].object == call.value:
-            return run_call(call, arguments, dtype)
+            return run_compiled_call(call, arguments, dtype)
     return False
 
 
-cdef bint run_call(CompiledCall call, Argument *arguments, ScalarType dtype) except -1:
+cdef bint run_compiled_call(CompiledCall call, Argument *arguments, ScalarType dtype) except -1:
     cdef KernelValue values[MAX_PARAMETERS]
     cdef Converted converted[MAX_PARAMETERS]
     cdef const Parameter *parameter

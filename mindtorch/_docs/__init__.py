@@ -1,4 +1,4 @@
-"""What `help(torch.add)` says: the reference of the functions of torch, the methods of Tensor and the layers of nn.
+"""The text of `help(torch.add)`: the reference of the functions of torch, the methods of Tensor and the layers of nn.
 
 A text file per namespace holds the entries: names at the left margin, below them what the function does, what is
 special about its arguments, and an example. `parameters.txt` says what parameters of one name mean everywhere. The rest
@@ -72,7 +72,7 @@ def _what_it_runs(function):
 
 @cache
 def parameters(file="parameters"):
-    """What the parameters of one name mean: name -> text."""
+    """The meanings of parameters by name: name -> text."""
     lines = (FOLDER / f"{file}.txt").read_text(encoding="utf-8").splitlines()
     return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
 
@@ -120,7 +120,8 @@ def describe(function, overloads=()):
     signature = inspect.signature(function)
     paragraphs = [f"{name.rpartition('.')[2]}{signature}", "\n".join(entry.text)]
     if is_inplace:
-        paragraphs.append("This form writes the result to the tensor itself and returns it.")
+        paragraphs.append("This form writes the result to the tensor itself, which keeps its shape and dtype, and "
+                          "returns it.")
     paragraphs.append("\n".join(["Arguments:", *_arguments(signature, entry)]))
     paragraphs += _support(overloads)
     if entry.example:
@@ -153,7 +154,7 @@ def constructor_parameters(layer):
 
 
 def meaning(parameter, entry):
-    """What a parameter means to a function; None where nothing says it."""
+    """The meaning of a function's parameter; None if no entry has it."""
     name = str(parameter).partition("=")[0].partition(":")[0]
     return entry.parameters.get(name) or entry.parameters.get(name.lstrip("*")) or parameters().get(name)
 
@@ -164,14 +165,15 @@ def _arguments(signature, entry):
 
 
 def _support(overloads):
-    """What rows say of devices, dtypes and gradients."""
+    """Devices, dtypes, gradients and shapes, by the rows."""
     if not overloads:
-        return ["Devices: all on which the operators that it calls have kernels."]
+        return ["Devices and dtypes: those for which the operators that it calls have kernels."]
     from mindtorch._core._gen.support import SUPPORT
     lines = []
     for key in overloads:
-        npu, dtypes, gradients = SUPPORT.get(key, ("", "", ""))
+        npu, dtypes, gradients, shape = SUPPORT.get(key, ("", "", "", ""))
         if npu:
             lines.append(f"    {key}: {npu}" + (f" for {dtypes}" if dtypes else "") +
-                         (f"; gradients of {gradients}" if gradients else ""))
-    return ["\n".join(["Devices: cpu, meta, and npu by", *lines])] if lines else []
+                         (f"; gradients of {gradients}" if gradients else "") +
+                         (f"; the shape is that of {shape}" if shape else ""))
+    return ["\n".join(["Devices and dtypes: cpu, meta, and npu by", *lines])] if lines else []

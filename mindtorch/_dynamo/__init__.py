@@ -1,4 +1,4 @@
-"""torch._dynamo: there is no compiler. The marks for one leave things as they are, as those of torch.compiler do."""
+"""torch._dynamo: mindtorch has no compiler, so its decorators and marks change nothing, as those of torch.compiler."""
 from mindtorch import Tensor
 from mindtorch._dynamo import eval_frame
 from mindtorch._dynamo.eval_frame import OptimizedModule

@@ -15,9 +15,9 @@ from mindtorch._library.schema import parse_schema
 
 __all__ = ["OwnOperators"]
 
-# Whose rows serve one overload; the functions of the torch namespace serve all.
+# Operators whose rows have one overload each; the functions of the torch namespace take all overloads.
 _WIDER = ("std", "std_mean", "var", "var_mean")
-# What must be greater than zero in every operator that has it.
+# Arguments that must be greater than zero in every operator.
 _POSITIVE = ("kernel_size", "stride", "dilation")
 _FOLDERS = {"fft_": "mindtorch.fft", "linalg_": "mindtorch.linalg", "special_": "mindtorch.special"}
 

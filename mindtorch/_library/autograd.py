@@ -100,7 +100,7 @@ def _shown(operator):
 
 
 def _gradients_of(nested, grads):
-    """What a formula returned, one gradient for each leaf of the inputs."""
+    """The gradients that a formula returned, one for each leaf of the inputs."""
     grads = tuple(grads) if isinstance(grads, (tuple, list)) else (grads,)
     inputs = tree_unflatten([None] * nested.num_leaves, nested)
     grads = (*grads, *[None] * (len(inputs) - len(grads)))

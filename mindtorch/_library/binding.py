@@ -33,7 +33,7 @@ def _number(value):
 def _int(value):
     if isinstance(value, Integral):
         return int(value)
-    if isinstance(value, TensorBase) and value.numel() == 1 and not value.is_floating_point():
+    if isinstance(value, TensorBase) and value.numel() == 1 and not value.is_complex():
         return int(value.item())
     return _wrong(value, "int")
 

@@ -64,7 +64,7 @@ def _dispatch_to(owner, kind, func, types, args, kwargs):
 
 
 def call_handlers(func, args, kwargs):
-    """What the innermost mode, or else the class of an argument, returns for an operator. TypeError where none does."""
+    """Calls the handler of the innermost mode, or else of an argument's class. TypeError if none handles the call."""
     found = overloaded_tensors((*args, *kwargs.values()))
     types, mode = tuple(type(value) for value in found), None
     before = set_below_autograd(True)
@@ -105,9 +105,11 @@ def _call(name, args, kwargs):
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 
+@cache
 def _parameters(key):
+    """(type, name) of each parameter of a row."""
     arguments = ROWS[key]["arguments"]
-    return [one.rsplit(" ", 1) for one in arguments.split(", ")] if arguments else []
+    return [tuple(one.rsplit(" ", 1)) for one in arguments.split(", ")] if arguments else []
 
 
 def _own_schemas(name):

@@ -1,12 +1,15 @@
-"""CANN's functions: lookup in the libraries, exceptions for their statuses, and the runtime under pyACL's names."""
-from mindtorch._npu.cann cimport CannApi
+"""CANN's functions: lookup in the libraries, exceptions for their statuses, the queues of launches that some of them
+wait for, and the runtime under pyACL's names."""
+from libc.stdint cimport uint64_t
+
+from mindtorch._npu.cann cimport CannApi, aclOpExecutor, aclnnStatus, aclrtContext, aclrtStream
 
 
 # --- symbols ---------------------------------------------------------------------------------------------------------
 # Runtime functions are called through `api`. Functions of ACLNN are looked up by name.
 
 
-cdef CannApi api            # the loader fills it; optional functions may stay NULL
+cdef CannApi api            # the loader fills it; optional functions may stay NULL; some wait for queues of launches
 
 cdef struct AclnnFunction:  # both NULL where the toolkit lacks the operator
     void *phase1            # ...GetWorkspaceSize
@@ -36,3 +39,67 @@ cdef bint failed_with(int status, int expected, const char *function) except -1
 
 # Always raises. The thread whose call failed calls this before its next call, because CANN keeps one message a thread.
 cdef int raise_status(int status, const char *function) except -1 with gil
+
+
+# --- queues of launches ----------------------------------------------------------------------------------------------
+# TASK_QUEUE_ENABLE; include/mindtorch/launch_queue.h says how a queue works.
+
+
+ctypedef aclnnStatus (*QueuedPhase2)(void *, uint64_t, aclOpExecutor *, aclrtStream) noexcept nogil
+
+cdef extern from "mindtorch/queued_launch.h" nogil:
+    enum:
+        MAX_QUEUED_WORDS "MINDTORCH_QUEUE_WORDS"
+        MAX_QUEUED_TENSORS "MINDTORCH_QUEUE_HANDLES"
+
+    ctypedef struct LaunchQueue:
+        pass
+
+    ctypedef struct QueuedLaunch:
+        QueuedPhase2 phase2
+        void *workspace
+        uint64_t workspace_size
+        aclOpExecutor *executor
+        aclrtStream stream
+        const char *name
+        const char *line
+        bint kept
+        bint in_phase1
+        int count
+        void **handles
+        unsigned char *kinds
+        int words
+        int tensors
+        uint64_t *text
+        void **storages
+        unsigned short *places
+
+    ctypedef struct QueuedFunctions:
+        int (*phase1)(QueuedLaunch *launch) noexcept nogil
+        int (*destroy)(void *handle, int kind) noexcept nogil
+        bint (*may_launch)(int device) noexcept nogil
+
+cdef enum QueueMode:
+    NO_QUEUE = 0
+    QUEUE_PHASE2 = 1             # the calling thread runs phase 1 or finds an executor, the queue's thread runs phase 2
+    QUEUE_ALL = 2                # the queue's thread runs both phases of calls like one that was made before
+
+cdef int queue_mode              # torch.npu.set_task_queue_enable
+cdef bint queues_in_use          # launches may be in a queue, also while the mode is 0 again
+
+# The queue of a device.
+cdef LaunchQueue *find_queue(int device) noexcept nogil      # NULL: it was not started
+cdef LaunchQueue *start_queue(int device, aclrtContext context, const QueuedFunctions *functions) except NULL
+
+# The place of the next launch. Releases the GIL while the queue is full.
+cdef QueuedLaunch *next_launch(LaunchQueue *queue) noexcept
+cdef void add_launch(LaunchQueue *queue) noexcept
+cdef bint has_launches(int device) noexcept nogil            # which are not made yet
+cdef void drain_queue(int device) noexcept nogil    # wait until the launches of the device are made; not with the GIL
+cdef void forget_queues() noexcept                  # in the child of a fork
+cdef void *take_refused(int *kind) noexcept nogil   # an argument that could not be destroyed; NULL: there is none
+
+# Calls that were made before, by their keys (launch.pxd), with the sizes of their workspaces.
+cdef bint find_known_call(const uint64_t *text, int words, uint64_t *workspace_size) noexcept
+cdef void add_known_call(const uint64_t *text, int words, uint64_t workspace_size) noexcept
+cdef uint64_t missed_look_ups() noexcept            # by threads of queues, in CANN's cache of executors

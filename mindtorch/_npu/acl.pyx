@@ -1,17 +1,20 @@
-"""CANN's functions: lookup in the libraries, exceptions for their statuses, and the runtime under pyACL's names."""
+"""CANN's functions: lookup in the libraries, exceptions for their statuses, the queues of launches that some of them
+wait for, and the runtime under pyACL's names."""
 import os
 
-from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t
+from libc.stdlib cimport free
 from libc.string cimport memset
 from posix.dlfcn cimport dlsym
 
 from mindtorch._core.errors import OutOfMemoryError
 
+from mindtorch._core.tensor.dtype cimport DTYPES
 from mindtorch._npu.cann cimport (
     ACL_DEVICE_INFO_AI_CORE_NUM, ACL_DEVICE_INFO_L2_SIZE, ACL_DEVICE_INFO_VECTOR_CORE_NUM,
-    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE,
+    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE,
     ACL_RT_DEV_RES_VECTOR_CORE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclSysParamOpt,
-    aclrtContext, aclrtDevResLimitType, aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy, aclrtMemUceInfo,
+    aclrtContext, aclrtDevResLimitType, aclrtHostRegisterType, aclrtMemMallocPolicy, aclrtMemUceInfo,
     aclrtStream, aclrtUtilizationInfo, aclrtUuid,
 )
 
@@ -35,7 +38,7 @@ cdef extern from "mindtorch/cann_tables.h" nogil:
 
 
 cdef enum:
-    FAILED_LAUNCH = -10001           # what functions return when a launch has failed before: launch_queue.h
+    FAILED_LAUNCH = -10001           # what functions return when a launch has failed before: queued_launch.h
 
 cdef list OPERATOR_LIBRARIES = []        # handles of the libraries with ACLNN's functions
 cdef object LEFT_OUT = frozenset()       # names of functions that this build of mindtorch does not call
@@ -76,6 +79,8 @@ def load_functions(list runtime, list operators, left_out=frozenset()):
     if missing:
         memset(&api, 0, sizeof(api))
         OPERATOR_LIBRARIES = []
+    else:
+        mindtorch_order_calls(&api)
     return missing
 
 
@@ -161,23 +166,9 @@ cdef bint failed_with(int status, int expected, const char *function) except -1:
     return True
 
 
-# Set by launch_queue.pyx: the exception of a launch that has failed on the queue's thread.
-take_failure = None
-
-
-def launch_error(str function, int status, str message, str tensors, str line):
-    """The exception of a launch that has failed on the queue's thread."""
-    called = f" with the tensors {tensors}" if tensors else ""
-    place = f" in {line}" if line else ""
-    advice = "" if line else (". With MINDTORCH_LAUNCH_LINES=1 this message names the line, with "
-                              "ACL_LAUNCH_BLOCKING=1 the operator itself raises the error")
-    return RuntimeError(f"{status_message(function, status, message)}\n{function} was called{called} before{place}: "
-                        f"the queue of launches ran it later{advice}")
-
-
 def check_status(int status, str function):
     """Raise the exception for `status`, unless it is success."""
-    if status == FAILED_LAUNCH and take_failure is not None:
+    if status == FAILED_LAUNCH:
         failure = take_failure()
         if failure is not None:          # else another thread has raised it
             raise failure
@@ -189,6 +180,171 @@ def check_status(int status, str function):
 cdef int raise_status(int status, const char *function) except -1 with gil:
     check_status(status, function.decode())
     return -1
+
+
+# --- queues of launches ----------------------------------------------------------------------------------------------
+# A thread of each device makes the launches that others put into its queue: include/mindtorch/launch_queue.h. Functions
+# of `api` whose effect depends on the order of a stream's work wait for the queues.
+
+
+cdef extern from "mindtorch/thread_state.h" nogil:
+    enum:
+        MAX_DEVICES "MINDTORCH_MAX_DEVICES"
+
+cdef extern from "mindtorch/launch_queue.h" nogil:
+    ctypedef struct RefusedHandle:
+        void *handle
+        int kind
+
+    LaunchQueue *mindtorch_find_queue(int device) noexcept
+    QueuedLaunch *mindtorch_next_launch(LaunchQueue *queue) noexcept
+    void mindtorch_add_launch(LaunchQueue *queue) noexcept
+    void mindtorch_wait_for_place(LaunchQueue *queue) noexcept
+    void mindtorch_drain(LaunchQueue *queue) noexcept
+    bint mindtorch_has_launches(LaunchQueue *queue) noexcept
+    LaunchQueue *mindtorch_start_queue(int device, aclrtContext context, const QueuedFunctions *functions) noexcept
+    void mindtorch_stop_queue(int device) noexcept
+    void mindtorch_forget_queues() noexcept
+    RefusedHandle *mindtorch_take_refused() noexcept
+    bint mindtorch_take_failure(int *status, char *message, size_t room, QueuedLaunch *launch) noexcept
+    bint mindtorch_find_known(const uint64_t *text, int words, uint64_t *workspace_size) noexcept
+    void mindtorch_add_known(const uint64_t *text, int words, uint64_t workspace_size) noexcept
+    uint64_t mindtorch_missed
+    void mindtorch_order_calls(CannApi *functions) noexcept
+
+
+DEFAULT_QUEUE_MODE = "2"             # docs/guide/performance.md has the figures
+
+
+def read_queue_mode():
+    """The mode of the environment."""
+    chosen = os.environ.get("TASK_QUEUE_ENABLE") or DEFAULT_QUEUE_MODE
+    blocking = "1" in (os.environ.get("ASCEND_LAUNCH_BLOCKING"), os.environ.get("ACL_LAUNCH_BLOCKING"))
+    return int(chosen) if chosen in ("0", "1", "2") and not blocking else 0
+
+
+def set_queue_mode(int chosen):
+    """0: the thread that calls an operator launches it; 1 and 2: see QueueMode."""
+    global queue_mode, queues_in_use
+    queue_mode = chosen
+    queues_in_use = queues_in_use or chosen != 0
+
+
+def get_queue_mode():
+    return queue_mode
+
+
+set_queue_mode(read_queue_mode())
+
+
+cdef LaunchQueue *find_queue(int device) noexcept nogil:
+    return mindtorch_find_queue(device)
+
+
+cdef LaunchQueue *start_queue(int device, aclrtContext context, const QueuedFunctions *functions) except NULL:
+    cdef LaunchQueue *queue = mindtorch_start_queue(device, context, functions)
+    if queue == NULL:
+        raise MemoryError("no memory for the queue of launches, or too many threads")
+    return queue
+
+
+cdef QueuedLaunch *next_launch(LaunchQueue *queue) noexcept:
+    cdef QueuedLaunch *launch = mindtorch_next_launch(queue)
+    while launch == NULL:
+        with nogil:
+            mindtorch_wait_for_place(queue)
+        launch = mindtorch_next_launch(queue)
+    return launch
+
+
+cdef void add_launch(LaunchQueue *queue) noexcept:
+    mindtorch_add_launch(queue)
+
+
+cdef bint has_launches(int device) noexcept nogil:
+    return mindtorch_has_launches(mindtorch_find_queue(device))
+
+
+cdef void drain_queue(int device) noexcept nogil:
+    mindtorch_drain(mindtorch_find_queue(device))
+
+
+def drain_queues():
+    """Wait until the launches of all devices are made."""
+    cdef int device
+    with nogil:
+        for device in range(MAX_DEVICES):
+            drain_queue(device)
+
+
+cdef bint find_known_call(const uint64_t *text, int words, uint64_t *workspace_size) noexcept:
+    return mindtorch_find_known(text, words, workspace_size)
+
+
+cdef void add_known_call(const uint64_t *text, int words, uint64_t workspace_size) noexcept:
+    mindtorch_add_known(text, words, workspace_size)
+
+
+cdef uint64_t missed_look_ups() noexcept:
+    return mindtorch_missed
+
+
+def stop_queues():
+    """At exit: make what was added, and end the threads."""
+    global queue_mode, queues_in_use
+    cdef int device
+    queue_mode = queues_in_use = 0
+    with nogil:
+        for device in range(MAX_DEVICES):
+            mindtorch_stop_queue(device)
+
+
+cdef void forget_queues() noexcept:
+    global queue_mode, queues_in_use
+    queue_mode = queues_in_use = 0
+    mindtorch_forget_queues()
+
+
+cdef void *take_refused(int *kind) noexcept nogil:
+    cdef RefusedHandle *entry = mindtorch_take_refused()
+    cdef void *handle
+    if entry == NULL:
+        return NULL
+    handle = entry.handle
+    kind[0] = entry.kind
+    free(entry)
+    return handle
+
+
+cdef object describe_tensors(const QueuedLaunch *launch):
+    """The dtypes and sizes of the tensors in the launch's key, or ""."""
+    cdef const uint64_t *word
+    cdef list tensors = []
+    cdef int i, j
+    for i in range(launch.tensors):
+        word = &launch.text[launch.places[i]]
+        sizes = [word[j + 1] for j in range(<int>(word[0] >> 8 & 255))]
+        tensors.append(f"{DTYPES[<int>(word[0] >> 16 & 65535)]} {sizes}")
+    if launch.words == MAX_QUEUED_WORDS or launch.tensors == MAX_QUEUED_TENSORS:
+        tensors.append("...")                    # it may have more than there is room for
+    return ", ".join(tensors)
+
+
+def take_failure():
+    """The exception of the first launch that has failed since the last call of this function; None: none has."""
+    cdef char message[4096]
+    cdef QueuedLaunch launch
+    cdef int status = 0
+    if not mindtorch_take_failure(&status, message, sizeof(message), &launch):
+        return None
+    function = launch.name.decode()
+    failed = status_message(function + ("GetWorkspaceSize" if launch.in_phase1 else ""), status, message.decode("utf-8", "replace").strip())
+    tensors = describe_tensors(&launch)
+    called = f" with the tensors {tensors}" if tensors else ""
+    place = f" in {launch.line.decode()}" if launch.line != NULL else ""
+    advice = "" if place else "With MINDTORCH_LAUNCH_LINES=1 this message names the line. "
+    return RuntimeError(f"{failed}\n{function} was called{called} before{place}: the queue of launches ran it later.\n"
+                        f"{advice}With ACL_LAUNCH_BLOCKING=1 or TASK_QUEUE_ENABLE=0 the call itself raises the error.")
 
 
 # --- the runtime under pyACL's names ---------------------------------------------------------------------------------
@@ -359,15 +515,6 @@ class rt:
         with nogil:
             ret = api.aclrtFree(<void *>pointer)
         return ret
-
-    @staticmethod
-    def get_mem_info(int attribute=ACL_HBM_MEM):
-        cdef size_t free = 0
-        cdef size_t total = 0
-        cdef int ret
-        with nogil:
-            ret = api.aclrtGetMemInfo(<aclrtMemAttr>attribute, &free, &total)
-        return free, total, ret
 
     @staticmethod
     def device_can_access_peer(int device_id, int peer_device_id):

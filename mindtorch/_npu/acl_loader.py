@@ -75,7 +75,7 @@ def describe_missing(function, since):
 
 
 def wheel_for(found):
-    """What pip installs for a toolkit of this version."""
+    """The argument of `pip install` for a toolkit of this version."""
     release = toolkits.release_for(found)
     return f"mindtorch=={version.mindtorch}" + (f"+cann{release.lower()}" if release else "")
 
@@ -109,6 +109,7 @@ def _import_acl():
                            f"{', '.join(Path(lib._name).name for lib in runtime)}). Install CANN {OLDEST} or newer")
     _TOOLKIT = found
     if found.simulated:
+        sim.before_calls.append(acl.drain_queues)
         _announce_simulator(found)
     return acl
 
@@ -178,7 +179,7 @@ def _remedy(name):
 
 
 def _diagnosis(found, path, error):
-    """What dlopen's message means and what to do."""
+    """The meaning of dlopen's message, and a remedy."""
     dependency = MISSING_DEPENDENCY.match(error)
     if dependency and dependency[1] != path.name:
         return _incomplete(found, dependency[1])

@@ -8,8 +8,7 @@ from libc.string cimport memcpy
 
 from mindtorch._core import once
 from mindtorch._npu.acl_loader import ensure_acl
-from mindtorch._npu.executor_cache import enable as enable_executor_cache
-from mindtorch._npu.launch_queue import order_calls
+from mindtorch._npu.launch import enable_executor_cache
 
 from mindtorch._core._gen.calls cimport op__foreach_add_List, op__foreach_sub_Scalar, op_fill__Scalar, op_sub_Scalar
 from mindtorch._core.autograd.node cimport set_grad_enabled
@@ -28,24 +27,19 @@ from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, NPU, TensorBase, copy_data, empty_tensor, make_view, set_version, version_of,
 )
-from mindtorch._npu.acl cimport AclnnFunction, find_function
+from mindtorch._npu.acl cimport NO_QUEUE, QUEUE_ALL, AclnnFunction, QueuedLaunch, find_function, queue_mode
 from mindtorch._npu.allocator cimport allocate
-from mindtorch._npu.cann cimport AclnnValue, aclTensor
-cimport mindtorch._npu.executor_cache as executor_cache
-from mindtorch._npu.executor_cache cimport (
-    FOUND, KEY_HEAD, MISSED, NOT_KEPT, Key, LookUp, add_real, add_scalar, add_shape, add_tensor, add_tensors, add_text,
-    add_word, begin_key, end_look_up, find_executor,
-)
+from mindtorch._npu.cann cimport ACL_ERROR_BAD_ALLOC, AclnnValue, aclTensor
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
-    MAX_LIST_TENSORS, MAX_RANK, Call, Phase2, acl_dtype, bool_array_argument, cast_to_supported, copy, free_call,
-    init_call, int_array_argument, int_array_of_key, is_known, launch, make_contiguous, merge_dims,
-    optional_tensor_argument, raise_missing_symbol, raise_not_capturable, raise_not_supported, read, scalar_argument,
-    scalar_list_argument, scalar_of_key, set_output_shape, set_phase1_of_queues, tensor_argument, tensor_list_argument,
-    tensor_of_key, view_as_int, wait_for_shapes,
+    FOUND, KEY_HEAD, MAX_LIST_TENSORS, MAX_RANK, MISSED, NOT_KEPT, Call, Key, LookUp, Phase2, acl_dtype, add_known,
+    add_real, add_scalar, add_shape, add_tensor, add_tensors, add_text, add_word, bool_array_argument, cache_enabled,
+    cast_to_supported, copy, end_look_up, find_executor, free_call, init_call, init_key, int_array_argument,
+    int_array_of_key, is_known, launch, make_contiguous, merge_dims, optional_tensor_argument, raise_missing_symbol,
+    raise_not_capturable, raise_not_supported, read, scalar_argument, scalar_list_argument, scalar_of_key,
+    set_output_shape, set_phase1_of_queues, tensor_argument, tensor_list_argument, tensor_of_key, view_as_int,
+    wait_for_shapes,
 )
-cimport mindtorch._npu.launch_queue as launch_queue
-from mindtorch._npu.launch_queue cimport QUEUE_ALL, QueuedLaunch
 from mindtorch._npu.streams cimport current_capture, thread_state
 
 
@@ -55,7 +49,7 @@ from mindtorch._npu.streams cimport current_capture, thread_state
 #
 # 1. Tensors are cast to a dtype that the function takes, and made contiguous if it takes no strides.
 # 2. Adapters compute arguments that the function needs in another form.
-# 3. A call that CANN has kept an executor of goes on with 5 (executor_cache.pyx).
+# 3. A call that CANN has kept an executor of, or whose phase 1 a queue's thread runs, goes on with 5.
 # 4. Each argument is converted to C, by the conversion of the table. Phase 1 is called, through its C signature.
 # 5. `launch` does the rest.
 
@@ -444,8 +438,8 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, 
     cdef Call call
     cdef int status
     init_call(&call, on_device)
-    if executor_cache.enabled and made.kept:
-        return run_kept_call(made, &call, arguments, adapted, dtype)
+    if made.kept and cache_enabled or queue_mode != NO_QUEUE and not made.dynamic_shapes:
+        return run_keyed_call(made, &call, arguments, adapted, dtype)
     call.dynamic_shapes = made.dynamic_shapes
     run_phase1(made, &call, values, arguments, adapted, dtype, &status)
     launch(&call, status, made.name, <Phase2>made.function.phase2)
@@ -454,27 +448,31 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, 
     return 0
 
 
-cdef int run_kept_call(AclnnCall made, Call *call, Argument *arguments, Argument *adapted, ScalarType dtype) except -1:
-    """Launch the executor that CANN has kept of an equal call; without one, run both phases."""
+cdef int run_keyed_call(AclnnCall made, Call *call, Argument *arguments, Argument *adapted,
+                        ScalarType dtype) except -1:
+    """Leave the call to the thread of a queue, which has made an equal one before, or launch the executor that CANN has
+    kept of an equal call; else run both phases."""
     cdef AclnnValue values[MAX_PARAMETERS]
     cdef Key key
     cdef LookUp found = NOT_KEPT
+    cdef bint comparable, queued
     cdef int status = 0
-    begin_key(&key, &made.queued, call.device, thread_state().limits)
-    if write_key(made, &key, arguments, adapted, dtype):
-        call.key = &key
-        if launch_queue.mode == QUEUE_ALL and made.queueable and is_known(call):
-            executor_cache.hits += 1
-            return launch(call, 0, made.name, <Phase2>made.function.phase2)
+    init_key(&key, &made.queued, call.device, thread_state().limits)
+    call.key = &key                              # also of a call that is never alike, for messages of errors
+    comparable = write_key(made, &key, arguments, adapted, dtype) and made.kept
+    queued = comparable and made.queueable and queue_mode == QUEUE_ALL
+    if queued and is_known(call):
+        return launch(call, 0, made.name, <Phase2>made.function.phase2)
+    if comparable and cache_enabled:
         found = find_executor(&key, made.name, &call.executor, &call.workspace_size)
-        if found == FOUND and launch_queue.mode == QUEUE_ALL and made.queueable:
-            launch_queue.add_known(key.text, key.words, call.workspace_size)
     if found != FOUND:
         try:
             run_phase1(made, call, values, arguments, adapted, dtype, &status)
         finally:
             if found == MISSED:
                 end_look_up()
+    if queued and status == 0:
+        add_known(call)
     return launch(call, status, made.name, <Phase2>made.function.phase2)
 
 
@@ -484,6 +482,7 @@ cdef int phase1_by_key(QueuedLaunch *launch) noexcept nogil:
     cdef const uint64_t *text = &launch.text[KEY_HEAD]
     cdef AclnnValue values[MAX_PARAMETERS]
     cdef Conversion conversion
+    cdef bint created = True
     cdef int tensors = 0
     cdef int i
     for i in range(made.count):
@@ -491,14 +490,16 @@ cdef int phase1_by_key(QueuedLaunch *launch) noexcept nogil:
         if conversion == CONSTANT:
             values[i] = made.parameters[i].constant
         elif conversion == TENSOR or conversion == OPTIONAL_TENSOR:
-            values[i].pointer = tensor_of_key(launch, &text, &tensors)
+            created = tensor_of_key(launch, &text, &tensors, &values[i].pointer)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR or conversion == PLAIN_SCALAR:
-            values[i].pointer = scalar_of_key(launch, &text)
+            created = scalar_of_key(launch, &text, &values[i].pointer)
         elif conversion == INT_ARRAY:
-            values[i].pointer = int_array_of_key(launch, &text)
+            created = int_array_of_key(launch, &text, &values[i].pointer)
         else:                                    # INTEGER, REAL
             values[i].integer = <int64_t>text[0]
             text += 1
+        if not created:
+            return ACL_ERROR_BAD_ALLOC           # CANN's message says more
     return made.signature(made.phase1, values, &launch.workspace_size, &launch.executor)
 
 
@@ -764,7 +765,6 @@ def register():
     if BACKENDS[<int>NPU].ready:
         return
     ensure_acl()
-    order_calls()
     enable_executor_cache()
     BACKENDS[<int>NPU].allocate = allocate
     BACKENDS[<int>NPU].allocate_pinned = allocate_pinned

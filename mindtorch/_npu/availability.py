@@ -1,4 +1,4 @@
-"""Whether there are NPUs, and whether this process uses them: questions that start no device."""
+"""Whether there are NPUs, and whether this process uses them. These functions start no device."""
 from __future__ import annotations
 
 import sys

@@ -47,6 +47,7 @@ cdef extern from "acl/acl_base_rt.h" nogil:
         ACL_OPT_DETERMINISTIC
 
     int ACL_SUCCESS
+    int ACL_ERROR_BAD_ALLOC
     int ACL_ERROR_REPEAT_INITIALIZE
     int ACL_ERROR_RT_INVALID_HANDLE
     int ACL_ERROR_RT_MEMORY_ALLOCATION

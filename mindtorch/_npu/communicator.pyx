@@ -13,7 +13,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport NPU, TensorBase, bump_version
 from mindtorch._npu.acl cimport api as acl_api
-from mindtorch._npu.acl cimport find_symbols
+from mindtorch._npu.acl cimport drain_queue, find_symbols
 from mindtorch._npu.cann cimport ACL_STREAM_STATUS_COMPLETE, aclrtStreamStatus
 from mindtorch._npu.hccl_api cimport (
     HCCL_COMM_CONFIG_EXEC_TIMEOUT, HCCL_DATA_TYPE_BFP16, HCCL_DATA_TYPE_FP16,
@@ -24,7 +24,6 @@ from mindtorch._npu.hccl_api cimport (
     HcclCommConfigInit, HcclDataType, HcclReduceOp, HcclResult, HcclRootInfo, HcclSendRecvItem, mindtorch_hccl_names,
     mindtorch_hccl_optional_names,
 )
-from mindtorch._npu.launch_queue cimport drain
 from mindtorch._npu.streams cimport (
     Stream, capture_count, current_stream, is_capturing, synchronize_stream, use_device, wait_stream,
 )
@@ -208,7 +207,7 @@ cdef class Communicator:
         use_device(self.device)
         stream = current_stream(self.device)
         with nogil:
-            drain(self.device)               # HCCL's functions are not in `api`
+            drain_queue(self.device)               # HCCL's functions are not in `api`
         if self.last != stream and not is_capturing(self.device):
             if self.last != NULL and self.last.handle != NULL:
                 wait_stream(stream, self.last)

@@ -8,7 +8,8 @@ from mindtorch._npu.structs cimport FREE_CLASSES, FREE_WORDS, Block, BlockTree, 
 # A treap of blocks ordered by (size, address). Its links are fields of Block, so nothing here allocates memory.
 #
 # The tree has a pointer to its first block, and blocks have pointers to their parents. So removing the first block and
-# inserting it again takes constant time. A training step mostly does that.
+# inserting it again takes constant time. A training step mostly cuts a piece from the first block, and gives it back:
+# `resize_free` does that without a change of the tree.
 
 
 cdef inline bint tree_less(const Block *a, const Block *b) noexcept nogil:
@@ -178,6 +179,17 @@ cdef inline void remove_free(FreeBlocks *blocks, Block *block) noexcept nogil:
     tree_remove(&blocks.trees[number], block)
     if blocks.trees[number].root == NULL:
         blocks.filled[number >> 6] &= ~(<uint64_t>1 << (number & 63))
+
+
+cdef inline bint resize_free(FreeBlocks *blocks, Block *block, size_t size) noexcept nogil:
+    """Resize the smallest block of a tree. False, and nothing is changed, where another one would be the smallest."""
+    cdef BlockTree *tree = &blocks.trees[size_class(size)]
+    if tree.first != block:              # also where `size` is of another class
+        return False
+    if size > block.size and (block.right != NULL or block.parent != NULL and block.parent.size <= size):
+        return False
+    block.size = size
+    return True
 
 
 cdef inline Block *first_free(FreeBlocks *blocks, int number) noexcept nogil:

@@ -1,13 +1,13 @@
-"""Descriptors of tensors, the launch of an ACLNN operator, and copies from and to the NPU."""
+"""Descriptors of tensors, keys of calls, the launch of an ACLNN operator, and copies from and to the NPU."""
 import os
 import sys
 from collections import deque
 
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 cimport cython
-from libc.stdint cimport int64_t, intptr_t, uint64_t
+from libc.stdint cimport int64_t, intptr_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, strlen
 from libcpp cimport bool as cbool
 
 from mindtorch._npu import peers, runtime
@@ -25,7 +25,11 @@ from mindtorch._core.tensor.tensor cimport (
     set_geometry,
 )
 from mindtorch._core.tensor.views cimport expand_to
-from mindtorch._npu.acl cimport AclnnFunction, api, check, find_function
+from mindtorch._npu.acl cimport (
+    MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, AclnnFunction, LaunchQueue, QueuedFunctions, QueuedLaunch, add_known_call,
+    add_launch, api, check, drain_queue, find_function, find_known_call, find_queue, has_launches, missed_look_ups,
+    next_launch, queue_mode, queues_in_use, start_queue,
+)
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
 from mindtorch._npu.cann cimport (
     ACL_BF16, ACL_BOOL, ACL_COMPLEX128, ACL_COMPLEX64, ACL_DOUBLE, ACL_DT_UNDEFINED, ACL_FLOAT, ACL_FLOAT16,
@@ -34,15 +38,7 @@ from mindtorch._npu.cann cimport (
     ACL_MEMCPY_HOST_TO_DEVICE, ACL_UINT16, ACL_UINT32, ACL_UINT64, ACL_UINT8, aclBoolArray, aclDataType, aclIntArray,
     aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclnnStatus, aclrtMemcpyKind,
 )
-cimport mindtorch._npu.executor_cache as executor_cache
-from mindtorch._npu.executor_cache cimport (
-    FOUND, MISSED, NOT_KEPT, Key, LookUp, add_tensor, begin_key, end_look_up, find_executor,
-)
 from mindtorch._npu.host_memory cimport PinnedBlock, PinnedStorage, get_pinned_block, record_pinned_use, release_pinned
-cimport mindtorch._npu.launch_queue as launch_queue
-from mindtorch._npu.launch_queue cimport (
-    MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, LaunchQueue, QueuedLaunch, QueuedPhase1,
-)
 from mindtorch._npu.streams cimport (
     BOOL_ARRAY, EXECUTOR, INT_ARRAY, OBJECT, POOL_BITS, SCALAR, SCALAR_LIST, SYNC_LAUNCH_STREAM, TENSOR, TENSOR_LIST,
     TIMING_EVENT, Kind, bind_device, check_sync_debug_mode, current_stream, defer, destroy, destroy_bool_array,
@@ -81,6 +77,100 @@ cdef int raise_descriptor_error(TensorBase tensor) except -1:
     if ACL_DTYPES[<int>tensor.dtype] == ACL_DT_UNDEFINED:
         raise NotImplementedError(f"CANN has no data type for {DTYPES[<int>tensor.dtype]}")
     raise RuntimeError(f"NPU error: aclCreateTensor failed. {driver_message()}")
+
+
+# --- keys of calls, and the executors that CANN keeps ---------------------------------------------------------------
+
+
+cdef bint add_tensors(Key *key, list tensors) noexcept:
+    if not add_word(key, <uint64_t>len(tensors)):
+        return False
+    for tensor in tensors:
+        if not isinstance(tensor, TensorBase) or not add_tensor(key, <TensorBase>tensor):
+            return False
+    return True
+
+
+cdef bint add_text(Key *key, const char *text) noexcept nogil:
+    cdef size_t length = strlen(text)
+    if length > MAX_TEXT or not add_word(key, length):
+        return False
+    key.text[key.words + length // 8] = 0
+    memcpy(&key.text[key.words], text, length)
+    key.words += <int>(length // 8 + 1)
+    return has_room(key)
+
+
+cdef dict SETTINGS = {}         # of the settings
+cdef dict SETTING_NUMBERS = {}  # of all values that there have been
+
+
+def note_thread_limits(intptr_t stream):
+    """To be called when the limits of a driver's stream become those of the calling thread; 0: of none."""
+    thread_state().limits = <void *>stream
+
+
+def note_setting(tuple name, value):
+    """To be called when a setting that phase 1 reads has changed. None: it has its default again."""
+    global phase1_settings
+    if value is None:
+        SETTINGS.pop(name, None)
+    else:
+        SETTINGS[name] = value
+    phase1_settings = SETTING_NUMBERS.setdefault(frozenset(SETTINGS.items()), len(SETTING_NUMBERS) + 1)
+
+
+# Look-ups
+# CANN's hooks (include/aclnn/op_cache.h) are there or the cache is off. They keep what belongs to a call in the calling
+# thread. No Python code runs between `find_executor` and `end_look_up`.
+
+cdef dict SWITCH = {"0": False, "1": True}
+cdef uint64_t cache_hits
+cdef uint64_t cache_misses
+
+
+def enable_executor_cache():
+    """Called when CANN has been loaded."""
+    global cache_enabled
+    chosen = os.environ.get("MINDTORCH_EXECUTOR_CACHE") or "1"
+    if chosen not in SWITCH:
+        raise ValueError(f"MINDTORCH_EXECUTOR_CACHE is {chosen!r}, expected 0 or 1")
+    cache_enabled = SWITCH[chosen] and api.CanUsePTACache != NULL and api.InitPTACacheThreadLocal != NULL and (
+        api.UnInitPTACacheThreadLocal != NULL) and api.AddTensorAddrToCachedList != NULL and (
+        api.SetPTACacheHashKey != NULL) and api.PTAFindExecCache != NULL
+
+
+DEFAULT_LIMIT = 10_000          # of CANN
+
+
+def executor_cache_stats():
+    """{"hits": launches of found executors, "misses": of others that CANN may keep, "limit": of calls that it keeps,
+    "size": how many it keeps at most; CANN does not tell the number}"""
+    missed = missed_look_ups()                 # by threads of queues, for calls that were found before
+    limit = os.environ.get("ACLNN_CACHE_LIMIT", "")
+    limit = int(limit) if limit.isdecimal() else DEFAULT_LIMIT
+    return {"hits": cache_hits - missed, "misses": cache_misses + missed, "size": min(cache_misses + missed, limit),
+            "limit": limit}
+
+
+cdef LookUp find_executor(Key *key, const char *name, aclOpExecutor **executor, uint64_t *workspace_size) noexcept:
+    global cache_enabled, cache_hits, cache_misses
+    cdef size_t length = key.words * sizeof(uint64_t)
+    cdef int i
+    if not api.CanUsePTACache(name):
+        cache_enabled = cache_hits + cache_misses != 0            # at the first call: CANN's cache is switched off
+        return NOT_KEPT
+    api.InitPTACacheThreadLocal()
+    for i in range(key.tensors):
+        api.AddTensorAddrToCachedList(key.storages[i])
+    api.SetPTACacheHashKey(<uint8_t *>key.text, length)
+    executor[0] = api.PTAFindExecCache(<uint8_t *>key.text, length, workspace_size)
+    if executor[0] == NULL:
+        cache_misses += 1
+        return MISSED
+    end_look_up()
+    cache_hits += 1
+    return FOUND
 
 
 # --- launches --------------------------------------------------------------------------------------------------------
@@ -387,12 +477,12 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
                 free_block(scratch)
             free_call(call)
             raise
-    if launch_queue.in_use:
-        if can_be_queued(call):
+    if queues_in_use:
+        if call.executor == NULL or can_be_queued(call):         # NULL: left to the queue's thread, see is_known
             return queue_launch(call, name, phase2, workspace, scratch)
-        if launch_queue.has_launches(call.device):
+        if has_launches(call.device):
             with nogil:
-                launch_queue.drain(call.device)
+                drain_queue(call.device)
     if AFTER_LAUNCH:
         try:
             before = record_timing_event(stream)
@@ -422,21 +512,25 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     return 0
 
 
-# Launches on the thread of a queue (launch_queue.pyx). Those of captures, those that something follows, and those with
+# Launches on the thread of a queue (acl.pxd). Those of captures, those that something follows, and those with
 # limits of the calling thread or on a SyncLaunchStream are made at once, when the queue is empty.
 
 cdef bint can_be_queued(const Call *call) noexcept:
-    return (launch_queue.mode != NO_QUEUE and call.stream.capture == NULL and not call.stream.updates
+    return (queue_mode != NO_QUEUE and call.stream.capture == NULL and not call.stream.updates
             and not AFTER_LAUNCH and not call.dynamic_shapes and thread_state().limits == NULL
             and call.stream.number >> POOL_BITS != SYNC_LAUNCH_STREAM)
 
 
-cdef QueuedPhase1 phase1_of_queues = NULL
+cdef QueuedFunctions FUNCTIONS_OF_QUEUES
 
 
-cdef void set_phase1_of_queues(QueuedPhase1 function) noexcept:
-    global phase1_of_queues
-    phase1_of_queues = function
+cdef void set_phase1_of_queues(int (*function)(QueuedLaunch *launch) noexcept nogil) noexcept:
+    FUNCTIONS_OF_QUEUES.phase1 = function
+
+
+cdef bint may_launch(int device) noexcept nogil:
+    """Whether the calling thread may make launches of a queue."""
+    return thread_state().bound == device and thread_state().limits == NULL
 
 
 cdef inline bint fits_queue(const Key *key) noexcept:
@@ -444,11 +538,18 @@ cdef inline bint fits_queue(const Key *key) noexcept:
 
 
 cdef inline void copy_key(QueuedLaunch *queued, const Key *key) noexcept:
-    queued.words = key.words
-    queued.tensors = key.tensors
-    memcpy(queued.text, key.text, key.words * sizeof(uint64_t))
-    memcpy(queued.storages, key.storages, key.tensors * sizeof(void *))
-    memcpy(queued.places, key.places, key.tensors * sizeof(unsigned short))
+    """Of a key that is too long, for messages of errors, the first tensors."""
+    cdef int place
+    queued.words = min(key.words, <int>MAX_QUEUED_WORDS)
+    queued.tensors = min(key.tensors, <int>MAX_QUEUED_TENSORS)
+    while queued.tensors != 0:
+        place = key.places[queued.tensors - 1]
+        if place < queued.words and place + <int>(key.text[place] >> 8 & 255) < queued.words:
+            break
+        queued.tensors -= 1
+    memcpy(queued.text, key.text, queued.words * sizeof(uint64_t))
+    memcpy(queued.storages, key.storages, queued.tensors * sizeof(void *))
+    memcpy(queued.places, key.places, queued.tensors * sizeof(unsigned short))
 
 
 cdef list take_objects(Call *call):
@@ -483,9 +584,18 @@ cdef int destroy_on_queue(void *handle, int kind) noexcept nogil:
     return try_destroy(handle, kind)
 
 
+FUNCTIONS_OF_QUEUES.destroy = destroy_on_queue
+FUNCTIONS_OF_QUEUES.may_launch = may_launch
+
+
 cdef bint is_known(Call *call) noexcept:
     return (fits_queue(call.key) and can_be_queued(call)
-            and launch_queue.find_known(call.key.text, call.key.words, &call.workspace_size))
+            and find_known_call(call.key.text, call.key.words, &call.workspace_size))
+
+
+cdef void add_known(const Call *call) noexcept:
+    if fits_queue(call.key):
+        add_known_call(call.key.text, call.key.words, call.workspace_size)
 
 
 # MINDTORCH_LAUNCH_LINES=1: launches in a queue know the lines of the program that have called them.
@@ -508,6 +618,7 @@ cdef const char *calling_line() except NULL:
 
 
 cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspace, Block *scratch) except -1:
+    global cache_hits
     cdef LaunchQueue *queue
     cdef QueuedLaunch *queued
     cdef StreamSlot *stream = call.stream
@@ -516,19 +627,20 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
     try:
         if RECORDS_LINES:
             line = calling_line()
-        queue = launch_queue.find_queue(call.device)
+        queue = find_queue(call.device)
         if queue == NULL:
-            queue = launch_queue.start_queue(call.device, device_context(call.device), destroy_on_queue,
-                                             phase1_of_queues)
+            queue = start_queue(call.device, device_context(call.device), &FUNCTIONS_OF_QUEUES)
     except BaseException:
         free_call(call)
         if scratch != NULL:
             free_block(scratch)
         raise
+    if call.executor == NULL and cache_enabled:
+        cache_hits += 1
     if call.objects != 0:
         _objects = take_objects(call)
     stream.launches += 1
-    queued = launch_queue.next_launch(queue)         # no Python code runs from here to `add_launch`
+    queued = next_launch(queue)                      # no Python code runs from here to `add_launch`
     queued.phase2 = phase2
     queued.name = name
     queued.line = line
@@ -539,17 +651,18 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
     queued.count = call.count
     memcpy(queued.handles, call.handles, call.count * sizeof(void *))
     memcpy(queued.kinds, call.kinds, call.count)
-    queued.words = 0
-    if call.key != NULL and fits_queue(call.key):
+    queued.kept = cache_enabled
+    queued.words = queued.tensors = 0
+    if call.key != NULL:
         copy_key(queued, call.key)
-    launch_queue.add_launch(queue)
+    add_launch(queue)
     stream.launches -= 1
     if scratch != NULL:
         free_workspace(scratch, stream)
     return 0
 
 
-cdef aclTensor *tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors) noexcept nogil:
+cdef bint tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil:
     cdef const uint64_t *word = text[0]
     cdef const int64_t *sizes = <const int64_t *>(word + 1)
     cdef const int64_t *strides = sizes
@@ -559,10 +672,10 @@ cdef aclTensor *tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *
     cdef int ndim = (word[0] >> 8) & 255
     cdef int dtype = (word[0] >> 16) & 65535
     cdef int i
-    cdef aclTensor *tensor
     text[0] += 1
+    made[0] = NULL
     if word[0] == 0:                             # None
-        return NULL
+        return True
     text[0] += ndim
     if word[0] & 2:
         for i in range(ndim - 1, -1, -1):
@@ -574,26 +687,27 @@ cdef aclTensor *tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *
         offset = strides[ndim]
         elements = strides[ndim + 1] // ITEMSIZE[dtype]
         text[0] += ndim + 2
-    tensor = api.aclCreateTensor(sizes, ndim, ACL_DTYPES[dtype], strides, offset, FORMATS[ndim], &elements, 1,
-                                 launch.storages[tensors[0]])
+    made[0] = api.aclCreateTensor(sizes, ndim, ACL_DTYPES[dtype], strides, offset, FORMATS[ndim], &elements, 1,
+                                  launch.storages[tensors[0]])
     tensors[0] += 1
-    keep_handle(launch, tensor, TENSOR)
-    return tensor
+    return keep_handle(launch, made[0], TENSOR)
 
 
-cdef inline void keep_handle(QueuedLaunch *launch, void *handle, Kind kind) noexcept nogil:
-    if handle != NULL:                           # else phase 1 says what is missing
-        launch.handles[launch.count] = handle
-        launch.kinds[launch.count] = kind
-        launch.count += 1
+cdef inline bint keep_handle(QueuedLaunch *launch, void *handle, Kind kind) noexcept nogil:
+    if handle == NULL:
+        return False
+    launch.handles[launch.count] = handle
+    launch.kinds[launch.count] = kind
+    launch.count += 1
+    return True
 
 
-cdef aclScalar *scalar_of_key(QueuedLaunch *launch, const uint64_t **text) noexcept nogil:
+cdef bint scalar_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
     cdef Scalar scalar
-    cdef aclScalar *made
+    made[0] = NULL
     if text[0][0] == 0:                          # None
         text[0] += 1
-        return NULL
+        return True
     scalar.kind = <ScalarKind>(text[0][0] - 1)
     scalar.integer = <int64_t>text[0][1]
     memcpy(&scalar.real, text[0] + 1, sizeof(double))
@@ -601,17 +715,15 @@ cdef aclScalar *scalar_of_key(QueuedLaunch *launch, const uint64_t **text) noexc
         memcpy(&scalar.imag, text[0] + 2, sizeof(double))
         text[0] += 1
     text[0] += 2
-    made = create_scalar(&scalar)
-    keep_handle(launch, made, SCALAR)
-    return made
+    made[0] = create_scalar(&scalar)
+    return keep_handle(launch, made[0], SCALAR)
 
 
-cdef aclIntArray *int_array_of_key(QueuedLaunch *launch, const uint64_t **text) noexcept nogil:
+cdef bint int_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
     cdef uint64_t count = text[0][0]
-    cdef aclIntArray *made = api.aclCreateIntArray(<const int64_t *>(text[0] + 1), count)
+    made[0] = api.aclCreateIntArray(<const int64_t *>(text[0] + 1), count)
     text[0] += 1 + count
-    keep_handle(launch, made, INT_ARRAY)
-    return made
+    return keep_handle(launch, made[0], INT_ARRAY)
 
 
 # After a launch: profiles, and ACL_LAUNCH_BLOCKING
@@ -860,7 +972,7 @@ cdef int copy_on_device(TensorBase dst, TensorBase src) except -1:
         if dst.ndim > MAX_RANK:
             return copy_slices(dst, src)
     init_call(&call, dst)
-    if executor_cache.enabled:
+    if cache_enabled or queue_mode != NO_QUEUE:
         found = find_copy(&call, &key, b"aclnnInplaceCopy", &IN_PLACE_COPY, dst, src)
     if found != FOUND:
         try:
@@ -876,10 +988,10 @@ cdef int copy_on_device(TensorBase dst, TensorBase src) except -1:
 cdef LookUp find_copy(Call *call, Key *key, const char *name, AclnnFunction *function, TensorBase first,
                       TensorBase second) noexcept:
     """Look for the executor of a copy; `first` and `second` are in the order of the function's parameters."""
-    begin_key(key, function, call.device, thread_state().limits)
-    if not add_tensor(key, first) or not add_tensor(key, second):
-        return NOT_KEPT
+    init_key(key, function, call.device, thread_state().limits)
     call.key = key
+    if not add_tensor(key, first) or not add_tensor(key, second) or not cache_enabled:
+        return NOT_KEPT
     return find_executor(key, name, &call.executor, &call.workspace_size)
 
 
@@ -896,7 +1008,7 @@ cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
     src = cast_to_supported(expand_to(src, &shape), src.dtype, CAST_DTYPES, b"aclnnCast", b"self")
     cast_to_supported(dst, dst.dtype, CAST_DTYPES, b"aclnnCast", b"out")
     init_call(&call, dst)
-    if executor_cache.enabled:
+    if cache_enabled or queue_mode != NO_QUEUE:
         found = find_copy(&call, &key, b"aclnnCast", &CAST_TO, src, dst)
     if found != FOUND:
         try:

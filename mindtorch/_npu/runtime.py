@@ -8,7 +8,7 @@ import threading
 import time
 import traceback
 
-from mindtorch._npu import acl, acl_loader, allocator, host_memory, launch_queue, oom_snapshot, streams
+from mindtorch._npu import acl, acl_loader, allocator, host_memory, oom_snapshot, streams
 from mindtorch._npu.acl import check_status
 
 REPEAT_INITIALIZE = 100002
@@ -110,7 +110,7 @@ class _Runtime:
         streams.block_other_threads()        # other threads may still run
         while streams.has_pending_launches():
             time.sleep(0.001)
-        launch_queue.stop_queues()
+        acl.stop_queues()
         for call in before_close:
             call()
         for runtime in started:
@@ -125,7 +125,7 @@ class _Runtime:
         _runtimes.clear()
         if _owns_acl:
             acl.finalize()
-        failure = launch_queue.take_failure()
+        failure = acl.take_failure()
         if failure is not None:
             raise failure                    # Python prints it
 

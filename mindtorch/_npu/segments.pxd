@@ -153,6 +153,8 @@ cdef class BlockCache:
     cdef void retire(self, Block *block) noexcept nogil
     cdef void return_to_pool(self, Block *block) noexcept nogil
     cdef Block *split(self, Block *block, size_t size) noexcept nogil
+    cdef Block *cut(self, Block *rest, size_t size) noexcept nogil
+    cdef bint extend_next(self, Block *block) noexcept nogil
     cdef size_t merge_next(self, Block *block) noexcept nogil
     cdef Block *join(self, Block *block, size_t *merged, int *count) noexcept nogil
     cdef void insert(self, Block *block) noexcept nogil

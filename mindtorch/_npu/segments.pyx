@@ -5,22 +5,21 @@ import threading
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 cimport cython
 from libc.stdint cimport intptr_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from mindtorch._npu.alloc_config import AllocConfig, from_environment
 from mindtorch._npu.toolkit import version_key
 
-from mindtorch._npu.acl cimport api, check, failed_with
+from mindtorch._npu.acl cimport api, check, drain_queue, failed_with
 from mindtorch._npu.cann cimport (
     ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED,
     ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST,
     aclrtDrvMemHandle, aclrtMemMallocPolicy, aclrtPhysicalMemProp,
 )
 from mindtorch._npu.free_blocks cimport (
-    best_fit, insert_free, next_free, next_priority, remove_free, tree_insert, tree_next, tree_remove,
+    best_fit, insert_free, next_free, next_priority, remove_free, resize_free, tree_insert, tree_next, tree_remove,
 )
-from mindtorch._npu.launch_queue cimport drain
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.streams cimport pending_entries, use_device
 
@@ -210,8 +209,9 @@ cdef class BlockCache:
         cdef Block *block = NULL
         acquire(&self.lock)
         if self.retired == NULL and not self.use_slow_path and pending_entries == 0:
-            block = self.get_free_block(&stream.pools[<int>(size <= SMALL_LIMIT)], size)
+            block = self.find_best_fit(&stream.pools[<int>(size <= SMALL_LIMIT)], size)
             if block != NULL:
+                self.searches += not block.pool.small
                 block = self.mark_allocated(block, nbytes, size)
         release(&self.lock)
         if block == NULL:
@@ -240,12 +240,11 @@ cdef class BlockCache:
 
     @cython.final
     cdef Block *new_block(self) noexcept nogil:
-        """A zeroed Block; NULL if the host is out of memory."""
+        """A Block whose fields the caller sets; NULL if the host is out of memory."""
         cdef Block *block = self.spare
         if block == NULL:
-            return <Block *>calloc(1, sizeof(Block))
+            return <Block *>malloc(sizeof(Block))
         self.spare = block.left
-        memset(block, 0, sizeof(Block))
         return block
 
     @cython.final
@@ -259,6 +258,7 @@ cdef class BlockCache:
         if block != NULL:
             self.searches += not pool.small
             self.detach(block)
+            block.allocated = True
         return block
 
     @cython.final
@@ -271,7 +271,7 @@ cdef class BlockCache:
             rest = self.split(block, alignment - past)
         if rest == NULL:
             return block
-        block.allocated = False
+        block.allocated, rest.allocated = False, True
         self.insert(block)
         return rest
 
@@ -299,27 +299,37 @@ cdef class BlockCache:
 
     @cython.final
     cdef Block *mark_allocated(self, Block *block, size_t nbytes, size_t size) noexcept nogil:
-        """Mark a detached block as used, after splitting off what exceeds `size` if that is enough for a block."""
+        """Mark a block, free or detached, as used, after splitting off what exceeds `size` if it makes a block."""
         cdef bint small = block.pool.small
         cdef bint was_split = is_split(block)
         cdef bint fixed = block.segment.granule == 0
         cdef bint whole = block.pool.owner != NULL and block.pool.owner.no_split
         cdef size_t left
         cdef Block *rest = NULL
+        cdef Block *front
         if size >= ALIGNED_LIMIT and not fixed and not whole:
+            if not block.allocated:
+                self.detach(block)
+                block.allocated = True
             block = self.align_start(block, size)
         left = block.size - size
-        block.allocated = True
         if whole:
             left = 0
         elif small or not fixed:
             left = left if left >= UNIT else 0
         elif left <= SMALL_LIMIT or size >= settings.max_split_size:
             left = 0
-        if left != 0:
-            rest = self.split(block, size)
-        if rest != NULL:
-            self.insert(rest)
+        front = self.cut(block, size) if left != 0 and not block.allocated else NULL
+        if front != NULL:
+            rest, block = block, front
+        else:
+            if not block.allocated:
+                self.detach(block)
+            if left != 0:
+                rest = self.split(block, size)
+            if rest != NULL:
+                self.insert(rest)
+        block.allocated = True
         if fixed and was_split:
             decrease(self._stats.table[<int>INACTIVE_SPLIT_BYTES], small, block.size)
             if rest == NULL:
@@ -354,13 +364,19 @@ cdef class BlockCache:
     cdef void return_to_pool(self, Block *block) noexcept nogil:
         """Insert a freed block into its pool, merged with free neighbours."""
         cdef bint small = block.pool.small
+        cdef Block *rest = block.next
         cdef size_t merged = 0
         cdef int count = 0
         decrease(self._stats.table[<int>ACTIVE], small, 1)
         decrease(self._stats.table[<int>ACTIVE_BYTES], small, block.size)
         decrease(self._stats.table[<int>REQUESTED_BYTES], small, block.requested_size)
-        block = self.join(block, &merged, &count)
-        self.insert(block)
+        if self.extend_next(block):
+            merged, count = rest.size - block.size, 1
+            self.drop_block(block)
+            block = rest
+        else:
+            block = self.join(block, &merged, &count)
+            self.insert(block)
         if block.segment.granule == 0:
             if is_split(block):
                 change(self._stats.table[<int>INACTIVE_SPLIT], small, 1 - count)
@@ -398,20 +414,60 @@ cdef class BlockCache:
         cdef Block *rest = self.new_block()
         if rest == NULL:
             return NULL
-        rest.address = block.address + size
-        rest.size = block.size - size
-        rest.segment = block.segment
-        rest.pool = block.pool
-        rest.mapped = block.mapped
+        rest[0] = block[0]
+        rest.address += size
+        rest.size -= size
+        rest.allocated = False
         rest.previous = block
-        rest.next = block.next
-        rest.freed_at = block.freed_at
         rest.priority = next_priority(&self.random)
         if rest.next != NULL:
             rest.next.previous = rest
         block.next = rest
         block.size = size
         return rest
+
+    @cython.final
+    cdef Block *cut(self, Block *rest, size_t size) noexcept nogil:
+        """Cut a detached block of `size` from the front of a free block; NULL where that needs another place in a tree.
+
+        So an allocation mostly changes no tree. `extend_next` is the opposite.
+        """
+        cdef Block *block = self.new_block()
+        if block == NULL:
+            return NULL
+        block[0] = rest[0]
+        block.priority = next_priority(&self.random)
+        if not resize_free(&rest.pool.free, rest, rest.size - size):
+            self.drop_block(block)
+            return NULL
+        block.size = size
+        block.next = rest
+        if block.previous != NULL:
+            block.previous.next = block
+        else:
+            block.segment.first = block
+        rest.address += size
+        rest.previous = block
+        rest.freed_at = self.searches
+        return block
+
+    @cython.final
+    cdef bint extend_next(self, Block *block) noexcept nogil:
+        """Extend the free block behind a freed one to the front, unless it needs another place in a tree then."""
+        cdef Block *other = block.next
+        cdef Block *previous = block.previous
+        if (other == NULL or other.allocated or not (other.mapped and block.mapped)
+                or previous != NULL and not previous.allocated and previous.mapped
+                or not resize_free(&other.pool.free, other, other.size + block.size)):
+            return False
+        other.address = block.address
+        other.previous = previous
+        other.freed_at = self.searches
+        if previous != NULL:
+            previous.next = other
+        else:
+            other.segment.first = other
+        return True
 
     @cython.final
     cdef size_t merge_next(self, Block *block) noexcept nogil:
@@ -506,7 +562,7 @@ cdef class SegmentCache(BlockCache):
         source = self.source if owner == NULL or owner.source == NULL else <object>owner.source
         if source is not None:
             with nogil:
-                drain(self.device)           # it may give the memory back to the driver at once
+                drain_queue(self.device)           # it may give the memory back to the driver at once
             source.free(<intptr_t>segment.address, segment.size, self.device, <intptr_t>segment.pool.stream.handle)
             return 0
         with nogil:
@@ -528,6 +584,7 @@ cdef class SegmentCache(BlockCache):
             acquire(&self.lock)
             block = segment.first = self.new_block()
             if block != NULL:
+                memset(block, 0, sizeof(Block))
                 block.address = <char *>address
                 block.size = size
                 block.segment = segment

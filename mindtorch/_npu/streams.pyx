@@ -17,14 +17,15 @@ from mindtorch._core.tensor.tensor import device as torch_device
 from mindtorch._npu.index import get_device_index
 
 from mindtorch._core.tensor.tensor cimport BACKENDS, NPU
-from mindtorch._npu.acl cimport api, check, failed_with, require_function
+from mindtorch._npu.acl cimport (
+    api, check, drain_queue, failed_with, forget_queues, has_launches, require_function, take_refused,
+)
 from mindtorch._npu.cann cimport (
     ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE,
     ACL_MODEL_RI_CAPTURE_STATUS_NONE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE,
     aclmdlRI, aclmdlRICaptureStatus, aclrtContext, aclrtEvent, aclrtEventRecordedStatus, aclrtHostFunc,
     aclrtIpcEventHandle, aclrtStream, aclrtStreamStatus,
 )
-from mindtorch._npu.launch_queue cimport drain, forget_queues, has_launches, take_refused
 from mindtorch._npu.structs cimport Deferred, EventSlot, StreamSlot
 
 
@@ -711,7 +712,7 @@ cdef class Stream:
     def npu_stream(self):
         """The driver's aclrtStream, as an int; what comes by it comes after the launches that were made before."""
         with nogil:
-            drain(self.slot.device)
+            drain_queue(self.slot.device)
         return <intptr_t>self.slot.handle
 
     @property

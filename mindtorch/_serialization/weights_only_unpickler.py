@@ -19,7 +19,7 @@ BLOCKED_MODULES = {"os", "posix", "nt", "sys", "subprocess", "importlib", "runpy
 MALFORMED = (ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
              struct.error)
 
-# What files of torch hold beside dense tensors.
+# Classes in torch's files besides dense tensors.
 _OTHER_KINDS = {
     "torch._utils._rebuild_qtensor": "quantized tensors", "torch._utils._rebuild_nested_tensor": "nested tensors"}
 _OTHER_DTYPES = {"torch.complex32", "torch.float4_e2m1fn_x2"}
@@ -49,7 +49,7 @@ def _encode(text, encoding="latin1"):
 
 @cache
 def default_globals():
-    """What every file may name: full name -> object."""
+    """The names that every file may use: full name -> object."""
     names = {f"torch.{name}": kind for name, kind in _utils.STORAGE_TYPES.items()}
     names.update({str(dtype): dtype for dtype in vars(mindtorch).values() if isinstance(dtype, mindtorch.dtype)})
     names.update({f"torch._utils.{function.__name__}": function for function in _TAKE_TENSORS})
@@ -72,7 +72,7 @@ def full_name(module, name):
 
 
 def listed_globals():
-    """What add_safe_globals was given: full name -> object."""
+    """The names that add_safe_globals was given: full name -> object."""
     names = {}
     for entry in user_globals:
         if isinstance(entry, tuple):

@@ -82,7 +82,7 @@ def sparse_coo_tensor(*args, size=None, dtype=None, layout=None, device=None, pi
 
 
 def _with_history(made, requires_grad):
-    """What torch's constructors give: a leaf, except for values with a history, which the tensor continues."""
+    """The result of a constructor: a leaf, or, if the values have a history, a tensor that continues it."""
     if requires_grad and not made.requires_grad:
         made.requires_grad_()
     return made

@@ -11,7 +11,7 @@ from mindtorch._sparse.kernels import KERNELS
 from mindtorch._sparse.tensors import is_sparse, refuse
 from mindtorch._tensor import Tensor
 
-# Of the functions in Cython these run as they are: they look at what every tensor has.
+# These functions in Cython also take sparse tensors: they use only what every tensor has.
 _UNCHANGED = {f.__name__ for f in (*attributes.METHODS.values(), *attributes.PROPERTIES.values(),
                                    *attributes.GRADIENT_METHODS.values())}
 _UNCHANGED |= {f.__name__ for accessors in attributes.GRADIENT_PROPERTIES.values() for f in accessors}

@@ -1,4 +1,4 @@
-"""What functions and methods do for sparse tensors: arithmetic, shapes, copies, and the parts that a tensor holds."""
+"""The sparse kernels of functions and methods: arithmetic, shapes, copies, and access to indices and values."""
 import operator
 
 from mindtorch import (
@@ -338,12 +338,12 @@ def clone(input, *, memory_format=preserve_format):
 
 
 @_kernel
-def copy_(self, src, non_blocking=False):
+def copy_(self, other, non_blocking=False):
     """Take over the elements of another sparse tensor."""
-    if not is_sparse(self) or not is_sparse(src):
+    if not is_sparse(self) or not is_sparse(other):
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = "
-                           f"{self.type()} and src type = {src.type()}")
-    return _write(self, to(src, device=self.device, dtype=self.dtype, copy=True))
+                           f"{self.type()} and src type = {other.type()}")
+    return _write(self, to(other, device=self.device, dtype=self.dtype, copy=True))
 
 
 def _cast(name):
@@ -822,8 +822,8 @@ def _resize_and_clear(self, size, sparse_dim, dense_dim):
 
 
 @_named("resize_as_sparse_")
-def _resize_as(self, the_template):
-    return _resize(self, the_template.shape, sparse_dims(the_template),
+def _resize_as(input, the_template):
+    return _resize(input, the_template.shape, sparse_dims(the_template),
                    the_template.dim() - sparse_dims(the_template))
 
 

@@ -16,11 +16,6 @@ def is_sparse(value):
     return hasattr(value, "layout") and value.layout in LAYOUT_NAMES and value.layout is not strided
 
 
-def is_coo(value):
-    """Whether a value is a sparse tensor with coordinates."""
-    return hasattr(value, "layout") and value.layout is sparse_coo
-
-
 def require_coo(name, tensor, wanted="sparse coordinate tensor"):
     """RuntimeError unless the tensor has coordinates."""
     if tensor.layout is not sparse_coo:

@@ -335,13 +335,13 @@ class Tensor(TensorBase):
             return False
         return _backend.is_pinned(self)
 
-    def record_stream(self, stream):
-        """Tell the allocator that `stream` uses this NPU tensor."""
+    def record_stream(self, s):
+        """Tell the allocator that the stream `s` uses this NPU tensor."""
         if self.is_npu:
-            _backend.record_stream(self, stream)
+            _backend.record_stream(self, s)
             return
         from mindtorch import Stream
-        if not isinstance(stream, Stream):
+        if not isinstance(s, Stream):
             raise RuntimeError("unknown parameter type")
         raise NotImplementedError("Could not run 'aten::record_stream' with arguments from the 'CPU' backend: streams "
                                   "do not use host memory")

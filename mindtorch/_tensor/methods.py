@@ -86,7 +86,7 @@ def is_nonzero(input):
 
 
 @_method
-def is_distributed(self):
+def is_distributed(input):
     """False: tensors are not distributed over processes."""
     return False
 
@@ -186,9 +186,9 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 
 
 @_method
-def dequantize(self):
+def dequantize(input):
     """The tensor in float32."""
-    return self.float()
+    return input.float()
 
 
 def _unavailable_device(name, error, message):

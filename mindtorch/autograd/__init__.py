@@ -118,7 +118,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 
 def _batch(run, outputs, grads, keep):
-    """What run(grads, keep) gives for each gradient of a batch, stacked."""
+    """The stacked results of run(grads, keep) for each gradient of a batch."""
     from mindtorch.func import vmap
     if grads is None or any(grad is None for grad in grads):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")

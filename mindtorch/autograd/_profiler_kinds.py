@@ -7,7 +7,7 @@ DeviceType = IntEnum("DeviceType", [
 
 
 class ProfilerActivity(IntEnum):
-    """What a profile records: CPU, the operators that Python calls; PrivateUse1, launches on the NPU."""
+    """The activities of a profile: CPU, the operators that Python calls; PrivateUse1, launches on the NPU."""
     CPU = 0
     XPU = 1
     MTIA = 4
@@ -19,7 +19,7 @@ class ProfilerActivity(IntEnum):
 
 
 class ProfilerAction(Enum):
-    """What a profile does in a step."""
+    """The action of a profile in a step."""
     NONE = 0
     WARMUP = 1
     RECORD = 2

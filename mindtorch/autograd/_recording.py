@@ -19,7 +19,7 @@ _PRODUCTS = {"aten::mm": 0, "aten::bmm": 0, "aten::matmul": 0, "aten::linear": 0
 
 
 def _flops(name, shapes, result):
-    """What the operator computes, counted as torch counts: a multiplication and an addition are two. 0: not known."""
+    """The operator's floating-point operations as torch counts them: a multiply-add is two. 0: not known."""
     if name in _PRODUCTS:
         return 2 * result.numel() * shapes[_PRODUCTS[name]][-1]
     if name == "aten::conv2d":

@@ -153,13 +153,7 @@ def make_dual(tensor, tangent, *, level=None):
     if level is None and _current() is None:
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to "
                            "enter_dual_level() first.")
-    for name, value in (("primal", tensor), ("tangent", tangent)):
-        if not (value.is_floating_point() or value.is_complex()):
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
-    if tensor.shape != tangent.shape:
-        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original "
-                           f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
-                           f"forward gradient is of size {list(tangent.shape)}.")
+    check_dual(tensor, tangent)
     if tensor.dtype is not tangent.dtype:
         raise RuntimeError(f"Expected the tangent to have the dtype of the primal, {tensor.dtype}, but got "
                            f"{tangent.dtype}")
@@ -170,6 +164,17 @@ def make_dual(tensor, tangent, *, level=None):
     _current().set(dual, tangent)
     _current().made[id(dual)] = dual
     return dual
+
+
+def check_dual(tensor, tangent):
+    """ValueError for what has no derivative, RuntimeError for a tangent of another size."""
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if not (value.is_floating_point() or value.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+    if tensor.shape != tangent.shape:
+        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original "
+                           f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
+                           f"forward gradient is of size {list(tangent.shape)}.")
 
 
 def unpack_dual(tensor, *, level=None):
@@ -303,8 +308,8 @@ def _differentiated(function, args, kwargs):
 
 def _along(grad, output, inputs, along, function):
     """How the output changes where the inputs change along the tangents; None where it does not depend on them."""
-    from mindtorch import zeros_like
-    cotangent = zeros_like(output).requires_grad_()
+    from mindtorch import ones_like, zeros_like
+    cotangent = ones_like(output).requires_grad_()      # at 0, formulas with logarithms have no derivative
     try:
         found = grad(output, inputs, cotangent, create_graph=True, allow_unused=True)
     except NotImplementedError as error:

@@ -19,7 +19,7 @@ __all__ = ["Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_d
 
 
 class FunctionCtx(FunctionNode):
-    """What forward and backward of a Function share: `ctx`."""
+    """`ctx`: the object that forward and backward of a Function share."""
 
     def save_for_backward(self, *tensors: Tensor) -> None:
         """Keep inputs or outputs for backward, which finds them in `saved_tensors`."""
@@ -74,7 +74,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
-        """What forward would do with ctx, where it takes none."""
+        """Stores in ctx what backward needs, for a forward that takes no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod

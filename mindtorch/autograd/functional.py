@@ -10,7 +10,7 @@ from mindtorch.autograd.grad_mode import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
-# What is said in strict mode where there is no gradient, and where it does not depend on the inputs.
+# Errors of strict mode: there is no gradient, or it does not depend on the inputs.
 _STRICT = "This is not allowed in strict mode"
 _NO_OUTPUT = f"The output of the user-provided function is independent of input {{}}. {_STRICT}."
 _NO_JACOBIAN = f"The jacobian of the user-provided function is independent of input {{}}. {_STRICT}"
@@ -150,7 +150,7 @@ def _check_differentiable(outputs, strict):
 
 
 def _scalar_result(function, func, inputs, strict):
-    """What func(*inputs) gives: a tensor of one element."""
+    """The result of func(*inputs), which must be a tensor of one element."""
     outputs, single = _call(function, func, inputs, strict)
     if not single:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
@@ -216,7 +216,7 @@ def _times_from_right(outputs, inputs, vectors, create_graph, strict, independen
 
 
 def _rows(out, inputs, create_graph, strict, number):
-    """Of one output: per input the derivatives of all its elements."""
+    """The jacobians of one output, one for each input."""
     from mindtorch import stack
     if out.numel() == 0:
         return tuple(x.new_zeros((*out.shape, *x.shape)) for x in inputs)

@@ -40,10 +40,10 @@ class _force_original_view_tracking(_Switch):
 
 
 def is_multithreading_enabled() -> Any:
-    """What set_multithreading_enabled has set."""
+    """The value that set_multithreading_enabled has set."""
     return set_multithreading_enabled.state
 
 
 def is_view_replay_enabled() -> Any:
-    """What _force_original_view_tracking has set."""
+    """The value that _force_original_view_tracking has set."""
     return _force_original_view_tracking.state

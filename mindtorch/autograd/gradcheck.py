@@ -170,7 +170,7 @@ def _numbers(tensor):
 
 
 def _units(tensor):
-    """What tells the real numbers apart that an element is made of."""
+    """The unit vectors of an element: 1, and 1j for a complex one."""
     return (1.0, 1j) if tensor.is_complex() else (1.0,)
 
 

@@ -83,7 +83,7 @@ class save_on_cpu(saved_tensors_hooks):
 # --- one hook for several tensors ------------------------------------------------------------------------------------
 
 class _Handles:
-    """What removes the hooks of several tensors."""
+    """A handle that removes the hooks of several tensors."""
 
     def __init__(self, handles: Any) -> None:
         self.handles = handles
@@ -114,7 +114,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor],
     def state_of_backward():
         number = current_graph_task_id()
         if number not in states:
-            # What an error leaves behind belongs to a backward whose number does not come again.
+            # Entries that an error leaves behind belong to a backward whose number is not used again.
             states[number] = [0, None if mode == "any" else nodes_reached(nodes), [None] * len(tensors)]
             queue_callback(functools.partial(states.pop, number, None))
         return states[number]
@@ -150,7 +150,7 @@ class _Saved:
 
 
 class _MutationContext:
-    """What allow_mutation_on_saved_tensors knows: tensors by handles that the graph holds."""
+    """The state of allow_mutation_on_saved_tensors: tensors by handles that the graph holds."""
 
     def __init__(self) -> None:
         self.active = True

@@ -86,7 +86,7 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def key(self) -> Any:
-        """What calls are grouped by."""
+        """The key that groups calls."""
         return self.name
 
     def append_cpu_child(self, child: Any) -> None:
@@ -243,7 +243,7 @@ class EventList(list):
             json.dump(events, file)
 
     def supported_export_stacks_metrics(self) -> Any:
-        """What export_stacks can weigh stacks by."""
+        """The metrics by which export_stacks can weigh stacks."""
         return ["self_cpu_time_total", "self_device_time_total"]
 
     def export_stacks(self, path: str, metric: str) -> None:

@@ -1,6 +1,7 @@
 """Backend: what an engine offers to the process groups of a device type."""
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mindtorch.distributed._options import UNSET_TIMEOUT
 
 if TYPE_CHECKING:
+    from mindtorch.distributed._options import OpType
     from mindtorch.distributed._stores import Store
 
 __all__ = ["Backend", "DistributedBackendOptions"]
@@ -45,6 +47,7 @@ class Backend:
         self._rank, self._size = rank, size
         self._timeout = timeout
         self._sequence_number = 0
+        self._recent: deque[OpType] = deque(maxlen=64)      # the kinds of the last collectives, for the watchdog
         self.group_name, self.group_desc = "", ""
 
     def rank(self) -> int:

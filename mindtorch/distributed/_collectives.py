@@ -226,11 +226,13 @@ def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     pg = _group_of_call(group, "reduce_scatter_single")
     if pg is None:
         return None
-    _check_complex(op, input, "reduce_scatter")
+    if input.is_complex():
+        _check_complex(op, input, "reduce_scatter")
+        output, input = _real(output), _real(input)
     if pg in _world.pg_coalesce_state:
-        return _recorded(pg, reduce_scatter_single, _real(input), _real(output), op)
+        return _recorded(pg, reduce_scatter_single, input, output, op)
     opts = options.ReduceScatterOptions(asyncOp=async_op, reduceOp=op)
-    return _finished(pg._reduce_scatter_base(_real(output), _real(input), opts), async_op)
+    return _finished(pg._reduce_scatter_base(output, input, opts), async_op)
 
 
 # Names that torch 2.13 has as deprecated ones, and that programs use.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections import deque
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from mindtorch import _backend, npu
 from mindtorch.distributed import _watchdog
 from mindtorch.distributed._backend import Backend
 from mindtorch.distributed._options import OpType, RedOpType, reduction
+from mindtorch.distributed._stores import DistBackendError
 from mindtorch.distributed._work import NO_TIMEOUT, Work
 from mindtorch.futures import Future
 
@@ -88,6 +88,7 @@ class _Channel:
     def __init__(self, communicator: Any) -> None:
         self.communicator = communicator
         self.stream = npu.Stream(communicator.device)
+        self.waited_for = HcclWork(OpType.UNKNOWN, (), self, None)      # of all collectives that their callers wait for
 
 
 class ProcessGroupHCCL(Backend):
@@ -104,7 +105,6 @@ class ProcessGroupHCCL(Backend):
         self._reductions = {**self._of_hccl, RedOpType.AVG: self._hccl.SUM, RedOpType.PREMUL_SUM: self._hccl.SUM}
         self._channels: dict[Any, _Channel] = {}
         self._global_ranks = range(size)
-        self._recent: deque[OpType] = deque(maxlen=64)      # the kinds of the last collectives, for the watchdog
         self._coalesced: Any = None     # inside _coalescing_manager: the sends and receives, and all tensors
 
     def name(self) -> str:
@@ -134,13 +134,18 @@ class ProcessGroupHCCL(Backend):
         if npu.is_current_stream_capturing():
             raise RuntimeError("The first collective of a group connects its ranks, which a graph cannot capture: call "
                                "one before the capture")
-        if rank == 0:
-            root_info = self._hccl.get_root_info(index)
-            self._store.set(name, root_info)
-        else:
-            root_info = self._store.get(name)
         seconds = min(math.ceil(self._timeout.total_seconds()), MOST_SECONDS)
-        communicator = self._hccl.Communicator(root_info, size, rank, index, seconds)
+        try:
+            if rank == 0:
+                root_info = self._hccl.get_root_info(index)
+                self._store.set(name, root_info)
+            else:
+                root_info = self._store.get(name)
+            communicator = self._hccl.Communicator(root_info, size, rank, index, seconds)
+        except RuntimeError as error:
+            root = self.global_rank(0 if isinstance(key, int) else min(self._rank, key[1]))
+            raise DistBackendError(f"[Rank {self.global_rank(self._rank)}] {size} ranks of group {self.group_name!r} "
+                                   f"have not met at rank {root} for their first collective: {error}") from None
         if not self._channels:
             _watchdog.watch(self)
         channel = self._channels[key] = _Channel(communicator)
@@ -191,7 +196,7 @@ class ProcessGroupHCCL(Backend):
         self._recent.append(op_type)
         if opts is not None and not opts.asyncOp and self._coalesced is None:
             collective(channel.communicator, *args)
-            return HcclWork(op_type, results, channel, None)
+            return channel.waited_for
         event = channel.communicator.run_on(channel.stream, collective, args)
         for tensor in used:
             tensor.record_stream(channel.stream)
@@ -259,8 +264,8 @@ class ProcessGroupHCCL(Backend):
         return self._run(OpType.REDUCE, tensors, tensors, opts, collective)
 
     def _reduce_scatter_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
-        return self._run(OpType._REDUCE_SCATTER_BASE, [output], [output, input], opts, self._reduce_scatters, [output],
-                         [input], opts.reduceOp)
+        return self._run(OpType._REDUCE_SCATTER_BASE, [output], [output, input], opts, self._reduce_to,
+                         self._hccl.Communicator.reduce_scatter, output, input, opts.reduceOp)
 
     def reduce_scatter_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
         return self._run(OpType.REDUCE_SCATTER_TENSOR_COALESCED, outputs, [*outputs, *inputs], opts,

@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy
 
 import mindtorch
-from mindtorch.distributed import _pmi
+from mindtorch.distributed import _pmi, _watchdog
 from mindtorch.distributed._backend import Backend
 from mindtorch.distributed._monitored_barrier import monitored_barrier
 from mindtorch.distributed._options import OpType, ReduceOp, reduction
@@ -45,6 +45,7 @@ __all__ = ["ProcessGroupMPI", "create_backend", "start", "world_of_launcher"]
 _SPIN = 0.01            # seconds in which a Work that is waited for is tested without a pause,
 _SPIN_PER_BYTE = 1e-8   # and the time that its bytes may take
 _PAUSE = 50e-6          # seconds between two tests afterwards, and of Works that nobody waits for
+_ANSWER = timedelta(seconds=10)     # in which a rank that lives says that it has waited in vain, as this one has
 
 
 # Start
@@ -127,23 +128,30 @@ def start(store: Store, rank: int, size: int, timeout: timedelta) -> None:
 
 
 def _start_by_store(store, rank, size, timeout):
-    store.set_timeout(timeout)
-    _wait_for_ranks(store, rank, size, timeout)
-    connection = _pmi.serve(store, rank, size)
-    with _pmi.environment(connection, rank, size):
-        _initialize()
-    connection.detach()         # MPI keeps it
-    _within(timeout, MPI.COMM_WORLD.Barrier, "the start of MPI")
-    _remove_shared_files()
+    _wait_for_ranks(store, "here", rank, size, timeout)
+    connection = _pmi.serve(store, rank, size).detach()         # MPI keeps it
+    try:
+        with _pmi.environment(connection, rank, size):
+            _within(timeout, _initialize_all, "the start of MPI")
+    except DistBackendError:
+        _wait_for_ranks(store, "waited", rank, size, min(timeout, _ANSWER))     # raises for the rank that is gone
+        raise
+    finally:
+        _remove_shared_files()
 
 
-def _wait_for_ranks(store, rank, size, timeout):
-    """MPI_Init crashes where a rank does not come, so all say in the store that they are there."""
-    store.set(f"here/{rank}", "")
+def _initialize_all():
+    _initialize()
+    MPI.COMM_WORLD.Barrier()
+
+
+def _wait_for_ranks(store, step, rank, size, timeout):
+    """All ranks say in the store that they have come to this step: MPI_Init waits for ever for one that is gone."""
+    store.set(f"{step}/{rank}", "")
     end = time.monotonic() + timeout.total_seconds()
     try:
         for other in range(size):
-            store.wait([f"here/{other}"], timedelta(seconds=max(end - time.monotonic(), 0.001)))
+            store.wait([f"{step}/{other}"], timedelta(seconds=max(end - time.monotonic(), 0.001)))
     except DistStoreError:
         raise DistBackendError(f"Timed out waiting {round(timeout.total_seconds() * 1000)}ms for rank {other} to start "
                                "MPI. Is it alive?") from None
@@ -156,7 +164,7 @@ def _within(timeout, function, what):
     def call():
         try:
             result.append(function())
-        except MPI.Exception as failure:
+        except (MPI.Exception, DistBackendError) as failure:
             error.append(failure)
     thread = threading.Thread(target=call, daemon=True)
     thread.start()
@@ -244,13 +252,14 @@ class _MPIWork(Work):
         except RuntimeError as error:
             self._error = error
         self._request = self._on_completion = self._buffers = None
+        self._group.waiting.discard(self)
         self._ended = True
 
     def _timed_out(self):
         group = self._group
         return (f"Timed out waiting {round(self._timeout.total_seconds() * 1000)}ms for {self._op_type.name} operation "
                 f"to complete on rank {group.rank()} of group {group.group_name!r} (ranks {group.global_ranks}). "
-                "Has every rank called it, and is it alive?")
+                f"Has every rank called it, and is it alive?\n{_watchdog.where_ranks_are(group)}")
 
     def _complete_future(self):
         with self._lock:
@@ -436,6 +445,9 @@ class ProcessGroupMPI(Backend):
         self._comm = _within(options.timeout, lambda: MPI.COMM_WORLD.Create_group(members, tag),
                              f"group {self.group_name!r} of the ranks {self.global_ranks} to be made")
         self._comm.Set_errhandler(MPI.ERRORS_RETURN)
+        self.waiting: set[_MPIWork] = set()     # the Works that have not ended
+        if self._size > 1:
+            _watchdog.watch(self)
 
     def name(self) -> str:
         return "mpi"
@@ -444,12 +456,27 @@ class ProcessGroupMPI(Backend):
     def options(self) -> Backend.Options:
         return Backend.Options("mpi", self._timeout)
 
+    # What the watchdog asks
+
+    def global_rank(self, rank: int) -> int:
+        """The global rank of a rank of this group."""
+        return self.global_ranks[rank]
+
+    def failure(self) -> None:
+        """Nothing: the Works raise their errors."""
+
+    def is_idle(self) -> bool:
+        """Whether all collectives have ended."""
+        return not self.waiting
+
     def shutdown(self) -> None:
+        _watchdog.unwatch(self)
         if self._comm is not None and not any(group is self for group, _, _ in _abandoned):
             self._comm.Free()
         self._comm = None
 
     def abort(self) -> None:
+        _watchdog.unwatch(self)
         self._comm = None
 
     def _work(self, op_type, opts, call, arguments, tensors, keep=(), on_completion=None, size=0):
@@ -457,12 +484,14 @@ class ProcessGroupMPI(Backend):
         if self._comm is None:
             raise DistBackendError(f"The process group {self.group_name!r} has been destroyed")
         self._sequence_number += 1
+        self._recent.append(op_type)
         try:
             request = getattr(self._comm, call)(*arguments)
         except MPI.Exception as error:
             raise DistBackendError(f"{op_type.name} of group {self.group_name!r}: {error}") from None
         timeout = self._timeout if opts is None else self._timeout_of(opts)
         work = _MPIWork(self, op_type, request, tensors, timeout, (keep, arguments), on_completion, size)
+        self.waiting.add(work)
         if opts is None or opts.asyncOp:
             _progress.add(work)
         return work

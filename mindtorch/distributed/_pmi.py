@@ -13,6 +13,8 @@ import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mindtorch.distributed._stores import DistError
+
 if TYPE_CHECKING:
     from mindtorch.distributed._stores import Store
 
@@ -44,7 +46,6 @@ class _Responder:
         if rank == 0:       # MPI names files in /dev/shm by it
             store.set("name", f"mindtorch_{uuid.uuid4().hex}")
         store.set(f"host/{rank}", socket.gethostname())
-        self._name = store.get("name").decode()
 
     def init(self, _):
         return "response_to_init pmi_version=1 pmi_subversion=1 rc=0"
@@ -59,7 +60,7 @@ class _Responder:
         return f"universe_size rc=0 size={self._size}"
 
     def get_my_kvsname(self, _):
-        return f"my_kvsname rc=0 kvsname={self._name}"
+        return f"my_kvsname rc=0 kvsname={self._store.get('name').decode()}"
 
     def put(self, request):
         self._store.set(f"key/{request['key']}", request["value"])
@@ -102,14 +103,18 @@ def _answer(connection, responder):
             command = request.get("cmd")
             if command not in _REQUESTS:
                 return          # cmd=abort, after which MPI ends the process
-            connection.sendall(f"cmd={getattr(responder, command)(request)}\n".encode())
+            try:
+                answer = getattr(responder, command)(request)
+            except DistError:
+                continue        # a rank or the store is gone: MPI waits on, and its caller gives up
+            connection.sendall(f"cmd={answer}\n".encode())
 
 
 @contextlib.contextmanager
-def environment(connection: socket.socket, rank: int, size: int) -> Iterator[None]:
+def environment(connection: int, rank: int, size: int) -> Iterator[None]:
     """The variables by which MPI finds the socket, its rank and the number of ranks; as before afterwards."""
     before = {name: os.environ.pop(name, None) for name in _VARIABLES}
-    os.environ |= {"PMI_FD": str(connection.fileno()), "PMI_RANK": str(rank), "PMI_SIZE": str(size)}
+    os.environ |= {"PMI_FD": str(connection), "PMI_RANK": str(rank), "PMI_SIZE": str(size)}
     try:
         yield
     finally:

@@ -182,8 +182,9 @@ class ProcessGroup:
 
     def broadcast(self, tensors: Any = None, opts: Any = None, timeout: timedelta | None = None, *,
                   tensor: Tensor | None = None, root: int | None = None) -> Work:
-        tensors = _listed(tensors if tensor is None else tensor)
-        opts = _filled(options.BroadcastOptions, opts, timeout, rootRank=root)
+        if type(opts) is not options.BroadcastOptions or type(tensors) is not list:
+            tensors = _listed(tensors if tensor is None else tensor)
+            opts = _filled(options.BroadcastOptions, opts, timeout, rootRank=root)
         return self._of(tensors).broadcast(tensors, opts)
 
     def reduce(self, tensors: Any = None, opts: Any = None, op: ReduceOp | None = None,

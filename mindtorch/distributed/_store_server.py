@@ -64,28 +64,32 @@ class StoreServer:
 
     def __init__(self, listener):
         self.port = listener.getsockname()[1]
-        loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=_serve, args=(loop, listener), name="TCPStore server", daemon=True)
+        loop, stopped = asyncio.new_event_loop(), asyncio.Event()
+        thread = threading.Thread(target=_run_server, args=(loop, listener, stopped), name="TCPStore server",
+                                  daemon=True)
         thread.start()
-        self._stop = weakref.finalize(self, _stop, loop, thread)
+        self._stop = weakref.finalize(self, _stop, loop, stopped, thread)
         self._stop.atexit = False           # the thread ends with the process: other ranks may still ask
 
 
-def _stop(loop, thread):
-    loop.call_soon_threadsafe(loop.stop)
+def _stop(loop, stopped, thread):
+    loop.call_soon_threadsafe(stopped.set)
     if thread is not threading.current_thread():
         thread.join()
 
 
-def _serve(loop, listener):
-    requests = _Requests(loop)
-    server = loop.run_until_complete(loop.create_server(lambda: _Connection(requests), sock=listener))
-    loop.run_forever()
+def _run_server(loop, listener, stopped):
+    loop.run_until_complete(_serve(_Requests(loop), listener, stopped))
+    loop.close()
+
+
+async def _serve(requests, listener, stopped):
+    server = await requests.loop.create_server(lambda: _Connection(requests), sock=listener)
+    await stopped.wait()
     server.close()
     for connection in list(requests.connections):
         connection.transport.abort()
-    loop.run_until_complete(asyncio.sleep(0))
-    loop.close()
+    await asyncio.sleep(0)
 
 
 class _Requests:

@@ -1,11 +1,12 @@
-"""The watchdog of HCCL: a thread that looks at each group, and says which collective has failed and which rank is late.
+"""The watchdog: a thread that looks at each group, and says which collective has failed and which rank is late.
 
 No collective pays for it: a group counts its collectives and keeps their kinds, and the thread asks the streams. When a
 rank has called no collective for half the group's time-out (at most 30 s), it says in the store where it stands. A rank
 that waits in a collective compares, and logs who has not come, or has called another collective.
 
-After a failure, such as HCCL's time-out, TORCH_HCCL_ASYNC_ERROR_HANDLING decides: 0 does nothing more, so the next
-synchronization raises the error; 1 (default) and 3 abort the process, as torch does; 2 aborts the group alone.
+After a failure that HCCL has found, such as its time-out, TORCH_HCCL_ASYNC_ERROR_HANDLING decides: 0 does nothing
+more, so the next synchronization raises the error; 1 (default) and 3 abort the process, as torch does; 2 aborts the
+group alone. On MPI a Work that times out raises its error, in which `where_ranks_are` stands.
 """
 from __future__ import annotations
 
@@ -22,9 +23,9 @@ from mindtorch.distributed._checked_backend import line_of_program
 from mindtorch.distributed._stores import DistError, PrefixStore
 
 if TYPE_CHECKING:
-    from mindtorch.distributed._hccl import ProcessGroupHCCL
+    from mindtorch.distributed._backend import Backend
 
-__all__ = ["unwatch", "watch"]
+__all__ = ["unwatch", "watch", "where_ranks_are"]
 
 INTERVAL = 0.5          # seconds between two looks
 LONGEST_PAUSE = 30.0    # seconds without a new collective after which a rank says where it stands
@@ -37,7 +38,7 @@ _thread: threading.Thread | None = None
 class _Watched:
     """A group, and what was seen of it."""
 
-    def __init__(self, engine: ProcessGroupHCCL) -> None:
+    def __init__(self, engine: Backend) -> None:
         self.engine, self._store = engine, None
         self.called, self.done, self.since = 0, 0, time.monotonic()
         self.has_published = self.has_compared = False
@@ -68,32 +69,40 @@ class _Watched:
             self._compare(is_late=paused > 0.75 * timeout)
         return None
 
-    def _publish(self, state):
+    def _shared(self):
+        """The store in which ranks say where they stand."""
         if self._store is None:
             try:
                 store = self.engine._store.clone()
             except NotImplementedError:     # a store that a program has written
                 store = self.engine._store
             self._store = PrefixStore("watchdog", store)
-        self._store.set(str(self.engine._rank), state)
+        return self._store
+
+    def _publish(self, state):
+        self._shared().set(str(self.engine._rank), state)
 
     def _state(self):
         frame = sys._current_frames().get(threading.main_thread().ident)
-        return {"called": self.called, "kinds": [kind.name for kind in self.engine._recent],
+        return {"called": self.engine._sequence_number, "kinds": [kind.name for kind in self.engine._recent],
                 "line": line_of_program(frame)}
 
     def _compare(self, is_late):
         """Logs where the ranks stand, once all have published it, or what is known if `is_late`."""
-        keys = [str(rank) for rank in range(self.engine._size)]
-        texts = [self._store.get(key) if self._store.check([key]) else b"" for key in keys]
-        if not is_late and not all(texts):
+        states = self.states()
+        if not is_late and None in states.values():
             return
         self.has_compared = True
-        states = {self.engine.global_rank(rank): pickle.loads(text) for rank, text in enumerate(texts) if text}
-        for rank in range(self.engine._size):
-            states.setdefault(self.engine.global_rank(rank), None)
         _log.error("[Rank %d] waits in group %r for %s:\n%s", self.engine.global_rank(self.engine._rank),
                    self.engine.group_name, self.collectives(), described(self.done, states))
+
+    def states(self) -> dict[int, Any]:
+        """What each rank has said of where it stands, None for those that have not, by global rank."""
+        engine, store = self.engine, self._shared()
+        keys = [str(rank) for rank in range(engine._size)]
+        texts = [store.get(key) if store.check([key]) else b"" for key in keys]
+        return {engine.global_rank(rank): pickle.loads(text) if text else None for rank, text in enumerate(texts)} | {
+            engine.global_rank(engine._rank): self._state()}
 
     def collectives(self) -> str:
         """Those that have been called since all had ended, as text: one of them has failed, or waits."""
@@ -130,24 +139,33 @@ def described(done: int, states: dict[int, Any]) -> str:
     return "\n".join(lines)
 
 
-def watch(engine: ProcessGroupHCCL) -> None:
+def watch(engine: Backend) -> None:
     """Look at the engine's collectives from now on."""
     global _thread
     with _lock:
         _watched[engine] = _Watched(engine)
         if _thread is None or not _thread.is_alive():       # a forked process has not its parent's
             _stop.clear()
-            _thread = threading.Thread(target=_run, name="HCCL watchdog", daemon=True)
+            _thread = threading.Thread(target=_run, name="watchdog", daemon=True)
             _thread.start()
 
 
-def unwatch(engine: ProcessGroupHCCL) -> None:
+def unwatch(engine: Backend) -> None:
     """Look no more; the thread ends with the last engine."""
     with _lock:
         _watched.pop(engine, None)
         is_last = not _watched
     if is_last:
         stop()
+
+
+def where_ranks_are(engine: Backend) -> str:
+    """A line for each rank of a watched engine: where it stands, as far as the store says."""
+    watched = _watched.get(engine)
+    try:
+        return "" if watched is None else described(watched.done, watched.states())
+    except DistError as error:
+        return f"the store does not answer: {error}"
 
 
 @atexit.register

@@ -123,7 +123,7 @@ class HalfMixin(TransformedDistribution):
 
 
 class RelaxedMixin(TransformedDistribution):
-    """Of a distribution that has a temperature."""
+    """For a distribution with a temperature."""
 
     @property
     def temperature(self) -> Any:

@@ -144,7 +144,7 @@ class Distribution:
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """What is not exceeded with the probability `value`."""
+        """The inverse of cdf: the number that samples do not exceed with probability `value`."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

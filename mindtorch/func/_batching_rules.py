@@ -14,6 +14,7 @@ from typing import Any
 import mindtorch
 from mindtorch._core._gen.rows import ROWS
 from mindtorch._library.custom_ops import vmap_rule_of
+from mindtorch._library.registry import is_provided
 from mindtorch.func._batched_tensor import (
     BatchedTensor,
     all_samples,
@@ -22,7 +23,7 @@ from mindtorch.func._batched_tensor import (
     levels_of,
     value_of,
 )
-from mindtorch.func._given_rules import apply_given_rule
+from mindtorch.func._given_rules import apply_given_rule, apply_to_samples
 from mindtorch.func._random_states import random_states, restore
 
 __all__ = ["draws", "run_batched"]
@@ -36,11 +37,15 @@ class Call:
     """An operator, its arguments by name, and the levels that these have a batch of."""
 
     def __init__(self, func, args, kwargs):
-        self.func, self.name = func, func._schema.name.partition("::")[2]
-        self.values = {**dict(zip((a.name for a in func._schema.arguments), args, strict=False)), **kwargs}
-        self.tensors = {name: value for name, value in self.values.items() if isinstance(value, mindtorch.Tensor)}
-        lists = (value for value in self.values.values() if isinstance(value, (list, tuple)))
-        found = {level for value in (*self.tensors.values(), *itertools.chain(*lists)) for level in levels_of(value)}
+        self.func, (self.name, names) = func, _signature(func)
+        self.values = {**dict(zip(names, args, strict=False)), **kwargs}
+        self.tensors, found = {}, set()
+        for name, value in self.values.items():
+            if isinstance(value, mindtorch.Tensor):
+                self.tensors[name] = value
+                found.update(levels_of(value))
+            elif isinstance(value, (list, tuple)):
+                found.update(*map(levels_of, value))
         self.levels = tuple(sorted(found, key=lambda level: level.number)) if len(found) > 1 else tuple(found)
         self.sizes = tuple(level.size for level in self.levels)
         self.count = len(self.levels)
@@ -69,7 +74,7 @@ class Call:
 
     def run(self, values):
         """The operator on values; its results with the batch of all levels."""
-        return self.batched(self.func(**values))
+        return self.batched(_call_by_name(self.func, values))
 
     def batched(self, result):
         """Values as tensors of a sample; what was written to is the argument itself."""
@@ -80,6 +85,30 @@ class Call:
             return BatchedTensor(result, self.levels)
         return type(result)(self.batched(each) for each in result) if type(result) in (list, tuple) else tuple(
             self.batched(each) for each in result)
+
+
+@cache
+def _signature(func):
+    """The name of the operator, and those of its arguments."""
+    return func._schema.name.partition("::")[2], [argument.name for argument in func._schema.arguments]
+
+
+@cache
+def _required(func):
+    """The arguments without a default of an operator of ours; None of others."""
+    if not is_provided(func.namespace):
+        return None
+    return [argument.name for argument in func._schema.positional if not argument.default]
+
+
+def _call_by_name(func, values):
+    """func(**values); at once by its function, where the operator is ours and nobody has registered a kernel."""
+    required, kernels = _required(func), func._operator.kernels
+    if required is None or [*kernels] != ["CompositeImplicitAutograd"]:
+        return func(**values)
+    function = kernels["CompositeImplicitAutograd"][-1]
+    return function(*[values[name] for name in required],
+                    **{name: value for name, value in values.items() if name not in required})
 
 
 @cache
@@ -117,49 +146,20 @@ def draws(func):
 
 def _loop(call):
     """The operator, called for each sample."""
-    if 0 in call.sizes:
-        return _of_no_samples(call)
-    level = current_level()
+    level, written = current_level(), call.written()
     same = random_states() if draws(call.func) and level is not None and level.randomness == "same" else None
 
-    def of_sample(value, place):
-        if isinstance(value, mindtorch.Tensor):
-            index = tuple(place[call.levels.index(each)] for each in levels_of(value))
-            return value_of(value)[index] if index else value
-        return [of_sample(each, place) for each in value] if isinstance(value, (list, tuple)) else value
-
-    made = []
-    for place in itertools.product(*map(range, call.sizes)):
+    def of_sample(**values):
         if same is not None:
             restore(same)
-        made.append(call.func(**{name: of_sample(value, place) for name, value in call.values.items()}))
-    return _stacked(call, made)
+        result = call.func(**values)
+        if not isinstance(result, (mindtorch.Tensor, list, tuple)):
+            raise RuntimeError(_ITEM)
+        return result if written is None else None
 
-
-def _stacked(call, made):
-    first = made[0]
-    if call.written() is not None:
-        return call.values[call.written()]
-    if isinstance(first, mindtorch.Tensor):
-        if any(each.shape != first.shape for each in made):
-            raise RuntimeError(f"vmap: {call.name}: the elements decide the shape of the result, which must be the "
-                               "same for all samples")
-        return BatchedTensor(mindtorch.stack(made).view(*call.sizes, *first.shape), call.levels)
-    if isinstance(first, (list, tuple)):
-        return tuple(_stacked(call, column) for column in zip(*made, strict=True))
-    raise RuntimeError(_ITEM)
-
-
-def _of_no_samples(call):
-    """Results of the shape that those of a sample would have."""
-    def of_zeros(value):
-        if isinstance(value, mindtorch.Tensor):
-            return value_of(value).new_zeros(value.shape)
-        return [of_zeros(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-    sample = call.func(**{name: of_zeros(value) for name, value in call.values.items()})
-    return _stacked(call, [sample]) if call.written() is not None else _map(
-        sample, lambda each: BatchedTensor(each.new_empty((*call.sizes, *each.shape)), call.levels))
+    of_sample.__name__ = call.name
+    result = apply_to_samples(of_sample, (), call.values, call.levels)
+    return result if written is None else call.values[written]
 
 
 def _map(value, function):
@@ -622,6 +622,18 @@ def _item(call):
     raise RuntimeError(_ITEM)
 
 
+def _dynamic_shape(call):
+    raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap "
+                       f"over {call.func._schema.name}, whose results have another shape for each sample.")
+
+
+def _masked_select(call):
+    if levels_of(call.values["mask"]):
+        raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask), which selects "
+                           "another number of elements for each sample. Call torch.where in its place.")
+    return NotImplemented
+
+
 def _no_rule(call):
     return NotImplemented
 
@@ -647,8 +659,8 @@ for _rule, _names in (
         (_examples, " ".join(f"{name} {name}_backward" for names in _NETWORK.values() for name in names.split())),
         (_convolution, "convolution"), (_layer_norm, "native_layer_norm"), (_group_norm, "native_group_norm"),
         (_batch_norm, "native_batch_norm"), (_composed(_nll_loss), "nll_loss_forward nll_loss2d_forward"),
-        (_item, "_local_scalar_dense"),
-        (_no_rule, "unique_dim unique_consecutive repeat_interleave masked_scatter put take multinomial histc "
+        (_item, "_local_scalar_dense"), (_masked_select, "masked_select"),
+        (_no_rule, "repeat_interleave masked_scatter put take multinomial histc "
                    "linalg_solve_ex _prelu_kernel_backward renorm")):
     _RULES.update(dict.fromkeys(_names.split(), _rule))
 
@@ -666,6 +678,8 @@ def _rule_of(func):
     if base in _RULES:
         return _RULES[base]
     outputs = [row["outputs"][0] for key, row in ROWS.items() if key.partition(".")[0] == base and row.get("outputs")]
+    if any(output.get("dynamic_shape") for output in outputs):
+        return _dynamic_shape
     if any(output.get("elementwise") for output in outputs):
         return _pointwise
     return _along_dim if names & set(_DIMS) else _loop

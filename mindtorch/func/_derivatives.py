@@ -11,6 +11,7 @@ import functools
 from typing import Any
 
 import mindtorch
+from mindtorch.autograd.forward_ad import check_dual
 from mindtorch.func._batched_tensor import (
     add_batch_dims,
     all_samples,
@@ -77,8 +78,22 @@ def _tensor_leaves(tree, name):
     leaves = tree_leaves(tree)
     for leaf in leaves:
         if not isinstance(leaf, mindtorch.Tensor):
-            raise RuntimeError(f"{name}: expected f to return only tensors, got unsupported type {type(leaf)}")
+            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type "
+                               f"{type(leaf)}")
+    if not leaves:
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
     return leaves
+
+
+def _differentiable(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _require_real(name, kind, leaves):
+    for index, leaf in enumerate(leaves):
+        if isinstance(leaf, mindtorch.Tensor) and leaf.is_complex():
+            raise RuntimeError(f"{name}: Expected all {kind} to be real but received complex tensor at flattened input "
+                               f"idx: {index}")
 
 
 def _gradients(outputs, inputs, cotangents):
@@ -96,11 +111,19 @@ def _gradients(outputs, inputs, cotangents):
 
 def _chosen(argnums, args):
     """The arguments that are differentiated: one, or a tuple of them."""
-    for number in argnums if isinstance(argnums, tuple) else (argnums,):
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if argnums == ():
+        raise RuntimeError("argnums must be non-empty")
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    for number in numbers:
         if not isinstance(number, int):
-            raise RuntimeError(f"argnum must be int, got {type(number)}")
+            raise RuntimeError(f"argnum must be int, got: {type(number)}")
         if not -len(args) <= number < len(args):
             raise RuntimeError(f"Got argnum={number}, but only {len(args)} positional inputs")
+    places = tuple(number % len(args) for number in numbers)
+    if len(set(places)) < len(places):
+        raise RuntimeError(f"argnums elements must be unique, got {places}")
     return tuple(args[number] for number in argnums) if isinstance(argnums, tuple) else args[argnums]
 
 
@@ -126,7 +149,7 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
                 raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got "
                                    f"{type(output)}")
             if output.dim() != 0:
-                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor "
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
                                    f"with {output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
             found = _gradients([output], leaves, [mindtorch.ones_like(output)])
             found = tree_unflatten(found, tree_flatten(chosen)[1])
@@ -157,6 +180,10 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
         inputs, leaves = _stand_ins(primals, own)
         output, aux = _pair(func(*inputs), has_aux, "vjp(f, *primals)")
         outputs = _tensor_leaves(output, "vjp(f, *primals)")
+    for each in outputs:
+        if not _differentiable(each):
+            raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor "
+                               f"with dtype {each.dtype}")
 
     def back(cotangents, retain_graph=True, create_graph=None):
         given, wanted = tree_flatten(cotangents), tree_flatten(output)[1]
@@ -175,35 +202,52 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
 
 def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """func(*primals), and how it changes where the primals, a tuple, change by the tangents."""
-    if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or not primals:
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples that are not empty.")
+    name = "jvp(f, primals, tangents)"
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     if tree_flatten(primals)[1] != tree_flatten(tangents)[1]:
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same python "
-                           "structure.")
+        raise RuntimeError(f"{name}: Expected primals and tangents to have the same python structure. For example, if "
+                           "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
+                           f"{tree_flatten(primals)[1]} and tangents with structure {tree_flatten(tangents)[1]}")
+    for kind, leaves in (("primals", tree_leaves(primals)), ("tangents", tree_leaves(tangents))):
+        if not leaves:
+            raise RuntimeError(f"{name}: Expected {kind} to contain at least one Tensor.")
+        for leaf in leaves:
+            if not isinstance(leaf, mindtorch.Tensor):
+                raise RuntimeError(f"{name}: Expected {kind} to only contain Tensors, got {type(leaf)}")
     for primal, tangent in zip(tree_leaves(primals), tree_leaves(tangents), strict=True):
-        if primal.shape != tangent.shape:
-            raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same shapes.")
-    output, aux, own, along = _linearized(func, primals, has_aux, "jvp(f, primals, tangents)")
+        check_dual(primal, tangent)
+    output, aux, own, along = _linearized(func, primals, has_aux, name, strict)
     keep = mindtorch.is_grad_enabled()
     results = output, along(tree_leaves(tangents)), aux
     results = _handed_out(results, own) if keep else _without_history(results)
     return results if has_aux else results[:2]
 
 
-def _linearized(func, primals, has_aux, name):
-    """func(*primals), what is beside it, the leaves of this call, and the function from tangents to the change."""
+def _linearized(func, primals, has_aux, name, strict=False):
+    """func(*primals), what is beside it, the leaves of this call, and the function from tangents to the change.
+
+    Numbers that are no fractions do not change.
+    """
     own = set()
     with mindtorch.enable_grad():
         inputs, leaves = _stand_ins(primals, own)
         output, aux = _pair(func(*inputs), has_aux, name)
         outputs, spec = _tensor_leaves(output, name), tree_flatten(output)[1]
-        # Gradients are linear in the cotangents: their derivative by these, along the tangents, is the change.
-        _, cotangents = _stand_ins([mindtorch.zeros_like(each).detach() for each in outputs], own)
-        gradients = _gradients(outputs, leaves, cotangents)
+        if strict and not all(value_of(each).requires_grad for each in outputs):
+            raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
+                               "This is not allowed with strict=True.")
+        changing = [each for each in outputs if _differentiable(each)]
+        # Gradients are linear in the cotangents: their derivative by these, along the tangents, is the change. It is
+        # the same at all cotangents; formulas with logarithms have none at 0.
+        _, cotangents = _stand_ins([mindtorch.ones_like(each).detach() for each in changing], own)
+        gradients = _gradients(changing, leaves, cotangents)
 
     def along(tangents):
         with mindtorch.enable_grad():
-            return tree_unflatten(_gradients(gradients, cotangents, tangents), spec)
+            changes = iter(_gradients(gradients, cotangents, tangents) if changing else ())
+            return tree_unflatten([next(changes) if _differentiable(each) else mindtorch.zeros_like(each)
+                                   for each in outputs], spec)
     return output, aux, own, along
 
 
@@ -230,11 +274,16 @@ def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: An
 
     Backward passes are a batch, of all rows of the Jacobian or of `chunk_size` at a time.
     """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         primals, of_chosen = _of_chosen(func, argnums, args, kwargs)
+        _require_real("jacrev", "inputs", tree_leaves(primals))
         output, back, *aux = vjp(of_chosen, *primals, has_aux=has_aux)
         outputs, spec = tree_flatten(output)
+        _require_real("jacrev", "outputs", outputs)
         gradients = _over_basis(lambda *rows: back(tree_unflatten(list(rows), spec)), outputs, chunk_size)
         found = [[gradient.reshape(each.shape + leaf.shape) for gradient, leaf in zip(part, tree_leaves(primals),
                                                                                       strict=True)]
@@ -252,7 +301,9 @@ def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: An
     def wrapper(*args, **kwargs):
         primals, of_chosen = _of_chosen(func, argnums, args, kwargs)
         leaves = tree_leaves(primals)
-        output, aux, own, along = _linearized(of_chosen, primals, has_aux, "jacfwd")
+        _require_real("jacfwd", "inputs", leaves)
+        output, aux, own, along = _linearized(of_chosen, primals, has_aux, "jvp(f, primals, tangents)")
+        _require_real("jacfwd", "outputs", tree_leaves(output))
         columns = _over_basis(lambda *tangents: along(list(tangents)), leaves, chunk_size, randomness)
         structure, chosen = tree_flatten(output)[1], tree_flatten(_chosen(argnums, args))[1]
         parts = _split(columns, leaves)
@@ -281,6 +332,8 @@ def _over_basis(function, tensors, chunk_size, randomness="different"):
         unit[place:place + each.numel()].fill_diagonal_(1)
         basis.append(unit.view(size, *each.shape))
         place += each.numel()
+    if size == 1:
+        return [leaf.unsqueeze(0) for leaf in tree_leaves(function(*(each[0] for each in basis)))]
     return vmap(lambda *rows: tree_leaves(function(*rows)), randomness=randomness, chunk_size=chunk_size)(*basis)
 
 

@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 import mindtorch
 from mindtorch._core import hooks
 from mindtorch.autograd.function import Function
-from mindtorch.func._batched_tensor import Level, add_batch_dim, as_batched, levels_of, remove_batch_dims, value_of
+from mindtorch.func._batched_tensor import (
+    Level,
+    add_batch_dim,
+    all_samples,
+    as_batched,
+    levels_of,
+    remove_batch_dims,
+    running_levels,
+    value_of,
+)
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 __all__ = ["apply_given_rule", "apply_to_samples"]
@@ -44,9 +53,15 @@ def _without_batch_dims(values, level):
             tree_map(lambda leaf: 0 if level in levels_of(leaf) else None, values))
 
 
-def apply_to_samples(function: Any, args: tuple, kwargs: dict) -> Any:
-    """function(*args, **kwargs), called for each sample, with its results stacked."""
-    levels = tuple(_levels_of_all((args, kwargs)))
+def apply_to_samples(function: Any, args: tuple, kwargs: dict, levels: tuple[Level, ...] | None = None) -> Any:
+    """function(*args, **kwargs), called for each sample, with its results stacked.
+
+    `levels` are those of the arguments, or more. RuntimeError where results of samples have different shapes.
+    """
+    levels = tuple(_levels_of_all((args, kwargs))) if levels is None else levels
+    sizes = [level.size for level in levels]
+    if 0 in sizes:
+        return _of_no_samples(function, args, kwargs, levels)
 
     def of_sample(leaf, place):
         index = tuple(place[levels.index(each)] for each in levels_of(leaf))
@@ -54,12 +69,40 @@ def apply_to_samples(function: Any, args: tuple, kwargs: dict) -> Any:
 
     made = [tree_flatten(function(*tree_map(lambda leaf, place=place: of_sample(leaf, place), args),
                                   **tree_map(lambda leaf, place=place: of_sample(leaf, place), kwargs)))
-            for place in itertools.product(*(range(level.size) for level in levels))]
+            for place in itertools.product(*map(range, sizes))]
+
+    def stacked(column):
+        if not isinstance(column[0], mindtorch.Tensor):
+            return column[0]
+        if any(each.shape != column[0].shape for each in column):
+            raise RuntimeError(f"vmap: {function.__name__}: the elements decide the shape of the result, which must be "
+                               "the same for all samples")
+        return as_batched(mindtorch.stack(column).view(*sizes, *column[0].shape), levels)
+    return tree_unflatten([stacked(column) for column in zip(*(leaves for leaves, _ in made), strict=True)],
+                          made[0][1])
+
+
+def _of_no_samples(function, args, kwargs, levels):
+    """Results of the shape that those of a sample would have."""
+    def of_zeros(leaf):
+        return value_of(leaf).new_zeros(leaf.shape) if levels_of(leaf) else leaf
+
     sizes = [level.size for level in levels]
-    return tree_unflatten([
-        as_batched(mindtorch.stack(column).view(*sizes, *column[0].shape), levels)
-        if isinstance(column[0], mindtorch.Tensor) else column[0]
-        for column in zip(*(leaves for leaves, _ in made), strict=True)], made[0][1])
+    return tree_map(
+        lambda leaf: as_batched(leaf.new_empty((*sizes, *leaf.shape)), levels) if isinstance(leaf, mindtorch.Tensor)
+        else leaf, function(*tree_map(of_zeros, args), **tree_map(of_zeros, kwargs)))
+
+
+def _apply_composite(function, each_sample, args, kwargs):
+    """A composite on BatchedTensors; NotImplemented where there are none among the arguments."""
+    levels = tuple(_levels_of_all((args, kwargs))) if running_levels() else ()
+    if not levels:
+        return NotImplemented
+    if each_sample:
+        return apply_to_samples(function, args, kwargs, levels)
+    args, kwargs = tree_map(lambda leaf: as_batched(all_samples(leaf, levels), levels)
+                            if isinstance(leaf, mindtorch.Tensor) else leaf, (args, kwargs))
+    return function(*args, **kwargs)
 
 
 def _apply_function(kind, apply, args, kwargs):
@@ -72,3 +115,4 @@ def _apply_function(kind, apply, args, kwargs):
 
 
 hooks.apply_function_to_batch = _apply_function
+hooks.apply_composite_to_batch = _apply_composite

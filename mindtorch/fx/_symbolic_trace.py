@@ -189,7 +189,7 @@ class Tracer(TracerBase):
         raise NameError("module is not installed as a submodule")
 
     def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a call of `m` gives: a node of a leaf; any other is traced through."""
+        """Calls `m`: a leaf module becomes a node, any other module is traced."""
         path = self.path_of_module(m)
         before = OrderedDict(self.module_stack)
         self.module_stack[path] = path, type(m)
@@ -209,7 +209,7 @@ class Tracer(TracerBase):
         return proxy
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
-        """What the traced code sees for an attribute of a module: a proxy for a parameter."""
+        """The value of a module's attribute in traced code: a proxy if it is a parameter."""
         if isinstance(attr_val, Parameter):
             for name, parameter in self.root.named_parameters():
                 if parameter is attr_val:

@@ -234,7 +234,7 @@ class Graph:
         return self._codegen.generate(self.nodes, root_module, _Namespace())
 
     def set_codegen(self, codegen: CodeGen) -> None:
-        """What writes the source."""
+        """The object that writes the source."""
         self._codegen = codegen
 
     def __str__(self) -> str:

@@ -37,7 +37,7 @@ class Interpreter:
                         self.user_to_last_uses.setdefault(user, []).append(node)
 
     def run(self, *args: Any, initial_env: Any = None, enable_io_processing: bool = True) -> Any:
-        """What the graph returns for these arguments. initial_env: values of nodes that are known already."""
+        """The graph's result for these arguments. initial_env: known values of nodes."""
         self.env = {} if initial_env is None else initial_env
         self.args_iter = iter(args)
         for node in self.graph.nodes:
@@ -84,7 +84,7 @@ class Interpreter:
         return self.fetch_attr(target)
 
     def call_function(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """What the function gives."""
+        """Calls the function."""
         return target(*args, **kwargs)
 
     def call_method(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -92,11 +92,11 @@ class Interpreter:
         return getattr(args[0], target)(*args[1:], **kwargs)
 
     def call_module(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """What the submodule gives."""
+        """Calls the submodule."""
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """What is returned."""
+        """The graph's result."""
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:

@@ -21,11 +21,11 @@ _CONSTANTS = (str, int, float, bool, complex, mindtorch.dtype, mindtorch.Tensor,
 
 
 class TraceError(ValueError):
-    """What a function does cannot be recorded."""
+    """A function does something that cannot be recorded."""
 
 
 class TracerBase:
-    """What makes nodes of the operations on proxies."""
+    """Makes nodes of the operations on proxies."""
 
     graph: object
     traced_func_name = "forward"
@@ -74,7 +74,7 @@ class TracerBase:
         return key
 
     def to_bool(self, obj: Proxy) -> bool:
-        """What a proxy is as a condition: nothing is known, TraceError."""
+        """A proxy as a condition: its value is unknown, so TraceError."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj: Proxy) -> Iterator:
@@ -90,7 +90,7 @@ class TracerBase:
                          "docstring for help troubleshooting Proxy iteration errors")
 
     def keys(self, obj: Proxy) -> Proxy:
-        """What `**proxy` goes through."""
+        """The keys for `**proxy`."""
         return Attribute(obj, "keys")()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
-from mindtorch._core.tensor.dtype import get_default_dtype
+from mindtorch._core.tensor.dtype import float32
 from mindtorch._sparse.tensors import coordinates, make
 
 if TYPE_CHECKING:
@@ -202,8 +202,8 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of 'unbiased' or 'correction' can be given")
     correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
-    if dtype is None and not input.is_floating_point() and not input.is_complex():
-        dtype = get_default_dtype()
+    if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
+        dtype = float32
     average = mean(input, dim, keepdim=True, dtype=dtype, mask=mask)
     distance = _filled(input, None, 0, dtype) - average
     squares = distance * distance if not distance.is_complex() else (distance * distance.conj()).real
@@ -238,7 +238,7 @@ def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: An
 def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials; -inf where nothing takes part."""
-    numbers = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
+    numbers = input if input.is_floating_point() or input.is_complex() else input.to(float32)
     total = _filled(numbers, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
     return total.to(dtype or input.dtype)
 

@@ -15,7 +15,7 @@ __all__ += modules.__all__
 
 
 def factory_kwargs(kwargs: Any) -> Any:
-    """Of `kwargs`, and of a dictionary `factory_kwargs` in it, what makes a tensor: device, dtype, memory_format."""
+    """The entries for making tensors (device, dtype, memory_format) in `kwargs` and its dictionary `factory_kwargs`."""
     if kwargs is None:
         return {}
     known = {"device", "dtype", "memory_format", "factory_kwargs"}

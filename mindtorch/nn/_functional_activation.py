@@ -161,7 +161,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 
 def _implied_dim(name, input):
-    """What torch takes, with a warning, when no dim is given."""
+    """The dim that torch takes, with a warning, when none is given."""
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
                   "argument.", stacklevel=3)
     return 0 if input.dim() in (0, 1, 3) else 1

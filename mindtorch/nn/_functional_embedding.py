@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._ops.composite.common import run_for_each_sample
 from mindtorch._ops.composite.nn import at_least_float32
 from mindtorch._ops.operators import ops as _ops
 
@@ -36,6 +37,7 @@ def one_hot(tensor: Any, num_classes: Any = -1) -> Any:
 
 # --- bags ------------------------------------------------------------------------------------------------------------
 
+@run_for_each_sample
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
                   norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,

@@ -23,7 +23,7 @@ SDPBackend.__module__ = "mindtorch.nn.attention"
 
 
 class Choice:
-    """What is allowed, and the order in which it is tried; and, for a quick look, what that means here."""
+    """The allowed backends and their order of preference, and the backend that follows from them."""
 
     def __init__(self) -> None:
         self.set(self.ORDER, self.ORDER)

@@ -13,16 +13,16 @@ def bound(index: Any) -> Any:
     return acl.rt
 
 
-def executor_cache() -> Any:
+def launch() -> Any:
     """The module that is told of settings which phase 1 of operators reads."""
-    from mindtorch._npu import executor_cache
-    return executor_cache
+    from mindtorch._npu import launch
+    return launch
 
 
-def launch_queue() -> Any:
-    """The module of the queues of launches."""
-    from mindtorch._npu import launch_queue
-    return launch_queue
+def acl() -> Any:
+    """The module of CANN's functions and of the queues of launches."""
+    from mindtorch._npu import acl
+    return acl
 
 
 def check(status: Any, function: Any) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch import npu
 from mindtorch._npu import stream_context
-from mindtorch.npu._acl_calls import bound, check, executor_cache
+from mindtorch.npu._acl_calls import bound, check, launch
 from mindtorch.npu.device import _valid_index
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def set_device_limit(device: Device, cube_num: Any = -1, vector_num: Any = -1) -
     index = _valid_index(device)
     for kind, cores in _requested_limits(index, cube_num, vector_num):
         check(bound(index).set_device_res_limit(index, kind, cores), "aclrtSetDeviceResLimit")
-        executor_cache().note_setting(("device", index, kind), cores)
+        launch().note_setting(("device", index, kind), cores)
 
 
 def get_device_limit(device: Device) -> Any:
@@ -58,7 +58,7 @@ def set_stream_limit(stream: Any, cube_num: Any = -1, vector_num: Any = -1) -> N
     index = _index_of(stream)
     for kind, cores in _requested_limits(index, cube_num, vector_num):
         check(bound(index).set_stream_res_limit(stream.npu_stream, kind, cores), "aclrtSetStreamResLimit")
-        executor_cache().note_setting(("stream", stream.npu_stream, kind), cores)
+        launch().note_setting(("stream", stream.npu_stream, kind), cores)
         _limited.add(stream)
     stream_context.apply_limits = _apply_limits
     _apply_limits(npu.current_stream(index))
@@ -79,7 +79,7 @@ def reset_stream_limit(stream: Any) -> None:
     index = _index_of(stream)
     check(bound(index).reset_stream_res_limit(stream.npu_stream), "aclrtResetStreamResLimit")
     for kind in _kinds().values():
-        executor_cache().note_setting(("stream", stream.npu_stream, kind), None)
+        launch().note_setting(("stream", stream.npu_stream, kind), None)
     _limited.discard(stream)
     _apply_limits(npu.current_stream(index))
 
@@ -96,10 +96,10 @@ def _apply_limits(stream):
     if stream in _limited:
         check(bound(stream.device_index).use_stream_res_in_current_thread(stream.npu_stream),
               "aclrtUseStreamResInCurrentThread")
-        executor_cache().note_thread_limits(stream.npu_stream)
+        launch().note_thread_limits(stream.npu_stream)
         _thread.stream = stream
     elif before is not None:
         check(bound(before.device_index).unuse_stream_res_in_current_thread(before.npu_stream),
               "aclrtUnuseStreamResInCurrentThread")
-        executor_cache().note_thread_limits(0)
+        launch().note_thread_limits(0)
         _thread.stream = None

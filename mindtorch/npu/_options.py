@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from mindtorch import npu
-from mindtorch.npu._acl_calls import check, executor_cache, launch_queue
+from mindtorch.npu._acl_calls import acl, check, launch
 from mindtorch.npu.device import _lazy_init
 
 
@@ -133,12 +133,12 @@ def set_task_queue_enable(mode: Any) -> None:
     mode = int(mode)
     if mode not in (0, 1, 2):
         raise RuntimeError(f"mode must be 0, 1, or 2, but got {mode}")
-    launch_queue().set_mode(mode)
+    acl().set_queue_mode(mode)
 
 
 def get_task_queue_enable() -> Any:
-    """The value of set_task_queue_enable; at first that of the environment variable TASK_QUEUE_ENABLE, or 0."""
-    return launch_queue().get_mode()
+    """The value of set_task_queue_enable; at first that of the environment variable TASK_QUEUE_ENABLE, or 2."""
+    return acl().get_queue_mode()
 
 
 def current_blas_handle() -> None:
@@ -149,9 +149,8 @@ def current_blas_handle() -> None:
 # --- what CANN does --------------------------------------------------------------------------------------------------
 
 def _acl():
-    from mindtorch._npu import acl
     _lazy_init()
-    return acl
+    return acl()
 
 
 def set_deterministic_level(level: Any) -> None:
@@ -160,7 +159,7 @@ def set_deterministic_level(level: Any) -> None:
         raise RuntimeError(f"set_deterministic_level supports the levels 0, 1, 2 and 3, but got {level}")
     deterministic = 0                                    # ACL_OPT_DETERMINISTIC
     check(_acl().rt.set_ctx_sys_param_opt(deterministic, int(level > 0)), "aclrtCtxSetSysParamOpt")
-    executor_cache().note_setting(("deterministic", npu.current_device()), level > 0)
+    launch().note_setting(("deterministic", npu.current_device()), level > 0)
 
 
 def _toggled(tensor, forward, backward):
@@ -195,7 +194,7 @@ def executor_cache_stats() -> dict[str, int]:
     {"hits": ..., "misses": ..., "size": ..., "limit": ...}, of all threads and devices since the start. CANN keeps at
     most `size` calls now and `limit` ever (ACLNN_CACHE_LIMIT). mindtorch's own, torch_npu has no such function.
     """
-    return executor_cache().stats()
+    return launch().executor_cache_stats()
 
 
 def set_op_timeout_ms(timeout: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from mindtorch import npu
-from mindtorch.npu._acl_calls import bound, check, launch_queue
+from mindtorch.npu._acl_calls import acl, bound, check
 from mindtorch.npu.device import _valid_index
 
 NONE, OUTSIDE, UNUSED, IN_USE = range(4)
@@ -50,5 +50,5 @@ def restart_device(device_id: Any, rebuild_all_resources: bool = False,
         raise RuntimeError("torch.npu.restart_device(rebuild_all_resources=True) is not available: a device is closed "
                            "only when the process ends")
     index = _valid_index(device_id)
-    launch_queue().take_failure()            # launches that stop_device has dropped
+    acl().take_failure()                     # launches that stop_device has dropped
     npu.synchronize(index)

@@ -17,7 +17,7 @@ from mindtorch._ops.codegen.rows import Table
 # Of torch's list for the CPU: parts of torch that are not there, names of functions that are there under another, and
 # what is a part of one that is listed.
 NOT_THERE = {"_addmm_activation", "_convolution.deprecated", "_grid_sampler_2d_cpu_fallback", "_lu_with_info",
-             "_native_multi_head_attention", "fake_quantize_per_tensor_affine"}
+             "_native_multi_head_attention"}
 ELSEWHERE = {"cholesky": "linalg_cholesky", "inverse": "linalg_inv", "orgqr": "linalg_householder_product",
              "nll_loss2d": "nll_loss", "multilabel_margin_loss_forward": "multilabel_margin_loss"}
 DTYPES = (torch.float32, torch.bfloat16)

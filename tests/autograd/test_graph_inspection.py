@@ -9,7 +9,7 @@ CASES = Cases()
 case = CASES
 
 
-def told(function):
+def outcome_of(function):
     """The result of a call, or the class and the first words of its error."""
     try:
         return function()
@@ -53,25 +53,26 @@ def saved_tensors_of_a_function(t, make):
     y = Double.apply(make(2))
     saved = y.grad_fn._raw_saved_tensors
     kinds = [type(one) is t._C._autograd.SavedTensor for one in saved]
-    refusals = [told(lambda: saved[1].register_hooks(abs, abs)), told(lambda: saved[0].register_hooks(abs)),
-                told(lambda: saved[0].register_hooks(1, 1)), told(t.autograd.SavedTensor)]
+    refusals = [outcome_of(lambda: saved[1].register_hooks(abs, abs)), outcome_of(lambda: saved[0].register_hooks(abs)),
+                outcome_of(lambda: saved[0].register_hooks(1, 1)), outcome_of(t.autograd.SavedTensor)]
     saved[0].register_hooks(lambda x: x, lambda x: x)
-    refusals.append(told(lambda: saved[0].register_hooks(abs, abs))[0])
+    refusals.append(outcome_of(lambda: saved[0].register_hooks(abs, abs))[0])
     y.sum().backward()
-    return kinds, [refusal[0] for refusal in refusals[:-1]], refusals[-1], told(lambda: y.grad_fn._raw_saved_tensors)
+    freed = outcome_of(lambda: y.grad_fn._raw_saved_tensors)
+    return kinds, [refusal[0] for refusal in refusals[:-1]], refusals[-1], freed
 
 
 @case
 def a_pack_hook_that_writes(t, make):
     with t.autograd.graph.saved_tensors_hooks(lambda x: x.mul_(2), lambda x: x):
-        return told(make(3).exp)
+        return outcome_of(make(3).exp)
 
 
 @case
 def an_unpack_hook_that_gives_no_tensor(t, make):
     y = make(3) ** 2
     y.grad_fn._raw_saved_self.register_hooks(lambda x: x, lambda x: 1)
-    return told(lambda: y.grad_fn._saved_self)
+    return outcome_of(lambda: y.grad_fn._saved_self)
 
 
 @case
@@ -79,7 +80,7 @@ def a_saved_operand_that_was_detached_in_place(t, make):
     a = make(2).clone()
     b = a.sin()
     a.detach_()
-    return told(lambda: b.sum().backward())
+    return outcome_of(lambda: b.sum().backward())
 
 
 # --- edges and nodes --------------------------------------------------------------------------------------------------
@@ -91,9 +92,9 @@ def backward_in_two_steps_by_an_edge(t, make):
     edge = t.autograd.graph.get_gradient_edge(middle)
     [grad] = t.autograd.grad(middle.exp(), edge)
     wide = t.autograd.graph.get_gradient_edge(x * 2)
-    return (t.autograd.grad(edge, x, grad), told(lambda: t.autograd.grad(wide, x)),
-            told(lambda: t.autograd.grad(wide, x, make.ones(2))),
-            told(lambda: t.autograd.grad(wide, x, make.ones(3).to(t.complex64))))
+    return (t.autograd.grad(edge, x, grad), outcome_of(lambda: t.autograd.grad(wide, x)),
+            outcome_of(lambda: t.autograd.grad(wide, x, make.ones(2))),
+            outcome_of(lambda: t.autograd.grad(wide, x, make.ones(3).to(t.complex64))))
 
 
 @case
@@ -103,7 +104,7 @@ def edges_as_inputs(t, make):
     y = (x * 2).sum()
     y.backward(inputs=edges[:1], retain_graph=True)
     return (t.autograd.grad(y, (edges[0], other), materialize_grads=True, allow_unused=True, retain_graph=True),
-            told(lambda: t.autograd.grad(y, (x, edges[1]), materialize_grads=True)))
+            outcome_of(lambda: t.autograd.grad(y, (x, edges[1]), materialize_grads=True)))
 
 
 @case
@@ -124,7 +125,7 @@ def what_a_node_knows_of_its_results(t, make):
 def calls_of_a_node(t, make):
     x = make(1, grad=False)
     node = (make(1) ** 2).grad_fn
-    return node(x), told(lambda: node(x, x)), told(node)
+    return node(x), outcome_of(lambda: node(x, x)), outcome_of(node)
 
 
 @case
@@ -154,7 +155,7 @@ def the_running_backward(t, make):
     y.register_hook(hook)
     y.sum().backward(retain_graph=True)
     return (found, t._C._current_graph_task_id(), t._C._current_autograd_node(),
-            told(lambda: t._C._will_engine_execute_node(clone))[0])
+            outcome_of(lambda: t._C._will_engine_execute_node(clone))[0])
 
 
 @case
@@ -163,7 +164,7 @@ def the_order_of_the_running_backward(t, make):
     y.register_hook(lambda grad: found.append([n.name() for n in t._C._current_graph_task_execution_order()]))
     with t.autograd.set_multithreading_enabled(False):
         y.backward(retain_graph=True)
-    return found, told(y.backward)[0], told(t._C._current_graph_task_execution_order)[0]
+    return found, outcome_of(y.backward)[0], outcome_of(t._C._current_graph_task_execution_order)[0]
 
 
 @case
@@ -171,7 +172,7 @@ def leaves_of_grad_are_not_executed(t, make):
     x, found = make(2), []
     y = x * 2
     leaf = y.grad_fn.next_functions[0][0]
-    y.register_hook(lambda grad: found.append(told(lambda: t._C._will_engine_execute_node(leaf))[0]))
+    y.register_hook(lambda grad: found.append(outcome_of(lambda: t._C._will_engine_execute_node(leaf))[0]))
     t.autograd.grad(y.sum(), x)
     return found, type(leaf) is t._C._functions.AccumulateGrad
 
@@ -191,14 +192,14 @@ def hooks_of_outputs_without_a_gradient(t, make):
 def a_hook_that_makes_up_a_gradient(t, make):
     first, second = make(2).unbind()
     first.register_hook(lambda grad: make.ones(1)[0])
-    return told(second.backward)
+    return outcome_of(second.backward)
 
 
 @case
 def a_post_accumulate_hook_that_returns(t, make):
     x = make(2)
     x.register_post_accumulate_grad_hook(lambda each: each.grad)
-    return told(lambda: x.sum().backward())
+    return outcome_of(lambda: x.sum().backward())
 
 
 @case
@@ -215,7 +216,7 @@ def a_function_with_backward_and_vjp(t, make):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return told(lambda: Both.apply(make(1)).backward()), told(lambda: Both()(make(1)))
+        return outcome_of(lambda: Both.apply(make(1)).backward()), outcome_of(lambda: Both()(make(1)))
 
 
 @case
@@ -256,7 +257,7 @@ def functions_of_other_names(t, make):
     undefined = t._C._functions.UndefinedGrad()(b * 1)
     undefined.sum().backward()
     delayed = t._C._functions.DelayedError("Boom!", 1)(b * 1)
-    return b.grad, told(lambda: delayed.sum().backward()), Shift(True).inplace
+    return b.grad, outcome_of(lambda: delayed.sum().backward()), Shift(True).inplace
 
 
 @case
@@ -264,7 +265,7 @@ def deleted_attributes(t, make):
     x = make(2)
     x.sum().backward()
     del x.grad
-    return x.grad, [told(lambda name=name: delattr(x, name))[0] for name in ("data", "requires_grad")]
+    return x.grad, [outcome_of(lambda name=name: delattr(x, name))[0] for name in ("data", "requires_grad")]
 
 
 @case
@@ -289,8 +290,8 @@ def tensors_with_other_data(t, make):
         x.set_(x[1:])
         array = t.autograd.graph.get_gradient_edge(whole) and whole.cpu().numpy()
     (x * x).sum().backward()
-    return (told(lambda: t.autograd.grad(y, x, retain_graph=True)), t.autograd.grad(y, edge), x.grad.shape,
-            array.shape, told(lambda: setattr(x, "data", make.ones(2).long())))
+    return (outcome_of(lambda: t.autograd.grad(y, x, retain_graph=True)), t.autograd.grad(y, edge), x.grad.shape,
+            array.shape, outcome_of(lambda: setattr(x, "data", make.ones(2).long())))
 
 
 @case
@@ -299,7 +300,7 @@ def functions_say_how_vmap_runs_them(t, make):
         @staticmethod
         def forward(ctx, x):
             return x * x
-    return Square.generate_vmap_rule, told(lambda: Square.vmap(None, (0,), make(2)))
+    return Square.generate_vmap_rule, outcome_of(lambda: Square.vmap(None, (0,), make(2)))
 
 
 @case
@@ -356,9 +357,9 @@ def views_made_in_inference_mode(t, make):
     base = make(2, 3).clone()
     with t.inference_mode():
         view, other = base.view(-1), base.view(-1)
-    refusal = told(lambda: view.add_(1))
+    refusal = outcome_of(lambda: view.add_(1))
     base.add_(1)
-    return refusal, told(lambda: other.grad_fn)
+    return refusal, outcome_of(lambda: other.grad_fn)
 
 
 @pytest.mark.quick

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import mindtorch
+from mindtorch.func import _batching_rules
 
 # name -> what is computed, of a library, a matrix (2, 3) and a vector (3)
 CALLS = {
@@ -43,6 +44,16 @@ CALLS = {
         lambda w, x: lib.nn.functional.conv1d(x.view(1, 1, 3), w.view(1, 1, 3), v[:1]))(m, m),
     "a Function": lambda lib, m, v: lib.vmap(lib.func.grad(lambda x: cube(lib).apply(x).sum()))(m),
     "a Function with a rule": lambda lib, m, v: lib.vmap(cube_with_rule(lib).apply)(m),
+    "a part of samples in a tensor without a batch": lambda lib, m, v: lib.vmap(lambda x: (
+        v.slice_scatter(x[:2], 0, 1), v.index_reduce(0, lib.tensor([1], device=v.device), x[:1], "mean"),
+        lib.block_diag(v, x), lib.diag(v).diagonal_scatter(x)))(m),
+    "samples one by one, in two maps": lambda lib, m, v: lib.vmap(lambda x: lib.vmap(
+        lambda y: lib.matrix_exp(lib.outer(x, y)))(m))(m),
+    "no samples one by one": lambda lib, m, v: lib.vmap(lambda x: lib.matrix_exp(lib.outer(x, x)))(m[:0]),
+    "gradients of samples one by one": lambda lib, m, v: lib.vmap(
+        lib.func.grad(lambda x: lib.matrix_exp(lib.outer(x, x) / 4).sum()))(m),
+    "rows between two tensors": lambda lib, m, v: lib.vmap(lambda a, b: (
+        lib.linspace(a.cpu(), b.cpu(), 4), lib.logspace(0., b.cpu(), 3)))(m[:, 0], m[:, 1]),
     "a vectorized jacobian": lambda lib, m, v: lib.autograd.functional.jacobian(lambda a: m.cpu() @ a.cpu(), v,
                                                                                 vectorize=True),
     "a vectorized hessian": lambda lib, m, v: lib.autograd.functional.hessian(lambda a: (a ** 3).sum(), v,
@@ -140,6 +151,7 @@ def assert_same(ours, theirs):
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")     # torch's own jvp
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning", "ignore:index_reduce:UserWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_values(name, device):
     assert_same(CALLS[name](mindtorch, *inputs(mindtorch, device)), CALLS[name](torch, *inputs(torch, "cpu")))
@@ -154,6 +166,23 @@ def test_refusals(name, device):
         REFUSED[name](mindtorch, inputs(mindtorch, device)[0])
     assert str(ours.value).split("(")[0] == str(theirs.value).split("(")[0]
     assert mindtorch.equal(mindtorch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize(("function", "name"), [
+    (lambda x: x.nonzero(), "aten::nonzero"), (lambda x: x.unique(), "aten::_unique2"),
+    (lambda x: x.unique_consecutive(), "aten::unique_consecutive"), (lambda x: x.masked_select(x > 0), "`mask`")])
+def test_elements_that_decide_a_shape_are_refused(function, name, device):
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        with pytest.raises(RuntimeError, match=f"ttempted to vmap over {name}"):
+            lib.vmap(function)(inputs(lib, where)[0])
+
+
+def test_a_jacobian_of_one_row_has_no_batch(monkeypatch):
+    ran = []
+    monkeypatch.setattr(_batching_rules, "run_batched", lambda func, *args: ran.append(func))
+    x = mindtorch.tensor([0.5, -1.0, 2.0])
+    assert mindtorch.func.jacrev(lambda x: (x * x).sum())(x).tolist() == [1, -2, 4]
+    assert not ran
 
 
 def test_random_numbers(device):

@@ -1,60 +1,74 @@
-"""torch_npu's own torch.distributed between two processes: its engine "hccl", DistributedDataParallel, fully_shard.
+"""torch.distributed on the engine "hccl" between two and four processes, with torch_npu or with mindtorch.
 
-    python tests/clients/run.py --toolkit TOOLKIT_ROOT tests/clients/collectives.py
+Started by compare.py, with each of them. Prints a line of JSON for each rank: what its collectives and its training
+with DistributedDataParallel and fully_shard have given.
 """
+import importlib
+import json
+import multiprocessing
 import os
-import socket
-import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
-SIZE = 2
-
-
-def equal(got, expected, what):
-    got = got.cpu().tolist() if hasattr(got, "cpu") else got
-    assert got == expected, f"{what}: {got}, expected {expected}"
+SIZES = 2, 4
 
 
-def collectives(torch, dist, rank):
+def collectives(torch, dist, rank, size):
     device = torch.device("npu", 0)
-    tensor = torch.full((4,), rank + 1.0, device=device)
-    dist.all_reduce(tensor)
-    equal(tensor, [3.0] * 4, "all_reduce")
-    work = dist.all_reduce(tensor, op=dist.ReduceOp.MAX, async_op=True)
-    work.wait()
-    equal(tensor, [3.0] * 4, "async all_reduce")
-    average = torch.full((2,), rank + 1.0, device=device)
-    dist.all_reduce(average, op=dist.ReduceOp.AVG)
-    equal(average, [1.5] * 2, "average")
-    sent = torch.full((3,), float(rank), device=device)
-    dist.broadcast(sent, 1)
-    equal(sent, [1.0] * 3, "broadcast")
-    pieces = [torch.empty(3, device=device) for _ in range(SIZE)]
-    dist.all_gather(pieces, sent + rank)
-    equal(torch.stack(pieces), [[1.0] * 3, [2.0] * 3], "all_gather")
-    joined = torch.empty(6, device=device)
-    dist.all_gather_into_tensor(joined, sent + rank)
-    equal(joined, [1.0] * 3 + [2.0] * 3, "all_gather_into_tensor")
+    results = {}
+
+    def filled(count, value):
+        return torch.full((count,), float(value), device=device)
+
+    def keep(name, tensor):
+        results[name] = tensor.cpu().tolist()
+
+    for name, op in (("sum", dist.ReduceOp.SUM), ("max", dist.ReduceOp.MAX), ("avg", dist.ReduceOp.AVG)):
+        tensor = torch.arange(4.0, device=device) * (rank + 1)
+        dist.all_reduce(tensor, op=op)
+        keep(f"all_reduce {name}", tensor)
+    tensor = filled(4, rank + 1)
+    dist.all_reduce(tensor, async_op=True).wait()
+    keep("all_reduce async", tensor + 1)
+    tensor = filled(3, rank)
+    dist.broadcast(tensor, size - 1)
+    keep("broadcast", tensor)
+    dist.reduce(tensor, 1)
+    if rank == 1:
+        keep("reduce", tensor)
+    pieces = [torch.empty(3, device=device) for _ in range(size)]
+    dist.all_gather(pieces, filled(3, rank))
+    keep("all_gather", torch.stack(pieces))
+    joined = torch.empty(3 * size, device=device)
+    dist.all_gather_into_tensor(joined, filled(3, rank))
+    keep("all_gather_into_tensor", joined)
     part = torch.empty(2, device=device)
-    dist.reduce_scatter_tensor(part, torch.arange(4.0, device=device))
-    equal(part, [[0.0, 2.0], [4.0, 6.0]][rank], "reduce_scatter_tensor")
-    swapped = torch.empty(4, device=device)
-    dist.all_to_all_single(swapped, torch.arange(4.0, device=device) + 10 * rank)
-    equal(swapped, [[0.0, 1.0, 10.0, 11.0], [2.0, 3.0, 12.0, 13.0]][rank], "all_to_all_single")
+    dist.reduce_scatter_tensor(part, torch.arange(2.0 * size, device=device) + rank)
+    keep("reduce_scatter_tensor", part)
+    swapped = torch.empty(2 * size, device=device)
+    dist.all_to_all_single(swapped, torch.arange(2.0 * size, device=device) + 10 * rank)
+    keep("all_to_all_single", swapped)
     dist.barrier()
-    if rank == 0:
-        dist.send(sent + 5, 1)
+    peer, received = rank ^ 1, torch.empty(3, device=device)
+    if rank < peer:
+        dist.send(filled(3, rank + 5), peer)
     else:
-        dist.recv(sent, 0)
-        equal(sent, [6.0] * 3, "recv")
-    other = torch.empty(3, device=device)
-    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, pieces[rank], 1 - rank),
-                                        dist.P2POp(dist.irecv, other, 1 - rank)]):
+        dist.recv(received, peer)
+        keep("recv", received)
+    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, filled(3, rank), peer),
+                                        dist.P2POp(dist.irecv, received, peer)]):
         work.wait()
-    equal(other, [2.0 - rank] * 3, "batch_isend_irecv")
-    found = [None] * SIZE
+    keep("batch_isend_irecv", received)
+    found = [None] * size
     dist.all_gather_object(found, {"rank": rank})
-    equal(found, [{"rank": 0}, {"rank": 1}], "all_gather_object")
+    results["all_gather_object"] = [each["rank"] for each in found]
+    halves = dist.new_group(list(range(0, size, 2)))
+    if rank % 2 == 0:
+        tensor = filled(2, rank + 1)
+        dist.all_reduce(tensor, group=halves)
+        keep("all_reduce of a group", tensor)
+    return results
 
 
 def model(torch, device):
@@ -79,49 +93,57 @@ def train(torch, net, inputs, targets, steps=3):
     return torch.stack(losses)
 
 
-def training(torch, dist, rank):
-    """The mean loss of two ranks is that of one process on the CPU with the joint batch."""
+def training(torch, dist, rank, size):
+    """The losses of this rank. Their means over the ranks are the losses of one process with the joint batch."""
     device = torch.device("npu", 0)
-    joint = [torch.cat(parts) for parts in zip(batch(torch, 0), batch(torch, 1), strict=True)]
+    joint = [torch.cat(parts) for parts in zip(*(batch(torch, each) for each in range(size)), strict=True)]
     expected = train(torch, model(torch, "cpu"), *joint)
-    wrapped = torch.nn.parallel.DistributedDataParallel(model(torch, device), device_ids=[0])
-    losses = train(torch, wrapped, *(part.to(device) for part in batch(torch, rank)))
-    check_losses(torch, dist, losses, expected, "DistributedDataParallel")
-    from torch.distributed.fsdp import fully_shard
+    own = [part.to(device) for part in batch(torch, rank)]
+    replicated = torch.nn.parallel.DistributedDataParallel(model(torch, device), device_ids=[0])
     sharded = model(torch, device)
     for layer in (sharded[0], sharded[2], sharded):
-        fully_shard(layer)
-    losses = train(torch, sharded, *(part.to(device) for part in batch(torch, rank)))
-    check_losses(torch, dist, losses, expected, "fully_shard")
+        dist.fsdp.fully_shard(layer)
+    results = {}
+    for name, net in (("DistributedDataParallel", replicated), ("fully_shard", sharded)):
+        losses = train(torch, net, *own)
+        results[name] = losses.tolist()
+        mean = losses.to(device)
+        dist.all_reduce(mean)
+        torch.testing.assert_close(mean.cpu() / size, expected, rtol=1e-4, atol=1e-5)
+    return results
 
 
-def check_losses(torch, dist, losses, expected, what):
-    mean = losses.to("npu")
-    dist.all_reduce(mean)
-    torch.testing.assert_close(mean.cpu() / SIZE, expected, rtol=1e-4, atol=1e-5, msg=lambda text: f"{what}: {text}")
-
-
-def run_rank(rank, port):
-    import torch
-    import torch.distributed as dist
-    import torch_npu  # noqa: F401
+def run_rank(torch, rank, size, folder):
+    dist = torch.distributed
     torch.npu.set_device(0)
-    dist.init_process_group("hccl", f"tcp://127.0.0.1:{port}", rank=rank, world_size=SIZE)
-    collectives(torch, dist, rank)
-    training(torch, dist, rank)
+    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size)
+    results = {**collectives(torch, dist, rank, size), **training(torch, dist, rank, size)}
     dist.destroy_process_group()
+    Path(folder, f"{rank}.json").write_text(json.dumps(results), encoding="utf-8")
 
 
-def main():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    ranks = [subprocess.Popen([sys.executable, __file__, str(rank), port], env={**os.environ, "OMP_NUM_THREADS": "1"})
-             for rank in range(SIZE)]
-    codes = [rank.wait() for rank in ranks]
-    assert codes == [0] * SIZE, f"the ranks ended with {codes}"
-    print("collectives, DistributedDataParallel and fully_shard of torch_npu agree between two processes")
+def main(library):
+    os.environ.update(OMP_NUM_THREADS="1", HCCL_IF_IP="127.0.0.1")
+    if library == "mindtorch":
+        import mindtorch as torch
+    else:
+        import torch
+        import torch_npu  # noqa: F401 - adds the device and the engine
+    importlib.import_module(f"{torch.__name__}.distributed.fsdp")
+    forked = multiprocessing.get_context("fork")
+    for size in SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            ranks = [forked.Process(target=run_rank, args=(torch, rank, size, folder)) for rank in range(size)]
+            for rank in ranks:
+                rank.start()
+            for rank in ranks:
+                rank.join()
+            codes = [rank.exitcode for rank in ranks]
+            assert codes == [0] * size, f"the ranks ended with {codes}"
+            for rank in range(size):
+                results = json.loads(Path(folder, f"{rank}.json").read_text(encoding="utf-8"))
+                print(json.dumps(["answer", [size, rank, results]]), flush=True)
 
 
 if __name__ == "__main__":
-    run_rank(int(sys.argv[1]), sys.argv[2]) if len(sys.argv) > 1 else main()
+    main(sys.argv[1])

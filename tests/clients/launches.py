@@ -10,7 +10,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from answers import questions
+from run_cases import cases
 
 HERE = Path(__file__).parent
 STATEMENTS = HERE / "launches.txt"
@@ -49,7 +49,7 @@ def main(library):
         import torch
         import torch_npu  # noqa: F401 - it adds the device npu to torch
     names, sim = {"torch": torch}, simulator()
-    for statement, _ in questions(STATEMENTS, EXPECTED_TO_LAUNCH_MORE):
+    for statement, _ in cases(STATEMENTS, EXPECTED_TO_LAUNCH_MORE):
         print(json.dumps(["answer", launches(statement, names, sim)]), flush=True)
 
 

@@ -50,6 +50,16 @@ torch.linalg.householder_product(input=q, tau=q[0]) | torch.linalg.lstsq(input=q
 torch.linalg.matrix_norm(input=q) | torch.linalg.matrix_power(input=q, n=2) | torch.linalg.matrix_rank(input=q)
 torch.linalg.norm(input=q) | torch.linalg.pinv(input=q) | torch.linalg.solve_triangular(input=q, B=q, upper=True)
 torch.linalg.tensorinv(input=q, ind=1) | torch.linalg.tensorsolve(input=q, other=q[0])
+torch.tensor_split(a, sections=2) | torch.tensor_split(a, indices=[1], dim=1) | a.tensor_split(sections=2, dim=1)
+torch.tensor_split(a, tensor_indices_or_sections=torch.tensor([1])) | torch.hsplit(a, sections=3)
+a.vsplit(indices=(1,)) | torch.dsplit(c, indices=[1])
+torch.isin(element=1, test_elements=a) | torch.isin(elements=a, test_element=1)
+torch.searchsorted(sorted_sequence=w, self=2) | torch.bucketize(self=2, boundaries=w) | torch.detach_(input=q)
+torch.float_power(self=2.0, exponent=a)
+a.resize_(size=(2, 1)) | a.copy_(other=z) | torch.dequantize(input=a) | torch.is_inference(input=a)
+torch.view_copy(input=a, size=(6,)) | torch.view_copy(input=a, dtype=torch.int32) | torch.split_copy(a, split_size=1)[0]
+torch.expand_copy(input=z, size=(2,)) | torch.slogdet(q, out=(torch.empty(()), torch.empty(())))[1]
+torch.index_put_(input=q, indices=[z.reshape(1) - 5], values=torch.zeros(2))
 """
 
 

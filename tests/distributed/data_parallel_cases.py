@@ -43,7 +43,7 @@ class Training:
         self.plain, self.sparse = networks(torch.nn)
 
     def train(self, mode, hook=None, state=None, skip=False, accumulate=False, join=False, sync=False, copied=None,
-              kind=None, momentum=0.9, **settings):
+              kind=None, momentum=0.9, in_place=False, **settings):
         torch, rank = self.torch, self.rank
         torch.manual_seed(0)
         net = (kind or self.plain)()
@@ -53,7 +53,9 @@ class Training:
             for parameter in net.parameters():
                 parameter.add_(rank)        # the values of rank 0 count
         net.to(self.device)
-        ddp = torch.nn.parallel.DistributedDataParallel(net, **settings)
+        wrap = importlib.import_module(f"{torch.__name__}.distributed._composable.replicate").replicate if in_place \
+            else torch.nn.parallel.DistributedDataParallel
+        ddp = wrap(net, **settings)
         if hook is not None:
             ddp.register_comm_hook(state, hook)
         if copied is not None:
@@ -64,7 +66,9 @@ class Training:
             for step in range(4 if join and rank == 1 else 6):
                 whole = not (skip and (step % 3 == 0 or (step % 3 == 1 and rank == 1)))
                 quiet = accumulate and step % 2 == 0
-                with ddp.no_sync() if quiet else contextlib.nullcontext():
+                if in_place:
+                    ddp.set_requires_gradient_sync(not quiet)
+                with ddp.no_sync() if quiet and not in_place else contextlib.nullcontext():
                     loss = ddp(x[step, rank::self.size], whole).pow(2).sum()
                     loss.backward()
                 losses.append(loss.item())
@@ -109,6 +113,7 @@ def train_all(torch, rank, size, folder, *devices):
         train("unused", skip=True, find_unused_parameters=True)
         train("static", static_graph=True)
         train("no_sync", accumulate=True)
+        train("in_place", accumulate=True, in_place=True)
         train("join", join=True)
         train("copied", copied=copy.deepcopy)
         train("pickled", copied=lambda ddp: pickle.loads(pickle.dumps(ddp)), bucket_cap_mb=0.001)

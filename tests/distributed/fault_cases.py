@@ -1,5 +1,7 @@
 """What ranks do in test_group_faults.py: groups that time out, lose a rank, or do not agree."""
+import functools
 import os
+import pkgutil
 import signal
 import time
 from datetime import timedelta
@@ -18,7 +20,7 @@ def error_of(call, *args, **kwargs):
 def named_segments():
     """The files of shared memory that this process has mapped and that still have a name."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
-        return [line for line in maps if "/dev/shm/mpich_shm" in line and "(deleted)" not in line]
+        return [line for line in maps if "/dev/shm/" in line and "(deleted)" not in line]
 
 
 def mismatches(torch, rank, size):
@@ -59,12 +61,17 @@ def time_outs(torch, rank, size):
     return results
 
 
-def lost(torch, rank, size, folder, step, how):
-    """Rank 1 ends before the group is made, before a collective, or before the group is destroyed; rank 0 goes on."""
-    dist = torch.distributed
+def lost(torch, rank, size, folder, engine, cases):
+    """Each two ranks are a job of two. In the case (step, how, lost), `lost` is the rank that ends at this step:
+
+    start is before it joins, joining before it has all that it needs to start the engine, collective before one of
+    them, end before the group is destroyed. The other goes on: returns its error and the shared memory with a name.
+    """
+    number, rank = divmod(rank, 2)
+    step, how, lost_rank = cases[number]
 
     def end_at(name):
-        if rank == 0 or name != step:
+        if rank != lost_rank or name != step:
             return
         if how == "exception":
             raise KeyError("as it is meant")
@@ -73,18 +80,45 @@ def lost(torch, rank, size, folder, step, how):
         os.kill(os.getpid(), getattr(signal, how))
         time.sleep(60)
 
+    joining = functools.partial(end_at, "joining")
+    if engine == "mpi":
+        device = "cpu"
+        if how == "exception":      # which ends the process in the main thread only
+            call_before("mindtorch.distributed._pmi:environment", joining)
+        else:
+            call_before("mindtorch.distributed._pmi:_Responder.get", joining)
+    else:
+        device = "npu"
+        call_before("mindtorch._npu.communicator:Communicator", joining)
+        if step in ("start", "joining"):
+            os.environ["MINDTORCH_SIM_HCCL_TIMEOUT_SCALE"] = "0.01"
+    ready = torch.distributed.FileStore(f"{folder}/ready{number}", 2)
+    ready.barrier("ready", 2, LONG)
     end_at("start")
-    error = error_of(dist.init_process_group, "mpi", f"file://{folder}/store", rank=rank, world_size=size,
-                     timeout=SHORT if step == "start" else LONG)
-    if error is None:
-        group = dist.new_group(timeout=SHORT)
-        dist.all_reduce(torch.ones(1))
-        end_at("collective")
-        if step == "collective":
-            error = error_of(dist.all_reduce, torch.ones(5), group=group)
-        end_at("end")
-        dist.destroy_process_group()
+    error = error_of(train, torch, device, engine, f"file://{folder}/store{number}", rank, step, end_at)
     return error, named_segments()
+
+
+def train(torch, device, engine, address, rank, step, end_at):
+    dist = torch.distributed
+    dist.init_process_group(engine, address, rank=rank, world_size=2,
+                            timeout=timedelta(seconds=2) if step in ("start", "joining") else LONG)
+    group = dist.new_group(timeout=timedelta(seconds=4))
+    for _ in range(2):
+        tensor = torch.ones(5, device=device)
+        dist.all_reduce(tensor, group=group)
+        tensor.tolist()
+        end_at("collective")
+    end_at("end")
+    dist.destroy_process_group()
+
+
+def call_before(name, function):
+    """Let `function` run at each call of what this process has under the name."""
+    owner, _, attribute = name.replace(":", ".").rpartition(".")
+    owner = pkgutil.resolve_name(owner)
+    called = getattr(owner, attribute)
+    setattr(owner, attribute, lambda *args: function() or called(*args))
 
 
 def one_rank(torch, rank, size):

@@ -262,27 +262,28 @@ def after_queued_launches(torch, rank, size):
     return tensor.tolist()
 
 
-def late_rank(torch, rank, size, folder):
+def late_rank(torch, rank, size, folder, engine, device):
     """Rank 1 comes to the second all_reduce when the watchdog of rank 0 has said that it is behind."""
     dist = torch.distributed
     from mindtorch.distributed import _watchdog
     _watchdog.LONGEST_PAUSE = 0.1
     messages = queue.SimpleQueue()
     _watchdog._log.addHandler(logging.handlers.QueueHandler(messages))
-    dist.init_process_group("hccl", f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(minutes=1))
-    store, tensor = dist.distributed_c10d._get_default_store(), torch.ones(2, device="npu")
+    dist.init_process_group(engine, f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(minutes=1))
+    store, tensor = dist.distributed_c10d._get_default_store(), torch.ones(2, device=device)
     dist.all_reduce(tensor)
-    torch.npu.synchronize()
+    tensor.tolist()
     if rank == 0:
-        dist.all_reduce(tensor)
+        work = dist.all_reduce(tensor, async_op=True)
         text = messages.get().getMessage()
         store.set("said", text)
+        work.wait()
     else:
         text = store.get("said").decode()
         dist.all_reduce(tensor)
-    torch.npu.synchronize()
+    tensor.tolist()
     dist.destroy_process_group()
-    return text, threading.active_count()
+    return text, [thread.name for thread in threading.enumerate()]
 
 
 def nobody_waits(torch, rank, size, folder):

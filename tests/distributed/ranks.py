@@ -32,11 +32,14 @@ class RanksFailed(AssertionError):
     """A rank did not end well: the message has what all of them have printed."""
 
 
-def run_ranks(function, size, folder, library="mindtorch", timeout=120, env=(), backend="gloo", arguments=()):
+def run_ranks(function, size, folder, library="mindtorch", timeout=120, env=(), backend="gloo", arguments=(),
+              exit_codes=None):
     """What `function`, "module:name" of this folder, returns in each rank; it is called with (torch, rank, size, ...).
 
-    `env` has variables that the library reads after its import. RanksFailed if a rank fails, or does not end in time.
+    `env` has variables that the library reads after its import. RanksFailed if a rank does not end in time, or not with
+    its exit code, where those are given and otherwise 0. A rank that is to end with another than 0 returns None.
     """
+    expected = exit_codes or [0] * size
     variables = {**os.environ, "WORLD_SIZE": str(size), "OMP_NUM_THREADS": "1", "MINDTORCH_NPU": "off", **dict(env)}
     job = {"function": function, "size": size, "folder": str(folder), "library": library, "timeout": timeout,
            "variables": variables, "backend": backend, "arguments": arguments}
@@ -47,10 +50,10 @@ def run_ranks(function, size, folder, library="mindtorch", timeout=120, env=(), 
         finally:
             os.close(writer)
         codes = json.loads(result.read() or '"the server has died"')
-    if codes != [0] * size:
+    if codes != expected:
         logs = "\n".join(f"{path.name}:\n{path.read_text(encoding='utf-8')}" for path in sorted(folder.glob("*.log")))
         raise RanksFailed(f"the ranks ended with {codes}\n{logs}")
-    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(size)]
+    return [None if code else json.loads((folder / f"{rank}.json").read_text()) for rank, code in enumerate(codes)]
 
 
 def run_once(tmp_path_factory, name, call, *args):
@@ -108,11 +111,11 @@ def serve(library):
         if pids[-1] == 0:
             os.close(descriptors[0])
             return job, rank
-    os.write(descriptors[0], json.dumps(exit_codes(pids, job["timeout"])).encode())
+    os.write(descriptors[0], json.dumps(codes_of(pids, job["timeout"])).encode())
     os._exit(0)
 
 
-def exit_codes(pids, seconds):
+def codes_of(pids, seconds):
     """Those of the ranks, negative for a signal, when all have ended; after the time-out all are aborted."""
     deadline = time.monotonic() + seconds
     for pid in pids:

@@ -6,7 +6,7 @@ import pytest
 from ranks import run_once, run_ranks
 
 MODES = ["plain", "view", "small", "unused", "static", "no_sync", "join", "copied", "pickled", "sparse",
-         "sparse_join", "hook", "fp16", "wrapper"]
+         "sparse_join", "hook", "fp16", "wrapper", "in_place"]
 NPU = {"env": {"MINDTORCH_NPU": "sim", "MINDTORCH_SIM_DEVICES": "2"}}
 
 

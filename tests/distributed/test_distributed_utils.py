@@ -36,6 +36,19 @@ def test_arguments_are_moved_cast_and_packed(library):
 
 
 @BOTH
+def test_rendezvous_options_are_read(library):
+    kind = importlib.import_module(f"{library.__name__}.distributed.elastic.rendezvous").RendezvousParameters
+    params = kind("c10d", "x:1", "a", 1, 2, is_host="Yes", rank="3", flag=0, other="maybe")
+    assert (params.config, params.local_addr) == ({"is_host": "Yes", "rank": "3", "flag": 0, "other": "maybe"}, None)
+    assert [params.get_as_bool(key, False) for key in ("is_host", "flag", "none")] == [True, False, False]
+    assert [params.get_as_int("rank"), params.get_as_int("none"), params.get("none", 7)] == [3, None, 7]
+    with pytest.raises(ValueError, match="'other' does not represent a valid boolean value"):
+        params.get_as_bool("other")
+    with pytest.raises(ValueError, match="'other' does not represent a valid integer value"):
+        params.get_as_int("other")
+
+
+@BOTH
 def test_root_modules(library):
     network = library.nn.Sequential(library.nn.Linear(1, 1), library.nn.Linear(1, 1))
     other = library.nn.Linear(1, 1)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ranks import HERE, ROOT, RanksFailed, run_ranks
+from ranks import HERE, ROOT, run_ranks
 
 
 def test_detail_names_the_ranks_that_differ(tmp_path):
@@ -31,17 +31,28 @@ def test_time_outs_name_operation_and_group(tmp_path):
     assert zero[5] == ["RuntimeError", "[Rank 0]: Ranks 1 failed to pass monitoredBarrier in 1000 ms"]
 
 
-@pytest.mark.parametrize(("how", "code"), [("exception", 1), ("exit", 3), ("SIGKILL", -9), ("SIGTERM", -15)])
-@pytest.mark.parametrize(("step", "expected"), [
-    ("start", ["Timed out waiting 1000ms for rank 1 to start MPI"]),
-    ("collective", ["Timed out waiting 1000ms", "(ranks [0, 1])"]), ("end", None)])
-def test_a_rank_that_is_gone_is_noticed_by_the_time_out(tmp_path, step, expected, how, code):
-    with pytest.raises(RanksFailed, match=rf"ended with \[0, {code}\]"):
-        run_ranks("fault_cases:lost", 2, tmp_path, backend="none", arguments=[str(tmp_path), step, how])
-    error, segments = json.loads((tmp_path / "0.json").read_text())
-    assert segments == []
-    assert (error is None) == (expected is None)
-    assert all(part in error[1] for part in expected or ())
+# (how a rank ends, its exit code, which it is), (engine, step at which it ends): what its peer's error says.
+ENDS = [("exception", 1, 0), ("exit", 3, 1), ("SIGKILL", -9, 1), ("SIGTERM", -15, 0)]
+ERRORS = {"mpi": {"start": ["Timed out waiting 2000ms for rank {} to start MPI"],
+                  "joining": ["Timed out waiting 2000ms for rank {} to start MPI"],
+                  "collective": ["Timed out waiting 4000ms for ALLREDUCE", "rank {} has "]},
+          "hccl": {"start": ["rank {}"], "joining": ["rank {}"], "collective": ["EI0002", "rank {}"]}}
+
+
+@pytest.mark.parametrize("engine", ["mpi", "hccl"])
+def test_a_rank_that_is_gone_is_named(tmp_path, engine):
+    steps = ["start", "joining", "collective", "end"]
+    cases = [(step, how, lost) for step in steps for how, _, lost in ENDS]
+    codes = [code if rank == lost else 0 for _ in steps for _, code, lost in ENDS for rank in range(2)]
+    environment = {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1", "TORCH_HCCL_ASYNC_ERROR_HANDLING": "0"}
+    outcomes = run_ranks("fault_cases:lost", 2 * len(cases), tmp_path, backend="none", exit_codes=codes,
+                         arguments=[str(tmp_path), engine, cases], env=environment)
+    for number, (step, how, lost) in enumerate(cases):
+        error, segments = outcomes[2 * number + 1 - lost]
+        assert segments == []
+        expected = ERRORS[engine].get(step)
+        assert (error is None) == (expected is None), (step, how, error)
+        assert all(part.format(lost) in error[1] for part in expected or ()), (step, how, error)
 
 
 def test_a_group_of_one_rank(tmp_path):

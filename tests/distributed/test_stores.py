@@ -10,6 +10,7 @@ import pytest
 import torch.distributed as theirs
 
 from mindtorch.distributed import _stores as ours
+from mindtorch.distributed._store_server import start_server
 from mindtorch.distributed.rendezvous import rendezvous
 
 SHORT, LONG = timedelta(milliseconds=50), timedelta(seconds=60)
@@ -203,6 +204,14 @@ def test_tenants_share_a_server():
     port = second.port
     del second
     assert ours.TCPStore("localhost", port, 1, True).list_keys() == []      # the port is free again
+
+
+def test_a_server_may_end_while_it_starts(monkeypatch):
+    errors = []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+    for _ in range(20):
+        start_server(0, False, None)
+    assert errors == []
 
 
 def test_a_server_that_is_gone_is_an_error():

@@ -1,6 +1,7 @@
 """The reference behind help(): every public function has an entry, every parameter a meaning, every example runs."""
 import doctest
 import inspect
+import re
 
 import pytest
 from doc_checker import Checker
@@ -51,6 +52,21 @@ def test_every_parameter_has_a_meaning():
     assert missing == []
 
 
+# They give no tensor.
+WITHOUT_SHAPE = {"Tensor.module_load", "Tensor.record_stream", "Tensor.register_hook", "Tensor.retain_grad",
+                 "Tensor.register_post_accumulate_grad_hook", "Tensor.share_memory_", "Tensor.storage_type",
+                 "Tensor.get_device", "get_device"}
+SHAPE = re.compile(
+    r"shape|size|dimension|length|vector|matri|element|number|rows|view|cop(y|ies)|scalar|tuple|[tT]rue|Whether")
+
+
+def test_every_function_says_devices_dtypes_and_shape():
+    """The shape in its own words, or by the rule of a row."""
+    said = {name: function.__doc__.partition("Example:")[0] for name, function in FUNCTIONS.items()}
+    assert [name for name, text in said.items() if "\nDevices and dtypes: " not in text] == []
+    assert {name for name, text in said.items() if not SHAPE.search(text)} == WITHOUT_SHAPE
+
+
 def test_every_parameter_of_an_entry_exists():
     """An entry describes no parameter that none of its functions has."""
     unknown = []
@@ -67,5 +83,5 @@ def test_help_says_what_a_row_knows():
     assert text.startswith("add(input, other, *, alpha=1, out=None)\n\nAdds `other`")
     assert "add.Tensor: aclnnAdd for all; gradients of self, other" in text
     assert "    >>> torch.add(torch.ones(2), 0.5)\n    tensor([1.5000, 1.5000])" in text
-    assert "writes the result to the tensor itself" in torch.Tensor.add_.__doc__
+    assert "writes the result to the tensor itself, which keeps its shape" in torch.Tensor.add_.__doc__
     assert torch.Tensor.add.__doc__.startswith("add(self, other, *, alpha=1)\n\nAdds `other`")

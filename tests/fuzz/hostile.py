@@ -2,6 +2,7 @@
 
 Where the arguments are small, torch is called too; where they are huge, which torch would allocate, mindtorch alone.
 """
+import functools
 import random
 from functools import cache
 
@@ -36,7 +37,7 @@ LEFT_OUT = (
     "set_", "save", "load", "compile", "hub", "fork", "wait", "manual_seed", "seed", "_", "init", "use_", "from_file",
     "enable_", "disable_", "export", "vmap", "cond", "while_loop", "overrides", "profiler", "share_memory",
     "pin_memory", "register_", "is_", "get_", "module_load", "backward", "import_", "broadcast_coalesced", "typename",
-    "apply",
+    "apply", "breakpoint", "rendezvous",
 )
 
 
@@ -51,13 +52,25 @@ def deep(levels):
 def functions():
     """Dotted names that torch and mindtorch both have."""
     found = []
-    for path in ("", "nn.functional.", "linalg.", "fft.", "special.", "Tensor."):
+    for path in ("", "nn.functional.", "linalg.", "fft.", "special.", "Tensor.", "distributed.", "nn.utils.",
+                 "sparse."):
         theirs, ours = torch, mindtorch
         for part in filter(None, path.split(".")):
             theirs, ours = getattr(theirs, part), getattr(ours, part)
         found += [f"torch.{path}{name}" for name in sorted(dir(theirs))
                   if not name.startswith(LEFT_OUT) and hasattr(ours, name) and callable(getattr(theirs, name))
                   and not isinstance(getattr(theirs, name), type) and not name[0].isupper()]
+    return found
+
+
+@cache
+def classes():
+    """Dotted names of classes that torch and mindtorch both have, and that only keep what they are given."""
+    found = []
+    for path in ("nn", "utils.data", "optim", "optim.lr_scheduler", "distributions"):
+        theirs, ours = (functools.reduce(getattr, path.split("."), lib) for lib in (torch, mindtorch))
+        found += [f"torch.{path}.{name}" for name in dir(theirs)
+                  if isinstance(getattr(theirs, name), type) and hasattr(ours, name) and name[0].isupper()]
     return found
 
 
@@ -77,7 +90,7 @@ class Caller:
             program = self.nearly_right(huge)
             if program is not None:
                 return program, not huge
-        name = self.random.choice(functions())
+        name = self.random.choice(classes() if self.random.random() < 0.15 else functions())
         count = self.random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 6))
         texts = [self.value(huge) for _ in range(count)]
         if count and self.random.random() < 0.8:

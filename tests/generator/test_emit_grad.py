@@ -25,7 +25,7 @@ NODES = {
                   "saved": [("mode", "object", 1), ("result0", "result", 2), ("result1", "result", 3)],
                   "result": 2, "results": 2, "grads": [], "all_grads": True},
     # The number of edges is that of the tensors.
-    "cat": {"name": "CatBackward0", "backward": "index.cat", "edges": [0], "list_edge": True,
+    "cat": {"name": "CatBackward0", "backward": "indexing.cat", "edges": [0], "list_edge": True,
             "saved": [("tensors_shape", "shapes", 0), ("dim", "int", 1)], "result": 2},
     "split.Tensor": {"name": "SplitBackward0", "backward": "view.split_Tensor", "edges": [0],
                      "saved": [("dim", "int", 2)], "result": 3, "views": True},

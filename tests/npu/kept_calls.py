@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import mindtorch as torch
 import mindtorch._torch_npu as torch_npu
 from mindtorch import npu
-from mindtorch._npu import executor_cache
+from mindtorch._npu import launch
 
 functional = torch.nn.functional
 
@@ -134,10 +134,10 @@ ALIKE = {
 
 
 def misses(function):
-    before = executor_cache.stats()["misses"]
+    before = launch.executor_cache_stats()["misses"]
     function()
     npu.synchronize()                   # CANN keeps a call when its phase 2 has run
-    return executor_cache.stats()["misses"] - before
+    return launch.executor_cache_stats()["misses"] - before
 
 
 def main():

@@ -7,7 +7,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import _torch_npu
-from mindtorch._npu import launch_queue
+from mindtorch._npu import acl
 from mindtorch.npu._unavailable import REASONS
 
 
@@ -78,7 +78,7 @@ def test_options_with_one_choice(setter, getter, only, got):
         getattr(torch.npu, setter)("yes")
 
 
-@pytest.mark.usefixtures("without_queue")
+@pytest.mark.usefixtures("queue_mode")
 def test_the_task_queue_is_a_number():
     for mode in (2, "1", 0):
         torch.npu.set_task_queue_enable(mode)
@@ -90,11 +90,12 @@ def test_the_task_queue_is_a_number():
 
 @pytest.mark.parametrize(("environment", "mode"), [
     ({"TASK_QUEUE_ENABLE": "2"}, 2), ({"TASK_QUEUE_ENABLE": "2", "ASCEND_LAUNCH_BLOCKING": "1"}, 0),
-    ({"TASK_QUEUE_ENABLE": "1", "ACL_LAUNCH_BLOCKING": "1"}, 0), ({"TASK_QUEUE_ENABLE": "many"}, 0)])
+    ({"TASK_QUEUE_ENABLE": "1", "ACL_LAUNCH_BLOCKING": "1"}, 0), ({"TASK_QUEUE_ENABLE": "many"}, 0),
+    ({"TASK_QUEUE_ENABLE": ""}, 2)])
 def test_the_task_queue_of_the_environment(environment, mode, monkeypatch):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert launch_queue.read_mode() == mode
+    assert acl.read_queue_mode() == mode
 
 
 def test_what_cann_is_told(tmp_path):

@@ -174,7 +174,7 @@ def test_work_of_a_dropped_stream_still_runs():
     assert result[1, 1].item() == pytest.approx(1.0)
 
 
-@pytest.mark.usefixtures("without_queue")
+@pytest.mark.usefixtures("queue_mode")
 def test_a_stream_destroyed_by_its_handle_is_an_error_and_no_other_stream_suffers():
     ones = torch.ones(3, device="npu")
     torch.npu.synchronize()                      # `ones` is there for every stream
@@ -183,7 +183,7 @@ def test_a_stream_destroyed_by_its_handle_is_an_error_and_no_other_stream_suffer
     with pytest.raises(RuntimeError, match="aclrtSynchronizeStream failed with code 107017"):
         stream.synchronize()
     with torch.npu.stream(stream), pytest.raises(RuntimeError, match="aclnnAdd failed"):
-        ones + ones
+        (ones + ones, torch.npu.synchronize())
     del stream
     with torch.npu.stream(torch.npu.Stream()):
         assert (ones + ones).tolist() == [2, 2, 2]

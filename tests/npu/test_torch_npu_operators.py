@@ -1,6 +1,6 @@
 """torch_npu's own operators by formulas in torch, which compute in float64; gradients by torch's autograd of them.
 
-tests/clients/questions.txt compares some of them with torch_npu itself.
+tests/clients/cases.txt compares some of them with torch_npu itself.
 """
 import sys
 from pathlib import Path

@@ -9,7 +9,7 @@ def places(make, shape, size, dtype="int64"):
     return make(*shape, low=0, high=size - 1, dtype=dtype)
 
 
-def at(*values, shape=None, dtype="int64"):
+def tensor_of(*values, shape=None, dtype="int64"):
     return Description(shape or (len(values),), values, dtype)
 
 
@@ -20,15 +20,15 @@ def index(make):
 
 @sample
 def index_put(make):
-    yield (make(4, 3), (at(0, 2),), make(2, 3)), {}
-    yield (make(4, 3), (at(0, 2), at(1, 1)), make(2)), {}
-    yield (make(4, 3), (at(0, 2, 0),), make(3)), {"accumulate": True}
-    yield (make(4, 3), (at(-1, 1, shape=(2, 1)), at(0, 2)), make()), {}
+    yield (make(4, 3), (tensor_of(0, 2),), make(2, 3)), {}
+    yield (make(4, 3), (tensor_of(0, 2), tensor_of(1, 1)), make(2)), {}
+    yield (make(4, 3), (tensor_of(0, 2, 0),), make(3)), {"accumulate": True}
+    yield (make(4, 3), (tensor_of(-1, 1, shape=(2, 1)), tensor_of(0, 2)), make()), {}
     yield (make(4, 3), (make(4, 3, dtype="bool"),), make(1)), {}
-    yield (make(4, 3), (at(0, shape=(1,)),), make(2)), {}
-    yield (make(4, 3), (at(0, dtype="int16"),), make(3)), {}
-    yield (make(4, 3), (at(0),), make(3, dtype="float64")), {}
-    yield (make(4, 3), (at(shape=(0,)),), make(3)), {}
+    yield (make(4, 3), (tensor_of(0, shape=(1,)),), make(2)), {}
+    yield (make(4, 3), (tensor_of(0, dtype="int16"),), make(3)), {}
+    yield (make(4, 3), (tensor_of(0),), make(3, dtype="float64")), {}
+    yield (make(4, 3), (tensor_of(shape=(0,)),), make(3)), {}
 
 
 @sample
@@ -37,11 +37,11 @@ def gather(make):
         yield (make(4, 3), 0, places(make, (2, 3), 4, dtype)), {}
     yield (make(4, 3), -1, places(make, (4, 5), 3)), {}
     yield (make(2, 3, 4), 1, places(make, (1, 5, 2), 3)), {}
-    yield (make(), 0, at(0, shape=())), {}
-    yield (make(), 0, at(0, 0, 0)), {}
-    yield (make(3), 0, at(2, shape=())), {}
-    yield (make(4, 3), 0, at(shape=(0, 3))), {}
-    yield (make(4, 3), 0, at(0)), {}
+    yield (make(), 0, tensor_of(0, shape=())), {}
+    yield (make(), 0, tensor_of(0, 0, 0)), {}
+    yield (make(3), 0, tensor_of(2, shape=())), {}
+    yield (make(4, 3), 0, tensor_of(shape=(0, 3))), {}
+    yield (make(4, 3), 0, tensor_of(0)), {}
     yield (make(4, 3), 0, places(make, (1, 5), 4)), {}
     yield (make(4, 3), 0, places(make, (1, 3), 4, "uint8")), {}
     yield (make(4, 3), 2, places(make, (1, 3), 4)), {}
@@ -49,7 +49,7 @@ def gather(make):
 
 def _distinct(make, dtype="int64"):
     """A permutation in each column, so that no order of writing matters."""
-    return at(2, 0, 1, 3, 1, 2, 0, 3, shape=(2, 4), dtype=dtype)
+    return tensor_of(2, 0, 1, 3, 1, 2, 0, 3, shape=(2, 4), dtype=dtype)
 
 
 @sample
@@ -57,11 +57,11 @@ def scatter(make):
     for dtype in ("int64", "int32"):
         yield (make(3, 4), 1, _distinct(make, dtype), make(2, 4)), {}
     yield (make(3, 4), -1, _distinct(make), make(3, 5)), {}
-    yield (make(4, 3), 0, at(3, 0, 1, shape=(1, 3)), make(1, 3)), {}
-    yield (make(), 0, at(0, shape=()), make()), {}
-    yield (make(3), 0, at(2, shape=()), make()), {}
-    yield (make(3, 4), 0, at(shape=(0, 4)), make(0, 4)), {}
-    yield (make(3, 4), 1, at(0), make(3, 4)), {}
+    yield (make(4, 3), 0, tensor_of(3, 0, 1, shape=(1, 3)), make(1, 3)), {}
+    yield (make(), 0, tensor_of(0, shape=()), make()), {}
+    yield (make(3), 0, tensor_of(2, shape=()), make()), {}
+    yield (make(3, 4), 0, tensor_of(shape=(0, 4)), make(0, 4)), {}
+    yield (make(3, 4), 1, tensor_of(0), make(3, 4)), {}
     yield (make(3, 4), 1, _distinct(make), make(1, 4)), {}
     yield (make(3, 4), 1, _distinct(make, "uint8"), make(2, 4)), {}
     yield (make(3, 4), 1, _distinct(make), make(2, 4, dtype="float64")), {}
@@ -72,9 +72,9 @@ def scatter(make):
 def scatter_value(make):
     for number in make.numbers:
         yield (make(3, 4), 1, _distinct(make), number), {}
-    yield (make(3, 4), 0, at(2, 2, 2, 2, shape=(1, 4)), 3), {}
-    yield (make(), 0, at(0, shape=()), 1), {}
-    yield (make(3, 4), 1, at(0), 1), {}
+    yield (make(3, 4), 0, tensor_of(2, 2, 2, 2, shape=(1, 4)), 3), {}
+    yield (make(), 0, tensor_of(0, shape=()), 1), {}
+    yield (make(3, 4), 1, tensor_of(0), 1), {}
 
 
 @sample
@@ -93,114 +93,114 @@ def scatter_value_with(make):
 def scatter_reduce(make):
     for reduce in ("sum", "prod", "mean", "amax", "amin"):
         for include_self in (True, False):
-            yield (make(3, 4), 1, at(0, 1, 0, 3, 1, 1, 0, 2, shape=(2, 4)), make(2, 4), reduce), {
+            yield (make(3, 4), 1, tensor_of(0, 1, 0, 3, 1, 1, 0, 2, shape=(2, 4)), make(2, 4), reduce), {
                 "include_self": include_self}
-    yield (make(), 0, at(0, shape=()), make(), "sum"), {}
-    yield (make(3, 4), 0, at(shape=(0, 4)), make(0, 4), "amax"), {}
+    yield (make(), 0, tensor_of(0, shape=()), make(), "sum"), {}
+    yield (make(3, 4), 0, tensor_of(shape=(0, 4)), make(0, 4), "amax"), {}
     yield (make(3, 4), 1, _distinct(make), make(2, 4), "add"), {}
-    yield (make(3, 4), 1, at(0), make(3, 4), "sum"), {}
+    yield (make(3, 4), 1, tensor_of(0), make(3, 4), "sum"), {}
 
 
 @sample
 def index_select(make):
     for dtype in ("int64", "int32"):
-        yield (make(4, 3), 0, at(3, 0, 3, dtype=dtype)), {}
-    yield (make(2, 3, 4), -2, at(1)), {}
-    yield (make(4, 3), 1, at(2, shape=())), {}
-    yield (make(), 0, at(0)), {}
-    yield (make(4, 3), 0, at(shape=(0,))), {}
-    yield (make(4, 3), 0, at(0, 1, shape=(1, 2))), {}
-    yield (make(), 0, at(0, 0)), {}
-    yield (make(4, 3), 0, at(0, dtype="float32")), {}
+        yield (make(4, 3), 0, tensor_of(3, 0, 3, dtype=dtype)), {}
+    yield (make(2, 3, 4), -2, tensor_of(1)), {}
+    yield (make(4, 3), 1, tensor_of(2, shape=())), {}
+    yield (make(), 0, tensor_of(0)), {}
+    yield (make(4, 3), 0, tensor_of(shape=(0,))), {}
+    yield (make(4, 3), 0, tensor_of(0, 1, shape=(1, 2))), {}
+    yield (make(), 0, tensor_of(0, 0)), {}
+    yield (make(4, 3), 0, tensor_of(0, dtype="float32")), {}
 
 
 @sample
 def index_add(make):
     for dtype in ("int64", "int32"):
-        yield (make(4, 3), 0, at(3, 0, dtype=dtype), make(2, 3)), {}
-    yield (make(4, 3), -1, at(0, 0, 2), make(4, 3)), {"alpha": 2}
-    yield (make(2, 3, 4), 1, at(1, 1), make(2, 2, 4)), {}
-    yield (make(3), 0, at(1, shape=()), make()), {}
-    yield (make(4, 3), 0, at(shape=(0,)), make(0, 3)), {}
-    yield (make(4, 3), 0, at(3, 0), make(3, 3)), {}
-    yield (make(4, 3), 0, at(3, 0), make(2, 2)), {}
-    yield (make(4, 3), 0, at(3, 0), make(2, 3, dtype="float64")), {}
-    yield (make(4, 3), 0, at(3, 0, dtype="float32"), make(2, 3)), {}
+        yield (make(4, 3), 0, tensor_of(3, 0, dtype=dtype), make(2, 3)), {}
+    yield (make(4, 3), -1, tensor_of(0, 0, 2), make(4, 3)), {"alpha": 2}
+    yield (make(2, 3, 4), 1, tensor_of(1, 1), make(2, 2, 4)), {}
+    yield (make(3), 0, tensor_of(1, shape=()), make()), {}
+    yield (make(4, 3), 0, tensor_of(shape=(0,)), make(0, 3)), {}
+    yield (make(4, 3), 0, tensor_of(3, 0), make(3, 3)), {}
+    yield (make(4, 3), 0, tensor_of(3, 0), make(2, 2)), {}
+    yield (make(4, 3), 0, tensor_of(3, 0), make(2, 3, dtype="float64")), {}
+    yield (make(4, 3), 0, tensor_of(3, 0, dtype="float32"), make(2, 3)), {}
 
 
 @sample
 def index_copy(make):
-    yield (make(4, 3), 0, at(3, 0), make(2, 3)), {}
-    yield (make(4, 3), -1, at(2), make(4, 1)), {}
-    yield (make(2, 3, 4), 1, at(1, 0), make(2, 2, 4)), {}
-    yield (make(3), 0, at(1, shape=()), make()), {}
-    yield (make(), 0, at(0), make()), {}
-    yield (make(), 0, at(0), make(1)), {}
-    yield (make(1), 0, at(0), make()), {}
-    yield (make(4, 3), 0, at(shape=(0,)), make(0, 3)), {}
-    yield (make(1), 0, at(0, shape=(1, 1)), make(1)), {}
-    yield (make(1), 0, at(0, dtype="int32"), make(1)), {}
+    yield (make(4, 3), 0, tensor_of(3, 0), make(2, 3)), {}
+    yield (make(4, 3), -1, tensor_of(2), make(4, 1)), {}
+    yield (make(2, 3, 4), 1, tensor_of(1, 0), make(2, 2, 4)), {}
+    yield (make(3), 0, tensor_of(1, shape=()), make()), {}
+    yield (make(), 0, tensor_of(0), make()), {}
+    yield (make(), 0, tensor_of(0), make(1)), {}
+    yield (make(1), 0, tensor_of(0), make()), {}
+    yield (make(4, 3), 0, tensor_of(shape=(0,)), make(0, 3)), {}
+    yield (make(1), 0, tensor_of(0, shape=(1, 1)), make(1)), {}
+    yield (make(1), 0, tensor_of(0, dtype="int32"), make(1)), {}
     table = replace(make(4, 3), expandable=False)           # torch complains of overlapping elements first
-    yield (table, 0, at(3, 0), make(3, 3)), {}
-    yield (table, 0, at(3, 0), make(2, 2)), {}
-    yield (table, 0, at(3), make(3)), {}
-    yield (table, 0, at(3), make()), {}
-    yield (table, 0, at(3, 0), make(2, 3, dtype="float64")), {}
-    yield (table, 2, at(3, 0), make(2, 3)), {}
+    yield (table, 0, tensor_of(3, 0), make(3, 3)), {}
+    yield (table, 0, tensor_of(3, 0), make(2, 2)), {}
+    yield (table, 0, tensor_of(3), make(3)), {}
+    yield (table, 0, tensor_of(3), make()), {}
+    yield (table, 0, tensor_of(3, 0), make(2, 3, dtype="float64")), {}
+    yield (table, 2, tensor_of(3, 0), make(2, 3)), {}
 
 
 @sample
 def index_fill(make):
     for number in make.numbers:
-        yield (make(4, 3), 0, at(3, 0), number), {}
-    yield (make(2, 3, 4), -2, at(1, -1, 1), 2), {}
-    yield (make(3), 0, at(1, shape=()), 2), {}
-    yield (make(), 0, at(0, 0), 2), {}
-    yield (make(4, 3), 1, at(shape=(0,)), 2), {}
-    yield (make(0, 3), 1, at(2), 2), {}
-    yield from (((make(4, 3), 0, at(1), number), {}) for number in (300, 1j))
-    yield (make(4, 3), 0, at(1, dtype="int32"), 2), {}
-    yield (make(4, 3), 0, at(0, shape=(1, 1)), 2), {}
-    yield (make(4, 3), 2, at(0), 2), {}
+        yield (make(4, 3), 0, tensor_of(3, 0), number), {}
+    yield (make(2, 3, 4), -2, tensor_of(1, -1, 1), 2), {}
+    yield (make(3), 0, tensor_of(1, shape=()), 2), {}
+    yield (make(), 0, tensor_of(0, 0), 2), {}
+    yield (make(4, 3), 1, tensor_of(shape=(0,)), 2), {}
+    yield (make(0, 3), 1, tensor_of(2), 2), {}
+    yield from (((make(4, 3), 0, tensor_of(1), number), {}) for number in (300, 1j))
+    yield (make(4, 3), 0, tensor_of(1, dtype="int32"), 2), {}
+    yield (make(4, 3), 0, tensor_of(0, shape=(1, 1)), 2), {}
+    yield (make(4, 3), 2, tensor_of(0), 2), {}
 
 
 @sample
 def index_fill_tensor(make):
-    yield (make(4, 3), 0, at(3, 0), make()), {}
-    yield (make(2, 3, 4), -2, at(1, -1, 1), make()), {}
-    yield (make(3), 0, at(1, shape=()), make()), {}
-    yield (make(), 0, at(0), make()), {}
-    yield (make(4, 3), 1, at(shape=(0,)), make()), {}
-    yield (make(4, 3), 0, at(1), make(dtype="float32")), {}
-    yield (make(4, 3), 0, at(1), make(dtype="complex64")), {}
-    yield (make(4, 3), 0, at(1), make(1)), {}
-    yield (make(4, 3), 0, at(0, shape=(1, 1)), make()), {}
+    yield (make(4, 3), 0, tensor_of(3, 0), make()), {}
+    yield (make(2, 3, 4), -2, tensor_of(1, -1, 1), make()), {}
+    yield (make(3), 0, tensor_of(1, shape=()), make()), {}
+    yield (make(), 0, tensor_of(0), make()), {}
+    yield (make(4, 3), 1, tensor_of(shape=(0,)), make()), {}
+    yield (make(4, 3), 0, tensor_of(1), make(dtype="float32")), {}
+    yield (make(4, 3), 0, tensor_of(1), make(dtype="complex64")), {}
+    yield (make(4, 3), 0, tensor_of(1), make(1)), {}
+    yield (make(4, 3), 0, tensor_of(0, shape=(1, 1)), make()), {}
 
 
 @sample
 def take(make):
-    yield (make(2, 3), at(0, 5, -1, 5)), {}
-    yield (make(2, 3), at(0, 4, 1, 1, shape=(2, 2))), {}
-    yield (make(2, 3), at(3, shape=())), {}
-    yield (make(), at(0, 0)), {}
-    yield (make(2, 3), at(shape=(0,))), {}
-    yield (make(0), at(shape=(0,))), {}
-    yield (make(0), at(0)), {}
-    yield (make(2, 3), at(0, dtype="int32")), {}
+    yield (make(2, 3), tensor_of(0, 5, -1, 5)), {}
+    yield (make(2, 3), tensor_of(0, 4, 1, 1, shape=(2, 2))), {}
+    yield (make(2, 3), tensor_of(3, shape=())), {}
+    yield (make(), tensor_of(0, 0)), {}
+    yield (make(2, 3), tensor_of(shape=(0,))), {}
+    yield (make(0), tensor_of(shape=(0,))), {}
+    yield (make(0), tensor_of(0)), {}
+    yield (make(2, 3), tensor_of(0, dtype="int32")), {}
 
 
 @sample
 def put(make):
     for accumulate in (False, True):
-        yield (make(2, 3), at(5, 0, -2), make(3), accumulate), {}
-        yield (make(2, 3), at(5, 0, 2, 1, shape=(2, 2)), make(4), accumulate), {}
-        yield (make(), at(0, shape=()), make(), accumulate), {}
-    yield (make(2, 3), at(1, 1, 1), make(3), True), {}
-    yield (make(2, 3), at(shape=(0,)), make(0)), {}
-    yield (make(0), at(0), make(1)), {}
-    yield (make(2, 3), at(1), make(2)), {}
-    yield (make(2, 3), at(1, dtype="int32"), make(1)), {}
-    yield (make(2, 3), at(1), make(1, dtype="float64")), {}
+        yield (make(2, 3), tensor_of(5, 0, -2), make(3), accumulate), {}
+        yield (make(2, 3), tensor_of(5, 0, 2, 1, shape=(2, 2)), make(4), accumulate), {}
+        yield (make(), tensor_of(0, shape=()), make(), accumulate), {}
+    yield (make(2, 3), tensor_of(1, 1, 1), make(3), True), {}
+    yield (make(2, 3), tensor_of(shape=(0,)), make(0)), {}
+    yield (make(0), tensor_of(0), make(1)), {}
+    yield (make(2, 3), tensor_of(1), make(2)), {}
+    yield (make(2, 3), tensor_of(1, dtype="int32"), make(1)), {}
+    yield (make(2, 3), tensor_of(1), make(1, dtype="float64")), {}
 
 
 @sample
@@ -211,7 +211,7 @@ def masked_select(make):
     yield (make(), make(3, 4, dtype="bool")), {}
     yield (make(), make(dtype="bool")), {}
     yield (make(0, 3), make(3, dtype="bool")), {}
-    yield (make(2, 2), at(False, False, shape=(1, 2), dtype="bool")), {}
+    yield (make(2, 2), tensor_of(False, False, shape=(1, 2), dtype="bool")), {}
     yield (make(3), make(3, dtype="uint8")), {}
     yield (make(3), make(2, dtype="bool")), {}
 
@@ -252,22 +252,22 @@ def embedding_renorm(make):
     def table(*shape, **options):
         return replace(make(*shape, **options), expandable=False)
     for p in (2.0, 1.0, 3.5, float("inf")):
-        yield (table(5, 3), at(0, 2, 2, shape=(3,)), 1.0, p), {}
-    yield (table(5, 3), at(0, 4, 1, 1, shape=(2, 2), dtype="int32"), 0.5, 2.0), {}
-    yield (table(5, 3), at(1, shape=()), 100.0, 2.0), {}
-    yield (table(5, 3, dtype="float32"), at(shape=(0,)), 1.0, 2.0), {}
-    yield (table(5), at(0), 1.0, 2.0), {}
-    yield (table(5, 3), at(0, dtype="float32"), 1.0, 2.0), {}
+        yield (table(5, 3), tensor_of(0, 2, 2, shape=(3,)), 1.0, p), {}
+    yield (table(5, 3), tensor_of(0, 4, 1, 1, shape=(2, 2), dtype="int32"), 0.5, 2.0), {}
+    yield (table(5, 3), tensor_of(1, shape=()), 100.0, 2.0), {}
+    yield (table(5, 3, dtype="float32"), tensor_of(shape=(0,)), 1.0, 2.0), {}
+    yield (table(5), tensor_of(0), 1.0, 2.0), {}
+    yield (table(5, 3), tensor_of(0, dtype="float32"), 1.0, 2.0), {}
 
 
 @sample
 def one_hot(make):
-    yield (at(0, 2, 1),), {}
-    yield (at(0, 2, 1, 1, shape=(2, 2)), 5), {}
-    yield (at(1, shape=()), 3), {}
-    yield (at(shape=(0,)), 3), {}
-    yield (at(shape=(0,)),), {}
-    yield (at(0, 2), 0), {}
-    yield (at(0, 2), -5), {}
-    yield (at(-1, -1),), {}
-    yield (at(0, 2, dtype="int32"),), {}
+    yield (tensor_of(0, 2, 1),), {}
+    yield (tensor_of(0, 2, 1, 1, shape=(2, 2)), 5), {}
+    yield (tensor_of(1, shape=()), 3), {}
+    yield (tensor_of(shape=(0,)), 3), {}
+    yield (tensor_of(shape=(0,)),), {}
+    yield (tensor_of(0, 2), 0), {}
+    yield (tensor_of(0, 2), -5), {}
+    yield (tensor_of(-1, -1),), {}
+    yield (tensor_of(0, 2, dtype="int32"),), {}

@@ -296,3 +296,17 @@ def lstm_cell_backward(make):
     for has_bias in (True, False) if make.dtype in FLOATING else ():
         yield (make(2, 3), make(2, 3), make(2, 3), make(2, 3), make(2, 12, low=0.1, high=0.9), has_bias), {}
         yield (None, make(2, 3), make(2, 3), make(2, 3), make(2, 12, low=0.1, high=0.9), has_bias), {}
+
+
+@sample
+def fake_quantize_per_channel(make):
+    scale, zero_point = make(3, low=0.1, high=1, dtype="float32"), make(3, dtype="int32")
+    for shape, axis in (((2, 3, 4), 1), ((3,), 0), ((2, 3), -1), ((0, 3), 1), ((2, 3), 2), ((), 0)):
+        yield (make(*shape), scale, zero_point, axis, -8, 7), {}
+    yield (make(2, 3), make(3, dtype="float64"), zero_point, 1, 0, 15), {}
+    yield (make(2, 3), scale, make(3, dtype="int64"), 1, 0, 15), {}
+    yield (make(2, 3), make(1, 3, dtype="float32"), zero_point, 1, 0, 15), {}
+    yield (make(2, 3), scale, make(1, 3, dtype="int32"), 1, 0, 15), {}
+    yield (make(2, 3), scale, make(2, dtype="int32"), 1, 0, 15), {}
+    yield (make(2, 3), scale, zero_point, 0, 0, 15), {}
+    yield (make(2, 3), scale, zero_point, 1, 15, 0), {}

@@ -54,6 +54,42 @@ def test_mvlgamma(p, dtype, device):
         mindtorch.mvlgamma(mindtorch.ones(2), 0)
 
 
+FAKE_QUANTIZED = {
+    "per_channel": lambda lib, x, on: lib.fake_quantize_per_channel_affine(
+        x, on([.1, .02, .5]), on([0, 5, -3]).int(), 1, -8, 7),
+    "per_tensor": lambda lib, x, on: lib.fake_quantize_per_tensor_affine(x, .1, 3, -8, 7),
+    "per_tensor with tensors": lambda lib, x, on: lib.fake_quantize_per_tensor_affine(x, on(.1), on([3.]), -8, 7),
+    "zero point out of range": lambda lib, x, on: lib.fake_quantize_per_tensor_affine(x, .1, 8, -8, 7),
+    "one zero point out of range": lambda lib, x, on: lib.fake_quantize_per_channel_affine(
+        x, on([.1, .02, .5]), on([0, 5, 9]).int(), 1, -8, 7),
+    "empty range": lambda lib, x, on: lib.fake_quantize_per_tensor_affine(x, .1, 0, 7, -8),
+    "a float as zero point": lambda lib, x, on: lib.fake_quantize_per_tensor_affine(x, .1, .5, -8, 7)}
+
+
+@pytest.mark.parametrize("name", FAKE_QUANTIZED)
+def test_fake_quantize(name, device):
+    """The results, and the gradients, which pass the rounding by."""
+    def call(lib, args, kwargs):
+        (x,) = args
+        x.requires_grad_()
+        result = FAKE_QUANTIZED[name](lib, x, lambda data: lib.tensor(data, device=x.device))
+        result.sum().backward()
+        return result.detach(), x.grad
+    args = (Make("float32", seed="fake_quantize")(2, 3, 4),)
+    theirs = outcome(call, torch, "cpu", "contiguous", args, {})
+    check(outcome(call, mindtorch, device, "contiguous", args, {}), theirs, name, device == "npu", "float32")
+
+
+def test_fake_quantize_by_zero_points_that_are_floats():
+    """They are added before the rounding."""
+    def call(lib, args, kwargs):
+        scale, zero_point = lib.tensor([.1, .2, .5]), lib.tensor([0, .5, -2.3])
+        return lib.fake_quantize_per_channel_affine(*args, scale, zero_point, 1, -8, 7)
+    args = (Make("float32", seed="fake_quantize")(2, 3, 4),)
+    theirs = outcome(call, torch, "cpu", "contiguous", args, {})
+    check(outcome(call, mindtorch, "cpu", "contiguous", args, {}), theirs, "float", False, "float32")
+
+
 def test_out_that_cannot_hold_the_result():
     with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
         mindtorch.deg2rad(mindtorch.ones(2), out=mindtorch.empty(2, dtype=mindtorch.int64))

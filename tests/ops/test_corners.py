@@ -122,7 +122,21 @@ WRITES = {
     "places before dtypes": lambda lib, d: written(
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
-SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28, 1.36)}
+FOUND_BY_PROGRAMS = {
+    "mode of NaN": lambda lib, d: lib.mode(lib.full((2,), float("nan"), device=d)).values,
+    "lcm beyond int8": lambda lib, d: lib.lcm(whole(lib, d, "int8", 127, -5), whole(lib, d, "int8", 2, 3)),
+    "polynomials of infinite degree": lambda lib, d: lib.special.hermite_polynomial_h(
+        lib.ones(2, device=d), lib.tensor([float("inf"), 2.0], device=d)),
+    "no differences along no dimension": lambda lib, d: lib.diff(lib.zeros(3, device=d), 0, 1),
+    "variance of integers": lambda lib, d: lib.masked.var(whole(lib, d, "int64", 1, 2, 4), 0),
+    "slopes of int8": lambda lib, d: lib.gradient(
+        whole(lib, d, "int8", -8, 6, 9), spacing=[whole(lib, d, "int8", 4, 2, 6)])[0],
+    "a dimension that is a tensor": lambda lib, d: lib.ops.aten._safe_softmax.default(
+        lib.ones(2, 3, device=d), lib.tensor(1.0, device=d)),
+}
+SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28, 1.36),
+          "maximum of NaN": lambda lib, d: slope(
+              lambda x: lib.maximum(x, lib.ones(3, device=d)) * x, lib, d, float("nan"), 1.0, 2.0)}
 COMPLEX = {"slope of logcumsumexp": lambda lib, d: slope(
     lambda x: lib.logcumsumexp(x, 0).abs(), lib, d, 0.3 + 0.4j, 1 - 1j, 0.5 + 2j)}
 REPEATS = {
@@ -154,7 +168,11 @@ REFUSED_FIRST = {
     "a cosine of complex numbers": lambda lib, d: lib.cosine_similarity(
         whole(lib, d, "complex64", 1j), whole(lib, d, "complex64", 1), dim=0),
     "places of rows": lambda lib, d: lib.lu_unpack(lib.ones(2, 2), lib.tensor([1, 5], dtype=lib.int32)),
-    "an index of fractions": lambda lib, d: lib.unravel_index(lib.ones(2, device=d), (2, 3))}
+    "an index of fractions": lambda lib, d: lib.unravel_index(lib.ones(2, device=d), (2, 3)),
+    "one tensor for several copies": lambda lib, d: lib.unbind_copy(lib.ones(2, 2), out=lib.ones(2)),
+    "a number for a tensor": lambda lib, d: lib.linalg.tensorsolve(lib.ones(2, 2), 2),
+    "weights with a gradient": lambda lib, d: lib.nn.functional.nll_loss(
+        lib.ones(2, 3), lib.tensor([0, 1]), lib.ones(3, requires_grad=True))}
 
 
 def outcome(call, lib, device):
@@ -184,7 +202,7 @@ def check(call, device, **tolerance):
 EVERYWHERE = {f"{kind}: {name}": call for kind, calls in {
     "fraction in bool": FRACTIONS, "bytes": NEAREST, "integral": INTEGRALS, "norm of nothing": NORMS,
     "convolution": CONVOLUTIONS, "fractional pool": POOLS, "condition": CONDITIONS, "pad": PADS,
-    "write": WRITES, "repeat": REPEATS, "slope": SLOPES}.items()
+    "write": WRITES, "repeat": REPEATS, "slope": SLOPES, "found by programs": FOUND_BY_PROGRAMS}.items()
     for name, call in calls.items()}
 
 
@@ -214,6 +232,22 @@ def test_sums_of_integers(name):
 def test_order_of_refusals(name):
     (ours, _), (theirs, _) = (outcome(REFUSED_FIRST[name], lib, "cpu") for lib in (mindtorch, torch))
     assert ours is theirs
+
+
+def test_factors_with_a_zero_have_no_inverse():
+    for factor in ([[1.0, 0.0], [2.0, 0.0]], [[[1.0, 0.0], [2.0, 3.0]], [[0.0, 0.0], [1.0, 0.0]]]):
+        with pytest.raises(torch.linalg.LinAlgError) as expected:
+            torch.cholesky_inverse(torch.tensor(factor))
+        with pytest.raises(mindtorch.linalg.LinAlgError) as raised:
+            mindtorch.cholesky_inverse(mindtorch.tensor(factor))
+        assert str(raised.value) == str(expected.value)
+
+
+def test_pivots_of_another_batch_are_refused(device):
+    """torch reads and writes beyond its memory."""
+    pivots = mindtorch.ones(0, 5, dtype=mindtorch.int32, device=device)
+    with pytest.raises(RuntimeError, match="same batch dimensions"):
+        mindtorch.lu_unpack(mindtorch.ones(3, 3, device=device), pivots)
 
 
 @pytest.mark.parametrize("name", SMOOTH)

@@ -1,12 +1,16 @@
 """Decompositions on the NPU: edge values and large arguments beside torch, sizes that take pieces."""
 import itertools
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 import mindtorch
+from mindtorch._npu._gen import decompositions
+from mindtorch._ops.operators import ops
 
 INF, NAN = float("inf"), float("nan")
 TINY = 1e-42                    # float32 has it, without a leading 1
@@ -246,3 +250,9 @@ def test_tables_stay_until_the_cache_is_emptied():
         print(*held, torch.npu.memory_allocated())"""], check=True, capture_output=True, text=True).stdout
     before, once, twice, after = map(int, held.split())
     assert before == after < once == twice
+
+
+def test_decompositions_name_operators_that_exist():
+    """The generated calls of rows; one that is missing would show in its first call alone."""
+    assert not [name for name in set(re.findall(r"\bops\.(\w+)", Path(decompositions.__file__).read_text()))
+                if not hasattr(ops, name)]

@@ -325,10 +325,11 @@ def test_an_operator_takes_48_tensors(count, calls):
                                       "aclDestroyScalarList", "aclnnForeachAddScalarList",
                                       "aclnnForeachAddScalarListGetWorkspaceSize"])
 @pytest.mark.parametrize("nth", [1, 2])
+@pytest.mark.usefixtures("queue_mode")
 def test_faults_leave_nothing_behind(function, nth):
     made = [mindtorch.ones(3, device="npu") for _ in range(3)]
     with sim.fault(function, nth):
-        outcome(lambda: mindtorch._foreach_add_(made, [1, 2, 3]))
+        outcome(lambda: (mindtorch._foreach_add_(made, [1, 2, 3]), mindtorch.npu.synchronize()))
     for tensor in made:
         tensor.fill_(0)
     mindtorch._foreach_add_(made, [1, 2, 3])

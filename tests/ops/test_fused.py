@@ -204,11 +204,12 @@ def test_gradients_on_another_device():
 
 @pytest.mark.parametrize("function", ["aclnnApplyAdamWV2", "aclnnApplyAdamWV2GetWorkspaceSize", "aclCreateTensor",
                                       "aclnnForeachSubScalarV2"])
+@pytest.mark.usefixtures("queue_mode")
 def test_faults_leave_nothing_behind(function):
     state = state_of(mindtorch, "_fused_adamw_", ADAM, "float32", "npu")
     grads = [tensor.clone() for tensor in state["self"]]
     with sim.fault(function, 2 if function == "aclCreateTensor" else 1), pytest.raises(RuntimeError, match=function):
-        mindtorch._fused_adamw_(**state, grads=grads, **ADAM)
+        (mindtorch._fused_adamw_(**state, grads=grads, **ADAM), mindtorch.npu.synchronize())
     mindtorch._fused_adamw_(**state, grads=grads, **ADAM)
 
 

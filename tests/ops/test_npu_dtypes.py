@@ -71,6 +71,8 @@ CASES = {
     "abs complex128": lambda t, d: t.tensor(COMPLEX, dtype=t.complex128, device=d).abs(),
     "isinf complex": lambda t, d: t.tensor(COMPLEX, device=d).isinf(),
     "isfinite complex": lambda t, d: t.tensor(COMPLEX, device=d).isfinite(),
+    "index complex128": lambda t, d: t.tensor([[1j, 2], [3, 4]], dtype=t.complex128, device=d)[
+        :, t.tensor([1, 0], device=d)],
     "any complex": lambda t, d: t.tensor([[1j, 0], [0, 0]], device=d).any(1),
     "all complex": lambda t, d: t.tensor([[1j, 0], [0, 0]], dtype=t.complex128, device=d).all(),
     "ones complex": lambda t, d: t.ones(2, 3, dtype=t.complex64, device=d),

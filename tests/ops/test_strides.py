@@ -14,7 +14,7 @@ def operands(lib, device):
     return [zeros(2, 3, 4), zeros(4, 3, 2).permute(2, 1, 0), zeros(3, 2, 4).transpose(0, 1),
             zeros(2, 4, 3).transpose(1, 2), zeros(4, 2, 6)[:, :, ::2].permute(1, 2, 0), zeros(1, 3, 1).expand(2, 3, 4),
             zeros(4, 3).t(), zeros(4), zeros(1, 1, 4), zeros(2, 1, 4), zeros(4, 1, 2).permute(2, 1, 0),
-            zeros(3, 1).expand(3, 4), zeros()]
+            zeros(3, 1).expand(3, 4), zeros(1, 4, 2).permute(2, 0, 1).expand(2, 3, 4), zeros()]
 
 
 @pytest.mark.quick
@@ -35,7 +35,7 @@ def test_two_operands(device):
     assert compared > 100
 
 
-@pytest.mark.parametrize("name", ["relu", "neg", "exp", "logical_not"])
+@pytest.mark.parametrize("name", ["relu", "neg", "exp", "logical_not", "clone", "double"])
 def test_one_operand(device, name):
     for a, x in zip(operands(mindtorch, device), operands(torch, "cpu"), strict=True):
         assert getattr(a, name)().stride() == getattr(x, name)().stride(), (a.shape, a.stride())

@@ -23,15 +23,12 @@ NAMES = [
     "nn.functional.group_norm", "nn.functional.batch_norm:without_cudnn", "nn.functional.instance_norm",
     "nn.functional.nll_loss", "nn.functional.cross_entropy", "nn.functional.gelu", "linalg.inv", "linalg.solve",
     "linalg.qr", "linalg.det", "cdist", "fft.rfft", "new_zeros", "zeros_like", "searchsorted", "trace",
+    "block_diag", "diagonal_scatter", "select_scatter", "slice_scatter", "index_reduce:mean", "istft",
+    "linspace:tensor_overload", "logspace:tensor_overload", "matrix_exp", "nn.functional.embedding_bag", "histogram",
+    "nn.functional.ctc_loss", "_segment_reduce:lengths", "argwhere", "nonzero_static",
 ]
-# What is composed of operators of which one reads elements, or writes a batch into a tensor without one.
-REFUSED = [
-    "block_diag", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "index_reduce:mean",
-    "index_reduce:prod", "index_reduce:amin", "index_reduce:amax", "istft", "linspace:tensor_overload",
-    "logspace:tensor_overload", "matrix_exp", "nn.functional.embedding_bag", "histogram", "histogramdd",
-    "nn.functional.ctc_loss", "_segment_reduce:lengths", "_segment_reduce:offsets", "narrow", "tensor_split",
-    "nonzero_static", "nn.functional.gaussian_nll_loss",
-]
+# What torch refuses as well: sections and positive variances are read as elements.
+REFUSED = ["tensor_split", "nn.functional.gaussian_nll_loss"]
 # The elements decide the shape, or torch gives the batch itself another one; or tensors are sparse.
 WITHOUT_SHAPE = [
     "masked_select", "nonzero", "argwhere", "unique", "unique_consecutive", "resize_", "resize_as_", "to_sparse",

@@ -44,16 +44,16 @@ def plain(value):
     return value
 
 
-def same(ours, theirs, tolerance=1e-5):
+def assert_close(ours, theirs, tolerance=1e-5):
     """Asserts that what two libraries hold is alike; containers are compared item by item."""
     if isinstance(theirs, dict):
         assert list(ours) == list(theirs)
         for key in theirs:
-            same(ours[key], theirs[key], tolerance)
+            assert_close(ours[key], theirs[key], tolerance)
     elif isinstance(theirs, list | tuple):
         assert len(ours) == len(theirs)
         for a, b in zip(ours, theirs, strict=True):
-            same(a, b, tolerance)
+            assert_close(a, b, tolerance)
     elif isinstance(theirs, numpy.ndarray | float):
         numpy.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
     else:

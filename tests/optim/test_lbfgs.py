@@ -3,7 +3,7 @@ import copy
 
 import pytest
 import torch
-from optim_problems import plain, same
+from optim_problems import assert_close, plain
 
 import mindtorch
 
@@ -53,13 +53,13 @@ CASES = [(loss, {"line_search_fn": search, **options}) for loss in (rosenbrock, 
 def test_descent(both, device, loss, options):
     theirs, ours = (Descent(*place, loss, **options) for place in both)
     tolerance = 1e-6 if device == "cpu" else 1e-2
-    same(ours.run(3), theirs.run(3), tolerance)
-    same(ours.trace, theirs.trace, tolerance)
+    assert_close(ours.run(3), theirs.run(3), tolerance)
+    assert_close(ours.trace, theirs.trace, tolerance)
     state, expected = ours.optimizer.state_dict()["state"][0], theirs.optimizer.state_dict()["state"][0]
     assert list(state) == list(expected)
     assert [state["func_evals"], state["n_iter"]] == [expected["func_evals"], expected["n_iter"]]
     if device == "cpu":
-        same(plain({**state, "al": 0}), plain({**expected, "al": 0}), 1e-4)
+        assert_close(plain({**state, "al": 0}), plain({**expected, "al": 0}), 1e-4)
 
 
 @pytest.mark.parametrize("search", [None, "strong_wolfe"])
@@ -71,7 +71,7 @@ def test_goes_on_from_a_state(both, search):
         for name in ("x", "y"):
             getattr(second, name).data.copy_(getattr(first, name).data)
         second.optimizer.load_state_dict(copy.deepcopy(first.optimizer.state_dict()))
-        same(second.run(2), first.run(2))
+        assert_close(second.run(2), first.run(2))
 
 
 def test_state_goes_to_torch_and_back():
@@ -85,7 +85,7 @@ def test_state_goes_to_torch_and_back():
     state = ours.optimizer.state_dict()
     packed = {key: as_torch(value) for key, value in state["state"][0].items()}
     theirs.optimizer.load_state_dict({"state": {0: packed}, "param_groups": state["param_groups"]})
-    same(ours.run(2), theirs.run(2), 1e-6)
+    assert_close(ours.run(2), theirs.run(2), 1e-6)
 
 
 def test_copies_and_complex_parameters(both):
@@ -115,7 +115,7 @@ def test_failing_closure_leaves_the_state(device):
         return descent.closure()
     with pytest.raises(KeyError, match="loss"):
         descent.optimizer.step(closure)
-    same(plain({**descent.optimizer.state_dict()["state"][0], "func_evals": 0, "al": 0}), before)
+    assert_close(plain({**descent.optimizer.state_dict()["state"][0], "func_evals": 0, "al": 0}), before)
 
 
 WRONG = {

@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 import torch
-from optim_problems import Problem, plain, same
+from optim_problems import Problem, assert_close, plain
 
 import mindtorch
 
@@ -85,7 +85,7 @@ def test_rates(case, optimizer):
             ours = groups(lib, optimizer)
             scheduler = CASES[case](lib, ours)
             results.append((rates(ours, scheduler, 30), comparable(plain(scheduler.state_dict()))))
-    same(results[1], results[0], 1e-12)
+    assert_close(results[1], results[0], 1e-12)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -102,7 +102,7 @@ def test_state_dict_round_trip(case):
             other.load_state_dict(copy.deepcopy(scheduler.state_dict()))
             second.load_state_dict(copy.deepcopy(first.state_dict()))
             results.append(rates(second, other, 12))
-    same(results[1], results[0], 1e-12)
+    assert_close(results[1], results[0], 1e-12)
 
 
 @pytest.mark.parametrize("options", [{}, {"mode": "max", "threshold_mode": "abs", "threshold": 0.1},
@@ -123,7 +123,7 @@ def test_plateau(options):
             scheduler.step(lib.tensor(metric))
             rows.append((scheduler.get_last_lr(), scheduler.num_bad_epochs, scheduler.in_cooldown))
         results.append((rows, comparable(plain(scheduler.state_dict()))))
-    same(plain(results[1]), plain(results[0]), 1e-6)
+    assert_close(plain(results[1]), plain(results[0]), 1e-6)
 
 
 @pytest.mark.parametrize("case", ["step", "milestones", "constant", "linear", "exponential", "polynomial", "cosine",
@@ -141,7 +141,7 @@ def test_epochs_that_are_named(case):
                 results.append(scheduler.get_last_lr())
         results.append([str(warning.message) for warning in caught])
     half = len(results) // 2
-    same(results[half:], results[:half], 1e-12)
+    assert_close(results[half:], results[:half], 1e-12)
 
 
 def test_tensor_rates_stay_the_same_tensor():
@@ -155,7 +155,7 @@ def test_tensor_rates_stay_the_same_tensor():
             scheduler.step()
         assert optimizer.param_groups[0]["lr"] is rate
         results.append(plain([rate, scheduler.base_lrs]))
-    same(results[1], results[0])
+    assert_close(results[1], results[0])
 
 
 WRONG = {

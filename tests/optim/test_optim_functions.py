@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 import torch
-from optim_problems import Problem, plain, same
+from optim_problems import Problem, assert_close, plain
 
 import mindtorch
 
@@ -77,7 +77,7 @@ def steps(lib, device, name, form, count=3, **more):
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_steps(both, name, form):
     theirs, ours = (steps(*place, name, form) for place in both)
-    same(ours, theirs)
+    assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -93,7 +93,7 @@ def test_scaled_gradients(both, name, infinite):
                           grad_scale=lib.tensor(2.0, device=device)) for lib, device in both)
     if infinite and name == "sgd":
         theirs, ours = theirs[0], ours[0]       # momenta that no step has written
-    same(ours, theirs)
+    assert_close(ours, theirs)
 
 
 def test_nothing_to_do_and_wrong_steps(both):

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 import torch
-from optim_problems import Problem, plain, same
+from optim_problems import Problem, assert_close, plain
 
 import mindtorch
 
@@ -44,8 +44,8 @@ def steps(lib, device, name, options, dtype="float32", count=4):
 @pytest.mark.parametrize(("name", "options", "form"), CASES)
 def test_steps(both, name, options, form):
     theirs, ours = (steps(*place, name, options | FORMS[form]) for place in both)
-    same(ours[0], theirs[0])
-    same(ours[1], theirs[1])
+    assert_close(ours[0], theirs[0])
+    assert_close(ours[1], theirs[1])
 
 
 # torch compares complex numbers by parts in one form, and refuses them in the other.
@@ -58,7 +58,7 @@ DTYPE_CASES = [(name, options, dtype, form) for dtype in TOLERANCES for name, ro
 @pytest.mark.parametrize(("name", "options", "dtype", "form"), DTYPE_CASES)
 def test_dtypes(both, name, options, dtype, form):
     theirs = steps(*both[0], name, options | FORMS[form], dtype)
-    same(steps(*both[1], name, options | FORMS[form], dtype), theirs, TOLERANCES[dtype])
+    assert_close(steps(*both[1], name, options | FORMS[form], dtype), theirs, TOLERANCES[dtype])
 
 
 @pytest.mark.parametrize(("name", "kind", "message"), [
@@ -77,8 +77,8 @@ def test_capturable_on_the_device(name):
         expected = steps(torch, "cpu", name, options)
         for form in ("single", "foreach"):
             ours = steps(mindtorch, "npu", name, options | {"capturable": True} | FORMS[form])
-            same(ours[0], expected[0], 1e-4)
-            same(ours[1]["state"], expected[1]["state"], 1e-4)
+            assert_close(ours[0], expected[0], 1e-4)
+            assert_close(ours[1]["state"], expected[1]["state"], 1e-4)
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIONS if name in CAPTURABLE])
@@ -109,7 +109,7 @@ def test_state_dict_round_trip(both, name, form):
         other.generator = first.generator
         other.run(fresh, 3)
         results.append((plain(other.params), plain(fresh.state_dict())))
-    same(results[1], results[0])
+    assert_close(results[1], results[0])
 
 
 @pytest.mark.parametrize("form", ["single", "foreach", "fused"])
@@ -139,7 +139,7 @@ def test_pickle(device, name):
     optimizer = getattr(mindtorch.optim, name)(problem.params, **OPTIONS[name][-1])
     problem.run(optimizer, 2)
     other = copy.deepcopy(optimizer)
-    same(plain(other.state_dict()), plain(optimizer.state_dict()))
+    assert_close(plain(other.state_dict()), plain(optimizer.state_dict()))
     assert repr(other) == repr(optimizer)
 
 
@@ -273,7 +273,7 @@ def test_groups_and_names(both):
         optimizer.add_param_group({"params": [("c", c)], "weight_decay": 0.3})
         problem.run(optimizer, 3)
         results.append((plain(problem.params), plain(optimizer.state_dict()), repr(optimizer)))
-    same(results[1], results[0])
+    assert_close(results[1], results[0])
 
 
 @pytest.mark.parametrize("foreach", [False, True])
@@ -346,7 +346,7 @@ def test_state_dict_hooks(both):
         state = optimizer.state_dict()
         optimizer.load_state_dict(state)
         traces.append((trace, state))
-    same(traces[1], traces[0])
+    assert_close(traces[1], traces[0])
 
 
 def test_own_optimizer(both):
@@ -378,7 +378,7 @@ def test_differentiable(both, name):
                 optimizer.step()
             (param * param).sum().backward()
             results.append(plain([param, start.grad, slope.grad]))
-        same(results[1], results[0], 1e-4)
+        assert_close(results[1], results[0], 1e-4)
 
 
 @pytest.mark.parametrize("options", OPTIONS["NAdam"])
@@ -394,14 +394,14 @@ def test_differentiable_states(both, options):
                                         exp_avg=lib.full_like(updated, 0.2), exp_avg_sq=lib.full_like(updated, 0.3))
         optimizer.step()
         results.append(plain([updated, *lib.autograd.grad(updated.sum(), [param, slope, product])]))
-    same(results[1], results[0], 1e-4)
+    assert_close(results[1], results[0], 1e-4)
 
 
 def test_rate_as_tensor(both):
     for name in OPTIONS:
         for form in ("single", "default"):
             theirs, ours = (steps(lib, device, name, {"lr": lib.tensor(0.05)} | FORMS[form]) for lib, device in both)
-            same(ours, theirs)
+            assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("form", ["foreach", "single"])
@@ -444,7 +444,7 @@ def test_devices_and_dtypes_mixed(form):
                 problem.gradients()
             optimizer.step()
         results.append([plain(problem.params) for problem in problems])
-    same(results[1], results[0], 1e-2)
+    assert_close(results[1], results[0], 1e-2)
 
 
 def test_launches_of_a_default_step():
@@ -484,8 +484,8 @@ def test_muon(both, options):
         optimizer = lib.optim.Muon(problem.params, **options)
         problem.run(optimizer, 3)
         results.append((plain(problem.params), plain(optimizer.state_dict()), repr(optimizer)))
-    same(results[1][0], results[0][0], 3e-2)
-    same(results[1][1:], results[0][1:])
+    assert_close(results[1][0], results[0][0], 3e-2)
+    assert_close(results[1][1:], results[0][1:])
 
 
 @pytest.mark.parametrize("options", [{"lr": -1}, {"momentum": -1}, {"weight_decay": -1}, {"adjust_lr_fn": "x"}, {}])

@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 import torch
-from optim_problems import plain, same
+from optim_problems import assert_close, plain
 
 import mindtorch
 
@@ -55,7 +55,7 @@ def test_averages(both, name, buffers):
         results.append((plain(model.state_dict()), outcome, model.training))
     assert (name == "swa of lists" and buffers) == (results[0][1] is not None)
     assert results[1][1:] == results[0][1:]
-    same(results[1][0], results[0][0], 1e-3)
+    assert_close(results[1][0], results[0][0], 1e-3)
 
 
 def test_doubles_on_the_device():
@@ -66,7 +66,7 @@ def test_doubles_on_the_device():
     for _ in range(3):
         model.update_parameters(net)
         shift(net, 1)
-    same(model.module.weight.detach().cpu().numpy(), first + 1)
+    assert_close(model.module.weight.detach().cpu().numpy(), first + 1)
 
 
 def test_model_of_another_device_and_forward(both):
@@ -76,7 +76,7 @@ def test_model_of_another_device_and_forward(both):
         model.update_parameters(net)
         assert model.n_averaged.device.type == model.module.weight.device.type == device
         inputs = lib.ones(3, 2)
-        same(plain(model(inputs.to(device))), plain(net(inputs)))
+        assert_close(plain(model(inputs.to(device))), plain(net(inputs)))
 
 
 def test_names_and_text(both):
@@ -97,7 +97,7 @@ def test_update_bn(both, as_list):
         assert utils(lib).update_bn(loader, net, device=device) is None
         results.append((plain(net.state_dict()), net.training, net[1].momentum))
         assert utils(lib).update_bn(None, lib.nn.Linear(2, 2)) is None
-    same(results[1], results[0], 1e-4)
+    assert_close(results[1], results[0], 1e-4)
 
 
 @pytest.mark.parametrize("strategy", ["cos", "linear"])
@@ -124,7 +124,7 @@ def test_swalr(both, strategy, epochs):
         traces.append((trace, again.state_dict(), [group["swa_lr"] for group in optimizer.param_groups],
                        [str(warning.message) for warning in caught]))
     assert traces[0][3] == traces[1][3] != []
-    same(traces[1][:3], traces[0][:3], 1e-9)
+    assert_close(traces[1][:3], traces[0][:3], 1e-9)
 
 
 def optimizer_of(lib):

@@ -56,6 +56,7 @@ cdef struct Operand:            # where an argument of a rule comes from
 cdef struct Rule:
     RuleFunction function       # NULL: the dtype of the first operand that is not None
     int count
+    int first_argument          # the operands are this argument of the operator and those behind it; -1: they are not
     Operand operands[MAX_OPERANDS]
     # What is known of its result without a call:
     bint keeps_shape            # a shape: that of the tensors where all have the same

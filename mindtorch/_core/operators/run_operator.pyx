@@ -61,8 +61,13 @@ cdef Rule *read_rule(tuple encoded) except NULL:
     rule.count, rule.kept_beside = len(encoded) - 1, -1
     if rule.count > MAX_OPERANDS:
         raise ValueError(f"rule {name} has {rule.count} operands, {MAX_OPERANDS} at most")
+    rule.first_argument = -1
     for i in range(rule.count):
         read_operand(&rule.operands[i], encoded[i + 1])
+    if rule.function != NULL and rule.count and all(
+            [rule.operands[i].kind == ARGUMENT and rule.operands[i].index == rule.operands[0].index + i
+             for i in range(rule.count)]):
+        rule.first_argument = rule.operands[0].index
     return rule
 
 
@@ -226,6 +231,8 @@ cdef int evaluate_rule(const Rule *rule, Argument *arguments, const ScalarType *
     cdef Argument values[MAX_OPERANDS]
     cdef const Operand *operand
     cdef int i
+    if rule.first_argument >= 0:
+        return rule.function(&arguments[rule.first_argument], shape)
     if rule.function == NULL:
         return first_dtype(rule, arguments, dtypes)
     for i in range(rule.count):

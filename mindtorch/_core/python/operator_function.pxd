@@ -41,13 +41,14 @@ cdef class OperatorFunction(OverridableFunction):
     cdef tuple names                            # of the parameters
     cdef tuple defaults                         # Ellipsis: required
     cdef PyObject *name_pointers[MAX_PARAMETERS]      # borrowed from `names`
-    cdef PyObject *default_pointers[MAX_PARAMETERS]   # borrowed from `defaults`; NULL: required
+    cdef PyObject *default_pointers[MAX_PARAMETERS + 1]   # borrowed from `defaults`, and out='s None; NULL: required
     cdef bytes encoded                          # the name, for messages
     cdef const char *encoded_name_pointer               # points into `encoded`
     cdef list encoded_names                     # of the parameters, for messages
     cdef const char *encoded_name_pointers[MAX_PARAMETERS]     # point into `encoded_names`
     cdef dict aliases                          # other names -> parameter
     cdef int parameter_count, positional_count                  # parameters without out=; positional ones
+    cdef int required_count                       # the parameters up to the last one without a default
     cdef int out_count                            # the number of tensors in out=; 0: the function has no out=
     cdef bint is_method, is_inplace
     cdef bint accepts_number_self                     # self may be a number

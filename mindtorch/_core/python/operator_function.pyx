@@ -147,6 +147,9 @@ cdef int read_specification(OperatorFunction function) except -1:
         function.name_pointers[i] = <PyObject *>function.names[i]
         function.default_pointers[i] = NULL if function.defaults[i] is REQUIRED else <PyObject *>function.defaults[i]
         function.encoded_name_pointers[i] = <bytes>function.encoded_names[i]
+        if function.default_pointers[i] == NULL:
+            function.required_count = i + 1
+    function.default_pointers[function.parameter_count] = <PyObject *>None
     function.overloads = [read_overload(overload, function) for overload in spec["overloads"]]
     function.overload_count = len(function.overloads)
     function.single_overload = function.overloads[0] if function.overload_count == 1 else None
@@ -176,24 +179,28 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
     """Set `bound` to the value of each parameter, and of out= behind them. TypeError as torch raises it."""
     cdef Py_ssize_t i
     cdef int place
+    cdef int count = function.parameter_count + 1       # with out=
+    cdef bint complete = names == NULL and given >= function.required_count
     if given > function.positional_count:
         bind_older(function, bound, values, given, names)
     else:
-        for i in range(function.parameter_count + 1):
-            bound[i] = values[i] if i < given else NULL
+        for i in range(given):
+            bound[i] = values[i]
+        for i in range(given, count):
+            bound[i] = function.default_pointers[i] if complete else NULL
+        if complete:
+            return 0
     if names != NULL:
         for i in range(PyTuple_GET_SIZE(names)):
             place = find_parameter(function, PyTuple_GET_ITEM(names, i))
             if place < 0 or bound[place] != NULL:
                 raise_wrong_keyword(function, bound, values, given, names, <object>PyTuple_GET_ITEM(names, i), place)
             bound[place] = values[given + i]
-    for i in range(function.parameter_count):
+    for i in range(count):
         if bound[i] == NULL:
             if function.default_pointers[i] == NULL:
                 raise_missing_arguments(function, bound, values, given, names)
             bound[i] = function.default_pointers[i]
-    if bound[function.parameter_count] == NULL:
-        bound[function.parameter_count] = <PyObject *>None
     return 0
 
 
@@ -742,7 +749,7 @@ cdef list read_python_operators():
     return found
 
 
-cdef inline object run_call(OperandCall call, Argument *arguments, bint inplace):
+cdef inline object run_operand_call(OperandCall call, Argument *arguments, bint inplace):
     cdef int i
     for i in range(call.constant_count):
         arguments[call.constant_arguments[i]] = call.constants[i]
@@ -753,7 +760,7 @@ cdef inline object run_call(OperandCall call, Argument *arguments, bint inplace)
 cdef inline object call_tensors(OperandCall call, object a, object b, bint inplace):
     cdef Argument arguments[MAX_ARGUMENTS]
     arguments[call.first].object, arguments[call.second].object = <PyObject *>a, <PyObject *>b
-    return run_call(call, arguments, inplace)
+    return run_operand_call(call, arguments, inplace)
 
 
 cdef object call_tensor_scalar(OperandCall call, object tensor, Scalar *number, bint inplace):
@@ -765,7 +772,7 @@ cdef object call_tensor_scalar(OperandCall call, object tensor, Scalar *number, 
         arguments[call.second].object = <PyObject *>wrapped
     else:
         arguments[call.second].scalar = number
-    return run_call(call, arguments, inplace)
+    return run_operand_call(call, arguments, inplace)
 
 
 cdef object call_scalar_tensor(OperandCall call, Scalar *number, object tensor):
@@ -777,7 +784,7 @@ cdef object call_scalar_tensor(OperandCall call, Scalar *number, object tensor):
         arguments[call.first].object = <PyObject *>wrapped
     else:
         arguments[call.first].scalar = number
-    return run_call(call, arguments, False)
+    return run_operand_call(call, arguments, False)
 
 
 cdef object call_reflected(PythonOperator spec, Scalar *number, object b):

@@ -6,12 +6,12 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 
 # --- sums and extremes that the host reads ---------------------------------------------------------------------------
-# What decides the size of a result, or the way to it: numbers that the host reads from the device, and waits for.
+# Numbers that the host reads from the device, and waits for: they decide the size of a result or the choice of kernels.
 
 
-# Of tensors that are not empty.
+# The tensor must not be empty.
 cdef int64_t read_sum(TensorBase x) except? -1
-cdef int read_min_max(TensorBase x, int64_t *least, int64_t *most) except -1       # both by one reading
+cdef int read_min_max(TensorBase x, int64_t *least, int64_t *most) except -1       # one copy for both
 
 
 # --- reductions ------------------------------------------------------------------------------------------------------
@@ -20,15 +20,15 @@ cdef int read_min_max(TensorBase x, int64_t *least, int64_t *most) except -1    
 
 # shapes
 cdef int resize_dim(Shape *shape, TensorBase self, int64_t k, int64_t dim) except -1      # k elements along `dim`
-# Of distinct elements, as many as there may be; without elements where nobody asks for them.
+# The largest possible number of distinct elements; 0 elements for a result that is not wanted.
 cdef int like_if_wanted(Shape *shape, TensorBase self, bint wanted) except -1
 cdef int vector_if_wanted(Shape *shape, TensorBase self, bint wanted) except -1
 cdef int dim_vector_if_wanted(Shape *shape, TensorBase self, int64_t dim, bint wanted) except -1
-# Of runs: along a dimension, or through all elements.
+# Results by runs of equal elements: along a dimension, or through all elements.
 cdef int unique_consecutive(Shape *shape, TensorBase self, const Shape *dim) except -1
 cdef int unique_consecutive_inverse(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1
 cdef int unique_consecutive_counts(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1
-# Of whole numbers: reads the extremes.
+# The tensor has integers; bincount reads their largest.
 cdef int bincount(Shape *shape, TensorBase self, int64_t minlength) except -1
 cdef int histogram(Shape *shape, int64_t bins) except -1
 
@@ -175,16 +175,16 @@ cdef tuple unpack_scalars(TensorBase scalars, list tensors)  # the elements of a
 cdef double single_double(TensorBase tensor) except? -1.0      # of a tensor where an operator takes a number
 cpdef TensorBase common_base(list tensors)  # a 1-d tensor that has them as elements, in order, or None
 
-# Of the fused optimizers, which write to several lists.
+# Checks of the fused optimizers, which write to several lists.
 cdef int check_not_empty_list(list tensors, str op) except -1  # NotImplementedError for an empty list
-# as many, on the same device, of dtype and shape
+# The lists have equally many tensors, pairwise on one device, of one dtype and shape.
 cdef int check_matching_list(list tensors, list others, str name) except -1
 cdef int check_matching_list_if(bint wanted, list tensors, list others, str name) except -1  # else `others` is empty
 cdef int check_momentum(double momentum, list tensors, list others, str name) except -1
 cdef int check_list_length(list tensors, list others, str name) except -1
 cdef int check_all_float(list tensors, str op) except -1
 
-# Of gradients that are scaled: RuntimeError unless the tensor has one element of that dtype; or lies where they all do.
+# Checks of GradScaler: RuntimeError unless the tensor has one element of that dtype, or is on the tensors' device.
 cdef int check_one_float(TensorBase tensor, str name) except -1
 cdef int check_one_int(TensorBase tensor, str name) except -1
 cdef int check_on_device(list tensors, TensorBase other) except -1

@@ -69,6 +69,7 @@ cdef int check_no_internal_overlap(TensorBase written) except -1                
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
 # RuntimeError where an elementwise op would read from `operand` what it has written to `written` already.
 cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1
+cdef int check_no_overlap_of_added(TensorBase written, TensorBase added) except -1          # of addmm and its like
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1
 # For ops that are not elementwise and read an operand while they write: `result`, or a temporary like it where the two
 # may share memory.

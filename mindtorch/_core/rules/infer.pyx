@@ -413,6 +413,11 @@ cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1:
     return check_no_partial_overlap(written, operand)
 
 
+cdef int check_no_overlap_of_added(TensorBase written, TensorBase added) except -1:
+    """Of what a product is added to. One of another shape is expanded first, and of its elements nothing is known."""
+    return check_no_partial_overlap(written, added) if has_same_shape(written, added) else 0
+
+
 cdef int raise_overlap() except -1:
     raise RuntimeError(
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "

@@ -48,6 +48,7 @@ cdef ScalarType norm_operand_dtype(TensorBase self, ScalarType dtype) except *  
 # checks
 cdef int check_matrices(TensorBase a, str op) except -1                     # floating or complex, 2 dimensions
 cdef int check_square(TensorBase a, str op) except -1                       # the same, and square
+cdef int check_lu_pivots(TensorBase lu, TensorBase pivots) except -1        # the same batch
 cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1
 cdef int check_ldl_pivots(TensorBase factors, TensorBase pivots) except -1
 cdef int check_norm(TensorBase self, const Scalar *ord, const Shape *dim, ScalarType dtype) except -1
@@ -164,6 +165,8 @@ cdef int check_nll_loss_target(TensorBase target) except -1
 cdef int check_nll_loss2d(TensorBase self, TensorBase target) except -1
 cdef int check_multilabel_margin(TensorBase self, TensorBase target) except -1               # multilabel_margin_loss
 cdef int check_glu(TensorBase self, int64_t dim) except -1                     # glu
+cdef int check_fake_quantize(TensorBase self, TensorBase scale, TensorBase zero_point, int64_t axis,
+                             int64_t quant_min, int64_t quant_max) except -1
 cdef int check_celu(const Scalar *alpha) except -1
 
 

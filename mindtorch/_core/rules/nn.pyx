@@ -11,7 +11,7 @@ from mindtorch._core.rules.infer cimport (
     bmm, broadcast, broadcast_shapes, check_cast, like, promote, same_shape, sum_dtype, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Float, Half, Long, Undefined, dtype_name,
+    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Float, Half, Int, Long, Undefined, dtype_name,
     is_float8,
 )
 from mindtorch._core.tensor.tensor cimport CPU, shape_text
@@ -246,6 +246,17 @@ cdef int check_square(TensorBase a, str op) except -1:
     if num_rows(a) != num_columns(a):
         raise RuntimeError(f"{op}: A must be batches of square matrices, but they are "
                            f"{num_rows(a)} by {num_columns(a)} matrices")
+    return 0
+
+
+cdef int check_lu_pivots(TensorBase lu, TensorBase pivots) except -1:
+    cdef int i
+    cdef bint fits = pivots.ndim == lu.ndim - 1 or lu.ndim < 2
+    for i in range(lu.ndim - 2):
+        fits = fits and pivots.sizes[i] == lu.sizes[i]
+    if not fits:
+        raise RuntimeError("lu_unpack: LU_data and LU_pivots must have the same batch dimensions, but got "
+                           f"{shape_text(lu.ndim, lu.sizes)} and {shape_text(pivots.ndim, pivots.sizes)}")
     return 0
 
 
@@ -1312,6 +1323,29 @@ cdef int check_glu(TensorBase self, int64_t dim) except -1:
     dim = wrap_dim(dim, self.ndim)
     if self.sizes[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {self.sizes[dim]}")
+    return 0
+
+
+cdef int check_fake_quantize(TensorBase self, TensorBase scale, TensorBase zero_point, int64_t axis,
+                             int64_t quant_min, int64_t quant_max) except -1:
+    if scale.dtype != Float and scale.dtype != BFloat16:
+        raise RuntimeError(f"Scale must be Float or BFloat16, found {dtype_name(scale.dtype)}")
+    if zero_point.dtype != Int and zero_point.dtype != Float and zero_point.dtype != Half:
+        raise RuntimeError(f"Zero-point must be Int32, Float or Half, found {dtype_name(zero_point.dtype)}")
+    if scale.ndim != 1:
+        raise RuntimeError("scale should be a 1-D tensor")
+    if zero_point.ndim != 1:
+        raise RuntimeError("zero point should be a 1-D tensor")
+    if scale.numel != zero_point.numel:
+        raise RuntimeError("scale and zero-point need to have the same dimensions")
+    if self.ndim == 0:
+        raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+    if scale.numel != self.sizes[wrap_dim(axis, self.ndim)]:
+        raise RuntimeError("dimensions of scale and zero-point are not consistent with input tensor")
+    if quant_min > quant_max:
+        raise RuntimeError("`quant_min` should be less than or         equal to `quant_max`.")
+    if axis < 0 or axis > self.ndim:
+        raise RuntimeError("`axis` must be between 0 and number of dimensions of input")
     return 0
 
 

@@ -210,7 +210,7 @@ def is_same_size(input, other):
     return make_size(self.ndim, self.sizes) == make_size(like.ndim, like.sizes)
 
 
-def result_type(tensor, other, /):
+def result_type(tensor, other):
     """The dtype in which an operator on the two computes; each is a tensor or a number."""
     cdef Scalar number, second
     if isinstance(tensor, TensorBase) and isinstance(other, TensorBase):
@@ -470,9 +470,9 @@ def is_view(TensorBase self):
     return self.base is not None and not is_inference(self)
 
 
-def is_inference(TensorBase self):
+def is_inference(TensorBase input):
     """Whether the tensor was made in inference_mode."""
-    return self.autograd is not None and bool((<AutogradMeta>self.autograd).is_inference)
+    return input.autograd is not None and bool((<AutogradMeta>input.autograd).is_inference)
 
 
 GRADIENT_PROPERTIES = {

@@ -221,11 +221,11 @@ def clone(input, *, memory_format=None):
 
 # --- copy_ and to ----------------------------------------------------------------------------------------------------
 
-def copy_(TensorBase self, src, non_blocking=False):
-    """Write the elements of `src` here, broadcast, cast and moved as needed."""
-    if is_scalar(src):
-        return self.fill_(src)
-    return copy_tensor_(self, require_tensor(src, b"copy_", b"other", 1),
+def copy_(TensorBase self, other, non_blocking=False):
+    """Write the elements of `other` here, broadcast, cast and moved as needed."""
+    if is_scalar(other):
+        return self.fill_(other)
+    return copy_tensor_(self, require_tensor(other, b"copy_", b"other", 1),
                         require_bool(non_blocking, b"copy_", b"non_blocking", 2))
 
 
@@ -461,11 +461,11 @@ def set_fill_new_memory(function):
     fill_new_memory = function
 
 
-def resize_(TensorBase self, *sizes, memory_format=None):
+def resize_(TensorBase self, *sizes, size=None, memory_format=None):
     """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
     cdef Shape shape
     cdef int64_t kept = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype], added
-    parse_varargs(sizes, &shape, b"resize_", b"size")
+    parse_varargs(sizes if size is None else (size,), &shape, b"resize_", b"size")
     if requires_grad(self) and not inference_enabled():
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is None and self.shape == make_size(shape.ndim, shape.sizes):
@@ -479,21 +479,21 @@ def resize_(TensorBase self, *sizes, memory_format=None):
     return self
 
 
-def detach_(TensorBase self):
+def detach_(TensorBase input):
     """The tensor itself, without its history."""
     cdef AutogradMeta meta
-    if self.base is not None:
+    if input.base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
             "detach_() cannot be called on these gradients. To fix this error, please refer to the "
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
-    if self.autograd is not None:
-        meta = <AutogradMeta>self.autograd
+    if input.autograd is not None:
+        meta = <AutogradMeta>input.autograd
         meta.grad_fn = None
         meta.requires_grad = meta.retains_grad = False
         meta.output_nr = 0
-    return self
+    return input
 
 
 FUNCTIONS = {"clone": clone, "detach": detach, "detach_": detach_}

@@ -10,6 +10,7 @@ from cpython.sequence cimport PySequence_Check, PySequence_Fast
 from libc.math cimport ceil, isfinite
 from libc.stdint cimport int64_t
 
+from mindtorch._core import hooks
 from mindtorch._core.formats import require_strided, strided
 from mindtorch._core.tensor.tensor import get_default_device
 
@@ -593,6 +594,12 @@ cdef int parse_endpoint(object value, Scalar *number, const char *argument, int 
 def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
              pin_memory=False):
     """`steps` numbers at equal distances, the first being `start` and the last `end`."""
+    if hooks.apply_composite_to_batch is not None and (isinstance(start, TensorBase) or isinstance(end, TensorBase)):
+        batch = hooks.apply_composite_to_batch(linspace, True, (start, end, steps), {
+            "out": out, "dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad,
+            "pin_memory": pin_memory})
+        if batch is not NotImplemented:
+            return batch
     cdef Scalar ends[2]
     cdef Shape shape
     cdef TensorOptions request

@@ -29,7 +29,7 @@ cimport mindtorch._core.python.torch_function as torch_function
 from mindtorch._core.python.torch_function cimport handle_index, operands_are_overridden
 from mindtorch._core.rules.array cimport check_index_put
 from mindtorch._core.rules.infer cimport (
-    check_no_internal_overlap, check_no_partial_overlap, output_or_temporary, same_shape,
+    check_no_internal_overlap, check_no_overlap, check_no_partial_overlap, output_or_temporary, same_shape,
 )
 from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
@@ -275,9 +275,9 @@ def index_put(input, indices, values, accumulate=False):
     return with_zero_gradient(self.clone(), source)
 
 
-def index_put_(TensorBase self, indices, values, accumulate=False):
+def index_put_(TensorBase input, indices, values, accumulate=False):
     """`values` written where the index tensors point; added up there with `accumulate`."""
-    return index_put_impl(self, require_indices(indices), require_tensor(values, b"index_put_", b"values", 2),
+    return index_put_impl(input, require_indices(indices), require_tensor(values, b"index_put_", b"values", 2),
                           require_bool(accumulate, b"index_put_", b"accumulate", 3))
 
 
@@ -315,6 +315,8 @@ def masked_select(input, mask, *, out=None):
         return op_masked_select(self, chosen, None)
     if given.dtype != self.dtype:
         raise RuntimeError("masked_select(): self and result must have the same scalar type")
+    check_no_overlap(given, self)
+    check_no_overlap(given, chosen)
     return write_dynamic_out(given, op_masked_select(self, chosen, None))
 
 

@@ -688,9 +688,6 @@ cdef int infer_dense_strides(TensorBase like, int64_t *strides) noexcept nogil:
     if is_non_overlapping_and_dense(like):
         memcpy(strides, like.strides, like.ndim * sizeof(int64_t))
         return 0
-    for i in range(like.ndim):
-        if like.strides[i] == 0 and like.sizes[i] > 1:        # expanded: nothing to preserve
-            return contiguous_strides(like.ndim, like.sizes, strides)
     sort_dims_by_stride(like, order)
     for i in range(like.ndim):
         dim = order[i]

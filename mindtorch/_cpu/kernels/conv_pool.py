@@ -45,7 +45,7 @@ class _Windows:
             padded[(..., *part)] += columns[(slice(None), slice(None), *element)]
 
     def inner(self, padded):
-        """What the padding surrounds."""
+        """The part inside the padding."""
         return padded[(..., *(slice(p, n - p) for p, n in zip(self.padding, padded.shape[2:], strict=True)))]
 
     def chunks(self, images, places, weight):

@@ -14,7 +14,7 @@ def _checked(index, dim, size, error=IndexError, least=None):
 
 
 def _key(x, indices):
-    """What NumPy indexes with: tensors, and slices where there is none."""
+    """The index for NumPy: the tensors, and a full slice for each dimension without one."""
     for dim, index in enumerate(indices):
         if index is not None:
             _checked(index, dim, x.shape[dim])

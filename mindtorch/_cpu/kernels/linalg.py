@@ -62,7 +62,7 @@ def lu_factor_ex(a, pivot, check_errors):
 
 
 def _size(x):
-    """What LAPACK compares pivots by."""
+    """The magnitude by which LAPACK compares pivots."""
     return np.abs(x.real) + np.abs(x.imag)
 
 

@@ -48,17 +48,17 @@ def binary_cross_entropy_derivative(chances, target, weight):
     return _weighted((chances - target) / np.maximum((1 - chances) * chances, 1e-12), weight)
 
 
-def _weight_of_hits(target, pos_weight):
+def _positive_weight(target, pos_weight):
     return 1 if pos_weight is None else (pos_weight - 1) * target + 1
 
 
 def logits_cross_entropy(scores, target, weight, pos_weight):
-    losses = (1 - target) * scores + _weight_of_hits(target, pos_weight) * np.logaddexp(0, -scores)
+    losses = (1 - target) * scores + _positive_weight(target, pos_weight) * np.logaddexp(0, -scores)
     return _weighted(losses, weight)
 
 
 def logits_derivative(scores, target, weight, pos_weight):
-    return _weighted(1 - target - _weight_of_hits(target, pos_weight) * sigmoid(-scores), weight)
+    return _weighted(1 - target - _positive_weight(target, pos_weight) * sigmoid(-scores), weight)
 
 
 def divergence(logs, target, log_target):

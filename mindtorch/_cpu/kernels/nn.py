@@ -50,6 +50,21 @@ def softplus(x, beta, threshold):
     return np.where(x * beta > threshold, x, np.logaddexp(0, x * beta) / beta)
 
 
+def fake_quantize(x, scale, zero_point, axis, quant_min, quant_max):
+    """The numbers that x becomes on a grid of integers with a scale and a zero point for each channel along `axis`, and
+    a mask of the elements that lie on the grid."""
+    channels = [1] * x.ndim
+    channels[axis] = -1
+    scale, zero_point = scale.reshape(channels), zero_point.reshape(channels)
+    steps = x * np.reciprocal(scale)
+    if zero_point.dtype.kind == "f":
+        quantized = np.rint(steps + zero_point)
+    else:
+        quantized = np.rint(steps) + zero_point
+    mask = (quantized >= quant_min) & (quantized <= quant_max)
+    return (np.clip(quantized, quant_min, quant_max) - zero_point) * scale, mask
+
+
 def hardswish_derivative(x):
     return np.where(x <= -3, 0, np.where(x < 3, x / 3 + 0.5, 1))
 
@@ -105,7 +120,7 @@ def _shared(heads, query):
 
 
 def _scores(query, key, hidden, scale, next_tokens):
-    """What the softmax is taken of: -inf where a query may not look."""
+    """The scores, -inf where a query does not attend."""
     scores = np.matmul(query, np.swapaxes(key, -1, -2)) * query.dtype.type(scale)
     if hidden is None:
         return scores
@@ -114,7 +129,7 @@ def _scores(query, key, hidden, scale, next_tokens):
 
 
 def _kept(weights, drop, keep):
-    """What dropout leaves of the weights, of a mask of one bit each."""
+    """The weights after dropout; the mask has a bit for each weight."""
     if drop is None:
         return weights
     bits = np.unpackbits(drop, count=weights.size, bitorder="little").reshape(weights.shape)

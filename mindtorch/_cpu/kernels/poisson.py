@@ -161,5 +161,5 @@ def _log_ratio(count, odds, middle, found):
 
 
 def _tail(number):
-    """What Stirling's formula leaves out of log(number!)."""
+    """log(number!) minus Stirling's formula."""
     return lgamma(number + 1) - ((number + 0.5) * log(number + 1) - (number + 1) + 0.918938533204672742)

@@ -90,7 +90,7 @@ def dropout_mask(out, input, p, stream):
 
 
 def dropout(out, x, mask, p):
-    """What stays of `x`, times 1 / (1 - p) as the result's dtype holds it."""
+    """The kept elements of `x` times 1 / (1 - p), which is rounded to the result's dtype."""
     precise = np.float64 if _is_double(out) else np.float32
     factor = out.dtype.type(precise(1) / precise(1 - p))
     kept = x * np.unpackbits(mask, count=x.size, bitorder="little").reshape(x.shape)

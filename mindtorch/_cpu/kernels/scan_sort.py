@@ -66,10 +66,11 @@ def nanmedian_of_all(x):
 
 
 def _mode_of_line(line):
-    """The smallest of the most frequent elements, and where it stands last."""
-    values, counts = np.unique(line, return_counts=True)
+    """The smallest of the most frequent elements, and where it stands last. Every NaN is an element of its own."""
+    values, counts = np.unique(line, return_counts=True, equal_nan=False)
     value = values[np.argmax(counts)]
-    return value, np.flatnonzero(line == value)[-1]
+    places = np.flatnonzero(line == value)
+    return value, places[-1] if places.size else 0
 
 
 def mode(x, dim, keepdim):

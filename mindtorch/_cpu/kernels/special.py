@@ -282,7 +282,7 @@ def entr(x):
 def _by_recurrence(x, n, first, following):
     """p_0 = 1, p_1 = first(x), p_{k+1} = following(k, x, p_k, p_{k-1}); n is cut to an integer."""
     x, n = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(n))
-    degree = n.astype(np.int64)
+    degree = np.where(np.isfinite(n), n, -1).astype(np.int64)
     highest = int(np.max(degree, initial=0))
     if highest > 2**20:
         raise RuntimeError(f"polynomials of a degree above {2**20} are not computed, but got {highest}")

@@ -8,7 +8,7 @@ def member(c_type) -> str:
 
 
 def packed(c_type, value) -> str:
-    """What is assigned to the member."""
+    """The value that is assigned to the member."""
     return f"<PyObject *>{value}" if member(c_type) == "object" else value
 
 

@@ -46,7 +46,7 @@ def functions_in(*folders) -> dict:
 
 
 def functions_of_rows() -> dict:
-    """What the columns `grad` and "decomposition: ..." may call beside operators."""
+    """The functions that `grad` and "decomposition: ..." may call, besides operators."""
     return functions_in("_ops/derivatives", "_ops/decompositions")
 
 
@@ -86,7 +86,7 @@ def results(schema, stem) -> list:
 
 
 def saved(schema, expression) -> list:
-    """What the forward must keep for this derivative, in the schema's order."""
+    """The values that the forward saves for this derivative, in the schema's order."""
     whole, parts = _names_used(schema, expression)
     kept = []
     for name in [a.name for a in schema.arguments] + results(schema, "result"):

@@ -90,11 +90,24 @@ def _derivative(row) -> str:
     return ", ".join(name for name, text in row.grad.items() if text != "none") or "none"
 
 
+# What `help` says of the first result's shape, by the rule of the row, from the rule's arguments.
+_SHAPES = {"same_shape": "{0}", "like": "{0}", "broadcast": "{0} and {1}, broadcast",
+           "broadcast3": "{0}, {1} and {2}, broadcast", "elementwise_loss": "{0} and {1}, broadcast, unless reduced",
+           "reduce_dims": "{0} without the dimensions reduced", "reduce_dim": "{0} without the dimension reduced",
+           "resize_last_dims": "{0}, with {1} in place of the last sizes"}
+
+
+def _shape(row) -> str:
+    rule, _, arguments = (row.outputs[0].shape if row.outputs else "").rstrip(")").partition("(")
+    return _SHAPES.get(rule, "").format(*arguments.split(", "))
+
+
 def support_py(table) -> str:
-    """Of the operators that are functions or methods, what the support table says."""
-    lines = "".join(f"    {row.key!r}: {(_npu(row).strip('`'), _npu_dtypes(row), _derivative(row))!r},\n"
+    """The support table's lines of operators that are functions or methods, with the shape of the result."""
+    lines = "".join(f"    {row.key!r}: {(_npu(row).strip('`'), _npu_dtypes(row), _derivative(row), _shape(row))!r},\n"
                     for row in table.rows if row.variants)
-    return ('"""By operator: its kernel on npu, the documented dtypes of it, the operands that have gradients."""\n\n'
+    return ('"""By operator: its kernel on npu, the dtypes that CANN documents for it, the operands that have\n'
+            'gradients, the shape of its result."""\n\n'
             f"SUPPORT = {{\n{lines}}}\n")
 
 

@@ -214,7 +214,7 @@ class Overloads:
         return "".join(f" * {_torch_signature(row, self.function)}\n" for row in sorted(visible, key=_torch_order))
 
 def default_literal(target, argument, given):
-    """What a target's argument is where the overload that calls it does not have it; None: absent, or empty."""
+    """The value of a target's argument that the calling overload does not have. None: absent or empty."""
     if argument.name in given:
         return ast.literal_eval(given[argument.name])
     if argument.type in ("Tensor?", "Scalar?", "float?", "int[]", "int[]?", "int?", "ScalarType?"):

@@ -63,7 +63,7 @@ class Encoder:
             raise RuleError(f"{ast.unparse(node)!r} is no call of a rule")
         rule = rules().get(node.func.id)
         if rule is None or rule.of_shape != of_shape:
-            raise RuleError(f"unknown rule {node.func.id!r}")
+            raise RuleError(f"unknown rule {node.func.id!r}: rules are declared in mindtorch/_core/rules/*.pxd")
         wanted = rule.parameters[1:] if of_shape else rule.parameters
         if len(node.args) != len(wanted):
             raise RuleError(f"{rule.name} takes {len(wanted)} arguments, not {len(node.args)}")

@@ -48,7 +48,7 @@ def installed_includes(release) -> list:
 
 
 def differences(release, include=None) -> str:
-    """What the C compiler says of the calls beside the declarations; \"\" where they fit."""
+    """The C compiler's errors for the calls, compared with the declarations; \"\" if there are none."""
     names = names_of(release)
     if include is None:
         headers = {operators()[name].header for name in names}

@@ -9,27 +9,26 @@ from . import derivatives
 from .schema import Schema, SchemaError, parse
 
 FOLDER = Path(__file__).parents[1] / "rows"
-FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "rearrange", "nn",
-            "activation", "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials",
-            "statistics", "order", "conv", "pool", "pad", "upsample", "vision", "recurrent", "attention", "foreach",
-            "fused", "amp", "torch_npu")
+NOT_FAMILIES = ("autocast", "rare_dtypes")             # what is said of rows of all families
+FAMILIES = tuple(sorted(path.stem for path in FOLDER.glob("*.toml") if path.stem not in NOT_FAMILIES))
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
-# What autocast.toml may say of an operator, in the order of Policy in _core/operators/autocast.pxd.
+# The policies of autocast.toml, in the order of Policy in _core/operators/autocast.pxd.
 POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote", "banned")
 
 # By name; the numbers are those of _core/tensor/dtype.pxd.
 RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27,
               "uint32": 28, "uint64": 29, "float8_e8m0fnu": 30}
 
-# What a row may say. docs/rows.md is generated from these lines.
+# The columns of a row. docs/rows.md is generated from these lines.
 COLUMNS = {
     "for": '`for.name = ["cos", "sin"]`: a row for each; other columns write `{name}`, or `{Name}` for it in CamelCase',
     "schema": "torch's schema of the operator",
     "npu": '`aclnnAdd(self, other, alpha, out)`: the call; `a if condition else b` chooses; "decomposition: f(self)", '
            '"view", "composite" or "none: reason"; "per_tensor" where ACLNN has no call for lists',
-    "fallback": '"decomposition: ...": for dtypes that CANN does not document, and for releases without the call',
+    "fallback": '"decomposition: ...": replaces the call for a computation in a dtype that CANN does not document, and '
+                "on releases without the call",
     "graph_capture": '"decomposition: ...": replaces the call of a random operator while a graph is captured, where '
                      "ACLNN has no form that reads the seed from a tensor",
     "out": "the rules of each result: a table, or a list of tables for several results; see below",
@@ -45,14 +44,15 @@ COLUMNS = {
     "extra_dtypes": "dtypes by argument that the call takes though CANN does not document them",
     "host_read": "tensors whose values a decomposition reads: a number in their place stays on the host",
     "mutates": "arguments that the kernel writes to, though the schema does not say so",
-    "check": "calls of check_* functions: those of check_kernel_* last, before the kernel, all others first",
+    "check": "calls of check_* functions of `_core/rules`: those of check_kernel_* last, before the kernel, all others "
+             "first",
     "cpu_check": "the same, on the CPU alone",
     "inplace_check": "the same, for the in-place form alone",
     "out_check": "the same, where out= is given",
     "older": 'orders of the arguments that torch had once and takes with a warning: `["beta, self, mat1, mat2"]`',
     "grad": 'derivatives by argument: `grad.self = "grad * other"`; `grad."a, b"` for several at once; `grad = "none"`',
     "node_name": "the name of the autograd node, where it is not the operator's in CamelCase with Backward0",
-    "samples": "the generator of test inputs in tests/ops",
+    "samples": "the generator of test inputs: a function with `@sample` in tests/ops/samples*.py",
     "alias_of": "the row that this overload calls; arguments may be set: `div.Tensor_mode(rounding_mode=None)`",
     "variants": '"function", "method" (both where nothing is said); "aten": in torch.ops.aten alone; "own": for our '
                 'own code alone; "npu": of torch_npu, without a CPU kernel',
@@ -64,7 +64,7 @@ COLUMNS = {
     "scalar_variant": "of an operator on lists with a number for each tensor: the row for one number",
 }
 OUTPUT_COLUMNS = {
-    "shape": "the shape rule",
+    "shape": "the shape rule: a function of `_core/rules`",
     "dtype": "the dtype rule, or a dtype",
     "mask": "`output_mask[1]`: the result is None where that element is false",
     "memory_format": "the arguments to look at: the result is channels_last where one of them is",
@@ -177,7 +177,7 @@ class Row:
 
     @property
     def kernel_arguments(self) -> list:
-        """What the kernel sees of the schema. A "like" argument gives only its properties and is left out."""
+        """The arguments that the kernel gets. A "like" argument, of which only shape and dtype count, is left out."""
         arguments = self.schema.kernel_arguments
         if self.factory and not self.by_hand:
             arguments = [a for a in arguments if a.type in ("Scalar", "Scalar?", "Generator?")]
@@ -380,7 +380,7 @@ def _check_row(row):
         if bool(row.cpu) == row.of_npu:
             raise RowError("has a CPU reference, but is of the NPU alone" if row.cpu else "has no CPU reference")
         if not (row.samples or row.of_lists):        # tests/ops/test_foreach.py has the lists
-            raise RowError("has no samples")
+            raise RowError("has no samples: name a generator of tests/ops/samples*.py")
         if not row.grad:
             raise RowError('has no derivative: grad = "none" where there is none')
         if not row.schema.inplace and len(row.outputs) != len(row.schema.returns):

@@ -168,8 +168,8 @@ def _arguments(op, plain) -> list:
 
 
 def _rule_of(op, plain=None, element=None) -> tuple:
-    """What comes before the table of rules, and the entry: with the operator's own kernel, that of its plain form or
-    that of its element."""
+    """The declarations before the table of rules, and the operator's entry. Its kernel is its own, that of its plain
+    form, or that of its operator on one element."""
     body = plain or op
     arguments = _arguments(op, plain)
     rules = "\n".join(_rule(op, argument or parameter, parameter.role if plain else None,
@@ -202,7 +202,7 @@ extern "C" SIM_API aclnnStatus {op.name}(
 
 
 def runnable() -> dict:
-    """What the simulator runs: name -> (plain form whose kernel it has, operator on one element of its lists)."""
+    """The operators that the simulator runs: name -> (plain form whose kernel it has, operator on one list element)."""
     kernels = kernel_names()
     found = {}
     for op in operators().values():

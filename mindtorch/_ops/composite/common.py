@@ -1,6 +1,7 @@
 """Device-neutral operators written with other operators."""
 import functools
 
+from mindtorch._core import hooks
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autograd.node import is_grad_enabled
@@ -62,6 +63,42 @@ def written(function, result, out):
     if out.shape != result.shape:
         out.resize_(result.shape)
     return out.copy_(result)
+
+
+def _for_batches(function, each_sample):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        if hooks.apply_composite_to_batch is not None:
+            result = hooks.apply_composite_to_batch(function, each_sample, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        return function(*args, **kwargs)
+    return wrapper
+
+
+def run_for_each_sample(function):
+    """Under vmap, call the composite for each sample: it reads elements."""
+    return _for_batches(function, True)
+
+
+def give_all_the_batch(function):
+    """Under vmap, give all tensors the batch that one of them has: the composite writes one to a copy of another."""
+    return _for_batches(function, False)
+
+
+def with_names(**names):
+    """Let a parameter have other names, other name=parameter: torch's overloads differ in them."""
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapper(*args, **options):
+            for other in names.keys() & options.keys():
+                parameter = names[other]
+                if parameter in options:
+                    raise TypeError(f"{function.__name__}() got both '{parameter}' and '{other}'")
+                options[parameter] = options.pop(other)
+            return function(*args, **options)
+        return wrapper
+    return decorate
 
 
 def with_out(function):

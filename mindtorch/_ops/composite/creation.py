@@ -8,7 +8,7 @@ from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, ge
 from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._core.tensor.factories import linspace as _linspace
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, scalar_type, to_out
+from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type, to_out
 
 
 def _range_to_out(result, out):
@@ -16,6 +16,7 @@ def _range_to_out(result, out):
     return to_out(result if out is None or out.numel() != result.numel() else result.view(out.shape), out)
 
 
+@run_for_each_sample
 def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
              pin_memory=False):
     """`base` to the power of `steps` numbers at equal distances from `start` to `end`."""
@@ -129,6 +130,7 @@ def _histogram(name, input, bins, bounds, weight, density):
     return _counted(points, edges, weight, density), edges
 
 
+@run_for_each_sample
 def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     """Weights of the elements by bin, and the edges of the bins, which are `bins` or that many equal ones."""
     if isinstance(bins, TensorBase) and bins.dim() != 1:
@@ -141,6 +143,7 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     return return_types.histogram((counts, edges))
 
 
+@run_for_each_sample
 def histogramdd(input, bins, range=None, weight=None, density=False):
     """Weights of the points, which are the rows, by cell, and the edges of the bins in each dimension."""
     counts, edges = _histogram("histogramdd", input, bins, range, weight, density)

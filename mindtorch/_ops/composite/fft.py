@@ -96,7 +96,7 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
         raise RuntimeError("cannot have onesided output if window or input is complex")
     window = _window("istft", window, win_length, n_fft, spectra)
     norm = "ortho" if normalized else "backward"
-    # Of a real signal's spectrum one half tells all.
+    # One half of a real signal's spectrum determines the other.
     frames = fft.ifft(spectra, norm=norm) if return_complex else fft.irfft(
         spectra[..., :n_fft // 2 + 1], n_fft, norm=norm)
     line = _summed(frames * window, hop_length)

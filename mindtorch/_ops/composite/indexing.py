@@ -1,9 +1,10 @@
 """Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor import indexing as _indexing
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._ops.composite.common import give_all_the_batch, run_for_each_sample, with_out
 from mindtorch._ops.composite.common import scalar_type as _name
 from mindtorch._ops.composite.common import to_out as _to_out
-from mindtorch._ops.composite.common import with_out
 
 _WHOLE = slice(None)
 
@@ -23,6 +24,7 @@ def _key_at(dim, index):
     return (_WHOLE,) * dim + (index,)
 
 
+@give_all_the_batch
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """The slices of `source` reduced into those at `index` of `dim`."""
     return _to_out(index_reduce_(input.clone(), dim, index, source, reduce, include_self=include_self), out)
@@ -69,11 +71,12 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     ones = tuple(1 if i == dim else size for i, size in enumerate(indices.shape))
     mine = tuple(1 if i == dim else size for i, size in enumerate(input.shape))
     shape = broadcast_shapes(ones, mine)
-    return _to_out(
-        input.expand([input.shape[i] if i == dim else size for i, size in enumerate(shape)])
-        .gather(dim, indices.expand([indices.shape[i] if i == dim else size for i, size in enumerate(shape)])), out)
+    return _OPS["gather"](
+        input.expand([input.shape[i] if i == dim else size for i, size in enumerate(shape)]), dim,
+        indices.expand([indices.shape[i] if i == dim else size for i, size in enumerate(shape)]), out=out)
 
 
+@run_for_each_sample
 def argwhere(input):
     """The indices of all elements that are not 0, a row each. Waits for the device."""
     return _indexing.nonzero(input)
@@ -148,11 +151,13 @@ def _replaced(input, view_of, src):
     return result
 
 
+@give_all_the_batch
 def select_scatter(input, src, dim, index):
     """The slice at `index` of `dim` replaced by `src`."""
     return _replaced(input, lambda result: result.select(dim, index), src)
 
 
+@give_all_the_batch
 @with_out
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """The slices from `start` to `end` of `dim` replaced by `src`."""
@@ -160,11 +165,13 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     return _replaced(input, lambda result: result[_key_at(dim, slice(start, end, step))], src)
 
 
+@give_all_the_batch
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """The diagonal replaced by `src`."""
     return _replaced(input, lambda result: result.diagonal(offset, dim1, dim2), src)
 
 
+@give_all_the_batch
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """The elements that the strided view shows replaced by `src`."""
     return _replaced(input, lambda result: result.as_strided(size, stride, storage_offset or 0), src)

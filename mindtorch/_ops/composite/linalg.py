@@ -6,6 +6,7 @@ from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autograd.node import is_grad_enabled
+from mindtorch._core.errors import NOT_INVERTIBLE, raise_first_failure
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.operators.composites import conj as _conj
 from mindtorch._core.tensor.dtype import float64, int64
@@ -14,7 +15,7 @@ from mindtorch._core.tensor.factories import randn as _randn
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
-from mindtorch._ops.composite.common import _require_tensors, with_out
+from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, with_out
 
 _arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
 _matmul, _where = _OPS["matmul"], _OPS["where"]
@@ -118,6 +119,10 @@ def cholesky_solve(input, input2, upper=False):
 def cholesky_inverse(input, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(input, "cholesky_inverse", square=True)
+    if input.device.type == "cpu":      # the NPU would have to be waited for
+        zeros = input.diagonal(0, -2, -1) == 0
+        if zeros.any():
+            raise_first_failure(zeros.any(-1) * (zeros.long().argmax(-1) + 1), "cholesky_inverse", NOT_INVERTIBLE)
     return cholesky_solve(identity(input.shape[-1], input).expand(input.shape), input, upper)
 
 
@@ -135,6 +140,7 @@ def det(input):
     return _ATEN["linalg_det"](input)
 
 
+@with_out
 def slogdet(input):
     """The sign and the logarithm of the size of the determinant."""
     return return_types.slogdet(_ATEN["linalg_slogdet"](input))
@@ -426,6 +432,7 @@ _TAYLOR_BOUND = 1.0
 _TAYLOR_TERMS = 18
 
 
+@run_for_each_sample
 @without_autocast
 def matrix_exp(input):
     """The exponential: a Taylor polynomial of A / 2^k, squared k times."""
@@ -519,6 +526,7 @@ def tensorinv(input, ind=2):
 @with_autocast_policy("linalg_tensorsolve")
 def tensorsolve(input, other, dims=None):
     """X of tensordot(A, X) = B."""
+    _composite._require_tensors("linalg_tensorsolve", input=input, other=other)
     if dims is not None:
         dims = [d % input.dim() for d in dims]
         input = input.permute([d for d in range(input.dim()) if d not in dims] + dims)
@@ -536,16 +544,15 @@ def _count(sizes):
     return count
 
 
-@with_out
 @with_autocast_policy("cross")
-def cross(input, other, dim=None):
+def cross(input, other, dim=None, *, out=None):
     """torch.cross: without `dim`, along the first dimension of size 3."""
     _composite._require_tensors("cross", input=input, other=other)
     if dim is None:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    return _ATEN["linalg_cross"](input, other, dim=dim)
+    return _ATEN["linalg_cross"](input, other, dim=dim, out=out)
 
 
 # --- low-rank decompositions: Halko, Martinsson and Tropp 2011, algorithm 5.1 ----------------------------------------

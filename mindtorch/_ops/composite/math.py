@@ -9,7 +9,7 @@ from mindtorch._core.tensor.dtype import _can_cast, _promote_types, float64, get
 from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import scalar_type as _name
-from mindtorch._ops.composite.common import with_out
+from mindtorch._ops.composite.common import with_names, with_out
 
 FUNCTIONS, METHODS = {}, {}
 
@@ -127,6 +127,7 @@ def _dtype_of(value):
 
 
 @_published(takes_out=True)
+@with_names(self="input")
 def float_power(input, exponent):
     """input ** exponent in double precision."""
     if not isinstance(input, TensorBase):

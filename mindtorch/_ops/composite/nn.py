@@ -1,9 +1,14 @@
-"""Functions of neural networks: activations, dropout, other forms of batch norm, CTC loss, fused optimizers."""
+"""Functions of neural networks: activations, dropout, other forms of batch norm, CTC loss, fake quantization, fused
+optimizers."""
+from operator import index as _index
+
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.grad_mode import no_grad
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.tensor.dtype import bool as _bool
+from mindtorch._core.tensor.dtype import float32 as _float32
+from mindtorch._core.tensor.dtype import int32 as _int32
 from mindtorch._core.tensor.dtype import uint8 as _uint8
 from mindtorch._core.tensor.factories import empty as _empty
 from mindtorch._core.tensor.factories import empty_like as _empty_like
@@ -11,9 +16,10 @@ from mindtorch._core.tensor.factories import ones_like as _ones_like
 from mindtorch._core.tensor.factories import tensor_from_data as _tensor_from
 from mindtorch._core.tensor.factories import zeros_like as _zeros_like
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, scalar_type
+from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type
 
 _elu, _elu_in_place, _prelu_kernel = _ATEN["elu"], _ATEN["elu_"], _ATEN["_prelu_kernel"]
+_fake_quantize = _ATEN["fake_quantize_per_channel_affine_cachemask"]
 _leaky_relu, _leaky_relu_in_place = _ATEN["leaky_relu"], _ATEN["leaky_relu_"]
 _rrelu, _rrelu_in_place = _ATEN["_rrelu"], _ATEN["_rrelu_"]
 _SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)     # alpha and scale
@@ -113,6 +119,7 @@ _MANY = 64            # samples of a call: as many lengths as an argument holds
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
+@run_for_each_sample
 @with_autocast_policy("ctc_loss")
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
     """-log of the probability that (T, N, C) or (T, C) give `targets`, over all ways to put blanks between labels.
@@ -236,8 +243,37 @@ def _fused_adagrad_(self, grads, state_sums, state_steps, *, lr, lr_decay, weigh
     _OPS["_foreach_addcdiv_"](self, change, spread, -float(lr))
 
 
+def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max):
+    """Round to the multiples of `scale` that integers from `quant_min` to `quant_max` can say, with a scale and a zero
+    point for each channel along `axis`. The gradient passes unchanged where `input` is in that range."""
+    result = _fake_quantize(input, scale, zero_point, axis, quant_min, quant_max)[0]
+    if zero_point.dtype is _int32 and not zero_point.is_meta and zero_point.numel():
+        _require_in_range(int(zero_point.min()), int(zero_point.max()), quant_min, quant_max)
+    return result
+
+
+@with_autocast_policy("fake_quantize_per_tensor_affine")
+def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
+    """fake_quantize_per_channel_affine with one scale and one zero point, numbers or tensors of one element."""
+    _require_tensors("fake_quantize_per_tensor_affine", input=input)
+    if isinstance(scale, TensorBase):
+        scale, zero_point = scale.reshape(1).to(_float32), zero_point.reshape(1).to(_int32)
+    else:
+        _require_in_range(_index(zero_point), zero_point, quant_min, quant_max)
+        scale = _tensor_from([scale], _float32, input.device, False, "fake_quantize_per_tensor_affine")
+        zero_point = _tensor_from([zero_point], _int32, input.device, False, "fake_quantize_per_tensor_affine")
+    return _fake_quantize(input.unsqueeze(0), scale, zero_point, 0, quant_min, quant_max)[0].squeeze(0)
+
+
+def _require_in_range(least, most, quant_min, quant_max):
+    if quant_min <= quant_max and not quant_min <= least <= most <= quant_max:
+        raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
+
+
 FUNCTIONS = {"selu": selu, "selu_": selu_, "prelu": prelu, "rrelu": rrelu, "rrelu_": rrelu_,
              "_native_batch_norm_legit": _native_batch_norm_legit, "_batch_norm_with_update": _batch_norm_with_update,
              "native_dropout": native_dropout, "native_dropout_backward": native_dropout_backward,
-             "ctc_loss": ctc_loss, "_fused_adagrad_": _fused_adagrad_}
+             "ctc_loss": ctc_loss, "_fused_adagrad_": _fused_adagrad_,
+             "fake_quantize_per_channel_affine": fake_quantize_per_channel_affine,
+             "fake_quantize_per_tensor_affine": fake_quantize_per_tensor_affine}
 METHODS = {"prelu": prelu}

@@ -4,7 +4,7 @@ import math
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor.factories import arange
-from mindtorch._ops.composite.common import scalar_type
+from mindtorch._ops.composite.common import run_for_each_sample, scalar_type
 from mindtorch._ops.composite.indexing import _wrapped
 
 _where = _OPS["where"]
@@ -12,6 +12,7 @@ _EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.in
 _SCATTERED = {"prod": "prod", "max": "amax", "min": "amin"}
 
 
+@run_for_each_sample
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
     """The segments of `data` along `axis`, each reduced by sum, mean, max, min or prod.
 
@@ -96,7 +97,7 @@ def _function():
             taken, owners, counts, result = ctx.saved_tensors
 
             def summed(values):
-                """Of each slice's segment, the sum of values."""
+                """For each slice the sum of `values` over its segment."""
                 return grad.new_zeros(grad.shape).index_add(0, owners, values.to(grad.dtype))[owners]
 
             grads = grad[owners]

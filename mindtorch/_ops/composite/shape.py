@@ -15,7 +15,7 @@ from mindtorch._core.tensor.dtype import _promote_types as promote_types
 from mindtorch._core.tensor.dtype import int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import scalar_type
+from mindtorch._ops.composite.common import give_all_the_batch, scalar_type, with_names
 from mindtorch._ops.composite.indexing import _to_out, _wrapped
 
 _VIEWS = _views.FUNCTIONS
@@ -141,6 +141,7 @@ def diagflat(input, offset=0):
     return diag_embed(input.reshape(-1), offset)
 
 
+@give_all_the_batch
 def block_diag(*tensors):
     """A matrix with the matrices along its diagonal."""
     if not tensors:
@@ -263,8 +264,12 @@ def _require_memory(nbytes):
         raise RuntimeError(f"not enough memory: {nbytes} bytes are needed") from None
 
 
+_named_parts = with_names(**dict.fromkeys(("sections", "indices", "tensor_indices_or_sections"), "indices_or_sections"))
+
+
+@_named_parts
 def tensor_split(input, indices_or_sections, dim=0):
-    """So many parts of about equal size, or the parts between the indices."""
+    """Splits into a number of parts of about equal size, or at the indices."""
     if input.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = _wrapped(dim, input.dim())
@@ -299,6 +304,7 @@ def unsafe_split(input, split_size, dim=0):
 
 
 def _split_along(name, least, dim_of):
+    @_named_parts
     def split(input, indices_or_sections):
         if input.dim() < least:
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, "
@@ -312,7 +318,7 @@ def _split_along(name, least, dim_of):
 
     def method(self, *parts, **options):
         return split(self, *((_sizes(parts),) if len(parts) > 1 else parts), **options)
-    for function in (split, method):
+    for function in (split, split.__wrapped__, method):
         function.__name__, function.__doc__ = name, "Parts along one dimension, of equal size or between the indices."
     return split, method
 
@@ -356,6 +362,8 @@ def _copy_of(name, view):
     def copy(input, *args, out=None, **options):
         found = view(input, *args, **options)
         if isinstance(found, (tuple, list)):
+            if out is not None and not isinstance(out, (tuple, list)):
+                raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
             return tuple(part.clone() for part in found) if out is None else [
                 _to_out(part, one) for part, one in zip(found, out, strict=True)]
         return _to_out(found.clone(memory_format=contiguous_format), out)
@@ -373,11 +381,18 @@ def slice(input, dim=0, start=None, end=None, step=1):
     return input[(_WHOLE,) * _wrapped(dim, input.dim()) + (builtins.slice(start, end, step),)]
 
 
-_OF_VIEWS = {"alias": alias, "slice": slice, "view": lambda input, *size: input.view(*size),
-             "expand": lambda input, *size, implicit=False: input.expand(*size),
+def _view(input, *sizes, **named):      # size= or dtype=
+    return input.view(*sizes, *named.values())
+
+
+def _expand(input, *sizes, implicit=False, **named):
+    return input.expand(*sizes, **named)
+
+
+_OF_VIEWS = {"alias": alias, "slice": slice, "view": _view, "expand": _expand, "split": unsafe_split,
              "unfold": lambda input, *args, **options: input.unfold(*args, **options),
              **{name: _VIEWS[name] for name in (
-                 "diagonal", "permute", "t", "transpose", "squeeze", "unsqueeze", "unbind", "split", "split_with_sizes",
+                 "diagonal", "permute", "t", "transpose", "squeeze", "unsqueeze", "unbind", "split_with_sizes",
                  "narrow", "select", "as_strided", "view_as_real", "view_as_complex")},
              "detach": _copy_cast.FUNCTIONS["detach"]}
 _COPIES = {f"{name}_copy": _copy_of(f"{name}_copy", view) for name, view in _OF_VIEWS.items()}

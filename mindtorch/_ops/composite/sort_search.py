@@ -8,7 +8,7 @@ from mindtorch._core.tensor.dtype import _promote_types, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, scalar_type, with_out
+from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type, with_names, with_out
 from mindtorch._ops.composite.statistics import written
 
 
@@ -22,9 +22,12 @@ def argsort(input, dim=-1, descending=False, *, stable=None):
 def msort(input, *, out=None):
     """`input` sorted along its first dimension."""
     _require_tensors("msort", input=input)
-    return written(_OPS["sort"](input, 0)[0], out)
+    if out is None:
+        return _OPS["sort"](input, 0)[0]
+    return _OPS["sort"](input, 0, out=(out, input.new_empty(0, dtype=int64)))[0]
 
 
+@with_names(self="input")
 def searchsorted(sorted_sequence, input, *, side=None, sorter=None, **options):
     """Where the elements of `input` would go into sorted lines; both are compared in their common dtype."""
     if (isinstance(input, TensorBase) and isinstance(sorted_sequence, TensorBase)
@@ -34,6 +37,7 @@ def searchsorted(sorted_sequence, input, *, side=None, sorter=None, **options):
     return _OPS["searchsorted"](sorted_sequence, input, side=side, sorter=sorter, **options)
 
 
+@with_names(self="input")
 def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     """The number of the bucket, between sorted boundaries, that each element falls into."""
     _require_tensors("bucketize", boundaries=boundaries)
@@ -45,6 +49,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
 _UNSEARCHED = ("Bool", "ComplexFloat", "ComplexDouble")
 
 
+@with_names(element="elements", test_element="test_elements")
 @with_out
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Which elements are among `test_elements`."""
@@ -119,6 +124,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     return _requested(found, return_inverse, return_counts)
 
 
+@run_for_each_sample
 def nonzero_static(input, *, size, fill_value=-1, out=None):
     """The first `size` indices of elements that are not 0, filled up with `fill_value`."""
     _require_tensors("nonzero_static", input=input)

@@ -244,6 +244,8 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     parts = [part for part in (prepend, input, append) if part is not None]
+    if n == 0 and len(parts) == 1:
+        return written(input.clone(), out)
     along = wrapped_dim(dim, input.dim())
     for part in parts:
         if part.dim() != input.dim():
@@ -334,8 +336,8 @@ def _slopes(input, dim, spacing, edge_order):
         shape = [-1 if d == dim % input.dim() else 1 for d in range(input.dim())]
         steps = diff(spacing)
         left, right = steps.narrow(0, 0, length - 2).reshape(shape), steps.narrow(0, 1, length - 2).reshape(shape)
-        inner = (left * left * after + (right - left) * (right + left) * at - right * right * before) / (
-            left * right * (left + right))
+        inner = (after * (left / (right * (left + right))) + at * ((right - left) / (left * right))
+                 - before * (right / (left * (left + right))))
         picked = [steps.select(0, i) for i in (0, 1 % (length - 1), length - 2, (length - 3) % (length - 1))]
         ends = (picked[0], picked[1]), (picked[2], picked[3])
     else:

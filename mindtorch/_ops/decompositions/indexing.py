@@ -33,9 +33,8 @@ def sort_by_bits(self, stable, dim, descending):
 
 
 def index_by_parts(self, indices):
-    """self[indices] of complex numbers, as their real and imaginary parts."""
-    places = tuple(slice(None) if index is None else index for index in indices)
-    return by_parts(lambda part: part[places], self)
+    """Complex numbers, as their real and imaginary parts."""
+    return by_parts(lambda part: part[tuple(slice(None) if index is None else index for index in indices)], self)
 
 
 def index_put_by_parts(self, indices, values, accumulate):

@@ -75,7 +75,7 @@ def svd_by_v(A, full_matrices, compute_uv):
 # --- factorisations --------------------------------------------------------------------------------------------------
 
 def _size(x):
-    """What LAPACK compares pivots by."""
+    """The magnitude by which LAPACK compares pivots."""
     return ops.real(x).abs() + ops.imag(x).abs() if x.is_complex() else x.abs()
 
 

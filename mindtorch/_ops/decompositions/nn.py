@@ -6,7 +6,7 @@ from mindtorch._ops.operators import ops
 # --- losses ----------------------------------------------------------------------------------------------------------
 
 def multilabel_margin_backward(grad_output, self, target, reduction, is_target):
-    """Of each pair within the margin, 1 for the class that is no label and -1 for the label, over the classes."""
+    """Each pair of a label and another class within the margin adds -1 for the label and 1 for the class."""
     rows, target, is_target = (x.reshape(-1, self.shape[-1] if self.ndim else 1) for x in (self, target, is_target))
     scale = 1 / (rows.numel() if reduction == 1 else rows.shape[1])
     is_label = (target.cummin(1)[0] >= 0).to(rows.dtype)            # up to the first negative one
@@ -40,24 +40,24 @@ def weighted(values, weight):
     return values if weight is None else values * weight
 
 
-def cross_entropy_of_chances(self, target, weight):
+def cross_entropy_of_probabilities(self, target, weight):
     """A logarithm counts as no less than -100."""
     losses = (target - 1) * (-self).log1p().clamp(min=-100) - target * self.log().clamp(min=-100)
     return weighted(losses, weight)
 
 
-def _weight_of_hits(target, pos_weight):
+def _positive_weight(target, pos_weight):
     return 1 if pos_weight is None else (pos_weight - 1) * target + 1
 
 
 def cross_entropy_of_logits(self, target, weight, pos_weight):
     miss = (-self).clamp(min=0) + (-self.abs()).exp().log1p()         # -log(sigmoid(self))
-    return weighted((1 - target) * self + _weight_of_hits(target, pos_weight) * miss, weight)
+    return weighted((1 - target) * self + _positive_weight(target, pos_weight) * miss, weight)
 
 
 def cross_entropy_slope(self, target, weight, pos_weight):
     """The derivative of `cross_entropy_of_logits` by self."""
-    return weighted(1 - target - _weight_of_hits(target, pos_weight) * ops.sigmoid(-self), weight)
+    return weighted(1 - target - _positive_weight(target, pos_weight) * ops.sigmoid(-self), weight)
 
 
 def divergence(self, target, log_target):
@@ -96,7 +96,7 @@ def nll_loss_backward_by_scatter(grad_output, self, target, weight, reduction, i
 # --- activations -----------------------------------------------------------------------------------------------------
 
 def _inner(self):
-    """What the approximation of GELU takes the tanh of."""
+    """The argument of tanh in the approximation of GELU."""
     return (self + self * self * self * 0.044715) * sqrt(2 / pi)
 
 
@@ -127,3 +127,15 @@ def logit_slope(self, eps):
     """The derivative of logit; outside of eps to 1 - eps it is 0, and NaN outside of 0 to 1 without an eps."""
     low, outside = (0, nan) if eps is None or eps < 0 else (eps, 0.0)
     return ops.where((self >= low) & (self <= 1 - low), 1 / (self.abs() * (1 - self)), outside)
+
+
+# --- quantization ----------------------------------------------------------------------------------------------------
+
+def fake_quantize(self, scale, zero_point, axis, quant_min, quant_max):
+    channels = [1] * self.ndim
+    channels[axis] = -1
+    scale, zero_point = scale.reshape(channels), zero_point.reshape(channels)
+    steps = self * scale.reciprocal()
+    quantized = (steps + zero_point).round() if zero_point.is_floating_point() else steps.round() + zero_point
+    mask = (quantized >= quant_min) & (quantized <= quant_max)
+    return ((quantized.clamp(quant_min, quant_max) - zero_point) * scale).to(self.dtype), mask

@@ -45,7 +45,7 @@ def expm1_by_exp(self):
 
 
 def tanh_by_expm1(self):
-    """Of a complex number, from the tanh of the real and the tan of the imaginary part."""
+    """tanh of a complex number, from the tanh of its real and the tan of its imaginary part."""
     if self.is_complex():
         real, imag = ops.tanh(ops.real(self)), ops.tan(ops.imag(self))
         return ops.complex(real, imag) / ops.complex(ops.ones_like(real), real * imag)
@@ -58,9 +58,12 @@ def elu_by_expm1(self, alpha, scale, input_scale):
 
 
 def lcm_by_gcd(self, other):
-    """|a| / gcd(a, b) |b|; 0 where either is."""
+    """|a| / gcd(a, b) |b|; 0 where either is. As in C, narrow integers are multiplied in int32."""
+    dtype = self.dtype
+    if dtype.itemsize < 4:
+        self, other = self.to(int32), other.to(int32)
     divisor = ops.gcd(self, other).clamp(min=1)
-    return (ops.div(self, divisor, rounding_mode="trunc") * other).abs()
+    return (ops.div(self, divisor, rounding_mode="trunc") * other).abs().to(dtype)
 
 
 def hypot_by_abs(self, other):
@@ -116,12 +119,12 @@ def logaddexp_by_exp(self, other):
 
 
 def addcmul_by_mul(self, tensor1, tensor2, value):
-    """Of integers with the whole part of `value`."""
+    """addcmul of integers uses the whole part of `value`."""
     return self + tensor1 * tensor2 * (value if self.is_complex() else int(value))
 
 
 def lerp_by_where(self, end, weight):
-    """From the nearer end, so that both ends are met exactly."""
+    """Computes from the nearer end, so that weights 0 and 1 give the ends exactly."""
     step = end - self
     if isinstance(weight, (int, float, complex)):
         return self + step * weight if abs(weight) < 0.5 else end - step * (1 - weight)
@@ -138,7 +141,7 @@ def nan_to_num_by_where(self, nan, posinf, neginf):
 
 
 def angle_by_atan2(self):
-    """The argument of complex numbers; of real ones pi where they are negative, and NaN of NaN."""
+    """The angle of a complex number. A real number has 0 or, if it is negative, pi; NaN gives NaN."""
     if self.is_complex():
         return ops.atan2(ops.imag(self), ops.real(self))
     return ops.where(self.isnan(), self, (self < 0).to(self.dtype) * pi)
@@ -153,7 +156,7 @@ def compared_wider(function, *operands):
 
 
 def by_parts(function, self, *arguments):
-    """What the function makes of the real parts, and of the imaginary ones, of its arguments."""
+    """The function of the real parts and the function of the imaginary parts, as one complex tensor."""
     real, imag = ([part(x) if isinstance(x, TensorBase) and x.is_complex() else x for x in (self, *arguments)]
                   for part in (ops.real, ops.imag))
     return ops.complex(function(*real), function(*imag))
@@ -167,7 +170,7 @@ def _roots(self):
     return [(ops.real(root), ops.imag(root)) for root in ((1 - self).sqrt(), (1 + self).sqrt())]
 
 
-def _turned(self):
+def _times_i(self):
     """i z."""
     return ops.complex(-ops.imag(self), ops.real(self))
 
@@ -195,7 +198,7 @@ def acosh_by_parts(self):
 
 
 def asinh_by_parts(self):
-    return -_turned(asin_by_parts(_turned(self))) if self.is_complex() else ops.asinh(self)
+    return -_times_i(asin_by_parts(_times_i(self))) if self.is_complex() else ops.asinh(self)
 
 
 def atanh_by_parts(self):
@@ -207,7 +210,7 @@ def atanh_by_parts(self):
 
 
 def atan_by_parts(self):
-    return -_turned(atanh_by_parts(_turned(self))) if self.is_complex() else ops.atan(self)
+    return -_times_i(atanh_by_parts(_times_i(self))) if self.is_complex() else ops.atan(self)
 
 
 def log1p_by_parts(self):

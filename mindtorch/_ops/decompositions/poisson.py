@@ -137,7 +137,7 @@ def _binomial_by_rejection(count, prob, generator):
 
 
 def _tail(number):
-    """What Stirling's formula leaves out of log(number!)."""
+    """log(number!) minus Stirling's formula."""
     after = number + 1
     exact = after.lgamma() - (number + 0.5) * after.log() + after - 0.5 * log(2 * pi)
     return ops.where(number < 10, exact, (1 / 12 - (1 / 360 - 1 / 1260 / (after * after)) / (after * after)) / after)

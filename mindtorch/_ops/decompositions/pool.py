@@ -51,7 +51,7 @@ def max_pool_by_windows(self, dims, kernel, stride, padding, dilation, out):
 
 
 def _avg_windows(size, dims, kernel, stride, padding, include_pad, divisor, output, like):
-    """Of the windows: kernel, stride, padding and dilation; and by what the sum of each is divided."""
+    """The kernel, stride, padding and dilation of the windows, and the divisor of each window's sum."""
     kernel = _per_dim(kernel, dims)
     stride, padding, ones = _per_dim(stride, dims, kernel), _per_dim(padding, dims), (1,) * dims
     shape = (kernel, stride, ones, output)

@@ -82,7 +82,7 @@ def log_standard_gamma(shape, generator=None):
 
 
 def sample_dirichlet(self, generator):
-    """Such numbers over their sums along the last dimension."""
+    """Gamma-distributed numbers divided by their sums along the last dimension."""
     least, gap = (2.0 ** -1022, 2.0 ** -53) if self.dtype is float64 else (2.0 ** -126, 2.0 ** -24)
     return log_standard_gamma(self, generator).softmax(-1).clamp(least, 1 - gap)
 

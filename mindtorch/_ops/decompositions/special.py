@@ -185,7 +185,7 @@ def _polynomial(x, n, slope, start, coefficients):
         if degree < 0:
             return ops.zeros_like(x)
         return next(islice(_all_degrees(x, slope, start, coefficients), degree, None))
-    x, n = x.to(n.device), n.to(int64)
+    x, n = x.to(n.device), ops.where(n.isfinite(), n, -1).to(int64)
     result = x.new_zeros(())
     highest = n.max().item()
     _check_degree(highest)

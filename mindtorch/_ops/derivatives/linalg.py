@@ -156,7 +156,7 @@ def cholesky_backward(grad, result, upper):
 
 
 def qr_backward(grads, q, r, mode):
-    """Of the reduced decomposition; where A is wide, of its square part, with what its rest adds."""
+    """The gradient of the reduced decomposition. For a wide A: of its square part, plus a term of the other columns."""
     of_q, of_r = grads
     if mode == "r":
         raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
@@ -352,16 +352,16 @@ def vector_norm_backward(grad, self, ord, dim, keepdim, result):
     if ord == 1:
         return _direction(self) * grad
     if ord == 2:
-        return self * (grad / norm).masked_fill_(norm == 0, 0)
+        return self * (grad / norm.masked_fill(norm == 0, float("inf")))
     size = self.abs()
     if ord in (float("inf"), float("-inf")):
         hit = (size == norm) | (size.isnan() & norm.isnan())
         count = hit.sum() if not dim else hit.sum(dim, keepdim=True)
         return _direction(self) * (grad / count) * hit
-    slope = grad / norm.pow(ord - 1)
     if ord < 1:
+        slope = grad / norm.pow(ord - 1)
         return _direction(self) * ops.where(size == 0, ops.zeros_like(size), size.pow(ord - 1)) * slope
-    slope = ops.where(norm == 0, ops.zeros_like(slope), slope)
+    slope = grad / norm.masked_fill(norm == 0, float("inf")).pow(ord - 1)
     return _direction(self) * size.pow(ord - 1) * slope
 
 

@@ -7,7 +7,7 @@ from mindtorch._ops.operators import ops
 
 
 def gelu_second_derivative(self, approximate):
-    """Of the exact form 2 * density - x^2 * density; of the other by the chain rule."""
+    """Exact form: 2 * density - x^2 * density. Form by tanh: the chain rule."""
     if approximate == "none":
         density = (self * self * -0.5).exp() / math.sqrt(2 * math.pi)
         return density * (2 - self * self)
@@ -25,7 +25,7 @@ def silu_second_derivative(self):
 
 
 def mish_second_derivative(self):
-    """Of x t(x), with t = tanh(softplus(x)) and its derivative (1 - t^2) s."""
+    """The derivative of x t(x), where t = tanh(softplus(x)) has the derivative (1 - t^2) s."""
     s = self.sigmoid()
     t = ops.softplus(self).tanh()
     rise = (1 - t * t) * s

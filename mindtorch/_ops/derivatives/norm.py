@@ -128,7 +128,7 @@ def rms_norm_double_backward(grads, grad_out, input, rstd, weight, wanted):
 
 
 def renorm_backward(grad, self, p, dim, maxnorm):
-    """Of self * maxnorm / (norm + 1e-7) for the slices whose norm is above maxnorm, of `self` for the others."""
+    """Slices with a norm above maxnorm are self * maxnorm / (norm + 1e-7), the others `self`: the gradient of both."""
     over = [d for d in range(self.dim()) if d != dim]
     above = ops.linalg_vector_norm(self.detach(), p, over, True) > maxnorm
     # A norm that is no number must not reach the gradient of slices that stay as they are.

@@ -44,9 +44,9 @@ def pow_backward_exponent(grad, self, exponent, result):
     return ops.where((self == 0) & (exponent >= 0), ops.zeros_like(slope), grad * slope.conj())
 
 
-def extremum_backward(grad, self, other, wins):
-    """Of maximum and minimum: all of the gradient where self wins, half of it where both are equal."""
-    return ops.where(self == other, grad / 2, ops.where(wins, grad, ops.zeros_like(grad)))
+def extremum_backward(grad, self, other, loses):
+    """The gradient of maximum and minimum: none where self loses, half of it where both are equal, else all of it."""
+    return ops.where(self == other, grad / 2, ops.where(loses, ops.zeros_like(grad), grad))
 
 
 def clamp_backward(grad, self, min, max):
@@ -75,7 +75,7 @@ def clamp_backward_max(grad, self, min, max):
     return ops.where(hit, grad, ops.zeros_like(grad))
 
 
-def _nought_where(condition, value):
+def _zero_where(condition, value):
     """`value`, and 0 where the condition holds, whatever the value is there."""
     return ops.where(condition, ops.zeros_like(value), value)
 
@@ -83,7 +83,7 @@ def _nought_where(condition, value):
 def sinc_backward(grad, self, result):
     """(cos(pi x) - sinc(x)) / x, and 0 at 0."""
     slope = ((self * math.pi).cos() - result) / self
-    return grad * _nought_where(self == 0, slope).conj()
+    return grad * _zero_where(self == 0, slope).conj()
 
 
 def sgn_backward(grad, self, result):
@@ -91,7 +91,7 @@ def sgn_backward(grad, self, result):
     if not self.is_complex():
         return ops.zeros_like(grad)
     along = ops.real(grad * result.conj())
-    return _nought_where(self == 0, (grad - along * result) / self.abs())
+    return _zero_where(self == 0, (grad - along * result) / self.abs())
 
 
 def angle_backward(grad, self):
@@ -99,36 +99,36 @@ def angle_backward(grad, self):
     if not self.is_complex():
         return ops.zeros_like(grad)
     size = self.abs()
-    return _nought_where(size == 0, grad * self * 1j / (size * size))
+    return _zero_where(size == 0, grad * self * 1j / (size * size))
 
 
 def xlogy_backward_self(grad, self, other):
     """log(other), and 0 where the product is held at 0."""
     slope = other.log() if hasattr(other, "log") else ops.full_like(self, other).log()
-    return grad * _nought_where((self == 0) & (other <= 0), slope)
+    return grad * _zero_where((self == 0) & (other <= 0), slope)
 
 
 def inverse_of_squares(a, b):
     """1 / (a * a + b * b), and 0 where both are 0: there atan2 has no slope, and is given none."""
     squares = a * a + b * b
-    return _nought_where(squares == 0, squares.reciprocal())
+    return _zero_where(squares == 0, squares.reciprocal())
 
 
 def copysign_backward(grad, self, result):
     """The gradient with the sign that was changed, and 0 where self is 0."""
-    return grad * _nought_where(self == 0, result / self)
+    return grad * _zero_where(self == 0, result / self)
 
 
 def logit_double_backward(grad, self, eps):
     """By self, of 1 / (x (1 - x)), whose other values are constant."""
     spread = self * (1 - self)
     low = 0.0 if eps is None else eps
-    return _nought_where((self < low) | (self > 1 - low), grad * (2 * self - 1) / (spread * spread))
+    return _zero_where((self < low) | (self > 1 - low), grad * (2 * self - 1) / (spread * spread))
 
 
 def xlog1py_backward_self(grad, self, other):
     """log(1 + other), and 0 where the product is held at 0."""
-    return grad * _nought_where((self == 0) & (other <= -1), other.log1p())
+    return grad * _zero_where((self == 0) & (other <= -1), other.log1p())
 
 
 def i1_derivative(i0, self, i1):
@@ -147,12 +147,12 @@ def no_derivative(name, grads=None):
 
 
 def no_derivative_registered(name):
-    """Of an operator that torch's autograd does not know."""
+    """The derivative of an operator that has none in torch: raises torch's error."""
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
 def real_part(grad):
-    """Of complex and polar, where `real` is an operand."""
+    """The gradient of `real` in complex and polar."""
     return ops.real(grad)
 
 

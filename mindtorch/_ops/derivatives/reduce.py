@@ -32,7 +32,7 @@ def mean_backward(grad, shape, dim, keepdim):
 
 
 def extremum_reduced_backward(grad, self, result, dim, keepdim):
-    """Of amax and amin: elements that equal the extremum share the gradient equally."""
+    """The gradient of amax and amin: elements that equal the extremum share it equally."""
     shape = self.shape
     hit = self == unreduced(result, shape, dim, keepdim)
     count = hit.sum(dim=tuple(_wrapped(dim, len(shape))), keepdim=True) if shape else 1
@@ -40,20 +40,20 @@ def extremum_reduced_backward(grad, self, result, dim, keepdim):
 
 
 def extrema_backward(grads, self, low, high, dim, keepdim):
-    """Of aminmax, which may have a gradient for one of both."""
+    """The gradient of aminmax. One of the two results may have no gradient."""
     parts = [extremum_reduced_backward(grad, self, result, dim, keepdim)
              for grad, result in zip(grads, (low, high), strict=True) if grad is not None]
     return sum(parts[1:], parts[0])
 
 
 def evenly_distribute_backward(grad, self, result):
-    """Of max, min and median of all: elements that equal the result, which may be NaN, share the gradient equally."""
+    """The gradient of max, min and median over all elements: those that equal the result (or are NaN, too) share it."""
     hit = (self == result) | (self.isnan() & result.isnan())
     return ops.where(hit, grad / hit.sum(), 0.0)
 
 
 def value_selecting_backward(grad, shape, dim, indices, keepdim):
-    """Of max and min along a dim: the gradient goes to the place that was chosen."""
+    """The gradient of max and min along a dim: it goes to the selected element."""
     if not shape:
         return grad
     grad, indices = unreduced(grad, shape, (dim,), keepdim), unreduced(indices, shape, (dim,), keepdim)
@@ -61,12 +61,12 @@ def value_selecting_backward(grad, shape, dim, indices, keepdim):
 
 
 def scaled(grad, factor):
-    """grad * factor, and no kernel where that changes nothing."""
+    """grad * factor; runs no kernel if the factor is 1."""
     return grad if factor == 1 else grad * factor
 
 
 def scattered_backward(grad, shape, dim, indices):
-    """Of selections along a dim: every gradient is added where its element came from."""
+    """The gradient of selections along a dim: each element of grad is added at the place it was selected from."""
     if not shape:
         return grad
     return _new_zeros(grad, shape).scatter_add(dim, indices, grad)
@@ -100,18 +100,18 @@ def std_backward(grad, self, result, dim, correction, keepdim):
     return var_backward(grad / (slope * 2), self, dim, correction, keepdim)
 
 
-def _mean_share(grad, self, dim, keepdim):
+def _mean_gradient(grad, self, dim, keepdim):
     return sum_backward(grad, self.shape, dim, keepdim) / max(_degrees_of_freedom(self.shape, dim, 0), 1)
 
 
 def var_mean_backward(grad_var, grad_mean, self, dim, correction, keepdim):
     """The sum of both gradients."""
-    return var_backward(grad_var, self, dim, correction, keepdim) + _mean_share(grad_mean, self, dim, keepdim)
+    return var_backward(grad_var, self, dim, correction, keepdim) + _mean_gradient(grad_mean, self, dim, keepdim)
 
 
 def std_mean_backward(grad_std, grad_mean, self, std, dim, correction, keepdim):
     """The sum of both gradients."""
-    return std_backward(grad_std, self, std, dim, correction, keepdim) + _mean_share(grad_mean, self, dim, keepdim)
+    return std_backward(grad_std, self, std, dim, correction, keepdim) + _mean_gradient(grad_mean, self, dim, keepdim)
 
 
 # --- products --------------------------------------------------------------------------------------------------------

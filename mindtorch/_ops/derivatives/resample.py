@@ -151,7 +151,7 @@ def affine_places_backward(grad, size, aligned):
 # --- pooling, padding and resampling ---------------------------------------------------------------------------------
 
 def constant_pad_nd_backward(grad, pad):
-    """What the padding surrounds, and zeros where it took away."""
+    """The part inside the padding; zeros where a negative padding has cropped."""
     return ops.constant_pad_nd(grad, [-width for width in pad])
 
 

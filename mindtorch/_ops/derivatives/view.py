@@ -138,43 +138,43 @@ def cat_backward(grad, shapes, dim):
 # --- indexing with tensors -------------------------------------------------------------------------------------------
 
 def index_put_backward(grad, indices):
-    """Of the values: the gradient where they went."""
+    """The gradient of `values`: the elements of grad at their places."""
     return grad[tuple(slice(None) if index is None else index for index in indices)]
 
 
 def gather_backward(grad, shape, dim, index):
-    """The gradient added up where the elements came from."""
+    """Adds each element of grad to the place that gather read it from."""
     zeros = grad.new_zeros(shape)
     return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
 
 
 def scatter_backward_src(grad, dim, index, shape):
-    """Of what was scattered: the gradient where it went, 0 for what index did not reach."""
+    """The gradient of `src`: the elements of grad at their places, and 0 for elements that index did not scatter."""
     part = grad.gather(dim, index)
     return _placed(part, shape)
 
 
 def index_add_backward_source(grad, dim, index, shape, alpha):
-    """Of what was added: the slices of the gradient."""
+    """The gradient of `source`: the slices of grad at their places."""
     part = grad.index_select(dim, index).reshape(shape)
     return part if alpha == 1 else part * alpha
 
 
 def _mean_count(grad, shape, dim, index, include_self):
-    """How many elements each mean was taken over."""
+    """The number of elements that each mean was taken of."""
     start = grad.new_ones(grad.shape) if include_self else grad.new_zeros(grad.shape)
     count = start.scatter_add(dim, index, grad.new_ones(shape))
     return count.masked_fill(count == 0, 1)
 
 
-def _extremum_share(grad, self, dim, index, src, result):
-    """The gradient divided among all elements that equal the extremum."""
+def _extremum_gradient(grad, self, dim, index, src, result):
+    """grad divided by the number of elements that equal the extremum."""
     hits = (self == result).to(grad.dtype).scatter_add(dim, index, (src == result.gather(dim, index)).to(grad.dtype))
     return grad / hits
 
 
 def scatter_reduce_backward_self(grad, self, dim, index, src, reduce, include_self, result):
-    """Of the tensor that was reduced into."""
+    """The gradient of `self`."""
     src = _indexed_part(src, index)
     if reduce == "sum":
         found = grad
@@ -184,27 +184,27 @@ def scatter_reduce_backward_self(grad, self, dim, index, src, reduce, include_se
         nonzero = self.masked_fill(self == 0, 1)
         found = grad * nonzero.scatter_reduce(dim, index, src, reduce, include_self=include_self) / nonzero
     else:
-        found = (self == result) * _extremum_share(grad, self, dim, index, src, result)
+        found = (self == result) * _extremum_gradient(grad, self, dim, index, src, result)
     return found if include_self else found.scatter(dim, index, 0)
 
 
 def scatter_reduce_backward_src(grad, self, dim, index, src, reduce, include_self, result):
-    """Of what was reduced."""
+    """The gradient of `src`."""
     shape, src = src.shape, _indexed_part(src, index)
     if reduce == "sum":
         found = grad.gather(dim, index)
     elif reduce == "mean":
         found = (grad / _mean_count(grad, index.shape, dim, index, include_self)).gather(dim, index)
     elif reduce == "prod":
-        found = _product_share(grad, self, dim, index, src, include_self, result)
+        found = _product_gradient(grad, self, dim, index, src, include_self, result)
     else:
-        share = _extremum_share(grad, self, dim, index, src, result).gather(dim, index)
+        share = _extremum_gradient(grad, self, dim, index, src, result).gather(dim, index)
         found = (src == result.gather(dim, index)) * share
     return _placed(found, shape)
 
 
 def _placed(part, shape):
-    """A gradient of the part of src that index reaches, 0 for the rest."""
+    """A gradient of src: `part` where index reaches, 0 elsewhere."""
     if tuple(part.shape) == tuple(shape):
         return part
     if not shape:
@@ -221,8 +221,8 @@ def _indexed_part(src, index):
     return src if src.shape == index.shape else src[tuple(slice(0, size) for size in index.shape)]
 
 
-def _product_share(grad, self, dim, index, src, include_self, result):
-    """The product of all others: a quotient, but where the element is the only 0 of its place."""
+def _product_gradient(grad, self, dim, index, src, include_self, result):
+    """grad times the product of all other factors: a quotient, unless the element is the only 0 among the factors."""
     zero = src == 0
     zeros = self.new_zeros(self.shape).scatter_add(dim, index, zero.to(self.dtype)).gather(dim, index)
     alone = zero & (zeros == 1)
@@ -241,12 +241,12 @@ def slices_at(like, dim, index):
 
 
 def index_fill_backward_value(grad, dim, index):
-    """Of the value: the sum over the slices that it went to, each counted once."""
+    """The gradient of `value`: the sum of grad over the filled slices, each counted once."""
     return ops.where(slices_at(grad, dim, index), grad, 0).sum()
 
 
 def masked_scatter_backward(grad, mask, shape):
-    """Of what was scattered: the gradient where the mask is true, in order, 0 for what was left over."""
+    """The gradient of `source`: grad where the mask is true, in order, then 0 for elements that were not used."""
     chosen, count = mask.expand_as(grad).reshape(-1), prod(shape)
     places = ops.where(chosen, chosen.cumsum(0) - 1, count)         # one place more, for what the mask leaves out
     return grad.new_zeros(count + 1).scatter(0, places, grad.reshape(-1)).narrow(0, 0, count).reshape(shape)

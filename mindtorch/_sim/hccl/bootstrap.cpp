@@ -128,10 +128,10 @@ HcclResult cannotListen(const char *function, const Address &address) {
               std::strerror(error));
 }
 
-// One rank that is known, or may become known when it has said all.
-struct Guest {
+// A connection to the root. Its rank is known when the introduction is complete.
+struct Client {
   int descriptor;
-  size_t said = 0;
+  size_t bytes_read = 0;
   Introduction introduction{};
 };
 
@@ -142,7 +142,7 @@ class Server {
     std::memcpy(rows_[own.rank].ip, own.ip, kIpBytes);
   }
   ~Server() {
-    for (const Guest &guest : guests_) close(guest.descriptor);
+    for (const Client &client : clients_) close(client.descriptor);
     close(listener_);
   }
 
@@ -156,29 +156,29 @@ class Server {
       }
     }
     *rows = rows_;
-    for (const Guest &guest : guests_) {
-      const bool told = sendAll(guest.descriptor, &answer, sizeof(answer), end + kPause);
+    for (const Client &client : clients_) {
+      const bool told = sendAll(client.descriptor, &answer, sizeof(answer), end + kPause);
       if (told && answer.status == HCCL_SUCCESS) {
-        sendAll(guest.descriptor, rows_.data(), rows_.size() * sizeof(Row), end + kPause);
+        sendAll(client.descriptor, rows_.data(), rows_.size() * sizeof(Row), end + kPause);
       }
     }
     return answer;
   }
 
  private:
-  static bool known(const Guest &guest) { return guest.said == sizeof(Introduction); }
+  static bool known(const Client &client) { return client.bytes_read == sizeof(Introduction); }
   bool complete() const {
-    return std::count_if(guests_.begin(), guests_.end(), known) + 1 == static_cast<ptrdiff_t>(own_.ranks);
+    return std::count_if(clients_.begin(), clients_.end(), known) + 1 == static_cast<ptrdiff_t>(own_.ranks);
   }
-  bool present(uint32_t rank) const {
-    return rank == own_.rank || std::any_of(guests_.begin(), guests_.end(), [&](const Guest &guest) {
-             return known(guest) && guest.introduction.rank == rank;
+  bool hasJoined(uint32_t rank) const {
+    return rank == own_.rank || std::any_of(clients_.begin(), clients_.end(), [&](const Client &client) {
+             return known(client) && client.introduction.rank == rank;
            });
   }
   std::string missing() const {
     std::string list;
     for (uint32_t rank = 0; rank < own_.ranks; ++rank) {
-      if (!present(rank)) list += (list.empty() ? "rank " : ", ") + std::to_string(rank);
+      if (!hasJoined(rank)) list += (list.empty() ? "rank " : ", ") + std::to_string(rank);
     }
     return list;
   }
@@ -191,63 +191,63 @@ class Server {
 
   Answer step(Clock::time_point end) {
     std::vector<pollfd> waiting{{listener_, POLLIN, 0}};
-    for (const Guest &guest : guests_) waiting.push_back({guest.descriptor, POLLIN, 0});
+    for (const Client &client : clients_) waiting.push_back({client.descriptor, POLLIN, 0});
     poll(waiting.data(), waiting.size(), millisecondsUntil(end));
     for (size_t i = waiting.size() - 1; i > 0; --i) {
       if (waiting[i].revents == 0) continue;
-      const Answer answer = hear(i - 1);
+      const Answer answer = readIntroduction(i - 1);
       if (answer.status != HCCL_SUCCESS) return answer;
     }
-    for (int guest = acceptFrom(listener_); guest >= 0; guest = acceptFrom(listener_)) guests_.push_back({guest});
+    for (int client = acceptFrom(listener_); client >= 0; client = acceptFrom(listener_)) clients_.push_back({client});
     return {};
   }
 
   // Who closes its socket, or is of another communicator, is not there.
-  Answer hear(size_t index) {
-    Guest &guest = guests_[index];
-    auto *bytes = reinterpret_cast<char *>(&guest.introduction);
+  Answer readIntroduction(size_t index) {
+    Client &client = clients_[index];
+    auto *bytes = reinterpret_cast<char *>(&client.introduction);
     char more = 0;
-    const bool whole = known(guest);
-    const ssize_t heard =
-        recv(guest.descriptor, whole ? &more : bytes + guest.said, whole ? 1 : sizeof(Introduction) - guest.said, 0);
+    const bool whole = known(client);
+    const ssize_t heard = recv(client.descriptor, whole ? &more : bytes + client.bytes_read,
+                               whole ? 1 : sizeof(Introduction) - client.bytes_read, 0);
     if (heard < 0 && (errno == EAGAIN || errno == EINTR)) return {};
-    if (heard > 0 && !whole) guest.said += static_cast<size_t>(heard);
-    const Introduction &said = guest.introduction;
-    if (heard <= 0 || whole || (known(guest) && std::memcmp(said.identifier, own_.identifier, kIdBytes) != 0)) {
-      close(guest.descriptor);
-      guests_.erase(guests_.begin() + static_cast<ptrdiff_t>(index));
+    if (heard > 0 && !whole) client.bytes_read += static_cast<size_t>(heard);
+    const Introduction &theirs = client.introduction;
+    if (heard <= 0 || whole || (known(client) && std::memcmp(theirs.identifier, own_.identifier, kIdBytes) != 0)) {
+      close(client.descriptor);
+      clients_.erase(clients_.begin() + static_cast<ptrdiff_t>(index));
       return {};
     }
-    return known(guest) ? admit(index) : Answer{};
+    return known(client) ? addPeer(index) : Answer{};
   }
 
-  Answer admit(size_t index) {
-    const Introduction &said = guests_[index].introduction;
-    if (said.ranks != own_.ranks) {
-      return refusal(HCCL_E_PARA, "rank " + std::to_string(said.rank) + " counts " + std::to_string(said.ranks) +
+  Answer addPeer(size_t index) {
+    const Introduction &theirs = clients_[index].introduction;
+    if (theirs.ranks != own_.ranks) {
+      return refusal(HCCL_E_PARA, "rank " + std::to_string(theirs.rank) + " counts " + std::to_string(theirs.ranks) +
                                       " ranks, rank " + std::to_string(own_.rank) + " counts " +
                                       std::to_string(own_.ranks));
     }
-    bool twice = said.rank == own_.rank;
-    for (size_t i = 0; i < guests_.size(); ++i) {
-      twice |= i != index && known(guests_[i]) && guests_[i].introduction.rank == said.rank;
+    bool twice = theirs.rank == own_.rank;
+    for (size_t i = 0; i < clients_.size(); ++i) {
+      twice |= i != index && known(clients_[i]) && clients_[i].introduction.rank == theirs.rank;
     }
-    if (twice) return refusal(HCCL_E_PARA, "rank " + std::to_string(said.rank) + " is there twice");
-    Row &row = rows_[said.rank];
-    std::memcpy(row.ip, said.ip, kIpBytes);
-    row.device = said.device;
-    row.port = said.port;
+    if (twice) return refusal(HCCL_E_PARA, "rank " + std::to_string(theirs.rank) + " is there twice");
+    Row &row = rows_[theirs.rank];
+    std::memcpy(row.ip, theirs.ip, kIpBytes);
+    row.device = theirs.device;
+    row.port = theirs.port;
     return {};
   }
 
   const int listener_;
   const Introduction own_;
   std::vector<Row> rows_;
-  std::vector<Guest> guests_;
+  std::vector<Client> clients_;
 };
 
 // Tells the root who this is; waits for its answer. A root that is not listening yet is tried again.
-Answer visit(const Address &root, const Introduction &own, Clock::time_point end, std::vector<Row> *rows) {
+Answer joinRoot(const Address &root, const Introduction &own, Clock::time_point end, std::vector<Row> *rows) {
   Answer answer{};
   for (;;) {
     const int descriptor = connectTo(root);
@@ -269,7 +269,7 @@ Answer visit(const Address &root, const Introduction &own, Clock::time_point end
   }
 }
 
-HcclResult meetAt(const char *function, const Address &root, int listener, Introduction own, Membership *result) {
+HcclResult rendezvousAt(const char *function, const Address &root, int listener, Introduction own, Membership *result) {
   Address here{hostAddress(), 0};
   if (root.ip == "127.0.0.1") here.ip = root.ip;
   const int links = listenAt(&here);
@@ -282,7 +282,7 @@ HcclResult meetAt(const char *function, const Address &root, int listener, Intro
   own.port = here.port;
   std::vector<Row> rows;
   const Answer answer = listener >= 0 ? Server(listener, own).serve(connectDeadline(0), &rows)
-                                      : visit(root, own, connectDeadline(), &rows);
+                                      : joinRoot(root, own, connectDeadline(), &rows);
   if (answer.status != HCCL_SUCCESS) {
     return fail(static_cast<HcclResult>(answer.status), "EI0015", "%s: rank %u of %u: %s", function, own.rank,
                 own.ranks, textOf(answer.text, kTextBytes).c_str());
@@ -322,8 +322,8 @@ HcclResult makeRootInfo(const char *function, HcclRootInfo *info) {
   return HCCL_SUCCESS;
 }
 
-HcclResult meet(const char *function, const HcclRootInfo &info, uint32_t ranks, uint32_t rank, int32_t device,
-                Membership *result) {
+HcclResult rendezvous(const char *function, const HcclRootInfo &info, uint32_t ranks, uint32_t rank, int32_t device,
+                      Membership *result) {
   RootInfo root{};
   std::memcpy(&root, info.internal, sizeof(root));
   Introduction own{};
@@ -334,10 +334,11 @@ HcclResult meet(const char *function, const HcclRootInfo &info, uint32_t ranks, 
   result->id = textOf(root.identifier, kIdBytes);
   if (result->id.empty()) return fail(HCCL_E_PARA, "EI0003", "%s: rootInfo is none of HcclGetRootInfo", function);
   const Address address{textOf(root.ip, kIpBytes), static_cast<uint16_t>(root.port)};
-  return meetAt(function, address, takeRoot(result->id), own, result);
+  return rendezvousAt(function, address, takeRoot(result->id), own, result);
 }
 
-HcclResult meetByTable(const char *function, const char *path, uint32_t rank, int32_t device, Membership *result) {
+HcclResult rendezvousByTable(const char *function, const char *path, uint32_t rank, int32_t device,
+                             Membership *result) {
   std::ifstream file(path);
   if (!file) return fail(HCCL_E_OPEN_FILE_FAILURE, "EI0004", "%s: the rank table %s cannot be read", function, path);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -391,7 +392,7 @@ HcclResult meetByTable(const char *function, const char *path, uint32_t rank, in
     listener = listenAt(&root);
     if (listener < 0) return cannotListen(function, root);
   }
-  return meetAt(function, root, listener, own, result);
+  return rendezvousAt(function, root, listener, own, result);
 }
 
 Endpoint::~Endpoint() {

@@ -36,7 +36,7 @@ uint64_t sumOf(const std::vector<uint64_t> &counts) {
 }
 
 // One past the last element that counts and offsets reach.
-uint64_t reachOf(const std::vector<uint64_t> &counts, const std::vector<uint64_t> &offsets) {
+uint64_t endOffset(const std::vector<uint64_t> &counts, const std::vector<uint64_t> &offsets) {
   uint64_t reach = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] != 0) reach = std::max(reach, offsets[i] + counts[i]);
@@ -65,14 +65,14 @@ Extent extentOf(const Operation &operation) {
     case HCCL_CMD_REDUCE_SCATTER:
       return {ranks * count, count};
     case HCCL_CMD_ALLGATHER_V:
-      return {count, reachOf(operation.receive_counts, operation.receive_offsets)};
+      return {count, endOffset(operation.receive_counts, operation.receive_offsets)};
     case HCCL_CMD_REDUCE_SCATTER_V:
-      return {reachOf(operation.send_counts, operation.send_offsets), count};
+      return {endOffset(operation.send_counts, operation.send_offsets), count};
     case HCCL_CMD_ALLTOALL:
     case HCCL_CMD_ALLTOALLV:
     case HCCL_CMD_ALLTOALLVC:
-      return {reachOf(operation.send_counts, operation.send_offsets),
-              reachOf(operation.receive_counts, operation.receive_offsets)};
+      return {endOffset(operation.send_counts, operation.send_offsets),
+              endOffset(operation.receive_counts, operation.receive_offsets)};
     case HCCL_CMD_BATCH_SEND_RECV:
     case HCCL_CMD_BARRIER:
       return {0, 0};
@@ -263,7 +263,7 @@ aclError perform(const Operation &operation) {
   const uint64_t number = ++communicator.performed;
   const Tracing tracing(operation, number);
   if (result == ACL_SUCCESS) {
-    arrive(communicator, number);
+    delayOrDrop(communicator, number);
     if (communicator.size() > 1 || simNullKernels() == 0) result = Run(operation)();
   } else {
     simFail(result, "EI9999", "after a failure: %s", communicator.broken_text_.c_str());
@@ -374,7 +374,7 @@ HcclResult submit(Operation operation, aclrtStream stream) {
   const uint64_t item = sizeOf(operation.data_type);
   HCCL_TRY(checkMemory(function, "sendBuf", operation.send, extent.sent, item));
   HCCL_TRY(checkMemory(function, "recvBuf", operation.receive, extent.received, item));
-  return inGroup() ? keep(std::move(operation), stream) : enqueue(std::move(operation), stream);
+  return inGroup() ? addToGroup(std::move(operation), stream) : enqueue(std::move(operation), stream);
 }
 
 // Declares `operation`; a call without elements does nothing, and checks nothing else.
@@ -416,7 +416,7 @@ HcclResult checkTypes(const char *function, HcclDataType sent, HcclDataType rece
               static_cast<int>(received));
 }
 
-HcclResult lacks(const char *function) {
+HcclResult notSupported(const char *function) {
   return fail(HCCL_E_NOT_SUPPORT, "EI0003", "%s: not supported on %s", function, aclrtGetSocName());
 }
 
@@ -446,7 +446,7 @@ HcclResult HcclReduce(void *sendBuf, void *recvBuf, uint64_t count, HcclDataType
   HCCL_OPERATION(HCCL_CMD_REDUCE, count, comm, stream);
   HCCL_REQUIRE_POINTER(sendBuf);
   HCCL_REQUIRE_POINTER(recvBuf);
-  if (chip() == Chip::k310P) return lacks(__func__);
+  if (chip() == Chip::k310P) return notSupported(__func__);
   operation.send = sendBuf;
   operation.receive = recvBuf;
   operation.data_type = dataType;
@@ -461,7 +461,7 @@ HcclResult HcclBroadcast(void *buf, uint64_t count, HcclDataType dataType, uint3
   if (count == 0) return HCCL_SUCCESS;
   HCCL_OPERATION(HCCL_CMD_BROADCAST, count, comm, stream);
   HCCL_REQUIRE_POINTER(buf);
-  if (chip() == Chip::k310P) return lacks(__func__);
+  if (chip() == Chip::k310P) return notSupported(__func__);
   operation.receive = buf;
   operation.data_type = dataType;
   operation.root = root;
@@ -475,7 +475,7 @@ HcclResult HcclScatter(void *sendBuf, void *recvBuf, uint64_t recvCount, HcclDat
   HCCL_OPERATION(HCCL_CMD_SCATTER, recvCount, comm, stream);
   if (caller.communicator->rank == root) HCCL_REQUIRE_POINTER(sendBuf);
   HCCL_REQUIRE_POINTER(recvBuf);
-  if (chip() == Chip::k310P) return lacks(__func__);
+  if (chip() == Chip::k310P) return notSupported(__func__);
   operation.send = sendBuf;
   operation.receive = recvBuf;
   operation.data_type = dataType;
@@ -518,7 +518,7 @@ HcclResult HcclAllGatherV(void *sendBuf, uint64_t sendCount, void *recvBuf, cons
   HCCL_REQUIRE_POINTER(recvBuf);
   HCCL_REQUIRE_POINTER(recvCounts);
   HCCL_REQUIRE_POINTER(recvDispls);
-  if (chip() == Chip::k910) return lacks(__func__);
+  if (chip() == Chip::k910) return notSupported(__func__);
   HCCL_TRY(forbidSame(__func__, sendBuf, recvBuf));
   operation.send = sendBuf;
   operation.receive = recvBuf;
@@ -543,7 +543,7 @@ HcclResult HcclReduceScatterV(void *sendBuf, const void *sendCounts, const void 
   if (recvCount != 0) HCCL_REQUIRE_POINTER(recvBuf);
   HCCL_REQUIRE_POINTER(sendCounts);
   HCCL_REQUIRE_POINTER(sendDispls);
-  if (chip() == Chip::k910) return lacks(__func__);
+  if (chip() == Chip::k910) return notSupported(__func__);
   HCCL_TRY(forbidSame(__func__, sendBuf, recvBuf));
   operation.send = sendBuf;
   operation.receive = recvBuf;
@@ -617,7 +617,7 @@ HcclResult HcclAlltoAllVC(const void *sendBuf, const void *sendCountMatrix, Hccl
   HCCL_OPERATION(HCCL_CMD_ALLTOALLVC, 0, comm, stream);
   HCCL_REQUIRE_POINTER(sendCountMatrix);
   HCCL_TRY(checkTypes(__func__, sendType, recvType));
-  if (chip() == Chip::k910 || chip() == Chip::k310P) return lacks(__func__);
+  if (chip() == Chip::k910 || chip() == Chip::k310P) return notSupported(__func__);
   const uint32_t ranks = caller.communicator->size();
   const uint32_t own = caller.communicator->rank;
   const auto *matrix = static_cast<const uint64_t *>(sendCountMatrix);
@@ -655,7 +655,7 @@ HcclResult checkItem(const char *function, const HcclSendRecvItem &item, const C
     return fail(HCCL_E_PARA, "EI0003", "%s: sendRecvType is %d", function, static_cast<int>(item.sendRecvType));
   }
   if (item.buf == nullptr) return nullArgument(function, "buf");
-  if (chip() == Chip::k310P) return lacks(function);
+  if (chip() == Chip::k310P) return notSupported(function);
   if (item.remoteRank >= communicator.size()) {
     return fail(HCCL_E_PARA, "EI0003", "%s: remoteRank is %u of %u ranks", function, item.remoteRank,
                 communicator.size());

@@ -74,7 +74,7 @@ void Communicator::leave() {
   idle_.notify_all();
 }
 
-aclError Communicator::breakOff(aclError code, HcclResult reason, const std::string &text) {
+aclError Communicator::markBroken(aclError code, HcclResult reason, const std::string &text) {
   if (reason == HCCL_E_PARA) async_error.store(reason);  // of all failures, HCCL reports unequal arguments alone
   broken_ = code;
   broken_text_ = text;
@@ -165,7 +165,7 @@ HcclResult create(const char *function, uint32_t rank, const HcclCommConfig *con
     HCCL_TRY(meets(device, &membership));
     return publish(function, std::make_shared<Communicator>(std::move(membership), rank, device, settings), handle);
   };
-  return inGroup() ? keep(function, creation) : creation();
+  return inGroup() ? addToGroup(function, creation) : creation();
 }
 
 HcclResult createByRootInfo(const char *function, uint32_t ranks, const HcclRootInfo *info, uint32_t rank,
@@ -174,7 +174,7 @@ HcclResult createByRootInfo(const char *function, uint32_t ranks, const HcclRoot
   if (info == nullptr) return nullArgument(function, "rootInfo");
   HCCL_TRY(checkRank(function, ranks, rank));
   return create(function, rank, config, handle, [=, root = *info](int32_t device, Membership *membership) {
-    return meet(function, root, ranks, rank, device, membership);
+    return rendezvous(function, root, ranks, rank, device, membership);
   });
 }
 
@@ -196,7 +196,7 @@ HcclResult createByTable(const char *function, const char *path, uint32_t rank, 
     config = &named;
   }
   return create(function, rank, config, handle, [=, file = std::string(path)](int32_t device, Membership *membership) {
-    return meetByTable(function, file.c_str(), rank, device, membership);
+    return rendezvousByTable(function, file.c_str(), rank, device, membership);
   });
 }
 
@@ -301,7 +301,7 @@ HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *comms) {
   std::vector<HcclResult> results(ndev);
   std::vector<std::thread> ranks;
   for (uint32_t i = 0; i < ndev; ++i) {
-    ranks.emplace_back([&, i] { results[i] = meet("HcclCommInitAll", info, ndev, i, devices[i], &members[i]); });
+    ranks.emplace_back([&, i] { results[i] = rendezvous("HcclCommInitAll", info, ndev, i, devices[i], &members[i]); });
   }
   for (std::thread &rank : ranks) rank.join();
   for (const HcclResult result : results) {
@@ -376,7 +376,7 @@ HcclResult HcclCommDestroy(HcclComm comm) {
     communicator->buffer = nullptr;
     return HCCL_SUCCESS;
   };
-  return inGroup() ? keep(__func__, destroy) : destroy();
+  return inGroup() ? addToGroup(__func__, destroy) : destroy();
 }
 
 HcclResult HcclGetCommName(HcclComm comm, char *commName) {

@@ -104,10 +104,10 @@ struct Membership {
 };
 HcclResult makeRootInfo(const char *function, HcclRootInfo *info);
 // All ranks of a communicator meet at the socket of `info`; the rank in whose process it is serves the others.
-HcclResult meet(const char *function, const HcclRootInfo &info, uint32_t ranks, uint32_t rank, int32_t device,
-                Membership *result);
+HcclResult rendezvous(const char *function, const HcclRootInfo &info, uint32_t ranks, uint32_t rank, int32_t device,
+                      Membership *result);
 // The same by a rank table, in JSON.
-HcclResult meetByTable(const char *function, const char *path, uint32_t rank, int32_t device, Membership *result);
+HcclResult rendezvousByTable(const char *function, const char *path, uint32_t rank, int32_t device, Membership *result);
 
 // ---- communicator.cpp
 struct Settings {
@@ -133,7 +133,7 @@ class Communicator {
   bool enter();
   void leave();
   // A failed operation leaves links in the middle of messages, so all later ones fail, too.
-  aclError breakOff(aclError code, HcclResult reason, const std::string &text);
+  aclError markBroken(aclError code, HcclResult reason, const std::string &text);
   HcclResult reserveBuffer(const char *function);  // the device memory that a communicator owns from its first use
 
   const std::string id;  // the same on all ranks
@@ -226,10 +226,11 @@ struct Operation {
 HcclResult enqueue(Operation operation, aclrtStream stream);
 
 // ---- conditions.cpp: what the variables MINDTORCH_SIM_HCCL_* ask for
-const std::string &problemOfConditions();                        // a value that is not understood
-void arrive(const Communicator &communicator, uint64_t number);  // may pause, or kill the process
-void crossLinks(const Communicator &communicator, const std::vector<Transfer> &transfers);  // slow ones take their time
-class Tracing {  // of an operation from here to end()
+const std::string &problemOfConditions();                             // a value that is not understood
+void delayOrDrop(const Communicator &communicator, uint64_t number);  // may pause, or kill the process
+void delayTransfers(const Communicator &communicator,
+                    const std::vector<Transfer> &transfers);  // slow ones take their time
+class Tracing {                                               // of an operation from here to end()
  public:
   Tracing(const Operation &operation, uint64_t number);
   void end(aclError result) const;
@@ -243,8 +244,8 @@ class Tracing {  // of an operation from here to end()
 // ---- group.cpp
 bool inGroup();
 // In a group: keeps it until HcclGroupEnd.
-HcclResult keep(Operation operation, aclrtStream stream);
-HcclResult keep(const char *function, std::function<HcclResult()> creation);
+HcclResult addToGroup(Operation operation, aclrtStream stream);
+HcclResult addToGroup(const char *function, std::function<HcclResult()> creation);
 
 }  // namespace sim::hccl
 #endif

@@ -108,7 +108,7 @@ double microseconds() {
 
 const std::string &problemOfConditions() { return conditions().problem; }
 
-void arrive(const Communicator &communicator, uint64_t number) {
+void delayOrDrop(const Communicator &communicator, uint64_t number) {
   const Conditions &all = conditions();
   if (all.drops && communicator.rank == all.dropped_rank && number >= all.dropped_at) std::raise(SIGKILL);
   if (!all.reorders) return;
@@ -116,7 +116,7 @@ void arrive(const Communicator &communicator, uint64_t number) {
   pause(communicator, std::uniform_real_distribution<double>(0, kLongestReorderMilliseconds)(random));
 }
 
-void crossLinks(const Communicator &communicator, const std::vector<Transfer> &transfers) {
+void delayTransfers(const Communicator &communicator, const std::vector<Transfer> &transfers) {
   const Conditions &all = conditions();
   double longest = 0;
   for (const SlowLink &link : all.slow) {

@@ -73,13 +73,13 @@ uint64_t orderOf(const Operation &operation) {  // the largest first, those with
 
 bool inGroup() { return group.depth > 0; }
 
-HcclResult keep(Operation operation, aclrtStream stream) {
+HcclResult addToGroup(Operation operation, aclrtStream stream) {
   HCCL_TRY(checkKind(operation.function, isPair(operation) ? 2 : 3));
   group.operations.emplace_back(std::move(operation), stream);
   return HCCL_SUCCESS;
 }
 
-HcclResult keep(const char *function, std::function<HcclResult()> creation) {
+HcclResult addToGroup(const char *function, std::function<HcclResult()> creation) {
   HCCL_TRY(checkKind(function, 1));
   aclrtContext context = nullptr;
   aclrtGetCurrentContext(&context);

@@ -26,7 +26,7 @@ Link::~Link() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void Link::lose() {
+void Link::disconnect() {
   close(descriptor_);
   descriptor_ = -1;
   state_ = State::kGone;
@@ -39,7 +39,7 @@ bool Link::establish() {
     if (descriptor_ < 0) return false;
     state_ = State::kOpen;
     const char welcome = 1;
-    if (send(descriptor_, &welcome, 1, MSG_NOSIGNAL) != 1) lose();
+    if (send(descriptor_, &welcome, 1, MSG_NOSIGNAL) != 1) disconnect();
     return true;
   }
   if (state_ == State::kNone) {
@@ -66,7 +66,7 @@ bool Link::establish() {
     char welcome = 0;
     const ssize_t heard = recv(descriptor_, &welcome, 1, 0);
     if (heard == 1) state_ = State::kOpen;
-    if (heard == 0 || (heard < 0 && !waits())) lose();
+    if (heard == 0 || (heard < 0 && !waits())) disconnect();
   }
   return established();
 }
@@ -97,7 +97,7 @@ void Link::flush() {
     message.msg_iovlen = count;
     const ssize_t sent = sendmsg(descriptor_, &message, MSG_NOSIGNAL);
     if (sent < 0) {
-      if (!waits()) lose();
+      if (!waits()) disconnect();
       return;
     }
     piece.sent += static_cast<uint64_t>(sent);
@@ -108,7 +108,7 @@ void Link::flush() {
 
 ssize_t Link::receive(char *to, uint64_t bytes) {
   const ssize_t heard = recv(descriptor_, to, bytes, 0);
-  if (heard == 0 || (heard < 0 && !waits())) lose();
+  if (heard == 0 || (heard < 0 && !waits())) disconnect();
   return heard;
 }
 
@@ -247,7 +247,7 @@ class Exchange {
     const std::string whole = std::string(nameOf(signature_.type)) + " of " + communicator_.settings.name + ", rank " +
                               std::to_string(communicator_.rank) + ": " + text;
     simFail(code, id, "%s", whole.c_str());
-    return communicator_.breakOff(code, reason, whole);
+    return communicator_.markBroken(code, reason, whole);
   }
 
   // What a rank sends to itself.
@@ -269,9 +269,9 @@ class Exchange {
       Link &link = this->link(peer);
       Plan &plan = plans_[peer];
       if (!link.establish()) continue;
-      if (!plan.announced) announce(link, plan);
+      if (!plan.announced) sendReady(link, plan);
       for (;;) {
-        if (const aclError error = answer(peer, link, plan); error != ACL_SUCCESS) return error;
+        if (const aclError error = sendData(peer, link, plan); error != ACL_SUCCESS) return error;
         link.flush();
         Header header;
         if (plan.receives.empty() && plan.sends.empty()) break;  // the next header is of another exchange
@@ -282,7 +282,7 @@ class Exchange {
           continue;
         }
         if (!link.read(&header)) break;
-        if (const aclError error = hear(peer, link, plan, header); error != ACL_SUCCESS) return error;
+        if (const aclError error = handleHeader(peer, link, plan, header); error != ACL_SUCCESS) return error;
       }
     }
     partners_.erase(std::remove_if(partners_.begin(), partners_.end(),
@@ -293,7 +293,7 @@ class Exchange {
     return ACL_SUCCESS;
   }
 
-  void announce(Link &link, Plan &plan) {
+  void sendReady(Link &link, Plan &plan) {
     plan.announced = true;
     if (plan.receives.empty() && signature_.type != HCCL_CMD_BATCH_SEND_RECV) {
       link.queue({Header::kSendOnly, 0, 0, signature_}, nullptr);
@@ -304,7 +304,7 @@ class Exchange {
   }
 
   // Sends what the peer is ready for.
-  aclError answer(uint32_t peer, Link &link, Plan &plan) {
+  aclError sendData(uint32_t peer, Link &link, Plan &plan) {
     while (!link.ready.empty() && !plan.sends.empty()) {
       const Transfer transfer = plan.sends.front();
       const Header header = link.ready.front();
@@ -316,7 +316,7 @@ class Exchange {
     return ACL_SUCCESS;
   }
 
-  aclError hear(uint32_t peer, Link &link, Plan &plan, const Header &header) {
+  aclError handleHeader(uint32_t peer, Link &link, Plan &plan, const Header &header) {
     if (header.kind == Header::kReady) {
       link.ready.push_back(header);  // with nothing to send now, it is for a later send
       return plan.sends.empty() ? compare(peer, header, header.bytes) : ACL_SUCCESS;
@@ -386,7 +386,7 @@ class Exchange {
 
 aclError exchange(Communicator &communicator, const std::vector<Transfer> &transfers, const Signature &signature,
                   Clock::duration patience) {
-  crossLinks(communicator, transfers);
+  delayTransfers(communicator, transfers);
   Exchange exchange(communicator, signature);
   for (const Transfer &transfer : transfers) exchange.add(transfer);
   return exchange.run(patience);

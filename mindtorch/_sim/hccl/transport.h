@@ -50,7 +50,7 @@ class Link {
     uint64_t sent = 0;
   };
   ssize_t receive(char *to, uint64_t bytes);
-  void lose();
+  void disconnect();
 
   Communicator &communicator_;
   const uint32_t peer_;

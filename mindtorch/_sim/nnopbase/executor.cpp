@@ -44,14 +44,14 @@ void poolsAtFork(Fork stage) {
 }
 
 template <Fork stage>
-void passFork() {
+void runForkHandlers() {
   opCacheAtFork(stage);
   poolsAtFork<aclTensor, aclScalar, aclIntArray, aclFloatArray, aclBoolArray, aclTensorList, aclScalarList,
               aclOpExecutor>(stage);
 }
 
 [[maybe_unused]] const int registered =
-    pthread_atfork(passFork<Fork::kPrepare>, passFork<Fork::kParent>, passFork<Fork::kChild>);
+    pthread_atfork(runForkHandlers<Fork::kPrepare>, runForkHandlers<Fork::kParent>, runForkHandlers<Fork::kChild>);
 
 aclnnStatus notAnExecutor(const char *function, const aclOpExecutor *executor) {
   if (executor == nullptr) return simFail(ACLNN_ERR_INNER_NULLPTR, "EZ9999", "%s: executor is NULL", function);

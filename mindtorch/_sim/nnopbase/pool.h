@@ -29,7 +29,7 @@ class Pool {
   static void release(T *object) {
     object->next_free = local_.head;
     local_.head = object;
-    if (++local_.count > local_.limit) spill();
+    if (++local_.count > local_.limit) moveExcessToShared();
   }
 
  private:
@@ -43,8 +43,8 @@ class Pool {
     bool closed;    /* the thread is ending: keep nothing */
   };
 
-  struct Keeper {
-    ~Keeper() {
+  struct ExitHandler {
+    ~ExitHandler() {
       local_.closed = true;
       local_.limit = 0;
       moveToShared(local_.count);
@@ -53,14 +53,14 @@ class Pool {
   };
 
   /* A thread that only allocates also returns the rest of its last batch at exit. */
-  static void arrangeExit() {
-    static thread_local Keeper keeper;
-    keeper.touch();
+  static void registerExitHandler() {
+    static thread_local ExitHandler handler;
+    handler.touch();
     local_.limit = kKept;
   }
 
   SIM_COLD static T *refill() {
-    if (local_.limit == 0 && !local_.closed) arrangeExit();
+    if (local_.limit == 0 && !local_.closed) registerExitHandler();
     const uint32_t batch = local_.closed ? 1 : kBatch;
     std::lock_guard<std::mutex> guard(mutex_);
     for (uint32_t i = 0; shared_ != nullptr && i < batch; ++i) {
@@ -77,9 +77,9 @@ class Pool {
     return object;
   }
 
-  SIM_COLD static void spill() {
+  SIM_COLD static void moveExcessToShared() {
     if (local_.closed) return moveToShared(local_.count);
-    if (local_.limit == 0) return arrangeExit();
+    if (local_.limit == 0) return registerExitHandler();
     moveToShared(kBatch);
   }
 

@@ -54,12 +54,12 @@ bool allowed(aclCompileOpt opt, const std::string &value) {
 }
 
 template <sim::Fork stage>
-void passFork() {
+void runForkHandlers() {
   sim::atFork(options().mutex, stage);
 }
 
-[[maybe_unused]] const int registered =
-    pthread_atfork(passFork<sim::Fork::kPrepare>, passFork<sim::Fork::kParent>, passFork<sim::Fork::kChild>);
+[[maybe_unused]] const int registered = pthread_atfork(
+    runForkHandlers<sim::Fork::kPrepare>, runForkHandlers<sim::Fork::kParent>, runForkHandlers<sim::Fork::kChild>);
 
 }  // namespace
 

@@ -79,15 +79,15 @@ struct Loaded {
   }
 };
 
-bool tellThreads() {
+bool setLibraryThreads() {
   if (threads > 0 && library.set_threads != nullptr) Guarded<&Library::set_threads>::call(threads);
   return true;
 }
 
 const Loaded &load(const char **reason) {
   static const Loaded &loaded = *new Loaded;
-  static const bool told = tellThreads();
-  (void)told;
+  static const bool limited = setLibraryThreads();
+  (void)limited;
   *reason = loaded.reason.c_str();
   return loaded;
 }
@@ -96,7 +96,7 @@ const Loaded &load(const char **reason) {
 
 void setBlasThreads(int count) {
   threads = count;
-  tellThreads();
+  setLibraryThreads();
 }
 
 Sgemm loadSgemm(const char **reason) {

@@ -46,13 +46,13 @@ void makeCurrent(Context *context) {
 
 Context *contextOrDefault() {
   if (Context *context = currentContext()) return context;
-  Device *device = deviceOrNull(defaultDevice());
+  Device *device = findDevice(defaultDevice());
   if (device == nullptr || retainDevice(*device) != ACL_SUCCESS) return nullptr;
   return currentContext();
 }
 
 aclError noContext(const char *function) {
-  if (lostInFork()) return noDevices(function);
+  if (isForkedChild()) return noDevices(function);
   return simFail(ACL_ERROR_RT_CONTEXT_NULL, "EE1001",
                  "%s: the calling thread has no context; call aclrtSetDevice or aclrtSetCurrentContext in it",
                  function);
@@ -111,7 +111,7 @@ aclError aclrtCreateContext(aclrtContext *context, int32_t deviceId) {
   SIM_REQUIRE_POINTER(context);
   SIM_REQUIRE_DEVICE(device, deviceId);
   std::lock_guard<std::mutex> lock(lifecycleMutex());
-  if (!device->memory.open(config().memory_bytes)) return noAddresses(__func__);
+  if (!device->memory.open(config().memory_bytes)) return noAddressRange(__func__);
   Context *created = openContext(*device, false);
   if (created == nullptr) {
     return simFail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "EE1001", "%s: device %d has no stream left for another context",

@@ -154,7 +154,7 @@ aclError enqueue(const char *function, Stream &stream, const Copy &copy) {
   if (copy.pageable()) SIM_TRY(refusePageable(function, stream));
   // Pageable memory may be freed after the call, so the call waits for the copy; on an idle stream it copies itself.
   const bool alone = stream.idle() && !stream.stores() && stream.device().attention.load() == 0;
-  if (!stream.stores()) stream.occupy(modelledTime(copy));
+  if (!stream.stores()) stream.addDeviceTime(modelledTime(copy));
   if (copy.pageable() && alone) {
     const aclError error = move(function, copy);
     pauseUntilDue(stream.due(), forever());

@@ -75,21 +75,21 @@ Device &device(int32_t id) {
   return devices.all[id];
 }
 
-Device *deviceOrNull(int32_t id) { return id >= 0 && id < deviceCount() ? &device(id) : nullptr; }
+Device *findDevice(int32_t id) { return id >= 0 && id < deviceCount() ? &device(id) : nullptr; }
 
 aclError badDevice(const char *function, int64_t id) {
   return simFail(ACL_ERROR_RT_INVALID_DEVICEID, "EE1001", "%s: device %lld does not exist, there are %d", function,
                  static_cast<long long>(id), deviceCount());
 }
 
-aclError noAddresses(const char *function) {
+aclError noAddressRange(const char *function) {
   return simFail(ACL_ERROR_RT_DRV_INTERNAL_ERROR, "EL9999",
                  "%s: the host has no address range for %llu bytes of simulated memory; lower MINDTORCH_SIM_MEMORY",
                  function, static_cast<unsigned long long>(config().memory_bytes));
 }
 
 void armDevice(int32_t id, aclError code) {
-  if (Device *found = deviceOrNull(id)) found->arm(code);
+  if (Device *found = findDevice(id)) found->arm(code);
 }
 
 void disarmDevices() {
@@ -139,7 +139,7 @@ void Device::clearFault() {
 // Increments the use count of the device and makes its default context current.
 aclError retainDevice(Device &device) {
   std::lock_guard<std::mutex> lock(lifecycleMutex());
-  if (!device.memory.open(config().memory_bytes)) return noAddresses("aclrtSetDevice");
+  if (!device.memory.open(config().memory_bytes)) return noAddressRange("aclrtSetDevice");
   if (device.primary == nullptr) {
     device.primary = openContext(device, true);
     if (device.primary == nullptr) {
@@ -165,7 +165,7 @@ aclError aclrtSetDevice(int32_t deviceId) {
   SIM_ENTER(aclrtSetDevice);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_SETTINGS();
-  Device *device = deviceOrNull(deviceId);
+  Device *device = findDevice(deviceId);
   return device == nullptr ? badDevice(__func__, deviceId) : retainDevice(*device);
 }
 
@@ -235,8 +235,8 @@ aclError aclrtDeviceCanAccessPeer(int32_t *canAccessPeer, int32_t deviceId, int3
   SIM_ENTER(aclrtDeviceCanAccessPeer);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(canAccessPeer);
-  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
-  if (deviceOrNull(peerDeviceId) == nullptr) return badDevice(__func__, peerDeviceId);
+  if (findDevice(deviceId) == nullptr) return badDevice(__func__, deviceId);
+  if (findDevice(peerDeviceId) == nullptr) return badDevice(__func__, peerDeviceId);
   if (deviceId == peerDeviceId) return badValue(__func__, "peerDeviceId", peerDeviceId, "another device");
   *canAccessPeer = 1;
   return ACL_SUCCESS;
@@ -248,7 +248,7 @@ namespace {
 aclError resolvePeer(const char *function, int32_t peer, Device **own) {
   Context *context = contextOrDefault();
   if (context == nullptr) return noContext(function);
-  if (deviceOrNull(peer) == nullptr) return badDevice(function, peer);
+  if (findDevice(peer) == nullptr) return badDevice(function, peer);
   if (peer == context->device->id) return badValue(function, "peerDeviceId", peer, "another device");
   *own = context->device;
   return ACL_SUCCESS;
@@ -277,7 +277,7 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
   SIM_ENTER(aclrtDevicePeerAccessStatus);
   SIM_REQUIRE_POINTER(status);
   SIM_REQUIRE_DEVICE(own, deviceId);
-  if (deviceOrNull(peerDeviceId) == nullptr) return badDevice(__func__, peerDeviceId);
+  if (findDevice(peerDeviceId) == nullptr) return badDevice(__func__, peerDeviceId);
   *status = (own->peers.load() >> peerDeviceId & 1) != 0 ? 1 : 0;
   return ACL_SUCCESS;
 }
@@ -361,7 +361,7 @@ aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t *value) {
 aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t *value) {
   SIM_ENTER(aclGetDeviceCapability);
   SIM_REQUIRE_POINTER(value);
-  if (deviceOrNull(static_cast<int32_t>(deviceId)) == nullptr) return badDevice(__func__, deviceId);
+  if (findDevice(static_cast<int32_t>(deviceId)) == nullptr) return badDevice(__func__, deviceId);
   switch (deviceInfo) {
     case ACL_DEVICE_INFO_AI_CORE_NUM:
       *value = kCubeCores;
@@ -424,7 +424,7 @@ aclError aclrtGetDeviceCapability(int32_t deviceId, aclrtDevFeatureType devFeatu
   SIM_ENTER(aclrtGetDeviceCapability);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
-  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
+  if (findDevice(deviceId) == nullptr) return badDevice(__func__, deviceId);
   if (devFeatureType != ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV &&
       devFeatureType != ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV) {
     return badValue(__func__, "devFeatureType", devFeatureType, "a member of aclrtDevFeatureType");
@@ -437,7 +437,7 @@ aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid *uuid) {
   SIM_ENTER(aclrtDeviceGetUuid);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(uuid);
-  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
+  if (findDevice(deviceId) == nullptr) return badDevice(__func__, deviceId);
   constexpr char kPrefix[] = "mindtorch-sim--";
   static_assert(sizeof kPrefix == sizeof uuid->bytes, "the last byte tells the devices apart");
   std::memcpy(uuid->bytes, kPrefix, sizeof kPrefix - 1);

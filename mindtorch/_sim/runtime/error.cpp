@@ -33,7 +33,7 @@ bool isRuntimeCode(aclError code) {
   return group == 0 || group == 7 || group == 45 || group == 48;  // 161xxx, 361xxx and 561xxx are aclnn's
 }
 
-void putOnTop(Messages &messages, const std::string &text) {
+void prependMessage(Messages &messages, const std::string &text) {
   messages.pending.insert(0, text);
   if (messages.pending.size() > kMessageLimit) messages.pending.resize(kMessageLimit);
 }
@@ -88,9 +88,9 @@ aclError simFail(aclError code, const char *id, const char *format, ...) {
   if (isRuntimeCode(code)) last_error = code;
   if (shared_mode.load(std::memory_order_relaxed)) {
     std::lock_guard<std::mutex> lock(shared_mutex);
-    putOnTop(sharedMessages(), message);
+    prependMessage(sharedMessages(), message);
   } else {
-    putOnTop(thread_messages, message);
+    prependMessage(thread_messages, message);
   }
   return code;
 }

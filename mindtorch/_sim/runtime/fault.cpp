@@ -35,7 +35,7 @@ struct Watches {
   bool counting = false;
 
   // Called with the mutex held, after each change of what is watched.
-  void arm() {
+  void updateWatched() {
     bool watched = counting;
     for (const auto &[name, watch] : by_function) watched |= watch.faults_left > 0 || watch.latency_ns > 0;
     if (watched) {
@@ -73,7 +73,7 @@ void simInjectFault(const char *function, int64_t nth, int64_t times, aclError c
   watch.calls_until_fault = armed ? nth : 0;
   watch.faults_left = armed ? times : 0;
   watch.code = code;
-  all.arm();
+  all.updateWatched();
 }
 
 void simSetLatency(const char *function, int64_t nanoseconds) {
@@ -81,7 +81,7 @@ void simSetLatency(const char *function, int64_t nanoseconds) {
   Watches &all = watches();
   std::lock_guard<std::mutex> lock(all.mutex);
   all.of(function).latency_ns = nanoseconds;
-  all.arm();
+  all.updateWatched();
 }
 
 void simClearFaults(void) {
@@ -89,7 +89,7 @@ void simClearFaults(void) {
   {
     std::lock_guard<std::mutex> lock(all.mutex);
     for (auto &[name, watch] : all.by_function) watch.calls_until_fault = watch.faults_left = watch.latency_ns = 0;
-    all.arm();
+    all.updateWatched();
   }
   disarmDevices();
   forgetMemoryErrors();
@@ -102,7 +102,7 @@ void simCountCalls(int32_t on) {
     for (auto &[name, watch] : all.by_function) watch.calls = 0;
   }
   all.counting = on != 0;
-  all.arm();
+  all.updateWatched();
 }
 
 int64_t simCalls(const char *function) {
@@ -138,7 +138,7 @@ aclError simEnterArmed(const char *function, void **site) {
     latency_ns = watch->latency_ns;
     if (watch->faults_left > 0 && --watch->calls_until_fault <= 0) {
       code = watch->code;
-      if (--watch->faults_left == 0) all.arm();
+      if (--watch->faults_left == 0) all.updateWatched();
     }
   }
   latency_ns += watch->cost_ns;
@@ -181,7 +181,7 @@ void forgetMemoryErrors() {
 }  // namespace sim
 
 void simInjectMemoryError(int32_t device, void *address, uint64_t size) {
-  if (deviceOrNull(device) == nullptr) return;
+  if (findDevice(device) == nullptr) return;
   aclrtMemUceInfo info{};
   info.addr = address;
   info.len = size;
@@ -194,7 +194,7 @@ aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, 
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(memUceInfoArray);
   SIM_REQUIRE_POINTER(retSize);
-  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
+  if (findDevice(deviceId) == nullptr) return badDevice(__func__, deviceId);
   if (arraySize == 0) return badValue(__func__, "arraySize", 0, "at least 1");
   std::lock_guard<std::mutex> lock(errors().mutex);
   const auto &known = errors().by_device[deviceId];

@@ -571,7 +571,7 @@ aclError execute(const char *function, aclmdlRI handle, Stream &stream, uint64_t
     before = std::exchange(graph->last, done);
     for (const Graph::Node &node : graph->nodes) modelled_time += node.task->task.device_ns;
   }
-  stream.occupy(modelled_time);
+  stream.addDeviceTime(modelled_time);
   return submitWork(stream, function, Execution(std::move(graph), std::move(before), done), ticket);
 }
 

@@ -23,7 +23,7 @@ constexpr uint64_t kDefaultMemory = uint64_t{32} << 30;
 constexpr uint64_t kLeastMemory = uint64_t{2} << 20;
 
 // "MINDTORCH_SIM_MEMORY=many is not a size such as 32GiB"
-std::string complaint(const char *variable, const std::string &text, const std::string &expected) {
+std::string invalidValueMessage(const char *variable, const std::string &text, const std::string &expected) {
   return std::string(variable) + "=" + text + " is not " + expected;
 }
 
@@ -40,7 +40,7 @@ uint64_t parseMemory(const char *text, std::string *problem) {
   if (std::strcmp(unit, "GiB") == 0) shift = 30;
   const double bytes = shift < 0 ? 0 : value * static_cast<double>(uint64_t{1} << shift);
   if (errno != 0 || !(bytes > 0) || bytes > static_cast<double>(uint64_t{1} << 42)) {
-    *problem = complaint("MINDTORCH_SIM_MEMORY", text, "a size such as 32GiB");
+    *problem = invalidValueMessage("MINDTORCH_SIM_MEMORY", text, "a size such as 32GiB");
     return kDefaultMemory;
   }
   const uint64_t pages = static_cast<uint64_t>(bytes) / kLeastMemory;  // addresses are laid out in 2 MiB steps
@@ -52,7 +52,7 @@ int32_t parseCount(const char *text, std::string *problem) {
   char *end = nullptr;
   const long count = std::strtol(text, &end, 10);
   if (*end == '\0' && count >= 0 && count <= kMaxDevices) return static_cast<int32_t>(count);
-  *problem = complaint("MINDTORCH_SIM_DEVICES", text, "a number from 0 to " + std::to_string(kMaxDevices));
+  *problem = invalidValueMessage("MINDTORCH_SIM_DEVICES", text, "a number from 0 to " + std::to_string(kMaxDevices));
   return 0;
 }
 
@@ -80,13 +80,13 @@ std::string parseSoc(const char *text, std::string *problem) {
   for (const char *family : {"Ascend310", "Ascend610", "Ascend910", "Ascend950"}) {
     if (std::strncmp(text, family, std::strlen(family)) == 0) return text;
   }
-  *problem = complaint("MINDTORCH_SIM_SOC", text, "the name of an Ascend processor such as Ascend910B1");
+  *problem = invalidValueMessage("MINDTORCH_SIM_SOC", text, "the name of an Ascend processor such as Ascend910B1");
   return text;
 }
 
 bool parseNullKernels(const char *text, std::string *problem) {
   if (text == nullptr || *text == '\0') return false;
-  if (std::strcmp(text, "null") != 0) *problem = complaint("MINDTORCH_SIM_KERNELS", text, "null");
+  if (std::strcmp(text, "null") != 0) *problem = invalidValueMessage("MINDTORCH_SIM_KERNELS", text, "null");
   return true;
 }
 
@@ -177,7 +177,7 @@ aclError readConfiguration(const char *path, Configuration *configuration) {
   }
   configuration->shared_messages = numberOf(text, "err_msg_mode") == 1;
   configuration->default_device = numberOf(text, "default_device");
-  if (configuration->default_device >= 0 && deviceOrNull(configuration->default_device) == nullptr) {
+  if (configuration->default_device >= 0 && findDevice(configuration->default_device) == nullptr) {
     return simFail(ACL_ERROR_INVALID_PARAM, "EE1001", "aclInit: default_device is %d, there are %d devices",
                    configuration->default_device, deviceCount());
   }
@@ -187,7 +187,7 @@ aclError readConfiguration(const char *path, Configuration *configuration) {
 bool initialised() { return lifetime().references.load(std::memory_order_relaxed) != 0; }
 
 aclError notRunning(const char *function) {
-  if (lostInFork()) return noDevices(function);
+  if (isForkedChild()) return noDevices(function);
   if (!lifetime().finalised_once) {
     return simFail(ACL_ERROR_UNINITIALIZE, "EE1001", "%s: aclInit was not called", function);
   }
@@ -225,7 +225,7 @@ bool dropDevicesInChild() {
 
 int32_t defaultDevice() { return lifetime().default_device.load(std::memory_order_relaxed); }
 
-bool lostInFork() { return lifetime().lost_in_fork.load(std::memory_order_relaxed); }
+bool isForkedChild() { return lifetime().lost_in_fork.load(std::memory_order_relaxed); }
 
 aclError noDevices(const char *function) {
   return simFail(ACL_ERROR_UNINITIALIZE, "EE1001",

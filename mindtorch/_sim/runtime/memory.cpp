@@ -179,7 +179,7 @@ aclError DeviceMemory::release(const char *function, void *address) {
   blocks_.erase(found);
   addressesChanged();
   used_.fetch_sub(charged, std::memory_order_relaxed);
-  giveBackPages(start - base_.load(std::memory_order_relaxed), charged);
+  releasePages(start - base_.load(std::memory_order_relaxed), charged);
   resting_.emplace_back(start, roundUp(charged, kBlockAlignment));
   if (resting_.size() > kRestingBlocks) {
     addresses_.release(resting_.front().first, resting_.front().second);
@@ -189,7 +189,7 @@ aclError DeviceMemory::release(const char *function, void *address) {
   return ACL_SUCCESS;
 }
 
-void DeviceMemory::giveBackPages(uint64_t offset, uint64_t size) {
+void DeviceMemory::releasePages(uint64_t offset, uint64_t size) {
   if (size < kGiveBackFrom) return;
   const uint64_t first = roundUp(offset, kPage);
   const uint64_t last = (offset + size) / kPage * kPage;
@@ -207,7 +207,7 @@ bool DeviceMemory::takePhysical(uint64_t size, uint64_t *offset) {
 
 void DeviceMemory::returnPhysical(uint64_t offset, uint64_t size) {
   std::unique_lock<std::shared_mutex> lock(mutex_);
-  giveBackPages(offset, size);
+  releasePages(offset, size);
   physical_.release(offset, size);
   used_.fetch_sub(size, std::memory_order_relaxed);
 }
@@ -458,7 +458,7 @@ aclError mallocDevice(const char *function, void **address, size_t size, uint32_
 }
 
 aclError freeDevice(const char *function, void *address) {
-  if (lostInFork()) return noDevices(function);
+  if (isForkedChild()) return noDevices(function);
   if (address == nullptr) return nullArgument(function, "devPtr");
   for (int32_t id = 0; id < deviceCount(); ++id) {
     if (device(id).memory.owns(address)) return device(id).memory.release(function, address);
@@ -696,7 +696,7 @@ aclError checkProperties(const char *function, const aclrtPhysicalMemProp *prop,
     return simFail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "EE1001", "%s: prop->location.type is %d: only device memory",
                    function, static_cast<int>(prop->location.type));
   }
-  if (deviceOrNull(static_cast<int32_t>(prop->location.id)) == nullptr) return badDevice(function, prop->location.id);
+  if (findDevice(static_cast<int32_t>(prop->location.id)) == nullptr) return badDevice(function, prop->location.id);
   if (prop->allocationType != ACL_MEM_ALLOCATION_TYPE_PINNED) {
     return badValue(function, "prop->allocationType", prop->allocationType, "ACL_MEM_ALLOCATION_TYPE_PINNED");
   }
@@ -930,7 +930,7 @@ aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t dev
   SIM_ENTER(aclrtMemImportFromShareableHandle);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(handle);
-  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
+  if (findDevice(deviceId) == nullptr) return badDevice(__func__, deviceId);
   std::shared_ptr<Store> store;
   SIM_TRY(findShareable(__func__, shareableHandle, &store));
   return openHandle(__func__, std::move(store), handle);
@@ -1033,7 +1033,7 @@ aclError mallocHost(const char *function, void **address, uint64_t size) {
 }
 
 aclError freeHost(const char *function, void *address) {
-  if (lostInFork()) return noDevices(function);
+  if (isForkedChild()) return noDevices(function);
   if (address == nullptr) return nullArgument(function, "hostPtr");
   {
     std::unique_lock<std::shared_mutex> lock(ranges().mutex);

@@ -75,7 +75,7 @@ class DeviceMemory {
 
  private:
   bool charge(uint64_t bytes);  // mutex held
-  void giveBackPages(uint64_t offset, uint64_t size);
+  void releasePages(uint64_t offset, uint64_t size);
   void unmapAlias(uint64_t start, uint64_t size);
   bool extentOfMappings(uint64_t at, uint64_t *start, uint64_t *end) const;
 

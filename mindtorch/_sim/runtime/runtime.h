@@ -91,7 +91,7 @@ std::mutex &lifecycleMutex();
 HandleTable<Context> &contexts();
 int32_t deviceCount();
 Device &device(int32_t id);  // 0 <= id < deviceCount()
-Device *deviceOrNull(int32_t id);
+Device *findDevice(int32_t id);
 void armDevice(int32_t id, aclError code);
 void disarmDevices();
 
@@ -117,7 +117,7 @@ Context *contextOrDefault();
 aclError noContext(const char *function);
 
 // init.cpp
-bool lostInFork();  // a child of a process that used devices has none
+bool isForkedChild();  // a child of a process that used devices has none
 aclError noDevices(const char *function);
 int32_t defaultDevice();  // -1: none
 void setSharedMessages(bool shared);
@@ -174,13 +174,13 @@ aclError nullArgument(const char *function, const char *argument);
 aclError badValue(const char *function, const char *argument, int64_t value, const char *expected);
 aclError badHandle(const char *function, const char *argument, const void *handle);
 aclError badDevice(const char *function, int64_t id);
-aclError noAddresses(const char *function);
+aclError noAddressRange(const char *function);
 
 }  // namespace sim
 
-#define SIM_REQUIRE_DEVICES()                               \
-  do {                                                      \
-    if (sim::lostInFork()) return sim::noDevices(__func__); \
+#define SIM_REQUIRE_DEVICES()                                  \
+  do {                                                         \
+    if (sim::isForkedChild()) return sim::noDevices(__func__); \
   } while (0)
 #define SIM_REQUIRE_SETTINGS()                                                                                    \
   do {                                                                                                            \
@@ -192,9 +192,9 @@ aclError noAddresses(const char *function);
     if ((pointer) == nullptr) return sim::nullArgument(__func__, #pointer); \
   } while (0)
 // Declares `device`, the one with this id.
-#define SIM_REQUIRE_DEVICE(device, id)         \
-  SIM_REQUIRE_DEVICES();                       \
-  sim::Device *device = sim::deviceOrNull(id); \
+#define SIM_REQUIRE_DEVICE(device, id)       \
+  SIM_REQUIRE_DEVICES();                     \
+  sim::Device *device = sim::findDevice(id); \
   if (device == nullptr) return sim::badDevice(__func__, id)
 // Declares `name`, the live object behind a handle, by a function such as resolveStream.
 #define SIM_RESOLVE(Type, name, resolve, handle) \

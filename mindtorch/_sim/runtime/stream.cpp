@@ -40,7 +40,7 @@ void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
   users_ = 1;
 }
 
-void Stream::occupy(int64_t nanoseconds) {
+void Stream::addDeviceTime(int64_t nanoseconds) {
   if (nanoseconds == 0) return;
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
@@ -69,7 +69,7 @@ aclError Stream::submit(const char *function, const SimTask &task, uint64_t *tic
     aclError error = ACL_SUCCESS;
     if (storeTask(function, *this, task, &error)) return error;
   }
-  if (!stores()) occupy(task.device_ns);
+  if (!stores()) addDeviceTime(task.device_ns);
   std::unique_lock<std::mutex> lock(mutex_);
   if (closing_) return badHandle(function, "stream", this);
   if (pending_.load(std::memory_order_relaxed) >= kDepth) {
@@ -172,10 +172,10 @@ void Stream::runFront(std::unique_lock<std::mutex> &lock) {
   cancelled_.store(false, std::memory_order_relaxed);
   ++completed_;
   pending_.fetch_sub(1, std::memory_order_release);
-  if (completed_ >= awaited_ || closing_) announce();
+  if (completed_ >= awaited_ || closing_) notifyWaiters();
 }
 
-void Stream::announce() {
+void Stream::notifyWaiters() {
   awaited_ = UINT64_MAX;
   progress_.notify_all();
 }
@@ -220,7 +220,7 @@ void Stream::cancel(std::unique_lock<std::mutex> &lock) {
   completed_ += dropped.size();
   pending_.fetch_sub(dropped.size(), std::memory_order_release);
   cancelled_.store(running_, std::memory_order_release);
-  announce();
+  notifyWaiters();
   lock.unlock();
   signal().raise([] {});
   for (const SimTask &task : dropped) {
@@ -292,7 +292,7 @@ aclError launch(aclrtStream handle, const SimTask &task, SimTaskKind kind) {
       if (stream != nullptr && stream->context() == context && stream->idle() && !stream->stores() &&
           context->device->attention.load(std::memory_order_relaxed) == 0) {
         ++thread_state.last_task;
-        if (task.device_ns != 0) stream->occupy(task.device_ns);
+        if (task.device_ns != 0) stream->addDeviceTime(task.device_ns);
         if (task.drop != nullptr) task.drop(task.argument);
         return ACL_SUCCESS;
       }

@@ -41,7 +41,7 @@ class Stream {
   // time, this runs tasks that the stream's thread has not begun.
   aclError wait(const char *function, Clock::time_point end, uint64_t ticket = 0);
   // The modelled device (cost.h) works `nanoseconds` longer; blocks while its queue is full.
-  void occupy(int64_t nanoseconds);
+  void addDeviceTime(int64_t nanoseconds);
   // When the modelled device will have done all that was submitted, in nanoseconds of Clock; 0 where none is modelled.
   int64_t due() const { return due_.load(std::memory_order_relaxed); }
   void startAfter(int64_t due);  // what is submitted from now on
@@ -69,7 +69,7 @@ class Stream {
   void wakeThread();  // where nobody runs the tasks that there are
   // Runs a task, or waits until there may be news of the one of `ticket`; false where the time ran out.
   bool advance(std::unique_lock<std::mutex> &lock, Clock::time_point end, uint64_t ticket);
-  void announce();
+  void notifyWaiters();
   void cancel(std::unique_lock<std::mutex> &lock);  // returns with the lock dropped
   void leave(std::unique_lock<std::mutex> &lock);   // one user less; the last gives the slot back
 

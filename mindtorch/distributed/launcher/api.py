@@ -101,7 +101,7 @@ def launch_agent(config: LaunchConfig, entrypoint: Callable | str | None, args: 
         name = next((each for each in map(str, args) if each == "-c" or not each.startswith("-")), name)
     with _signals_raise(config.signals_to_handle):
         parameters = RendezvousParameters(config.rdzv_backend, config.rdzv_endpoint, run_id, config.min_nodes,
-                                          config.max_nodes, config.local_addr, config.rdzv_configs)
+                                          config.max_nodes, config.local_addr, **config.rdzv_configs)
         rendezvous = RendezvousHandler(parameters, config.nproc_per_node)
         spec = WorkerSpec(config.role, config.nproc_per_node, rendezvous, run_id, entrypoint, tuple(args),
                           config.max_restarts, config.monitor_interval)

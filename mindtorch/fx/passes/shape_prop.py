@@ -9,7 +9,7 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(NamedTuple):
-    """What is known of a tensor without its elements."""
+    """The properties of a tensor without its elements."""
 
     shape: Any
     dtype: Any

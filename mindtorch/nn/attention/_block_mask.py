@@ -78,7 +78,7 @@ def _dense(num_blocks, indices, columns):
     """The bool tensor that such lists describe."""
     listed = mindtorch.arange(indices.size(-1), device=indices.device) < num_blocks.unsqueeze(-1)
     found = mindtorch.zeros((*indices.shape[:-1], columns + 1), dtype=mindtorch.int32, device=indices.device)
-    # What is not listed goes to one column more, which is cut off.
+    # Blocks that are not listed go to an extra column, which is cut off.
     found = found.scatter(-1, mindtorch.where(listed, indices, columns).long(), 1)
     return found[..., :columns].to(mindtorch.bool)
 
@@ -124,7 +124,7 @@ class BlockMask:
                        full_kv_indices: Tensor | None = None,
                        BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE, mask_mod: Any = None,
                        seq_lengths: tuple[int, int] | None = None) -> Self:
-        """Of the lists for rows of blocks; those for columns are made of them."""
+        """Makes a mask of the lists for rows of blocks, and from them the lists for columns."""
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         columns = kv_indices.size(-1)
         lengths = (kv_indices.size(-2) * size[0], columns * size[1]) if seq_lengths is None else seq_lengths

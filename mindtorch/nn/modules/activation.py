@@ -552,7 +552,7 @@ class MultiheadAttention(Module):
     def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
                 need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
                 is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
-        """What the heads found, and their weights, or None."""
+        """The heads' results, and their weights or None."""
         turned = self.batch_first and query.dim() == 3
         if turned:
             # functional computes the projections of one tensor together, and knows it by its identity.

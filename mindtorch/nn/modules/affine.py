@@ -1,4 +1,4 @@
-"""What all norms end with: times a weight, plus a bias."""
+"""The last step of all norms: times a weight, plus a bias."""
 from __future__ import annotations
 
 from mindtorch import empty

@@ -45,7 +45,7 @@ class _NumberedNames(Module):
 
 
 class _ModuleSequence(_NumberedNames):
-    """What Sequential and ModuleList have in common."""
+    """The common methods of Sequential and ModuleList."""
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):

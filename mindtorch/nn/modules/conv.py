@@ -24,7 +24,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What all convolutions hold; `_dims` is how many dimensions the kernel has, `_function` that of functional."""
+    """Base of all convolutions. `_dims`: the number of kernel dimensions; `_function`: the function of functional."""
 
     in_channels: int
     out_channels: int
@@ -179,7 +179,7 @@ class _ConvTransposeNd(_ConvNd):
                               self.dilation)
 
     def _output_padding(self, input, output_size):
-        """What must be added at the end for the result to have `output_size`."""
+        """The padding at the end with which the result has `output_size`."""
         dims = self._dims
         before = 2 if input.dim() == dims + 2 else 1
         if len(output_size) == before + dims:

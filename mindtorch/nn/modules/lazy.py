@@ -34,7 +34,7 @@ class LazyModuleMixin:
             destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
 
     def _lazy_load_hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
-        """What is about to be loaded knows the shapes."""
+        """Takes the shapes from the state that is about to be loaded."""
         for name, own in self._own_state().items():
             loaded = state_dict.get(prefix + name)
             if is_lazy(own) and loaded is not None and not is_lazy(loaded):

@@ -401,7 +401,7 @@ class Module(ModuleHooks, ModuleState):
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """What torch.compile does for this module: nothing."""
+        """torch.compile for this module: does nothing."""
         from mindtorch.compiler import compile
         compile(self, *args, **kwargs)
 
@@ -507,7 +507,7 @@ class Module(ModuleHooks, ModuleState):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What the repr says besides the modules below. Subclasses define it."""
+        """The text in the repr besides the child modules. Subclasses define it."""
         return ""
 
     def __repr__(self) -> str:

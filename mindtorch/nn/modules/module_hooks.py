@@ -78,7 +78,7 @@ def add_hook(hooks: Any, hook: Any, prepend: bool = False, flags: Any = ()) -> A
 
 
 def call_registration_hooks(hooks: Any, module: Module, name: str, value: Tensor) -> Any:
-    """What `module` shall register under `name`: hooks may put something else in the place of `value`."""
+    """The object to register under `name`: `value`, or what hooks return in its place."""
     for hook in hooks.values():
         output = hook(module, name, value)
         if output is not None:
@@ -270,7 +270,7 @@ def _deprecation(use, part, advice=" Please use register_full_backward_hook to g
 
 
 class ModuleHooks:
-    """What Module has to do with hooks around a call."""
+    """The part of Module that runs hooks around a call."""
 
     def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> Any:
         """Call hook(module, grad_output) before the gradients of the module's inputs are computed."""

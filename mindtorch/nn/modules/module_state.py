@@ -27,7 +27,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpec
 
 
 class ModuleState:
-    """What Module has to do with its state as a dictionary."""
+    """The part of Module that makes and loads state dictionaries."""
 
     # --- hooks --------------------------------------------------------------------------------------------------------
 

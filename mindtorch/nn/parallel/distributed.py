@@ -162,16 +162,25 @@ class DistributedDataParallel(Module, Joinable):
         return self.require_forward_param_sync and self.broadcast_buffers and bool(self._buffers_to_sync())
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        training = mindtorch.is_grad_enabled() and self.require_backward_grad_sync
+        inputs, kwargs = self._pre_forward(*inputs, **kwargs)
+        return self._post_forward(self.module(*inputs, **kwargs))
+
+    def _is_training(self):
+        return mindtorch.is_grad_enabled() and self.require_backward_grad_sync
+
+    def _pre_forward(self, *inputs, **kwargs):
+        """The inputs as the module gets them."""
         if self._join_config.enable:
-            self._notify_joined(training)
+            self._notify_joined(self._is_training())
         elif self.will_sync_module_buffers():
             self._broadcast(self._buffers_to_sync())
         if self.device_ids:
             inputs, kwargs = (each[0] for each in scatter_kwargs(inputs, kwargs, self.device_ids, self.dim))
-        outputs = self.module(*inputs, **kwargs)
-        self.require_forward_param_sync = self.reducer.active = training
-        if training:
+        return inputs, kwargs
+
+    def _post_forward(self, outputs):
+        self.require_forward_param_sync = self.reducer.active = self._is_training()
+        if self.reducer.active:
             self.reducer.prepare([leaf for leaf in tree_leaves(outputs) if isinstance(leaf, TensorBase)])
         return outputs
 

@@ -48,7 +48,7 @@ Block blockAt(const aclOpExecutor &executor, const Sizes &sizes, int64_t first) 
 }
 
 /* scores = -inf for masked keys. */
-SIM_CLONES void hide(const uint8_t *hidden, int64_t count, float *scores) {
+SIM_CLONES void maskScores(const uint8_t *hidden, int64_t count, float *scores) {
   const float nothing = -std::numeric_limits<float>::infinity();
   SIM_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) scores[i] = hidden[i] ? nothing : scores[i];
@@ -108,10 +108,10 @@ void hideScores(const aclOpExecutor &executor, const Operand &mask, const Block 
     if (!masked) {
       /* only the places below are hidden */
     } else if (stride == 1) {
-      hide(row, block.end, scores);
+      maskScores(row, block.end, scores);
     } else {
       for (int64_t k = 0; k < block.end; ++k) line[k] = row[k * stride];
-      hide(line, block.end, scores);
+      maskScores(line, block.end, scores);
     }
     const int64_t place = block.first + i, behind = executor.attributes[kBehind], before = executor.attributes[kBefore];
     const float nothing = -std::numeric_limits<float>::infinity();
@@ -237,7 +237,7 @@ struct Head {
   uint8_t *line;
 };
 
-Head headRooms(const aclOpExecutor &executor, const Sizes &s) {
+Head headBuffers(const aclOpExecutor &executor, const Sizes &s) {
   Head head;
   head.queries = reinterpret_cast<float *>(executor.workspace);
   head.of_queries = head.queries + s.queries * s.width;
@@ -290,7 +290,7 @@ void blockBackward(const aclOpExecutor &executor, const Sizes &s, const Head &he
 aclError runAttentionBackward(const aclOpExecutor &executor) {
   const auto &operands = executor.operands;
   const Sizes s = sizesOf(operands[kQuery], operands[kKey], operands[kValue]);
-  const Head head = headRooms(executor, s);
+  const Head head = headBuffers(executor, s);
   const int64_t sharing = s.heads / s.shared;
   for (int64_t b = 0; b < s.batch; ++b) {
     for (int64_t h = 0; h < s.heads; ++h) {

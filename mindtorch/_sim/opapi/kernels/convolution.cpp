@@ -22,7 +22,7 @@ SlidingWindow convolutionWindow(const aclOpExecutor &executor, const Operand &im
   return window;
 }
 
-int64_t samplesTogether(const SlidingWindow &window, int64_t channels, int64_t samples, bool transposed) {
+int64_t samplesPerProduct(const SlidingWindow &window, int64_t channels, int64_t samples, bool transposed) {
   constexpr int64_t kEnoughPositions = 256, kMostElements = 1 << 21;
   if (transposed) return 1;
   const int64_t positions = std::max<int64_t>(window.positionCount(), 1);
@@ -104,7 +104,7 @@ BufferSizes bufferSizes(const aclOpExecutor &executor, const SlidingWindow &wind
   const bool transposed = executor.attributes[kTransposed] != 0;
   const int64_t channels = (transposed ? output : input).dims[1] / executor.attributes[kGroups];
   const int64_t image = window.imageSize(), positions = window.positionCount();
-  const int64_t samples = samplesTogether(window, channels, input.dims[0], transposed);
+  const int64_t samples = samplesPerProduct(window, channels, input.dims[0], transposed);
   return {samples,
           executor.operands[kWeight].count,
           output.dims[1],

@@ -46,7 +46,7 @@ SlidingWindow convolutionWindow(const aclOpExecutor &executor, const Operand &im
                                 const Operand &weight);
 /* How many samples share a matrix product: where there are few positions, a product mostly copies the weight.
  * `channels` are those of the image in a group. */
-int64_t samplesTogether(const SlidingWindow &window, int64_t channels, int64_t samples, bool transposed);
+int64_t samplesPerProduct(const SlidingWindow &window, int64_t channels, int64_t samples, bool transposed);
 Operand samplesOf(const Operand &batch, int64_t n, int64_t count);
 Operand channelsFirst(const Operand &batch, int64_t n, int64_t count); /* the same as (channels, samples, ...) */
 /* Up to three numbers from an array of `dims`. */

@@ -38,7 +38,7 @@ BufferSizes bufferSizes(const aclOpExecutor &executor, const SlidingWindow &wind
   const Operand &image = executor.operands[sides.image];
   const bool transposed = executor.attributes[kTransposed] != 0;
   const int64_t channels = image.dims[1] / executor.attributes[kGroups];
-  const int64_t samples = samplesTogether(window, channels, image.dims[0], transposed);
+  const int64_t samples = samplesPerProduct(window, channels, image.dims[0], transposed);
   const int64_t pixels = samples * image.dims[1] * window.imageSize();
   const int64_t positions = samples * executor.operands[sides.positions].dims[1] * window.positionCount();
   return {

@@ -357,16 +357,16 @@ bool broadcastIndices(const Operand *indices, int32_t count, IndexedDims *indexe
 bool isIndexed(const Operand *indices, int32_t count, int32_t dim) { return dim < count && indices[dim].count > 0; }
 
 /* A view with the dimensions of the result and strides of 0. */
-Operand overResult(const Operand &operand, const Shape &result) {
-  Operand laid = operand;
-  laid.rank = result.rank;
-  laid.count = 1;
+Operand broadcastView(const Operand &operand, const Shape &result) {
+  Operand view = operand;
+  view.rank = result.rank;
+  view.count = 1;
   for (int32_t i = 0; i < result.rank; ++i) {
-    laid.dims[i] = result.dims[i];
-    laid.strides[i] = 0;
-    laid.count *= result.dims[i];
+    view.dims[i] = result.dims[i];
+    view.strides[i] = 0;
+    view.count *= result.dims[i];
   }
-  return laid;
+  return view;
 }
 
 Shape resultShape(const Operand &indexed, const Operand *indices, int32_t count, const IndexedDims &indexed_dims) {
@@ -386,7 +386,7 @@ AdvancedIndexCursor::AdvancedIndexCursor(const Operand &indexed, const Operand *
   IndexedDims indexed_dims;
   broadcastIndices(indices, count, &indexed_dims);
   const Shape shape = resultShape(indexed, indices, count, indexed_dims);
-  Operand rest = overResult(indexed, shape);
+  Operand rest = broadcastView(indexed, shape);
   int32_t at = indexed_dims.place == 0 ? indexed_dims.shape.rank : 0;
   for (int32_t dim = 0; dim < indexed.rank; ++dim) {
     if (!isIndexed(indices, count, dim)) {
@@ -394,7 +394,7 @@ AdvancedIndexCursor::AdvancedIndexCursor(const Operand &indexed, const Operand *
       rest.strides[at++] = indexed.strides[dim];
       continue;
     }
-    Operand index = overResult(indices[dim], shape);
+    Operand index = broadcastView(indices[dim], shape);
     index.compute = kI64;
     const int32_t shift = indexed_dims.place + indexed_dims.shape.rank - indices[dim].rank;
     for (int32_t i = 0; i < indices[dim].rank; ++i) {

@@ -495,7 +495,7 @@ bool readLabels(const aclOpExecutor &executor, const Operand &targets, int64_t n
 }
 
 /* The workspace: a sample's matrices, and the labels behind them. */
-CtcSample sampleRooms(const aclOpExecutor &executor, const Operand &logs, int64_t longest) {
+CtcSample sampleBuffers(const aclOpExecutor &executor, const Operand &logs, int64_t longest) {
   CtcSample sample;
   sample.classes = logs.dims[2];
   sample.longest = longest;
@@ -526,7 +526,7 @@ bool readCtcSample(const aclOpExecutor &executor, const Operand &logs, const Ope
   return readLabels(executor, targets, n, sample);
 }
 
-void scoreBeginnings(const CtcSample &s) {
+void computeAlpha(const CtcSample &s) {
   for (int64_t t = 0; t < s.times; ++t) {
     const double *before = s.alpha + (t - 1) * s.states, *logs = s.logs + t * s.classes;
     for (int64_t i = 0; i < s.states; ++i) {
@@ -551,11 +551,11 @@ double lossOf(const CtcSample &s) {
 aclError runCtcLoss(const aclOpExecutor &executor) {
   const Operand &logs = executor.operands[0], &targets = executor.operands[1];
   const Operand &losses = executor.operands[2], &alphas = executor.operands[3];
-  CtcSample s = sampleRooms(executor, logs, longestOf(executor));
+  CtcSample s = sampleBuffers(executor, logs, longestOf(executor));
   const StoreStrided store = storeStrided(losses.type, kF64), keep = storeStrided(alphas.type, kF64);
   for (int64_t n = 0; n < logs.dims[1]; ++n) {
     if (!readCtcSample(executor, logs, targets, n, &s)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    scoreBeginnings(s);
+    computeAlpha(s);
     double loss = lossOf(s);
     if (executor.attributes[kZeroInfinity] != 0 && std::isinf(loss)) loss = 0.0;
     store(&loss, losses.host + n * losses.strides[0] * losses.item, 0, 1);
@@ -571,7 +571,7 @@ aclError runCtcLoss(const aclOpExecutor &executor) {
 }
 
 /* Computes beta at time t; `later` holds that of time t + 1. */
-void scoreEndings(const CtcSample &s, int64_t t) {
+void computeBeta(const CtcSample &s, int64_t t) {
   for (int64_t i = 0; i < s.states; ++i) {
     double reached = i >= s.states - 2 ? 0.0 : kNever;
     if (t < s.times - 1) {
@@ -584,9 +584,9 @@ void scoreEndings(const CtcSample &s, int64_t t) {
 }
 
 /* Replaces log_probs by their gradient: exp(log_probs) minus the posterior of each class. */
-void takeSlopes(CtcSample *s, double loss, double grad) {
+void replaceByGradient(CtcSample *s, double loss, double grad) {
   for (int64_t t = s->times; t-- > 0;) {
-    scoreEndings(*s, t);
+    computeBeta(*s, t);
     std::fill_n(s->shares, s->classes, kNever);
     for (int64_t i = 0; i < s->states; ++i) {
       double *share = s->shares + s->label(i);
@@ -603,10 +603,10 @@ void takeSlopes(CtcSample *s, double loss, double grad) {
 /* grad, log_probs, targets, loss, log_alpha, out */
 aclError runCtcLossBackward(const aclOpExecutor &executor) {
   const Operand &grads = executor.operands[0], &logs = executor.operands[1], &out = executor.operands[5];
-  CtcSample s = sampleRooms(executor, logs, longestOf(executor));
+  CtcSample s = sampleBuffers(executor, logs, longestOf(executor));
   for (int64_t n = 0; n < logs.dims[1]; ++n) {
     if (!readCtcSample(executor, logs, executor.operands[2], n, &s)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    scoreBeginnings(s);
+    computeAlpha(s);
     double grad;
     loadStrided(grads.type, kF64)(grads.host + n * grads.strides[0] * grads.item, 0, &grad, 1);
     const double loss = lossOf(s);
@@ -614,7 +614,7 @@ aclError runCtcLossBackward(const aclOpExecutor &executor) {
     if (executor.attributes[kZeroInfinity] != 0 && std::isinf(loss)) {
       kept = 0;
     } else {
-      takeSlopes(&s, loss, grad);
+      replaceByGradient(&s, loss, grad);
     }
     std::fill(s.logs + kept * s.classes, s.logs + logs.dims[0] * s.classes, 0.0);
     writeElements(planeOf(out, n), s.logs);

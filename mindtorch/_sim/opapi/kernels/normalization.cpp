@@ -193,7 +193,7 @@ struct Part {
 };
 
 /* Adds to the gradients of weight and bias, and multiplies `grads` by the weights. */
-SIM_CLONES void weighGradients(const Part &part, const double *values, double *grads) {
+SIM_CLONES void multiplyByWeights(const Part &part, const double *values, double *grads) {
   const double mean = part.mean, reciprocal = part.reciprocal;
   if (part.run == 1) {
     const double *weights = part.weights;
@@ -248,7 +248,7 @@ aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &
     const int64_t first = firstWeight(executor, input, i);
     const Part part = {elements,       attributes[kRun],  mean[i],        reciprocal[i],
                        weight + first, of_weight + first, of_bias + first};
-    weighGradients(part, values, grads);
+    multiplyByWeights(part, values, grads);
     if (operands[kOfInput].tensor == nullptr) continue;
     if (attributes[kTraining] != 0) {
       partBackward(part, attributes[kCentred] != 0, values, grads);

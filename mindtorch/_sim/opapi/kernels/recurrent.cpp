@@ -45,16 +45,21 @@ class Rows {
   double *row_;
 };
 
+/* A function that gives an operand the next `count` numbers of the workspace, from `*row` on. */
+auto rowsIn(const aclOpExecutor &executor, double **row) {
+  return [&executor, row](uint32_t index, int64_t count) {
+    double *taken = *row;
+    *row += count;
+    return Rows(executor.operands[index], count, taken);
+  };
+}
+
 /* inputGates, hiddenGates, cx, inputBias, hiddenBias, hy, cy, storage */
 aclError runCell(const aclOpExecutor &executor) {
   const auto &operands = executor.operands;
   const int64_t batch = operands[2].dims[0], size = operands[2].dims[1];
   double *row = reinterpret_cast<double *>(executor.workspace);
-  const auto take = [&](uint32_t index, int64_t count) {
-    double *taken = row;
-    row += count;
-    return Rows(operands[index], count, taken);
-  };
+  const auto take = rowsIn(executor, &row);
   Rows input = take(0, 4 * size), hidden = take(1, 4 * size), cx = take(2, size);
   Rows input_bias = take(3, 4 * size), hidden_bias = take(4, 4 * size);
   Rows hy = take(5, size), cy = take(6, size), storage = take(7, 4 * size);
@@ -83,11 +88,7 @@ aclError runCellBackward(const aclOpExecutor &executor) {
   const auto &operands = executor.operands;
   const int64_t batch = operands[2].dims[0], size = operands[2].dims[1];
   double *row = reinterpret_cast<double *>(executor.workspace);
-  const auto take = [&](uint32_t index, int64_t count) {
-    double *taken = row;
-    row += count;
-    return Rows(operands[index], count, taken);
-  };
+  const auto take = rowsIn(executor, &row);
   Rows grad_hy = take(0, size), grad_cy = take(1, size), cx = take(2, size), cy = take(3, size);
   Rows storage = take(4, 4 * size), grad_gates = take(5, 4 * size), grad_cx = take(6, size);
   double *bias = row;

@@ -1,5 +1,5 @@
-/* Rotary position embedding: rotates pairs of elements by the given cosines and sines. out[i] = x[straight(i)] *
- * cos[i] + sign(i) * x[crossed(i)] * sin[i]; the mode selects the pairs. */
+/* Rotary position embedding: rotates pairs of elements by the given cosines and sines. out[i] = x[cosine_index(i)] *
+ * cos[i] + sign(i) * x[sine_index(i)] * sin[i]; the mode selects the pairs. */
 #include "opapi/scan_sort.h"
 
 namespace sim {
@@ -8,7 +8,7 @@ namespace {
 enum Mode : int64_t { kHalf, kInterleave, kQuarter, kInterleaveHalf };
 
 struct Pair {
-  int64_t straight, crossed;
+  int64_t cosine_index, sine_index;
   float sign;
 };
 
@@ -53,7 +53,7 @@ aclError runRotary(const aclOpExecutor &executor) {
     sines.read(sine);
     for (int64_t k = 0; k < width; ++k) {
       const Pair pair = pairOf(mode, width, k);
-      out[k] = line[pair.straight] * cosine[k] + pair.sign * line[pair.crossed] * sine[k];
+      out[k] = line[pair.cosine_index] * cosine[k] + pair.sign * line[pair.sine_index] * sine[k];
     }
     to.write(out);
     for (SliceCursor *each : {&from, &cosines, &sines, &to}) each->next();
@@ -78,7 +78,7 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
   double *of_cosines = reinterpret_cast<double *>(executor.workspace), *of_sines = of_cosines + angles;
   double *sums = of_sines + angles;
   float *g = reinterpret_cast<float *>(sums + width), *line = g + width, *cosine = line + width, *sine = cosine + width;
-  float *turned = sine + width, *crossed = turned + width;
+  float *turned = sine + width, *sine_grads = turned + width;
   std::fill_n(of_cosines, 2 * angles, 0.0);
   const Operand cosine_sums = contiguousOperand(operands[kOfCosine], ACL_DOUBLE, of_cosines),
                 sine_sums = contiguousOperand(operands[kOfSine], ACL_DOUBLE, of_sines);
@@ -96,17 +96,17 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
       std::fill_n(turned, width, 0.0f);
       for (int64_t k = 0; k < width; ++k) {
         const Pair pair = pairOf(mode, width, k);
-        turned[pair.straight] += g[k] * cosine[k];
-        turned[pair.crossed] += pair.sign * g[k] * sine[k];
+        turned[pair.cosine_index] += g[k] * cosine[k];
+        turned[pair.sine_index] += pair.sign * g[k] * sine[k];
       }
       to.write(turned);
       for (int64_t k = 0; k < width; ++k) {
         const Pair pair = pairOf(mode, width, k);
-        turned[k] = g[k] * line[pair.straight];
-        crossed[k] = pair.sign * g[k] * line[pair.crossed];
+        turned[k] = g[k] * line[pair.cosine_index];
+        sine_grads[k] = pair.sign * g[k] * line[pair.sine_index];
       }
       addTo(at_cosine, turned, sums);
-      addTo(at_sine, crossed, sums);
+      addTo(at_sine, sine_grads, sums);
       for (SliceCursor *each : {&grads, &from, &to, &cosines, &sines, &at_cosine, &at_sine}) each->next();
     }
   }

@@ -223,7 +223,7 @@ SIM_OP(aclnnLogSoftmaxBackward, prepareBackward, nullptr, 1)
 
 namespace {
 
-constexpr float kHidden = -10000.0f; /* the value of masked scores, as in CANN */
+constexpr float kMaskedScore = -10000.0f; /* the value of masked scores, as in CANN */
 
 SliceCursor slicesOf(const Operand &operand, uint8_t compute) {
   return SliceCursor(operand, operand.rank - 1, compute);
@@ -243,7 +243,7 @@ void softmaxOf(float *line, int64_t length) {
 aclError runMasked(const aclOpExecutor &executor) {
   const Operand &x = executor.operands[0];
   if (x.count == 0) return ACL_SUCCESS;
-  SliceCursor from = slicesOf(x, kF32), hidden = slicesOf(executor.operands[1], kBoolean8);
+  SliceCursor from = slicesOf(x, kF32), masks = slicesOf(executor.operands[1], kBoolean8);
   SliceCursor to = slicesOf(executor.operands[2], kF32);
   const int64_t length = from.length();
   const float scale = bitsToFloat(static_cast<uint32_t>(executor.attributes[0]));
@@ -251,11 +251,11 @@ aclError runMasked(const aclOpExecutor &executor) {
   Boolean *mask = reinterpret_cast<Boolean *>(line + length);
   for (int64_t first = 0; first < x.count; first += length) {
     from.read(line);
-    hidden.read(mask);
-    for (int64_t i = 0; i < length; ++i) line[i] = mask[i] != 0 ? kHidden : line[i] * scale;
+    masks.read(mask);
+    for (int64_t i = 0; i < length; ++i) line[i] = mask[i] != 0 ? kMaskedScore : line[i] * scale;
     softmaxOf(line, length);
     to.write(line);
-    for (SliceCursor *each : {&from, &hidden, &to}) each->next();
+    for (SliceCursor *each : {&from, &masks, &to}) each->next();
   }
   return ACL_SUCCESS;
 }
@@ -265,7 +265,7 @@ aclError runMaskedBackward(const aclOpExecutor &executor) {
   const Operand &grad = executor.operands[0];
   if (grad.count == 0) return ACL_SUCCESS;
   SliceCursor grads = slicesOf(grad, kF32), from = slicesOf(executor.operands[1], kF32);
-  SliceCursor hidden = slicesOf(executor.operands[2], kBoolean8), to = slicesOf(executor.operands[3], kF32);
+  SliceCursor masks = slicesOf(executor.operands[2], kBoolean8), to = slicesOf(executor.operands[3], kF32);
   const int64_t length = from.length();
   const float scale = bitsToFloat(static_cast<uint32_t>(executor.attributes[0]));
   float *g = reinterpret_cast<float *>(executor.workspace), *y = g + length;
@@ -273,13 +273,13 @@ aclError runMaskedBackward(const aclOpExecutor &executor) {
   for (int64_t first = 0; first < grad.count; first += length) {
     grads.read(g);
     from.read(y);
-    hidden.read(mask);
+    masks.read(mask);
     double sum = 0.0;
     for (int64_t i = 0; i < length; ++i) sum += static_cast<double>(g[i]) * static_cast<double>(y[i]);
     const float common = static_cast<float>(sum);
     for (int64_t i = 0; i < length; ++i) g[i] = mask[i] != 0 ? 0.0f : y[i] * (g[i] - common) * scale;
     to.write(g);
-    for (SliceCursor *each : {&grads, &from, &hidden, &to}) each->next();
+    for (SliceCursor *each : {&grads, &from, &masks, &to}) each->next();
   }
   return ACL_SUCCESS;
 }

@@ -523,7 +523,7 @@ struct Slices {
 };
 
 /* A contiguous tensor of the resulting shape at the start of `out`. */
-Operand foundIn(const Operand &out, int64_t dim, int64_t groups) {
+Operand resultView(const Operand &out, int64_t dim, int64_t groups) {
   Operand found = out;
   if (dim == kFlat) {
     found.rank = 1;
@@ -562,7 +562,7 @@ aclError runUnique(const aclOpExecutor &executor) {
     if (executor.attributes[kCounts] != 0) counts.write(&alike, 1);
     order[groups] = order[i];
   }
-  const Operand found = foundIn(out, dim, groups);
+  const Operand found = resultView(out, dim, groups);
   Cursor line(found);
   for (int64_t g = 0; g < groups; ++g) {
     if (dim == kFlat) {

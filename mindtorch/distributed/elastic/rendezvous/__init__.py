@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from importlib.util import find_spec
 from typing import Any
@@ -55,30 +55,52 @@ class RendezvousGracefulExitError(RendezvousError):
     """This node is not needed."""
 
 
-@dataclass
+_BOOLS = {"1": True, "true": True, "t": True, "yes": True, "y": True,
+          "0": False, "false": False, "f": False, "no": False, "n": False}
+
+
 class RendezvousParameters:
-    """How to meet: `backend` "c10d" or "static", `endpoint` host:port, and options of `rdzv_conf`."""
+    """How to meet: `backend` "c10d" or "static", `endpoint` host:port, and in `config` the options of `rdzv_conf`."""
 
-    backend: str
-    endpoint: str
-    run_id: str
-    min_nodes: int
-    max_nodes: int
-    local_addr: str | None = None
-    config: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not self.backend:
+    def __init__(self, backend: str, endpoint: str, run_id: str, min_nodes: int, max_nodes: int,
+                 local_addr: str | None = None, **kwargs: Any) -> None:
+        if not backend:
             raise ValueError("The rendezvous backend name must be a non-empty string.")
-        if self.min_nodes < 1:
-            raise ValueError(f"The minimum number of rendezvous nodes ({self.min_nodes}) must be greater than zero.")
-        if self.max_nodes < self.min_nodes:
-            raise ValueError(f"The maximum number of rendezvous nodes ({self.max_nodes}) must be greater than or equal "
-                             f"to the minimum number of rendezvous nodes ({self.min_nodes}).")
+        if min_nodes < 1:
+            raise ValueError(f"The minimum number of rendezvous nodes ({min_nodes}) must be greater than zero.")
+        if max_nodes < min_nodes:
+            raise ValueError(f"The maximum number of rendezvous nodes ({max_nodes}) must be greater than or equal "
+                             f"to the minimum number of rendezvous nodes ({min_nodes}).")
+        self.backend, self.endpoint, self.run_id, self.local_addr = backend, endpoint, run_id, local_addr
+        self.min_nodes, self.max_nodes = min_nodes, max_nodes
+        self.config = kwargs
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """An option."""
+        return self.config.get(key, default)
+
+    def get_as_bool(self, key: str, default: bool | None = None) -> bool | None:
+        """An option that is a bool, 1 or 0, or one of their names."""
+        value = self.get(key, default)
+        if value is None or isinstance(value, bool):
+            return value
+        known = _BOOLS.get(str(value).lower()) if isinstance(value, (int, str)) else None
+        if known is None:
+            raise ValueError(f"The rendezvous configuration option '{key}' does not represent a valid boolean value.")
+        return known
+
+    def get_as_int(self, key: str, default: int | None = None) -> int | None:
+        """An option that is an integer, or the text of one."""
+        value = self.get(key, default)
+        try:
+            return None if value is None else int(value)
+        except ValueError:
+            raise ValueError(f"The rendezvous configuration option '{key}' does not represent a valid integer "
+                             "value.") from None
 
     def seconds(self, name: str, default: float) -> float:
         """An option that is a number of seconds."""
-        return float(self.config.get(name, default))
+        return float(self.get(name, default))
 
 
 @dataclass
@@ -115,7 +137,7 @@ class RendezvousHandler:
         self._round, self._size, self._worker_server, self._serves = -1, 0, None, False
         self._beats: dict[str, tuple[int, float]] = {}      # node -> (its count, when this node first saw it)
         self._interval = params.seconds("keep_alive_interval", 5)
-        self._misses = int(params.config.get("keep_alive_max_attempt", 3))
+        self._misses = params.get_as_int("keep_alive_max_attempt", 3)
         self._ended = threading.Event()
         host, _, port = params.endpoint.rpartition(":") if ":" in params.endpoint else (params.endpoint, "", "")
         self._host, self._port = host.strip("[]") or "localhost", int(port or DEFAULT_PORT)
@@ -134,7 +156,8 @@ class RendezvousHandler:
         self._address = params.local_addr or ("localhost" if params.max_nodes == 1 else None)
         if params.max_nodes == 1:
             return HashStore()
-        serve = params.config["rank"] == 0 if params.backend == "static" else is_local_address(self._host)
+        serve = (params.get_as_int("rank") == 0 if params.backend == "static"
+                 else params.get_as_bool("is_host", is_local_address(self._host)))
         if serve:
             try:
                 store = TCPStore(self._host, self._port, is_master=True, timeout=timeout, multi_tenant=True)

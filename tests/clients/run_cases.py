@@ -1,6 +1,6 @@
-"""Answers the questions of questions.txt, a line of JSON each: with torch_npu, or with mindtorch where it is told so.
+"""Runs the cases of cases.txt with torch_npu or with mindtorch; prints a line of JSON for each.
 
-Started by compare.py in two processes. A question is an expression or a statement; questions share their names.
+Started by compare.py in two processes. A case is an expression or a statement; cases share their names.
 """
 import json
 import re
@@ -8,17 +8,17 @@ import sys
 import warnings
 from pathlib import Path
 
-QUESTIONS = Path(__file__).with_name("questions.txt")
+CASES = Path(__file__).with_name("cases.txt")
 EXPECTED_TO_DIFFER = "  # differs: "
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
-def questions(file=QUESTIONS, expected=EXPECTED_TO_DIFFER):
-    """(question, why the answers differ or "")."""
+def cases(file=CASES, expected=EXPECTED_TO_DIFFER):
+    """(case, why the results differ or "")."""
     for line in file.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            question, _, reason = line.partition(expected)
-            yield question, reason
+            case, _, reason = line.partition(expected)
+            yield case, reason
 
 
 def plain(value):
@@ -32,20 +32,20 @@ def plain(value):
     return ADDRESS.sub("0x", repr(value)).replace("torch_npu.npu", "torch.npu").replace("mindtorch", "torch")
 
 
-def answer(question, names):
-    """What the question gives: a value, the type of an exception; and the categories of warnings."""
+def evaluate(case, names):
+    """What the case gives: a value, the type of an exception; and the categories of warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            value = plain(eval(question, names)) if is_expression(question) else exec(question, names)
+            value = plain(eval(case, names)) if is_expression(case) else exec(case, names)
         except Exception as error:      # noqa: BLE001 - the exception is the answer
             value = f"raises {type(error).__name__}"
     return [value, sorted({w.category.__name__ for w in caught if w.category is not ResourceWarning})]
 
 
-def is_expression(question):
+def is_expression(case):
     try:
-        compile(question, "question", "eval")
+        compile(case, "case", "eval")
     except SyntaxError:
         return False
     return True
@@ -59,8 +59,8 @@ def main(library):
         import torch
         import torch_npu
     names = {"torch": torch, "torch_npu": torch_npu}
-    for question, _ in questions():
-        print(json.dumps(["answer", answer(question, names)]), flush=True)
+    for case, _ in cases():
+        print(json.dumps(["answer", evaluate(case, names)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,72 @@
+/* Fake quantization: rounds numbers to the grid that an integer type of few bits would have. */
+#include "opapi/scan_sort.h"
+
+namespace sim {
+namespace {
+
+enum { kSelf, kScale, kZeroPoint, kOut, kMask };
+
+/* One number for each channel, expanded to the shape of self. */
+Operand perChannel(const Operand &numbers, const Operand &self, int32_t axis) {
+  Operand result = numbers;
+  result.rank = self.rank - axis;
+  for (int32_t i = 1; i < result.rank; ++i) result.dims[i] = 1;
+  expandTo(&result, shapeOf(self));
+  return result;
+}
+
+/* self, scale, zeroPoint, out, mask */
+aclError runFakeQuantize(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[kSelf];
+  if (self.count == 0) return ACL_SUCCESS;
+  const int32_t axis = static_cast<int32_t>(executor.attributes[0]), last = self.rank - 1;
+  const float least = static_cast<float>(executor.attributes[1]), most = static_cast<float>(executor.attributes[2]);
+  SliceCursor from(self, last, kF32), scales(perChannel(executor.operands[kScale], self, axis), last, kF32);
+  SliceCursor zero_points(perChannel(executor.operands[kZeroPoint], self, axis), last, kF32);
+  SliceCursor to(executor.operands[kOut], last, kF32), mask(executor.operands[kMask], last, kBoolean8);
+  const int64_t length = from.length();
+  float *x = reinterpret_cast<float *>(executor.workspace), *scale = x + length, *zero_point = scale + length;
+  Boolean *in_range = reinterpret_cast<Boolean *>(zero_point + length);
+  for (int64_t first = 0; first < self.count; first += length) {
+    from.read(x);
+    scales.read(scale);
+    zero_points.read(zero_point);
+    for (int64_t i = 0; i < length; ++i) {
+      const float quantized = std::nearbyint(x[i] * (1.0f / scale[i])) + zero_point[i];
+      in_range[i] = static_cast<Boolean>(quantized >= least && quantized <= most);
+      x[i] = (std::fmin(std::fmax(quantized, least), most) - zero_point[i]) * scale[i];
+    }
+    to.write(x);
+    mask.write(in_range);
+    for (SliceCursor *each : {&from, &scales, &zero_points, &to, &mask}) each->next();
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, scale, zeroPoint, axis, quantMin, quantMax, out, mask */
+aclnnStatus prepareFakeQuantize(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[kSelf];
+  const int64_t quant_min = arguments[4].integer, quant_max = arguments[5].integer;
+  int32_t axis;
+  SIM_TRY(normalizeDim(executor, arguments[3].integer, self.rank, &axis));
+  const Shape channels = vectorShape(self.rank == 0 ? 1 : self.dims[axis]);
+  SIM_TRY(requireShape(executor, executor.operands[kScale], channels));
+  SIM_TRY(requireShape(executor, executor.operands[kZeroPoint], channels));
+  SIM_TRY(requireShape(executor, executor.operands[kOut], shapeOf(self)));
+  SIM_TRY(requireShape(executor, executor.operands[kMask], shapeOf(self)));
+  if (quant_min > quant_max) return refuse(executor, "quantMin is {}, quantMax is {}", quant_min, quant_max);
+  if (executor.operands[kOut].type != self.type) return refuse(executor, "self and out have different data types");
+  executor.attributes[0] = axis;
+  executor.attributes[1] = quant_min;
+  executor.attributes[2] = quant_max;
+  const int64_t length = self.rank == 0 ? 1 : self.dims[self.rank - 1];
+  executor.workspace_size = roundUp(static_cast<uint64_t>(length) * (3 * sizeof(float) + sizeof(Boolean)));
+  executor.run = runFakeQuantize;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnFakeQuantPerChannelAffineCachemask, prepareFakeQuantize, nullptr, 0)
+
+}  // namespace sim

@@ -1,0 +1,59 @@
+/* Fake quantization along each dimension and in every layout, by the formula; what phase 1 refuses. */
+#include "aclnnop/aclnn_fake_quant_per_channel_affine_cachemask.h"
+#include "op_test.h"
+
+namespace {
+
+constexpr int64_t kLeast = -2, kMost = 5;
+
+void test(aclDataType type, int64_t axis, Layout layout) {
+  const Dims dims = {2, 3, 4};
+  const size_t channels = static_cast<size_t>(dims[static_cast<size_t>(axis < 0 ? axis + 3 : axis)]);
+  const size_t inner = axis == 0 ? 12 : axis == 1 ? 4 : 1;
+  const Values scales = {0.5, 0.25, 1, 2}, zero_points = {0, 3, -1, 2};
+  Values x(24), out(24), mask(24);
+  for (size_t i = 0; i < 24; ++i) {
+    x[i] = static_cast<double>(i * 7 % 24) / 4 - 2.375; /* in the middle of no two steps */
+    const size_t c = i / inner % channels;
+    const double quantized = std::nearbyint(x[i] / scales[c]) + zero_points[c];
+    mask[i] = quantized >= kLeast && quantized <= kMost;
+    out[i] = (std::min<double>(std::max<double>(quantized, kLeast), kMost) - zero_points[c]) * scales[c];
+  }
+  const auto first = [channels](const Values &all) { return Values(all.begin(), all.begin() + channels); };
+  const Dims per_channel = {static_cast<int64_t>(channels)};
+  Tensor self(type, dims, x, layout), result(type, dims, {}, layout), in_range(ACL_BOOL, dims, {}, layout);
+  Tensor scale(type, per_channel, first(scales)), zero_point(ACL_INT32, per_channel, first(zero_points));
+  const auto run = [&](aclTensor *scale_given, aclTensor *zero_given, int64_t along, int64_t least, aclTensor *to) {
+    return RUN(aclnnFakeQuantPerChannelAffineCachemask, self, scale_given, zero_given, along, least, kMost, to,
+               in_range);
+  };
+  EXPECT(run(scale, zero_point, axis, kLeast, result) == ACLNN_SUCCESS);
+  EXPECT_VALUES(result.read(), out, 0);
+  EXPECT_VALUES(in_range.read(), mask, 0);
+  Tensor short_scale(type, {1}, {1}), short_zero(ACL_INT32, {1}, {0}), small(type, {2, 3}, {});
+  EXPECT(run(short_scale, zero_point, axis, kLeast, result) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(scale, short_zero, axis, kLeast, result) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(scale, zero_point, 3, kLeast, result) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(scale, zero_point, axis, kMost + 1, result) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(scale, zero_point, axis, kLeast, small) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testEmpty() {
+  Tensor self(ACL_FLOAT, {0, 2}, {}), scale(ACL_FLOAT, {2}, {1, 1}), zero_point(ACL_INT32, {2}, {0, 0});
+  Tensor out(ACL_FLOAT, {0, 2}, {}), mask(ACL_BOOL, {0, 2}, {});
+  EXPECT(RUN(aclnnFakeQuantPerChannelAffineCachemask, self, scale, zero_point, 1, kLeast, kMost, out, mask) ==
+         ACLNN_SUCCESS);
+}
+
+}  // namespace
+
+int main() {
+  Session session;
+  for (int layout = 0; layout < kLayouts; ++layout) {
+    for (aclDataType type : {ACL_FLOAT, ACL_FLOAT16}) {
+      for (int64_t axis : {0, 1, 2, -1}) test(type, axis, static_cast<Layout>(layout));
+    }
+  }
+  testEmpty();
+  return 0;
+}
