@@ -57,8 +57,6 @@ CASES = {
         t.tensor([1, 2, 40000], device=d).to(getattr(t, dtype)),
         t.tensor([1, 3, 40001], device=d).to(getattr(t, dtype)), rtol=1e-4, equal_nan=True)
         for dtype in ("uint16", "uint32", "uint64")},
-    "index complex128": lambda t, d: (t.arange(6, device=d).to(t.complex128) * 1j).reshape(2, 3)[
-        :, t.tensor([2, 0], device=d)],
     "mask complex128": lambda t, d: t.arange(4, device=d).to(t.complex128)[t.tensor([True, False] * 2, device=d)],
     "masked_fill_ uint8": lambda t, d: t.tensor([1, 250], dtype=t.uint8, device=d).masked_fill_(
         t.tensor(MASK, device=d), 7),
