@@ -238,7 +238,7 @@ def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: An
 def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials; -inf where nothing takes part."""
-    numbers = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
+    numbers = input if input.is_floating_point() or input.is_complex() else input.to(float32)
     total = _filled(numbers, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
     return total.to(dtype or input.dtype)
 

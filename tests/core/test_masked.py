@@ -33,7 +33,7 @@ def test_input_masks_and_dimensions():
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float64"])
 @pytest.mark.parametrize("masked", [False, True])
 def test_reductions_of_integers(dtype, masked):
-    """Variances are computed in the default dtype; logsumexp rounds to the integers that it was given."""
+    """Variances are computed in float32; logsumexp rounds to the integers that it was given."""
     def call(library):
         x = library.tensor([[1, 4, 2], [3, 3, 9]], dtype=getattr(library, dtype))
         mask = library.tensor([[True, False, True], [True, True, True]]) if masked else None

@@ -49,6 +49,15 @@ CASES = {
     "linspace int64": lambda t, d: t.linspace(2 ** 40, -7, 20, dtype=t.int64, device=d),
     "linspace complex64": lambda t, d: t.linspace(1, 2 - 3j, 7, device=d),
     "linspace complex128": lambda t, d: t.linspace(1j, 4, 6, dtype=t.complex128, device=d),
+    **{f"{name} {other} {dtype}": lambda t, d, name=name, other=other, dtype=dtype: getattr(t, name)(
+        t.tensor([1, 2, 40000], device=d).to(getattr(t, dtype)),
+        other if isinstance(other, int) else t.tensor(other, device=d).to(getattr(t, dtype)))
+        for name in ("eq", "ne") for other in (2, [1, 3, 40000]) for dtype in ("uint16", "uint32", "uint64")},
+    **{f"isclose {dtype}": lambda t, d, dtype=dtype: t.isclose(
+        t.tensor([1, 2, 40000], device=d).to(getattr(t, dtype)),
+        t.tensor([1, 3, 40001], device=d).to(getattr(t, dtype)), rtol=1e-4, equal_nan=True)
+        for dtype in ("uint16", "uint32", "uint64")},
+    "mask complex128": lambda t, d: t.arange(4, device=d).to(t.complex128)[t.tensor([True, False] * 2, device=d)],
     "masked_fill_ uint8": lambda t, d: t.tensor([1, 250], dtype=t.uint8, device=d).masked_fill_(
         t.tensor(MASK, device=d), 7),
     "masked_fill float64": lambda t, d: t.tensor([1.5, 2], dtype=t.float64, device=d).masked_fill(

@@ -1,7 +1,7 @@
 """Operators on each element, or on two."""
 from math import copysign, inf, pi
 
-from mindtorch._core.tensor.dtype import float64, int16, int32, int64
+from mindtorch._core.tensor.dtype import float32, float64, int16, int32, int64
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.operators import ops
 
@@ -101,8 +101,10 @@ def fmin_by_where(self, other):
 
 
 def isclose_by_distance(self, other, rtol, atol, equal_nan):
-    """isclose of dtypes that aclnnIsClose lacks: complex numbers."""
+    """isclose of dtypes that aclnnIsClose lacks: complex numbers and unsigned integers."""
     close = ops.eq(self, other)
+    if not self.is_complex() and not self.is_floating_point():
+        self, other = self.to(float64), other.to(float64)
     if equal_nan:
         close = close | (self.isnan() & other.isnan())
     distance = (self - other).abs()
@@ -146,6 +148,12 @@ def angle_by_atan2(self):
 
 
 # --- complex numbers -------------------------------------------------------------------------------------------------
+
+def compared_wider(function, *operands):
+    """A comparison of small unsigned integers as int64, and of small floats as float32."""
+    return function(*[x.to(float32 if x.is_floating_point() else int64) if isinstance(x, TensorBase) else x
+                      for x in operands])
+
 
 def by_parts(function, self, *arguments):
     """The function of the real parts and the function of the imaginary parts, as one complex tensor."""
