@@ -137,6 +137,7 @@ ifdef PLATFORM
 ZIG = $(abspath $(RUN)) -m ziglang $(1) -target $(PLATFORM:manylinux_2_28_%=%)-linux-gnu.2.28
 wheels: export CC = $(call ZIG,cc)
 wheels: export CXX = $(call ZIG,c++)
+wheels: export LDCXXSHARED = $(CXX) -shared
 endif
 
 wheels: $(VENV)/.build $(VENV)/.wheels            ## dist/mindtorch-*-manylinux*.whl: for no release of CANN in particular, and for each in the list CANN
