@@ -17,7 +17,16 @@ GAINS = {"sigmoid": 1, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4, "line
 
 
 def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:
-    """By what the standard deviation is multiplied in front of a nonlinearity."""
+    """By what the standard deviation is multiplied in front of a nonlinearity.
+
+    Arguments:
+        nonlinearity: a function: "linear", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu", "selu"
+        param: the negative slope of leaky_relu; 0.01
+
+    Example:
+        >>> nn.init.calculate_gain("tanh")
+        1.6666666666666667
+    """
     if nonlinearity in GAINS:
         return GAINS[nonlinearity]
     if nonlinearity != "leaky_relu":
@@ -33,20 +42,57 @@ def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniformly distributed between a and b."""
+    """Uniformly distributed between a and b.
+
+    Arguments:
+        tensor: the tensor that is filled, of any shape and floating-point dtype
+        a: the least value
+        b: the bound above
+        generator: where the random numbers come from; that of the device
+
+    Example:
+        >>> w = nn.init.uniform_(torch.empty(2, 3), 1, 2)
+        >>> bool(((w >= 1) & (w < 2)).all())
+        True
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normally distributed."""
+    """Normally distributed.
+
+    Arguments:
+        tensor: the tensor that is filled, of any shape and floating-point dtype
+        mean: the mean
+        std: the standard deviation
+        generator: where the random numbers come from; that of the device
+
+    Example:
+        >>> nn.init.normal_(torch.empty(2, 3), std=0.02).shape
+        torch.Size([2, 3])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Generator | None = None) -> Tensor:
-    """Normally distributed, but between a and b: numbers are drawn until they are."""
+    """Normally distributed, but between a and b: numbers are drawn until they are.
+
+    Arguments:
+        tensor: the tensor that is filled, of any shape and floating-point dtype
+        mean: the mean before cutting
+        std: the standard deviation before cutting
+        a: the least value
+        b: the largest value
+        generator: where the random numbers come from; that of the device
+
+    Example:
+        >>> w = nn.init.trunc_normal_(torch.empty(2, 3), a=-1, b=1)
+        >>> bool((w.abs() <= 1).all())
+        True
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
                       "incorrect.", stacklevel=3)
@@ -80,31 +126,74 @@ def _uniform_draws(tensor, mean, std, a, b, generator):
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One value everywhere."""
+    """One value everywhere.
+
+    Arguments:
+        tensor: the tensor that is filled, of any shape and floating-point dtype
+        val: the value
+
+    Example:
+        >>> nn.init.constant_(torch.empty(2), 0.3)
+        tensor([0.3000, 0.3000])
+    """
     return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Ones.
+
+    Arguments:
+        tensor: the tensor that is filled, of any shape and floating-point dtype
+
+    Example:
+        >>> nn.init.ones_(torch.empty(2))
+        tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Zeros.
+
+    Arguments:
+        tensor: the tensor that is filled, of any shape and floating-point dtype
+
+    Example:
+        >>> nn.init.zeros_(torch.empty(2))
+        tensor([0., 0.])
+    """
     return tensor.zero_()
 
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix."""
+    """The identity matrix.
+
+    Arguments:
+        tensor: a matrix
+
+    Example:
+        >>> nn.init.eye_(torch.empty(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     _require_matrix(tensor)
     return tensor.copy_(mindtorch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """The weight of a convolution that gives its input channels unchanged, as many as there are of both."""
+    """The weight of a convolution that gives its input channels unchanged, as many as there are of both.
+
+    Arguments:
+        tensor: the weight, of 3 to 5 dimensions
+        groups: the groups of the convolution
+
+    Example:
+        >>> nn.init.dirac_(torch.empty(1, 1, 3))
+        tensor([[[0., 1., 0.]]])
+    """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     outputs, inputs, *kernel = tensor.shape
@@ -135,13 +224,34 @@ def _calculate_correct_fan(tensor, mode):
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform, with the variance that Glorot and Bengio give for the mean of inputs and outputs."""
+    """Uniform, with the variance that Glorot and Bengio give for the mean of inputs and outputs.
+
+    Arguments:
+        tensor: the weight, of at least two dimensions
+        gain: what the standard deviation is multiplied by: calculate_gain
+        generator: where the random numbers come from; that of the device
+
+    Example:
+        >>> w = nn.init.xavier_uniform_(torch.empty(3, 3))
+        >>> bool((w.abs() <= 1).all())
+        True
+    """
     bound = math.sqrt(3) * (gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal, with the variance that Glorot and Bengio give for the mean of inputs and outputs."""
+    """Normal, with the variance that Glorot and Bengio give for the mean of inputs and outputs.
+
+    Arguments:
+        tensor: the weight, of at least two dimensions
+        gain: what the standard deviation is multiplied by: calculate_gain
+        generator: where the random numbers come from; that of the device
+
+    Example:
+        >>> nn.init.xavier_normal_(torch.empty(3, 5), gain=nn.init.calculate_gain("relu")).shape
+        torch.Size([3, 5])
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
@@ -156,14 +266,39 @@ def _kaiming_std(tensor, a, mode, nonlinearity):
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Generator | None = None) -> Tensor:
-    """Uniform, with the variance of He and others for layers before a rectifier of negative slope a."""
+    """Uniform, with the variance of He and others for layers before a rectifier of negative slope a.
+
+    Arguments:
+        tensor: the weight, of at least two dimensions
+        a: the negative slope of the rectifier
+        mode: "fan_in" keeps the variance of results, "fan_out" that of gradients
+        nonlinearity: "relu" or "leaky_relu"
+        generator: where the random numbers come from; that of the device
+
+    Example:
+        >>> w = nn.init.kaiming_uniform_(torch.empty(3, 6), nonlinearity="relu")
+        >>> bool((w.abs() <= 1).all())
+        True
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else uniform_(tensor, -math.sqrt(3) * std, math.sqrt(3) * std, generator)
 
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Generator | None = None) -> Tensor:
-    """Normal, with the variance of He and others for layers before a rectifier of negative slope a."""
+    """Normal, with the variance of He and others for layers before a rectifier of negative slope a.
+
+    Arguments:
+        tensor: the weight, of at least two dimensions
+        a: the negative slope of the rectifier
+        mode: "fan_in" keeps the variance of results, "fan_out" that of gradients
+        nonlinearity: "relu" or "leaky_relu"
+        generator: where the random numbers come from; that of the device
+
+    Example:
+        >>> nn.init.kaiming_normal_(torch.empty(3, 5), mode="fan_out", nonlinearity="relu").shape
+        torch.Size([3, 5])
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0, std, generator)
 
@@ -177,7 +312,18 @@ def _require_matrix(tensor):
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A (semi-)orthogonal matrix, in a tensor of more dimensions its first one by the others."""
+    """A (semi-)orthogonal matrix, in a tensor of more dimensions its first one by the others.
+
+    Arguments:
+        tensor: the weight, of at least two dimensions
+        gain: what the matrix is multiplied by
+        generator: where the random numbers come from; that of the device
+
+    Example:
+        >>> w = nn.init.orthogonal_(torch.empty(2, 2))
+        >>> torch.allclose(w @ w.T, torch.eye(2), atol=1e-5)
+        True
+    """
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -193,7 +339,18 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Normal, with a share of zeros in each column."""
+    """Normal, with a share of zeros in each column.
+
+    Arguments:
+        tensor: a matrix
+        sparsity: the share of zeros in each column
+        std: the standard deviation of the others
+        generator: where the random numbers come from; that of the device
+
+    Example:
+        >>> (nn.init.sparse_(torch.empty(4, 2), 0.5) == 0).sum(0)
+        tensor([2, 2])
+    """
     _require_matrix(tensor)
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)

@@ -1,4 +1,4 @@
-"""Examples in the docstrings of classes give what they print; every layer of torch.nn has one."""
+"""Examples in docstrings give what they print; every layer of torch.nn and every function of nn.init has one."""
 import doctest
 import inspect
 
@@ -53,9 +53,21 @@ def test_subclasses_of_layers_have_docstrings_of_their_own():
     assert torch.nn.Conv2d(1, 1, 1).__doc__ == torch.nn.Conv2d.__doc__ == inspect.getdoc(Plain)
 
 
-def test_examples_of_layers():
+def init_functions():
+    return {name: getattr(torch.nn.init, name) for name in torch.nn.init.__all__}
+
+
+def test_arguments_of_init_are_described():
+    for name, function in init_functions().items():
+        _, _, rest = inspect.getdoc(function).partition("Arguments:\n")
+        described = [line.strip().partition(":")[0] for line in rest.partition("\n\n")[0].splitlines()]
+        assert described == list(inspect.signature(function).parameters), name
+        assert ">>> " in rest, name
+
+
+def test_examples_of_layers_and_init():
     runner, report = doctest.DocTestRunner(Checker()), []
-    for name, layer in layers().items():
+    for name, layer in {**layers(), **init_functions()}.items():
         torch.manual_seed(0)
         names = {"torch": torch, "nn": torch.nn}
         test = doctest.DocTestParser().get_doctest(inspect.getdoc(layer), names, name, None, 0)

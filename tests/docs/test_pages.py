@@ -107,6 +107,15 @@ def test_links_lead_to_files_and_headings(page):
     assert broken == []
 
 
+def test_files_that_pages_name_exist():
+    path = re.compile(
+        r"\b(?:bench|docs|examples|include|mindtorch|tests)/[\w./-]+\.(?:c|cpp|h|ipynb|jsonl|md|pyx?|toml|txt)\b")
+    named = {name for page in LINKING if page.name != "CHANGELOG.md"
+             for name in path.findall(page.read_text(encoding="utf-8"))}
+    assert "examples/train_gpt.py" in named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
 def heading_anchor(heading):
     """As GitHub and MyST make it."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")

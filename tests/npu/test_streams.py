@@ -1,6 +1,7 @@
 """Streams and events: order, timing, who is current where."""
 import gc
 import threading
+import time
 
 import pytest
 
@@ -102,11 +103,12 @@ def test_event_orders_two_streams():
 
 def test_event_timing():
     start, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    before = time.monotonic()
     start.record()
     kept = busy()
     end.record()
     end.synchronize()
-    assert 0 < start.elapsed_time(end) < 60_000
+    assert 0 < start.elapsed_time(end) <= 1000 * (time.monotonic() - before) + 1
     assert kept is not None
 
 
