@@ -438,19 +438,19 @@ cdef void free_call(Call *call) noexcept:
     call.count = 0
 
 
-cdef int free_workspace(Block *scratch, StreamSlot *stream) except -1:
+cdef int free_workspace(Block *block, StreamSlot *stream) except -1:
     """Free the workspace of a launch. Later work of the stream may reuse it, because that runs after the operator."""
     if stream.updates:                           # an updated task of a graph: each replay uses the workspace
-        scratch.left = stream.capture.workspaces
-        stream.capture.workspaces = scratch
+        block.left = stream.capture.workspaces
+        stream.capture.workspaces = block
     elif (<NpuAllocator>stream.allocator).source is None:
-        free_block(scratch)
+        free_block(block)
     else:                                        # a pluggable allocator may give the memory to another stream at once
         try:
-            defer(stream, release_workspace, scratch)
+            defer(stream, release_workspace, block)
         except BaseException:
             synchronize_stream(stream)
-            free_block(scratch)
+            free_block(block)
             raise
     return 0
 
@@ -460,38 +460,38 @@ cdef void release_workspace(void *block) noexcept:
 
 
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1:
-    cdef Block *scratch = NULL
+    cdef Block *workspace_block = NULL
     cdef void *workspace = NULL
     cdef StreamSlot *stream = call.stream
-    cdef EventSlot *before = NULL
-    cdef int64_t began = 0
+    cdef EventSlot *start_event = NULL
+    cdef int64_t start_time = 0
     if status != 0:
         raise_launch_error(call, status, name, True)
     if call.workspace_size != 0:
         try:
-            scratch = allocate_block(call.workspace_size, stream)
-            workspace = scratch.address
+            workspace_block = allocate_block(call.workspace_size, stream)
+            workspace = workspace_block.address
             use_device(call.device)              # the allocator may have switched the device
         except BaseException:
-            if scratch != NULL:
-                free_block(scratch)
+            if workspace_block != NULL:
+                free_block(workspace_block)
             free_call(call)
             raise
     if queues_in_use:
         if call.executor == NULL or can_be_queued(call):         # NULL: left to the queue's thread, see is_known
-            return queue_launch(call, name, phase2, workspace, scratch)
+            return queue_launch(call, name, phase2, workspace, workspace_block)
         if has_launches(call.device):
             with nogil:
                 drain_queue(call.device)
     if AFTER_LAUNCH:
         try:
-            before = record_timing_event(stream)
+            start_event = record_timing_event(stream)
         except BaseException:
-            if scratch != NULL:
-                free_block(scratch)
+            if workspace_block != NULL:
+                free_block(workspace_block)
             free_call(call)
             raise
-        began = clock()
+        start_time = clock()
     stream.launches += 1
     with nogil:
         status = phase2(workspace, call.workspace_size, call.executor, stream.handle)
@@ -499,21 +499,21 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
             destroy_all(call)
     stream.launches -= 1
     call.executor = NULL                         # phase 2 frees it, even if it fails
-    if scratch != NULL:
-        free_workspace(scratch, stream)
+    if workspace_block != NULL:
+        free_workspace(workspace_block, stream)
     if status != 0:
-        if before != NULL:
-            return_event(before)
+        if start_event != NULL:
+            return_event(start_event)
         raise_launch_error(call, status, name, False)
     if call.objects != 0 and not call.dynamic_shapes:
         release_objects(call)
     if AFTER_LAUNCH:
-        after_launch(stream, name, began, before)
+        after_launch(stream, name, start_time, start_event)
     return 0
 
 
-# Launches on the thread of a queue (acl.pxd). Those of captures, those that something follows, and those with
-# limits of the calling thread or on a SyncLaunchStream are made at once, when the queue is empty.
+# Launches on the thread of a queue (acl.pxd). The calling thread waits until the queue is empty, and launches itself, in
+# a capture, under a profile, for operators with dynamic shapes, under limits of its cores, and on a SyncLaunchStream.
 
 cdef bint can_be_queued(const Call *call) noexcept:
     return (queue_mode != NO_QUEUE and call.stream.capture == NULL and not call.stream.updates
@@ -538,7 +538,7 @@ cdef inline bint fits_queue(const Key *key) noexcept:
 
 
 cdef inline void copy_key(QueuedLaunch *queued, const Key *key) noexcept:
-    """Of a key that is too long, for messages of errors, the first tensors."""
+    """Copy the key to the launch. Of a key that is too long, copy the first tensors, which messages of errors name."""
     cdef int place
     queued.words = min(key.words, <int>MAX_QUEUED_WORDS)
     queued.tensors = min(key.tensors, <int>MAX_QUEUED_TENSORS)
@@ -598,16 +598,16 @@ cdef void add_known(const Call *call) noexcept:
         add_known_call(call.key.text, call.key.words, call.workspace_size)
 
 
-# MINDTORCH_LAUNCH_LINES=1: launches in a queue know the lines of the program that have called them.
+# MINDTORCH_LAUNCH_LINES=1: each launch in a queue keeps the line of the program that called the operator.
 cdef bint RECORDS_LINES = os.environ.get("MINDTORCH_LAUNCH_LINES") == "1"
-cdef dict LINES = {}            # (code, line): their text, which is never freed
+cdef dict LINES = {}            # the text for each (code, line); it is never freed
 cdef str PACKAGE = os.path.dirname(os.path.dirname(runtime.__file__)) + os.sep
 
 
 cdef const char *calling_line() except NULL:
-    """The line that the program is at: the innermost one outside of mindtorch."""
+    """The innermost line of the program outside of mindtorch."""
     cdef bytes text
-    frame = sys._getframe()                      # of a Python function: those of Cython have none
+    frame = sys._getframe()                      # a Python function's: Cython functions have no frames
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     key = (frame.f_code, frame.f_lineno)
@@ -617,7 +617,7 @@ cdef const char *calling_line() except NULL:
     return text
 
 
-cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspace, Block *scratch) except -1:
+cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspace, Block *workspace_block) except -1:
     global cache_hits
     cdef LaunchQueue *queue
     cdef QueuedLaunch *queued
@@ -632,8 +632,8 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
             queue = start_queue(call.device, device_context(call.device), &FUNCTIONS_OF_QUEUES)
     except BaseException:
         free_call(call)
-        if scratch != NULL:
-            free_block(scratch)
+        if workspace_block != NULL:
+            free_block(workspace_block)
         raise
     if call.executor == NULL and cache_enabled:
         cache_hits += 1
@@ -657,8 +657,8 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
         copy_key(queued, call.key)
     add_launch(queue)
     stream.launches -= 1
-    if scratch != NULL:
-        free_workspace(scratch, stream)
+    if workspace_block != NULL:
+        free_workspace(workspace_block, stream)
     return 0
 
 
@@ -739,8 +739,8 @@ cdef class DeviceTime:
         self.return_events()
 
     cdef void return_events(self) noexcept:
-        if self.before != NULL:
-            return_event(self.before)
+        if self.start_event != NULL:
+            return_event(self.start_event)
         if self.after != NULL:
             return_event(self.after)
         self.before = self.after = NULL
@@ -778,9 +778,9 @@ cdef EventSlot *record_timing_event(StreamSlot *stream) except? NULL:
     return event
 
 
-cdef int after_launch(StreamSlot *stream, const char *name, int64_t began, EventSlot *before) except -1:
+cdef int after_launch(StreamSlot *stream, const char *name, int64_t start_time, EventSlot *start_event) except -1:
     cdef DeviceTime taken = None
-    if before != NULL:
+    if start_event != NULL:
         taken = DeviceTime.__new__(DeviceTime)
         taken.before = before
         taken.after = record_timing_event(stream)
@@ -788,7 +788,7 @@ cdef int after_launch(StreamSlot *stream, const char *name, int64_t began, Event
         if len(UNREAD_TIMES) > MAX_UNREAD_TIMES:
             UNREAD_TIMES.popleft().microseconds()
     if PROFILING:
-        add_finished_range(name.decode(), "privateuse1_runtime", began, taken)
+        add_finished_range(name.decode(), "privateuse1_runtime", start_time, taken)
     if BLOCKING and stream.capture == NULL:
         synchronize_stream(stream)
     return 0
