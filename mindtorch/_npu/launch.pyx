@@ -21,8 +21,8 @@ from mindtorch._core.tensor.dtype cimport (
     UInt16, UInt32, UInt64, Undefined, cast_scalar, is_float8, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, MAX_DIMS, NPU, Shape, TensorBase, contiguous_strides, empty_tensor, make_view, require_backend,
-    set_geometry,
+    BACKENDS, CPU, MAX_DIMS, NPU, Shape, TensorBase, contiguous_strides, empty_tensor, has_same_shape, make_view,
+    require_backend, set_geometry,
 )
 from mindtorch._core.tensor.views cimport expand_to
 from mindtorch._npu.acl cimport (
@@ -731,9 +731,9 @@ cdef bint int_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **m
 @cython.final
 cdef class DeviceTime:
     """The time from an event before a launch to one behind it, on the stream."""
-    cdef EventSlot *before
-    cdef EventSlot *after
-    cdef double found
+    cdef EventSlot *start_event
+    cdef EventSlot *end_event
+    cdef double elapsed
 
     def __dealloc__(self):
         self.return_events()
@@ -741,22 +741,22 @@ cdef class DeviceTime:
     cdef void return_events(self) noexcept:
         if self.start_event != NULL:
             return_event(self.start_event)
-        if self.after != NULL:
-            return_event(self.after)
-        self.before = self.after = NULL
+        if self.end_event != NULL:
+            return_event(self.end_event)
+        self.start_event = self.end_event = NULL
 
     def microseconds(self):
         """Waits for the launch, the first time."""
         cdef float milliseconds = 0
-        if self.after != NULL:
-            use_device(self.after.device)
+        if self.end_event != NULL:
+            use_device(self.end_event.device)
             with nogil:
-                check(api.aclrtSynchronizeEvent(self.after.handle), b"aclrtSynchronizeEvent")
-            check(api.aclrtEventElapsedTime(&milliseconds, self.before.handle, self.after.handle),
+                check(api.aclrtSynchronizeEvent(self.end_event.handle), b"aclrtSynchronizeEvent")
+            check(api.aclrtEventElapsedTime(&milliseconds, self.start_event.handle, self.end_event.handle),
                   b"aclrtEventElapsedTime")
-            self.found = milliseconds * 1000
+            self.elapsed = milliseconds * 1000
             self.return_events()
-        return self.found
+        return self.elapsed
 
 
 cdef enum:
@@ -782,8 +782,8 @@ cdef int after_launch(StreamSlot *stream, const char *name, int64_t start_time, 
     cdef DeviceTime taken = None
     if start_event != NULL:
         taken = DeviceTime.__new__(DeviceTime)
-        taken.before = before
-        taken.after = record_timing_event(stream)
+        taken.start_event = start_event
+        taken.end_event = record_timing_event(stream)
         UNREAD_TIMES.append(taken)
         if len(UNREAD_TIMES) > MAX_UNREAD_TIMES:
             UNREAD_TIMES.popleft().microseconds()
@@ -1067,13 +1067,9 @@ cdef int copy_slices(TensorBase dst, TensorBase src) except -1:
     return 0
 
 
-cdef bint same_sizes(TensorBase a, TensorBase b) noexcept:
-    return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
-
-
 cdef bint same_layout(TensorBase dst, TensorBase src) noexcept:
     """Whether the elements of `src`, in order, are the memory of `dst`."""
-    return dst.contiguous and dst.dtype == src.dtype and same_sizes(dst, src)
+    return dst.contiguous and dst.dtype == src.dtype and has_same_shape(dst, src)
 
 
 cdef TensorBase empty_like_sizes(TensorBase like, ScalarType dtype, int device_type, int device_index):

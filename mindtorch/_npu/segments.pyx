@@ -1,3 +1,4 @@
+# cython: always_allow_keywords=False
 """Segments of device memory and the blocks that they are cut into; the allocator's settings and counters."""
 from collections import OrderedDict
 import threading

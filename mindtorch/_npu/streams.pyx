@@ -420,17 +420,22 @@ def destroy_idle(int device):
     If CANN fails to destroy one, it stays, and the exception leaves the rest as it is.
     """
     cdef EventSlot *event
+    cdef EventSlot **link
     cdef StreamSlot *slot = STREAM_SLOTS
     cdef int status, kind
     if captures_by_device[device]:
         return                       # the capture may refer to idle streams and events
     use_device(device)
     for kind in range(EVENT_KINDS):
-        while DEVICES[device].idle_events[kind] != NULL:
-            event = DEVICES[device].idle_events[kind]
+        link = &DEVICES[device].idle_events[kind]
+        while link[0] != NULL:
+            event = link[0]
+            if event.waiters != 0:
+                link = &event.next
+                continue
             status = api.aclrtDestroyEvent(event.handle)
             failed_with(status, ACL_ERROR_RT_INVALID_HANDLE, b"aclrtDestroyEvent")       # other code has destroyed it
-            DEVICES[device].idle_events[kind] = event.next
+            link[0] = event.next
             free_event_slot(event)
     while slot != NULL:
         if (slot.device == device and slot.holders == 0 and slot.handle != NULL and slot.segments == 0
@@ -557,9 +562,13 @@ cdef void release_first(StreamSlot *stream) noexcept:
 cdef int release_oldest(StreamSlot *stream) except -1:
     # Another thread may release the entry and record its event again meanwhile: then this waits longer than necessary.
     cdef EventSlot *event = stream.first_deferred.event
+    cdef int status
     use_device(stream.device)
+    event.waiters += 1               # so that no other thread destroys it meanwhile
     with nogil:
-        check(api.aclrtSynchronizeEvent(event.handle), b"aclrtSynchronizeEvent")
+        status = api.aclrtSynchronizeEvent(event.handle)
+    event.waiters -= 1
+    check(status, b"aclrtSynchronizeEvent")
     if stream.first_deferred != NULL and stream.first_deferred.event == event:
         release_first(stream)
     return 0

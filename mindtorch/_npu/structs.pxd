@@ -14,6 +14,7 @@ cdef struct EventSlot:
     aclrtEvent handle            # NULL once destroyed
     int device
     int kind                     # an EventKind of streams.pxd
+    int waiters                  # threads that wait for it without the GIL
     EventSlot *next              # in the list of idle events of its device and kind
     EventSlot *next_made         # in the list of all events of the process
 

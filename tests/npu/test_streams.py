@@ -2,12 +2,14 @@
 import gc
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import mindtorch as torch
 from mindtorch import sim
 from mindtorch._npu import acl
+from mindtorch._npu.streams import destroy_idle, process_deferred_now
 
 
 def busy(size=600, rounds=6):
@@ -165,6 +167,22 @@ def test_events_are_reused_and_given_back():
     assert sim.live_objects()["event"] <= before + 1
     torch.npu.empty_cache()
     assert sim.live_objects().get("event", 0) == before
+
+def test_events_that_a_thread_waits_for_are_not_destroyed():
+    torch.npu.empty_cache()
+    torch.ones(10, pin_memory=True).to("npu", non_blocking=True)     # the pinned memory is released after an event
+    sim.set_latency("aclrtSynchronizeEvent", 100_000_000)
+    try:
+        with sim.counting(), ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(torch.npu.empty_cache)
+            while sim.calls("aclrtSynchronizeEvent") == 0:
+                time.sleep(0.001)
+            torch.npu.current_stream().synchronize()
+            process_deferred_now()                        # the event is complete, so this thread makes it idle
+            destroy_idle(torch.npu.current_device())
+            waiting.result()
+    finally:
+        sim.set_latency("aclrtSynchronizeEvent", 0)
 
 
 def test_work_of_a_dropped_stream_still_runs():

@@ -1,3 +1,4 @@
+# cython: always_allow_keywords=False
 """The engine of backward, and the nodes of autograd.Function.
 
 The engine runs the nodes below the roots in the order of their sequence numbers, the highest first, and adds up

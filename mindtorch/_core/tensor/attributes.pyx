@@ -1,6 +1,4 @@
-# cython: always_allow_keywords=False
 """Attributes of tensors and of their gradients. mindtorch._tensor publishes these."""
-cimport cython
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
@@ -130,7 +128,6 @@ def storage_offset(TensorBase self):
     return self.offset
 
 
-@cython.always_allow_keywords(True)
 def numel(input):
     """The number of elements."""
     return require_tensor(input, b"numel", b"input", 1).numel
@@ -191,19 +188,16 @@ def version(TensorBase self):
     return version_of(self)
 
 
-@cython.always_allow_keywords(True)
 def is_floating_point(input):
     """Whether the dtype is a floating-point one."""
     return KIND[<int>require_tensor(input, b"is_floating_point", b"input", 1).dtype] == FLOAT_KIND
 
 
-@cython.always_allow_keywords(True)
 def is_complex(input):
     """Whether the dtype is a complex one."""
     return KIND[<int>require_tensor(input, b"is_complex", b"input", 1).dtype] == COMPLEX_KIND
 
 
-@cython.always_allow_keywords(True)
 def is_signed(input):
     """Whether the dtype has negative values."""
     cdef TensorBase self = require_tensor(input, b"is_signed", b"input", 1)
@@ -266,7 +260,6 @@ def is_meta(TensorBase self):
     return shown_device_type(self) == META
 
 
-@cython.always_allow_keywords(True)
 def get_device(input):
     """The index of the NPU; -1 for other devices."""
     cdef TensorBase self = require_tensor(input, b"get_device", b"input", 1)
@@ -317,7 +310,6 @@ def set_requires_grad(TensorBase self, value):
     meta.requires_grad = value
 
 
-@cython.always_allow_keywords(True)
 def increment_version(tensor):
     """Increase the version of a tensor, or of several, for a write that no operator has made."""
     if isinstance(tensor, TensorBase):
