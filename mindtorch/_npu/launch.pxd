@@ -226,8 +226,8 @@ cdef bint tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensor
 cdef bint scalar_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
 cdef bint int_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
 
-# After the launch of an operator with dynamic shapes: wait for the stream; give an output, which is contiguous, the shape of its
-# descriptor; free the handles. On failure the first two free the handles and raise.
+# After the launch of an operator with dynamic shapes: wait for the stream; give an output, which is contiguous, the
+# shape of its descriptor; free the handles. On failure the first two free the handles and raise.
 cdef int wait_for_shapes(Call *call) except -1
 cdef int set_output_shape(Call *call, const aclTensor *descriptor, TensorBase out) except -1
 cdef void free_call(Call *call) noexcept

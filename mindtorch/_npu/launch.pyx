@@ -7,7 +7,7 @@ from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 cimport cython
 from libc.stdint cimport int64_t, intptr_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy, strlen
+from libc.string cimport memcpy, strlen
 from libcpp cimport bool as cbool
 
 from mindtorch._npu import peers, runtime
@@ -512,8 +512,8 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     return 0
 
 
-# Launches on the thread of a queue (acl.pxd). The calling thread waits until the queue is empty, and launches itself, in
-# a capture, under a profile, for operators with dynamic shapes, under limits of its cores, and on a SyncLaunchStream.
+# Launches on the thread of a queue (acl.pxd). In a capture, under a profile or limits of its cores, for operators with
+# dynamic shapes, and on a SyncLaunchStream, the calling thread waits until the queue is empty, and launches itself.
 
 cdef bint can_be_queued(const Call *call) noexcept:
     return (queue_mode != NO_QUEUE and call.stream.capture == NULL and not call.stream.updates
