@@ -477,6 +477,8 @@ def is_inexact(tensor):
 
 
 def share_memory(*tensors):
+    if any(tensor._is_zerotensor() for tensor in tensors):      # torch's zeros without memory, as sgn's gradient
+        return False
     return len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
 
 

@@ -123,6 +123,8 @@ WRITES = {
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
 FOUND_BY_PROGRAMS = {
+    "lu of matrices without elements": lambda lib, d: lib.linalg.lu_factor(lib.ones(2, 0, device=d)).LU,
+    "lu of a batch of them": lambda lib, d: lib.linalg.lu(lib.ones(3, 0, 2, device=d)).P,
     "mode of NaN": lambda lib, d: lib.mode(lib.full((2,), float("nan"), device=d)).values,
     "lcm beyond int8": lambda lib, d: lib.lcm(whole(lib, d, "int8", 127, -5), whole(lib, d, "int8", 2, 3)),
     "polynomials of infinite degree": lambda lib, d: lib.special.hermite_polynomial_h(

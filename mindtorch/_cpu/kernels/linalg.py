@@ -2,6 +2,8 @@
 
 `info` counts from 1 as LAPACK does, 0 where nothing was wrong.
 """
+import math
+
 import numpy as np
 
 from mindtorch._core.errors import NOT_INVERTIBLE, NOT_POSITIVE_DEFINITE, SINGULAR, ZERO_PIVOT, raise_first_failure
@@ -13,7 +15,7 @@ def _adjoint(a):
 
 def _each(a):
     """The matrices of a batch."""
-    return a.reshape(-1, *a.shape[-2:])
+    return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])      # -1 would not do for matrices without elements
 
 
 def addbmm(x, a, b, beta, alpha):
@@ -54,7 +56,7 @@ def lu_factor_ex(a, pivot, check_errors):
     lu, count = a.copy(), min(a.shape[-2:])
     pivots = np.zeros((*a.shape[:-2], count), np.int32)
     info = np.zeros(a.shape[:-2], np.int32)
-    for matrix, row, place in zip(_each(lu), pivots.reshape(-1, count), np.ndindex(info.shape), strict=True):
+    for matrix, row, place in zip(_each(lu), pivots.reshape(info.size, count), np.ndindex(info.shape), strict=True):
         info[place] = _eliminate(matrix, row, count)
     if check_errors:
         raise_first_failure(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
@@ -91,7 +93,7 @@ def lu_unpack(lu, pivots, unpack_data, unpack_pivots):
             raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
                                "Did you properly pass the result of lu_factor?")
         p = np.zeros((*lu.shape[:-2], rows, rows), lu.dtype)
-        for matrix, swaps in zip(_each(p), pivots.reshape(-1, pivots.shape[-1]), strict=True):
+        for matrix, swaps in zip(_each(p), pivots.reshape(len(_each(p)), pivots.shape[-1]), strict=True):
             order = np.arange(rows)
             for k, other in enumerate(swaps - 1):
                 order[[k, other]] = order[[other, k]]
