@@ -1,1 +1,2 @@
-// Without code: newer CANN has a part of HCCL in libhcomm.so, and programs link with it; here all of it is in libhccl.so.
+// This library has no code of its own: newer CANN has a part of HCCL in libhcomm.so, and programs link with it. Here
+// all of HCCL is in libhccl.so.
