@@ -5,7 +5,7 @@ from typing import Any, Final
 from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
 from mindtorch._refusals.modules import refused_names
-from mindtorch.jit import annotations  # noqa: F401 - programs reach it as an attribute
+from mindtorch.jit import annotations  # noqa: F401 - `torch.jit.annotations` needs no import of its own
 from mindtorch.nn import Module
 
 __all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",

@@ -1,4 +1,4 @@
-"""Functions and methods take arguments by the names that torch's stubs have for them, in every overload."""
+"""Every overload of a function or method takes its arguments under the names in torch's type declarations (.pyi)."""
 import ast
 import inspect
 from pathlib import Path
@@ -30,7 +30,7 @@ EXCEPTIONS = {
 
 
 def overloads(file, kind):
-    """(name, parameters) of the functions that a stub of torch._C declares."""
+    """Pairs of a name and its parameters: the functions that a .pyi file of torch._C declares."""
     tree = ast.parse((Path(torch.__file__).parent / "_C" / file).read_text(encoding="utf-8"))
     body = tree.body if kind is None else next(
         node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind).body

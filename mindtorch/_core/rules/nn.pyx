@@ -273,11 +273,7 @@ cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1:
 cdef int check_ldl_pivots(TensorBase factors, TensorBase pivots) except -1:
     if KIND[<int>pivots.dtype] != INT_KIND:
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {dtype_name(pivots.dtype)}")
-    cdef int i
-    cdef bint alike = pivots.ndim == factors.ndim - 1
-    for i in range(pivots.ndim if alike else 0):
-        alike = alike and pivots.sizes[i] == factors.sizes[i]
-    if not alike:
+    if pivots.ndim != factors.ndim - 1 or memcmp(pivots.sizes, factors.sizes, pivots.ndim * sizeof(int64_t)) != 0:
         raise RuntimeError("torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got "
                            f"pivots with shape {shape_text(pivots.ndim, pivots.sizes)} instead")
     return 0
