@@ -1,10 +1,8 @@
 // Calls functions with invalid arguments: NULL, objects of another kind, destroyed handles, extreme integers. A
-// function must return a declared code, name itself in the message, and not crash. destroyed, the ends of the integers.
-// Whatever comes, a function returns a code that is declared, says its name, and lets the program live.
+// function must return a declared code, name itself in the message, and not crash.
 #ifndef MINDTORCH_TESTS_SIM_ARGUMENTS_H_
 #define MINDTORCH_TESTS_SIM_ARGUMENTS_H_
 #include <limits>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -92,58 +90,81 @@ inline void drop(aclDataBuffer *buffer) {
   if (buffer != nullptr) CHECK_OK(aclDestroyDataBuffer(buffer));
 }
 
-template <class Result, class... Parameters>
-class Sweep {
+// The values of one parameter as bytes, so that one loop serves parameters of all types: a loop for each of some
+// thousand functions takes the compiler four times as long.
+class Values {
  public:
-  template <class Function>
-  Sweep(const char *name, void (*prepare)(), Function function) : name_(name), prepare_(prepare) {
-    for (size_t choice = 0; choice < 16; ++choice) {
-      // Each value for each parameter in turn, then the same value for all.
-      for (size_t parameter = 0; parameter <= sizeof...(Parameters); ++parameter) {
-        choice_ = choice;
-        parameter_ = parameter;
-        call(function, std::index_sequence_for<Parameters...>{});
-      }
+  template <class T>
+  static Values of() {
+    Values values(sizeof(T));
+    for (const T value : choices<T>()) {
+      const auto *bytes = reinterpret_cast<const unsigned char *>(&value);
+      values.bytes_.insert(values.bytes_.end(), bytes, bytes + sizeof(T));
     }
+    return values;
+  }
+
+  const void *at(size_t choice) const { return &bytes_[choice * size_ % bytes_.size()]; }
+
+ private:
+  explicit Values(size_t size) : size_(size) {}
+
+  size_t size_;
+  std::vector<unsigned char> bytes_;
+};
+
+using AnyFunction = void (*)();
+using Call = void (*)(const char *name, AnyFunction function, const void *const *values);
+
+inline void sweepValues(const char *name, void (*prepare)(), AnyFunction function, Call call,
+                        const std::vector<Values> &parameters) {
+  std::vector<const void *> picked(parameters.size() + 1);
+  for (size_t choice = 0; choice < 16; ++choice) {
+    // Each value for each parameter in turn, then the same value for all.
+    for (size_t turn = 0; turn <= parameters.size(); ++turn) {
+      for (size_t i = 0; i < parameters.size(); ++i) {
+        picked[i] = parameters[i].at(i == turn || turn == parameters.size() ? choice : 0);
+      }
+      prepare();
+      lastMessage();
+      std::memset(room, 0, sizeof room);
+      call(name, function, picked.data());
+    }
+  }
+}
+
+// Calls functions of one type.
+template <class Function, class Result, class... Parameters>
+struct Signature {
+  static void call(const char *name, AnyFunction function, const void *const *values) {
+    call(name, reinterpret_cast<Function>(function), values, std::index_sequence_for<Parameters...>{});
   }
 
  private:
-  template <size_t Index>
-  auto pick() const {
-    const auto &all = std::get<Index>(choices_);
-    return all[Index == parameter_ || parameter_ == sizeof...(Parameters) ? choice_ % all.size() : 0];
-  }
-
-  template <class Function, size_t... Index>
-  void call(Function function, std::index_sequence<Index...>) {
-    prepare_();
-    lastMessage();
-    std::memset(room, 0, sizeof room);
+  template <size_t... Index>
+  static void call(const char *name, Function function, [[maybe_unused]] const void *const *values,
+                   std::index_sequence<Index...>) {
     if constexpr (std::is_void_v<Result>) {
-      function(pick<Index>()...);
+      function(*static_cast<const Parameters *>(values[Index])...);
     } else {
-      const Result result = function(pick<Index>()...);
-      if constexpr (std::is_same_v<Result, int>) checkResult(name_, result);
-      if constexpr (std::is_enum_v<Result>) checkEnum(name_, result);
+      const Result result = function(*static_cast<const Parameters *>(values[Index])...);
+      if constexpr (std::is_same_v<Result, int>) checkResult(name, result);
+      if constexpr (std::is_enum_v<Result>) checkEnum(name, result);
       if constexpr (std::is_pointer_v<Result>) drop(result);
     }
   }
-
-  const char *const name_;
-  void (*const prepare_)();
-  const std::tuple<std::vector<Parameters>...> choices_{choices<Parameters>()...};
-  size_t choice_ = 0;
-  size_t parameter_ = 0;
 };
 
 template <class Result, class... Parameters>
 void sweep(const char *name, void (*prepare)(), Result (*function)(Parameters...)) {
-  Sweep<Result, Parameters...>(name, prepare, function);
+  sweepValues(name, prepare, reinterpret_cast<AnyFunction>(function),
+              Signature<Result (*)(Parameters...), Result, Parameters...>::call, {Values::of<Parameters>()...});
 }
 
 template <class Result, class... Parameters>
 void sweep(const char *name, void (*prepare)(), Result (*function)(Parameters..., ...)) {
-  Sweep<Result, Parameters...>(name, prepare, function);
+  sweepValues(name, prepare, reinterpret_cast<AnyFunction>(function),
+              Signature<Result (*)(Parameters..., ...), Result, Parameters...>::call, {Values::of<Parameters>()...});
 }
 
 }  // namespace arguments

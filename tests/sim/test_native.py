@@ -34,6 +34,8 @@ VALGRIND = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=no", f"--suppr
 # The addresses that are reserved for a larger device are more than valgrind gives.
 SMALL_DEVICE = {"MINDTORCH_SIM_MEMORY": "256MiB"}
 SANITIZED = ["-O1", "-g1", "-fno-omit-frame-pointer"]
+# The programs run for moments: without optimisation they are ready sooner.
+PROGRAM = ["-O0", "-g1", "-fno-omit-frame-pointer"]
 # Folder of the sources: name of the library and the libraries it links, in the order of building.
 LIBRARIES = {
     "runtime": ("ascendcl", []),
@@ -165,11 +167,10 @@ def test_native(program, variant, tmp_path):
     if variant == "valgrind" and shutil.which("valgrind") is None:
         pytest.fail("install the package valgrind", pytrace=False)
     lib64 = library_folder(program, variant)
-    sanitizer = [*SANITIZED, *SANITIZERS[variant]] if variant in SANITIZERS else ["-O1", "-g1"]
     libraries = [f"-l{LIBRARIES[folder][0]}" for folder in reversed(NEEDS[program.parent.name])]
     binary = tmp_path / program.stem
     declare(program.parent.name, tmp_path)
-    run(["g++", program, "-o", binary, *FLAGS, *sanitizer, *(f"-I{i}" for i in [*INCLUDE, tmp_path]), f"-L{lib64}",
+    run(["g++", program, "-o", binary, *FLAGS, *PROGRAM, *SANITIZERS.get(variant, []), *(f"-I{i}" for i in [*INCLUDE, tmp_path]), f"-L{lib64}",
          *libraries, f"-Wl,-rpath,{lib64}", f"-Wl,-rpath-link,{lib64}"])
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MINDTORCH_", "ASCEND_"))}
     if variant == "valgrind":
