@@ -92,7 +92,7 @@ def launches(loop):
         loop(1)
         taken = True
     torch.npu.synchronize()
-    return {name: n for name, n in counts.items() if n and f"{name}GetWorkspaceSize" in counts} if taken else None
+    return counts.operators() if taken else None
 
 
 def nanoseconds(loop, count):

@@ -187,10 +187,18 @@ class _Counts(dict):
     def __missing__(self, function: Any) -> Any:
         return 0
 
+    def operators(self) -> Any:
+        """How often each operator was launched: the calls of second phases. A cache of executors spares the first."""
+        return {name: n for name, n in self.items() if n and name.startswith("aclnn")
+                and not name.endswith("GetWorkspaceSize") and name not in ("aclnnInit", "aclnnFinalize")}
+
 
 @contextlib.contextmanager
 def counting() -> Any:
-    """Count the calls of every function of the toolkit: ``with counting() as counts: ...; counts["aclrtMalloc"]``."""
+    """Count the calls of every function of the toolkit: ``with counting() as counts: ...; counts["aclrtMalloc"]``.
+
+    ``counts.operators()`` has the operators that were launched.
+    """
     counts = _Counts()
     _library().simCountCalls(1)
     try:

@@ -11,7 +11,7 @@ def launched(run):
     run()
     with sim.counting() as counts:
         run()
-    return {name.removeprefix("aclnn"): n for name, n in counts.items() if n and f"{name}GetWorkspaceSize" in counts}
+    return {name.removeprefix("aclnn"): n for name, n in counts.operators().items()}
 
 
 def numbers(*shape, dtype=torch.float32):

@@ -63,7 +63,7 @@ for function, act in (("aclnnInplaceUniform", lambda: a.uniform_()), ("aclnnInpl
         except RuntimeError as error:
             print(str(error).partition(" was called with the tensors ")[2].partition(" before")[0])
 """
-    said = run(code, MINDTORCH_SIM_OP_CACHE="0").stdout.splitlines()
+    said = run(code, TASK_QUEUE_ENABLE="2", MINDTORCH_SIM_OP_CACHE="0").stdout.splitlines()
     assert said == ["torch.float32 [3, 4]", "torch.float32 [3, 4], torch.float32 [1, 4]",
                     ", ".join(["torch.float32 [2]"] * 24 + ["..."])]
 

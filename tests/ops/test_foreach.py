@@ -288,8 +288,7 @@ def launched(call):
     """The operators that the call puts on the stream, and how often each."""
     with sim.counting() as counts:
         call()
-    return {name: count for name, count in counts.items()
-            if name.startswith("aclnn") and not name.endswith("GetWorkspaceSize") and count}
+    return counts.operators()
 
 
 def test_one_launch_for_a_list():

@@ -29,8 +29,7 @@ def operands():
 
 
 def operators(counts):
-    return {name: n for name, n in counts.items()
-            if n and f"{name}GetWorkspaceSize" in counts and name not in (*BESIDES, "aclnnRemainderTensorScalar")}
+    return {name: n for name, n in counts.operators().items() if name not in (*BESIDES, "aclnnRemainderTensorScalar")}
 
 
 @pytest.mark.parametrize("name", LAUNCHED)
