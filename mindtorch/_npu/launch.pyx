@@ -1114,7 +1114,7 @@ cdef int copy_bytes_from_host(TensorBase dst, TensorBase src, bint non_blocking)
             check_sync_debug_mode()
         memcpy_async(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
         if non_blocking:
-            return record_pinned_use((<PinnedStorage>src.storage).block, stream)
+            return record_pinned_use(<PinnedBlock *>src.storage.block, stream)
         return synchronize_stream(stream)
     if nbytes <= STAGING_LIMIT:
         block = get_pinned_block(nbytes)
@@ -1156,7 +1156,7 @@ cdef int copy_to_host(TensorBase dst, TensorBase src, bint non_blocking) except 
     cdef StreamSlot *stream = current_stream(src.device_index)
     if non_blocking and target is dst and isinstance(dst.storage, PinnedStorage):
         memcpy_async(dst.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
-        return record_pinned_use((<PinnedStorage>dst.storage).block, stream)
+        return record_pinned_use(<PinnedBlock *>dst.storage.block, stream)
     check_sync_debug_mode()
     use_device(src.device_index)
     runtime.get_runtime(src.device_index).synchronize(<intptr_t>stream.handle)

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 import threading
 
+from cpython.exc cimport PyErr_Fetch, PyErr_Restore
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 cimport cython
 from libc.stdint cimport intptr_t
@@ -221,12 +222,17 @@ cdef class BlockCache:
         return block
 
     cdef void deallocate(self, Block *block) noexcept nogil:
-        """Free a block: later work of its stream may reuse it. Never raises or calls the driver."""
+        """Free a block: later work of its stream may reuse it. Never raises, drops an error or calls the driver."""
+        cdef PyObject *kind
+        cdef PyObject *value
+        cdef PyObject *traceback
         acquire(&self.lock)
         if self.use_slow_path or block.context != NULL:
             release(&self.lock)
             with gil:
+                PyErr_Fetch(&kind, &value, &traceback)
                 self.deallocate_slow(block)
+                PyErr_Restore(kind, value, traceback)
             return
         self.retire(block)
         if block.uses == NULL:
