@@ -9,7 +9,7 @@ from mindtorch._npu.structs cimport FREE_CLASSES, FREE_WORDS, Block, BlockTree, 
 #
 # The tree has a pointer to its first block, and blocks have pointers to their parents. So removing the first block and
 # inserting it again takes constant time. A training step mostly cuts a piece from the first block, and gives it back:
-# `resize_free` does that without a change of the tree.
+# `resize_free` does that without a change of the tree, unless the rest is of another size class.
 
 
 cdef inline bint tree_less(const Block *a, const Block *b) noexcept nogil:
