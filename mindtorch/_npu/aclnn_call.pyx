@@ -275,10 +275,9 @@ cdef inline int adapt_and_marshal(AclnnCall call, Argument *arguments, Argument 
                                   TensorBase on_device) except -1:
     cdef Argument adapted[MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
-    cdef list _temporaries
-    if call.adapted == 0:
-        return marshal(call, arguments, NULL, given, dtype, on_device)
-    _temporaries = run_adapters(call, arguments, adapted, storage)
+    cdef list _temporaries = None       # live until the launch
+    if call.adapted != 0:
+        _temporaries = run_adapters(call, arguments, adapted, storage)
     return marshal(call, arguments, adapted, given, dtype, on_device)
 
 

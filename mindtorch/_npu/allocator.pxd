@@ -42,7 +42,7 @@ cdef NpuAllocator allocator_of(int device)
 
 # `nbytes` > 0 of device memory for `stream`, aligned to 512 bytes; 32 more bytes may be touched.
 cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL
-# Later work of the stream may reuse the block. Never raises or calls the driver, so __dealloc__ may call it.
+# Later work of the stream may reuse the block. Never raises, drops an error or calls the driver: destructors call it.
 cdef inline void free_block(Block *block) noexcept nogil:
     (<NpuAllocator>block.segment.allocator).deallocate(block)
 # `stream` uses the block too: after it is freed, it is reused only when `stream` has done its work.
@@ -54,7 +54,7 @@ cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept
 # --- storage ---------------------------------------------------------------------------------------------------------
 
 
-cdef class NpuStorage(Storage):
-    cdef Block *block                # NULL when nbytes is 0
+cdef class NpuStorage(Storage):      # `block` is a Block; NULL when nbytes is 0
+    pass
 
 cdef Storage allocate(size_t nbytes, int index)

@@ -3,6 +3,7 @@
 import os
 import threading
 
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF, Py_XINCREF
 cimport cython
 from libc.stdint cimport intptr_t
@@ -680,24 +681,31 @@ cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept:
 @cython.final
 @cython.no_gc
 cdef class NpuStorage(Storage):
-    def __dealloc__(self):
-        if self.block != NULL:
-            free_block(self.block)
-
     def exchange(self, Storage other):
         cdef NpuStorage same = <NpuStorage?>other
         Storage.exchange(self, other)
         self.block, same.block = same.block, self.block
 
 
+# In the place of a __dealloc__, around which Cython would save the error that is set: `free_block` leaves it alone.
+cdef void destroy_storage(PyObject *storage) noexcept:
+    if (<NpuStorage>storage).block != NULL:
+        free_block(<Block *>(<NpuStorage>storage).block)
+    (<PyTypeObject *>Storage).tp_dealloc(storage)
+
+
+(<PyTypeObject *>NpuStorage).tp_dealloc = destroy_storage
+
+
 cdef Storage allocate(size_t nbytes, int index):
     cdef NpuStorage storage = NpuStorage.__new__(NpuStorage)
+    cdef Block *block
     storage.device_type = NPU
     storage.device_index = index
     stream = current_stream(index)
     if nbytes != 0:
-        storage.block = allocate_block(nbytes, stream)
-        storage.data = storage.block.address
+        storage.block = block = allocate_block(nbytes, stream)
+        storage.data = block.address
         storage.nbytes = nbytes
     return storage
 
@@ -707,8 +715,8 @@ def record_stream(TensorBase tensor not None, stream):
     cdef Storage storage = tensor.storage
     if not isinstance(stream, Stream):
         raise RuntimeError("unknown parameter type")
-    if isinstance(storage, NpuStorage) and (<NpuStorage>storage).block != NULL:
-        add_stream_use((<NpuStorage>storage).block, (<Stream>stream).slot)
+    if isinstance(storage, NpuStorage) and storage.block != NULL:
+        add_stream_use(<Block *>storage.block, (<Stream>stream).slot)
 
 
 # --- memory by address -----------------------------------------------------------------------------------------------
@@ -753,7 +761,7 @@ def erase_stream(TensorBase tensor not None, Stream stream not None):
     """
     cdef Block *block
     if isinstance(tensor.storage, NpuStorage):
-        block = (<NpuStorage>tensor.storage).block
+        block = <Block *>tensor.storage.block
         if block != NULL and current_stream(tensor.device_index) == block.pool.stream:
             drop_stream_use(block, stream.slot)
 

@@ -9,7 +9,7 @@ from mindtorch._npu.structs cimport FREE_CLASSES, FREE_WORDS, Block, BlockTree, 
 #
 # The tree has a pointer to its first block, and blocks have pointers to their parents. So removing the first block and
 # inserting it again takes constant time. A training step mostly cuts a piece from the first block, and gives it back:
-# `resize_free` does that without a change of the tree.
+# `resize_free` does that without a change of the tree, unless the rest is of another size class.
 
 
 cdef inline bint tree_less(const Block *a, const Block *b) noexcept nogil:
@@ -181,15 +181,17 @@ cdef inline void remove_free(FreeBlocks *blocks, Block *block) noexcept nogil:
         blocks.filled[number >> 6] &= ~(<uint64_t>1 << (number & 63))
 
 
-cdef inline bint resize_free(FreeBlocks *blocks, Block *block, size_t size) noexcept nogil:
-    """Resize the smallest block of a tree. False, and nothing is changed, where another one would be the smallest."""
-    cdef BlockTree *tree = &blocks.trees[size_class(size)]
-    if tree.first != block:              # also where `size` is of another class
-        return False
+# Give a free block, of its pool's trees, another start and size.
+cdef inline void resize_free(FreeBlocks *blocks, Block *block, char *address, size_t size) noexcept nogil:
+    cdef bint stays = blocks.trees[size_class(size)].first == block      # the smallest of its tree remains that
     if size > block.size and (block.right != NULL or block.parent != NULL and block.parent.size <= size):
-        return False
+        stays = False
+    if not stays:
+        remove_free(blocks, block)
+    block.address = address
     block.size = size
-    return True
+    if not stays:
+        insert_free(blocks, block)
 
 
 cdef inline Block *first_free(FreeBlocks *blocks, int number) noexcept nogil:

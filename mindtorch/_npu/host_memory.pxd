@@ -13,8 +13,8 @@ cdef struct PinnedBlock:
     PinnedBlock *next                # in the list of idle blocks of its bucket
 
 
-cdef class PinnedStorage(Storage):   # on the CPU
-    cdef PinnedBlock *block
+cdef class PinnedStorage(Storage):   # on the CPU; `block` is a PinnedBlock
+    pass
 
 cdef Storage allocate_pinned(size_t nbytes)
 cdef PinnedBlock *get_pinned_block(size_t nbytes) except NULL       # with one reference, for the caller

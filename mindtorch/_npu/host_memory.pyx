@@ -314,7 +314,7 @@ def close():
 cdef class PinnedStorage(Storage):
     def __dealloc__(self):
         if self.block != NULL:
-            release_pinned(self.block)
+            release_pinned(<PinnedBlock *>self.block)
 
     def exchange(self, Storage other):
         """A copy of the other's bytes, in pinned memory, comes in the place of its own."""
@@ -329,7 +329,7 @@ cdef Storage allocate_pinned(size_t nbytes):
     storage.device_type = CPU
     if nbytes != 0:
         storage.block = get_pinned_block(nbytes)
-        storage.data = <char *>storage.block.address
+        storage.data = <char *>(<PinnedBlock *>storage.block).address
         storage.nbytes = nbytes
     return storage
 

@@ -11,6 +11,7 @@ from mindtorch._npu.cann cimport (
     aclBoolArray, aclDataType, aclFormat, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor,
     aclTensorList, aclnnStatus, aclrtStream,
 )
+from mindtorch._npu.streams cimport TENSOR, Kind
 from mindtorch._npu.structs cimport StreamSlot
 
 
@@ -202,8 +203,29 @@ cdef struct Call:                     # on the stack of the function that makes 
 cdef int init_call(Call *call, TensorBase out) except -1
 
 # One function for each kind of argument. It adds the handle to `call`; on failure it frees all of `call` and raises.
-cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL
-cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL     # None: NULL
+cdef aclTensor *describe_host_scalar(Call *call, TensorBase tensor) except NULL
+cdef int raise_argument_error(Call *call, void *handle, Kind kind) except -1          # always raises
+
+cdef inline int add_handle(Call *call, void *handle, Kind kind) except -1:
+    if handle == NULL or call.count == MAX_ARGUMENTS:
+        raise_argument_error(call, handle, kind)
+    call.handles[call.count] = handle
+    call.kinds[call.count] = kind
+    call.count += 1
+    return 0
+
+cdef inline aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
+    cdef aclTensor *descriptor = NULL
+    if tensor.device_type == NPU:
+        descriptor = try_create_descriptor(tensor)
+    if descriptor == NULL:
+        descriptor = describe_host_scalar(call, tensor)
+    add_handle(call, descriptor, TENSOR)
+    return descriptor
+
+cdef inline aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL:     # None: NULL
+    return NULL if tensor is None else tensor_argument(call, tensor)
+
 cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL         # empty: NULL
 cdef aclScalarList *scalar_list_argument(Call *call, tuple numbers, ScalarType dtype) except NULL
 cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL

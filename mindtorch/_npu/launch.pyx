@@ -217,15 +217,6 @@ cdef int init_call(Call *call, TensorBase out) except -1:
 
 # Arguments
 
-cdef inline int add_handle(Call *call, void *handle, Kind kind) except -1:
-    if handle == NULL or call.count == MAX_ARGUMENTS:
-        raise_argument_error(call, handle, kind)
-    call.handles[call.count] = handle
-    call.kinds[call.count] = kind
-    call.count += 1
-    return 0
-
-
 cdef int raise_argument_error(Call *call, void *handle, Kind kind) except -1:
     message = driver_message()
     if handle != NULL:
@@ -234,16 +225,6 @@ cdef int raise_argument_error(Call *call, void *handle, Kind kind) except -1:
     if handle != NULL:
         raise RuntimeError(f"an NPU operator takes at most {MAX_ARGUMENTS} tensors, scalars and arrays")
     raise RuntimeError(f"NPU error: {CREATE_FUNCTIONS[kind]} failed. {message}")
-
-
-cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
-    cdef aclTensor *descriptor = NULL
-    if tensor.device_type == NPU:
-        descriptor = try_create_descriptor(tensor)
-    if descriptor == NULL:
-        descriptor = describe_host_scalar(call, tensor)
-    add_handle(call, descriptor, TENSOR)
-    return descriptor
 
 
 cdef aclTensor *describe_host_scalar(Call *call, TensorBase tensor) except NULL:
@@ -277,10 +258,6 @@ cdef int add_object(Call *call, object kept) except -1:
     Py_INCREF(kept)
     call.objects += 1
     return 0
-
-
-cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL:
-    return NULL if tensor is None else tensor_argument(call, tensor)
 
 
 cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
@@ -1114,7 +1091,7 @@ cdef int copy_bytes_from_host(TensorBase dst, TensorBase src, bint non_blocking)
             check_sync_debug_mode()
         memcpy_async(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
         if non_blocking:
-            return record_pinned_use((<PinnedStorage>src.storage).block, stream)
+            return record_pinned_use(<PinnedBlock *>src.storage.block, stream)
         return synchronize_stream(stream)
     if nbytes <= STAGING_LIMIT:
         block = get_pinned_block(nbytes)
@@ -1156,7 +1133,7 @@ cdef int copy_to_host(TensorBase dst, TensorBase src, bint non_blocking) except 
     cdef StreamSlot *stream = current_stream(src.device_index)
     if non_blocking and target is dst and isinstance(dst.storage, PinnedStorage):
         memcpy_async(dst.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
-        return record_pinned_use((<PinnedStorage>dst.storage).block, stream)
+        return record_pinned_use(<PinnedBlock *>dst.storage.block, stream)
     check_sync_debug_mode()
     use_device(src.device_index)
     runtime.get_runtime(src.device_index).synchronize(<intptr_t>stream.handle)

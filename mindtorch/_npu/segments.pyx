@@ -3,6 +3,7 @@
 from collections import OrderedDict
 import threading
 
+from cpython.exc cimport PyErr_Fetch, PyErr_Restore
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 cimport cython
 from libc.stdint cimport intptr_t
@@ -221,12 +222,17 @@ cdef class BlockCache:
         return block
 
     cdef void deallocate(self, Block *block) noexcept nogil:
-        """Free a block: later work of its stream may reuse it. Never raises or calls the driver."""
+        """Free a block: later work of its stream may reuse it. Never raises, drops an error or calls the driver."""
+        cdef PyObject *kind
+        cdef PyObject *value
+        cdef PyObject *traceback
         acquire(&self.lock)
         if self.use_slow_path or block.context != NULL:
             release(&self.lock)
             with gil:
+                PyErr_Fetch(&kind, &value, &traceback)
                 self.deallocate_slow(block)
+                PyErr_Restore(kind, value, traceback)
             return
         self.retire(block)
         if block.uses == NULL:
@@ -323,11 +329,10 @@ cdef class BlockCache:
         front = self.cut(block, size) if left != 0 and not block.allocated else NULL
         if front != NULL:
             rest, block = block, front
-        else:
-            if not block.allocated:
-                self.detach(block)
-            if left != 0:
-                rest = self.split(block, size)
+        elif not block.allocated:
+            self.detach(block)
+        elif left != 0:
+            rest = self.split(block, size)
             if rest != NULL:
                 self.insert(rest)
         block.allocated = True
@@ -429,39 +434,35 @@ cdef class BlockCache:
 
     @cython.final
     cdef Block *cut(self, Block *rest, size_t size) noexcept nogil:
-        """Cut a detached block of `size` from the front of a free block; NULL where that needs another place in a tree.
+        """Cut a detached block of `size` from the front of a free block; `extend_next` is the opposite.
 
-        So an allocation mostly changes no tree. `extend_next` is the opposite.
+        NULL: no host memory, nothing is cut.
         """
         cdef Block *block = self.new_block()
         if block == NULL:
             return NULL
         block[0] = rest[0]
         block.priority = next_priority(&self.random)
-        if not resize_free(&rest.pool.free, rest, rest.size - size):
-            self.drop_block(block)
-            return NULL
         block.size = size
         block.next = rest
         if block.previous != NULL:
             block.previous.next = block
         else:
             block.segment.first = block
-        rest.address += size
+        resize_free(&rest.pool.free, rest, rest.address + size, rest.size - size)
         rest.previous = block
         rest.freed_at = self.searches
         return block
 
     @cython.final
     cdef bint extend_next(self, Block *block) noexcept nogil:
-        """Extend the free block behind a freed one to the front, unless it needs another place in a tree then."""
+        """Extend the free block behind a freed one to the front, unless the block before it is free, too."""
         cdef Block *other = block.next
         cdef Block *previous = block.previous
         if (other == NULL or other.allocated or not (other.mapped and block.mapped)
-                or previous != NULL and not previous.allocated and previous.mapped
-                or not resize_free(&other.pool.free, other, other.size + block.size)):
+                or previous != NULL and not previous.allocated and previous.mapped):
             return False
-        other.address = block.address
+        resize_free(&other.pool.free, other, block.address, other.size + block.size)
         other.previous = previous
         other.freed_at = self.searches
         if previous != NULL:

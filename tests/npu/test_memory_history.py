@@ -13,7 +13,7 @@ import pytest
 from process import run
 
 import mindtorch as torch
-from mindtorch import npu
+from mindtorch import npu, sim
 
 MIB = 1 << 20
 memory = npu.memory
@@ -93,6 +93,15 @@ def test_state_alone_and_nothing():
     assert memory._snapshot()["device_traces"] == [[]] * npu.device_count()
     kept.clear()                                      # blocks with frames, freed when nothing is recorded any more
     assert npu.memory_snapshot()[0]["blocks"][0]["frames"] == []
+
+
+def test_a_recorded_free_keeps_the_error_of_the_operator():
+    """The operator fails after the allocation of its result, so the result is freed while the error is set."""
+    operand = take(1000)
+    memory._record_memory_history()
+    with sim.fault("aclnnMulGetWorkspaceSize"), pytest.raises(RuntimeError, match="aclnnMulGetWorkspaceSize failed"):
+        operand * operand
+    assert actions() == ["alloc", "free_requested", "free_completed"]
 
 
 def test_out_of_memory_is_an_event():

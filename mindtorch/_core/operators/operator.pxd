@@ -97,6 +97,7 @@ cdef class Operator:
     cdef readonly str key                               # "add.Tensor": torch's name and overload
     cdef readonly str name                              # "add"
     cdef bint loaded                                    # whether load_operator has read the row
+    cdef bint is_plain                                  # it is loaded, gives one tensor, and autocast does not list it
     cdef Kernel kernels[BACKEND_TYPES]
     cdef unsigned int foreach_dtypes[BACKEND_TYPES]  # dtypes that the kernel of an operator on lists takes, as bits
     cdef int argument_count, result_count                             # the numbers of arguments and of results

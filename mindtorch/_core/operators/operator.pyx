@@ -261,13 +261,14 @@ cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) 
 
 
 cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) except -1:
+    cdef int i
     same_shape(shape, a)
     if a.ndim == 0:
         return 0
     if keepdim:
         shape.sizes[dim] = 1
         return 0
-    for i in range(dim, a.ndim - 1):
+    for i in range(<int>dim, a.ndim - 1):
         shape.sizes[i] = shape.sizes[i + 1]
     shape.ndim -= 1
     return 0

@@ -218,6 +218,7 @@ cdef int read_row(Operator op) except -1:
     if op.is_foreach:
         load_foreach(op, row)
         read_rules(op, &op.fused_if, row.get("fused_if", ()))
+    op.is_plain = op.result_count == 1 and not (op.inplace_only or op.is_foreach or op.autocasts)
     op.loaded = True
     return 0
 
@@ -532,6 +533,8 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
 
 
 cdef object run(Operator op, Argument *arguments):
+    if op.is_plain and not torch_dispatch.active:
+        return run_single_result(op, arguments)
     if not op.loaded:
         load_operator(op)
     if torch_dispatch.active and is_dispatched(op, arguments, True):

@@ -74,8 +74,9 @@ cdef struct Shape:         # a shape under construction, on the stack; only the 
 
 
 @cython.no_gc
+@cython.freelist(64)
 cdef class Storage:
-    # Backends subclass it and free `data` in __dealloc__.
+    # Backends subclass it and free `data` in __dealloc__. Subclasses without fields of their own share the free list.
     cdef char *data                    # device address (NPU: not readable by the host); NULL when nbytes is 0
     cdef size_t nbytes
     cdef int device_type
@@ -84,6 +85,7 @@ cdef class Storage:
     cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.version_counter
     cdef Storage owner                 # the storage whose memory `data` is since share_memory_, or None
     cdef char *first_data                  # the own memory, then: kept, for others may know its address
+    cdef void *block                   # what the backend's allocator knows `data` by, or NULL
 
 
 cdef class WrapperStorage(Storage):
