@@ -214,7 +214,8 @@ class Build(build_ext):
             translate = partial(cython.submit, cythonize, quiet=True, cache=self.folder and f"{self.folder}/cython",
                                 language_level=3, compiler_directives=DIRECTIVES,
                                 shared_utility_qualified_name=SHARED_UTILITIES)
-            work = [(module.sources, self._build_module, module, translate) for module in modules]
+            work = [([path for source in module.sources for path in (source, *dependencies.included_files(source))],
+                     self._build_module, module, translate) for module in modules]
             work += [([unit[1], *(h for h in unit[3] if h.endswith(".inc"))], self._compile, *unit) for unit in units]
             work.sort(key=lambda task: sum(map(os.path.getsize, task[0])), reverse=True)    # the largest first
             self._follow({compilers.submit(*task[1:]): task[0][0] for task in work})

@@ -64,7 +64,7 @@ COLUMNS = {
     "scalar_variant": "of an operator on lists with a number for each tensor: the row for one number",
 }
 OUTPUT_COLUMNS = {
-    "shape": "the shape rule: a function of `_core/rules`",
+    "shape": "the shape rule; [rules.md](rules.md) lists all rules",
     "dtype": "the dtype rule, or a dtype",
     "mask": "`output_mask[1]`: the result is None where that element is false",
     "memory_format": "the arguments to look at: the result is channels_last where one of them is",
