@@ -45,7 +45,7 @@ class Stream {
   // When the modelled device will have done all that was submitted, in nanoseconds of Clock; 0 where none is modelled.
   int64_t due() const { return due_.load(std::memory_order_relaxed); }
   void startAfter(int64_t due);  // what is submitted from now on
-  bool caughtUp() const { return due() == 0 || due() <= nanosecondsOf(Clock::now()); }
+  bool modelledDone() const { return due() == 0 || due() <= nanosecondsOf(Clock::now()); }
   // Drops what is queued and ends waits; blocked callers return `code`.
   void abort(aclError code);
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
