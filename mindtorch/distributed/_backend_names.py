@@ -65,14 +65,14 @@ class Backend(str):
 
 # The engines of other libraries, for which the device's own stands in.
 _SUBSTITUTES = {Backend.GLOO: Backend.MPI, Backend.NCCL: Backend.HCCL}
-_said = set()
+_warned = set()
 
 
-def _own_engine(name):
+def _resolve_engine(name):
     """The engine that serves where a program names one; of a substitute the log tells once."""
     found = _SUBSTITUTES.get(name, name) if name.upper() not in Backend._plugins else name
-    if found != name and name not in _said:
-        _said.add(name)
+    if found != name and name not in _warned:
+        _warned.add(name)
         _log.warning("torch.distributed: backend %r is not part of mindtorch, %r takes its place", name, found)
     return found
 
@@ -87,7 +87,7 @@ class BackendConfig:
             kind = "npu" if mindtorch.npu.is_available() else "cpu"
             self.device_backend_map[kind] = Backend.default_device_backend_map[kind]
         elif text in Backend.backend_list:
-            name = _own_engine(text)
+            name = _resolve_engine(text)
             self.device_backend_map = dict.fromkeys(Backend.backend_capability.get(name, ["cpu"]), name)
         elif ":" in text:
             self._parse(text)
@@ -107,7 +107,7 @@ class BackendConfig:
             kind = mindtorch.device(kind).type      # "cuda" in a program that is transferred to NPUs
             if kind in self.device_backend_map:
                 raise ValueError(f"Duplicate device type {kind} in backend string: {name}. {usage}")
-            self.device_backend_map[kind] = _own_engine(name)
+            self.device_backend_map[kind] = _resolve_engine(name)
 
     def __repr__(self) -> str:
         return ",".join(f"{kind}:{name}" for kind, name in self.device_backend_map.items())

@@ -112,11 +112,11 @@ def _checking(name: str) -> Callable[..., Any]:
 _COMPARED = ("allreduce", "allreduce_coalesced", "broadcast", "reduce", "allgather", "_allgather_base",
              "allgather_coalesced", "allgather_into_tensor_coalesced", "reduce_scatter", "_reduce_scatter_base",
              "reduce_scatter_tensor_coalesced", "gather", "scatter", "alltoall", "alltoall_base", "barrier")
-_PASSED_ON = ("send", "recv", "recv_anysource", "monitored_barrier", "name", "shutdown", "abort", "_start_coalescing",
+_FORWARDED = ("send", "recv", "recv_anysource", "monitored_barrier", "name", "shutdown", "abort", "_start_coalescing",
               "_end_coalescing", "eager_connect_single_device")
 
 
-def _passing_on(name: str) -> Callable[..., Any]:
+def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: CheckedBackend, *arguments: Any) -> Any:
         return getattr(self._backend, name)(*arguments)
     method.__name__ = name
@@ -125,5 +125,5 @@ def _passing_on(name: str) -> Callable[..., Any]:
 
 for _name in _COMPARED:
     setattr(CheckedBackend, _name, _checking(_name))
-for _name in _PASSED_ON:
-    setattr(CheckedBackend, _name, _passing_on(_name))
+for _name in _FORWARDED:
+    setattr(CheckedBackend, _name, _forwarded(_name))

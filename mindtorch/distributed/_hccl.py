@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProcessGroupHCCL", "create_backend"]
 
-MOST_SECONDS = 2**31 - 1
+MAX_SECONDS = 2**31 - 1
 NAME = "hccl"
 BLOCKING_WAIT = os.environ.get("TORCH_HCCL_BLOCKING_WAIT") == "1"       # Work.wait() lets the host wait
 
@@ -134,7 +134,7 @@ class ProcessGroupHCCL(Backend):
         if npu.is_current_stream_capturing():
             raise RuntimeError("The first collective of a group connects its ranks, which a graph cannot capture: call "
                                "one before the capture")
-        seconds = min(math.ceil(self._timeout.total_seconds()), MOST_SECONDS)
+        seconds = min(math.ceil(self._timeout.total_seconds()), MAX_SECONDS)
         try:
             if rank == 0:
                 root_info = self._hccl.get_root_info(index)

@@ -6,7 +6,7 @@ that waits in a collective compares, and logs who has not come, or has called an
 
 After a failure that HCCL has found, such as its time-out, TORCH_HCCL_ASYNC_ERROR_HANDLING decides: 0 does nothing
 more, so the next synchronization raises the error; 1 (default) and 3 abort the process, as torch does; 2 aborts the
-group alone. On MPI a Work that times out raises its error, in which `where_ranks_are` stands.
+group alone. On MPI a Work that times out raises its error, in which `describe_ranks` stands.
 """
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from mindtorch.distributed._stores import DistError, PrefixStore
 if TYPE_CHECKING:
     from mindtorch.distributed._backend import Backend
 
-__all__ = ["unwatch", "watch", "where_ranks_are"]
+__all__ = ["describe_ranks", "unwatch", "watch"]
 
 INTERVAL = 0.5          # seconds between two looks
-LONGEST_PAUSE = 30.0    # seconds without a new collective after which a rank says where it stands
+MAX_PAUSE = 30.0    # seconds without a new collective after which a rank says where it stands
 _log = logging.getLogger(__name__)
 _lock, _stop = threading.Lock(), threading.Event()
 _watched: dict[Any, _Watched] = {}
@@ -60,7 +60,7 @@ class _Watched:
                 self.has_published = False
             return None
         paused, timeout = time.monotonic() - self.since, engine._timeout.total_seconds()
-        if paused < min(timeout / 2, LONGEST_PAUSE):
+        if paused < min(timeout / 2, MAX_PAUSE):
             return None
         if not self.has_published:
             self._publish(pickle.dumps(self._state()))
@@ -159,7 +159,7 @@ def unwatch(engine: Backend) -> None:
         stop()
 
 
-def where_ranks_are(engine: Backend) -> str:
+def describe_ranks(engine: Backend) -> str:
     """A line for each rank of a watched engine: where it stands, as far as the store says."""
     watched = _watched.get(engine)
     try:

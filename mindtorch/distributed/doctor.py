@@ -24,7 +24,7 @@ from mindtorch.distributed import run
 __all__ = ["main"]
 
 SIZES = [4, 4096, 65536, 1 << 20, 1 << 24]
-MOST_PAIRED = 8         # up to so many ranks, each pair is tried; of more, neighbours
+MAX_PAIRED_RANKS = 8         # up to so many ranks, each pair is tried; of more, neighbours
 
 
 def get_parser() -> argparse.ArgumentParser:
@@ -73,7 +73,7 @@ class _Rank:
             self.report["problems"] = [f"{self.name} finds no store at {':'.join(map(str, self.address))}: {error}"]
             return _print(self.report, self.args)
         self.store = dist.PrefixStore(f"doctor/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
-        self.problems = self._missing() or self._examined()
+        self.problems = self._missing() or self._run_checks()
         self.store.set(f"problems/{self.rank}", json.dumps(self.problems))
         return self._end()
 
@@ -91,7 +91,7 @@ class _Rank:
                                 f"{self.args.timeout:g} s")
         return problems
 
-    def _examined(self):
+    def _run_checks(self):
         """Runs all steps; what has failed or was wrong."""
         self.step, self.wrong = "start", []
         try:
@@ -111,7 +111,7 @@ class _Rank:
     def _pairs(self):
         """Messages there and back, in one pair after the other."""
         pairs = list(combinations(range(self.size), 2))
-        if self.size > MOST_PAIRED:
+        if self.size > MAX_PAIRED_RANKS:
             pairs = [(rank, rank + 1) for rank in range(self.size - 1)]
         found = {}
         for pair in pairs:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 
 _NUMBERED = re.compile(r"(.*)_(\d+)$")
-_TAKEN = {"inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree", "self"}
+_RESERVED_NAMES = {"inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree", "self"}
 _EMPTY = object()
 
 
@@ -50,7 +50,7 @@ class _Namespace:
             return True
         if hasattr(builtins, name):
             return obj is not getattr(builtins, name)
-        return name in _TAKEN
+        return name in _RESERVED_NAMES
 
 
 def _snake_case(name):

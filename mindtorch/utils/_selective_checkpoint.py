@@ -37,7 +37,7 @@ class SelectiveCheckpointContext:
         self.is_recompute, self.op_output = is_recompute, op_output
 
 
-class _Kept:
+class _SavedResult:
     """A result, and its version when it was kept."""
 
     def __init__(self, value):
@@ -68,7 +68,7 @@ class _CachingTorchDispatchMode(TorchDispatchMode):
         if policy in _OFFLOADING:
             raise NotImplementedError("selective checkpoint: offloading to the CPU is not available, use SAVE")
         saves = policy if isinstance(policy, bool) else policy in _SAVING
-        self.storage[func][self._calls[func]] = tree_map(_Kept, result) if saves else _RECOMPUTED
+        self.storage[func][self._calls[func]] = tree_map(_SavedResult, result) if saves else _RECOMPUTED
         self._calls[func] += 1
         return result
 

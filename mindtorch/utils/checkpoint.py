@@ -154,7 +154,7 @@ def _same_autocast(state):
 
 
 @contextlib.contextmanager
-def _as_it_was(state, arguments):
+def _restored_random_state(state, arguments):
     """Inside, random numbers are those that came after `state`; afterwards, as if nothing had happened."""
     if state is None:
         yield
@@ -192,7 +192,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
-        with _as_it_was(ctx.state, args), _same_autocast(ctx.autocast), enable_grad():
+        with _restored_random_state(ctx.state, args), _same_autocast(ctx.autocast), enable_grad():
             results = ctx.function(*args)
         results = results if isinstance(results, tuple) else (results,)
         pairs = [(out, grad) for out, grad in zip(results, grads, strict=True)
@@ -205,7 +205,7 @@ class CheckpointFunction(Function):
 
 # --- saved tensors that are computed again ---------------------------------------------------------------------------
 
-class _EverythingFound(Exception):
+class _AllRecomputed(Exception):
     """The second run has saved what the first one did; the rest of it is of no use."""
 
 
@@ -246,10 +246,10 @@ class _Frame:
                     "forward pass.")
             found.append(tensor.detach())
             if self.early_stop and len(found) == len(self.first):
-                raise _EverythingFound
+                raise _AllRecomputed
             return len(found) - 1
 
-        with contextlib.suppress(_EverythingFound), saved_tensors_hooks(pack, found.__getitem__):
+        with contextlib.suppress(_AllRecomputed), saved_tensors_hooks(pack, found.__getitem__):
             self.run()
         if len(found) < len(self.first):
             raise CheckpointError(
@@ -275,7 +275,7 @@ def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve,
     state, autocast = _RandomState(arguments) if preserve else None, _autocast.get_state()
 
     def run():
-        with _as_it_was(state, arguments), _same_autocast(autocast), enable_grad(), second:
+        with _restored_random_state(state, arguments), _same_autocast(autocast), enable_grad(), second:
             function(*args, **kwargs)
 
     frame = _Frame(run, determinism_check, early_stop)

@@ -218,7 +218,7 @@ class FSDPModule:
         result = super()._apply(*args, **kwargs)
         for state in states:
             for each in state.group.members:
-                each.take_back()
+                each.update_sharded()
         return result
 
 

@@ -44,7 +44,7 @@ class ShardedParameter:
             self._spec = DTensorSpec(mesh, placements, TensorMeta(self.shape, whole.stride(), whole.dtype))
         else:
             self._spec = _with_fsdp(self._tp_spec, mesh, placements)
-        self.sharded = nn.Parameter(DTensor(self._at_home(local), self._spec, requires_grad=False),
+        self.sharded = nn.Parameter(DTensor(self._offloaded(local), self._spec, requires_grad=False),
                                     parameter.requires_grad)
         self.whole: nn.Parameter | None = None
         self._buffer: Tensor | None = None      # the whole, padded: its storage is empty while it is not gathered
@@ -53,7 +53,7 @@ class ShardedParameter:
         _copy_attributes(parameter, self.sharded)
         self.put(self.sharded)
 
-    def _at_home(self, local):
+    def _offloaded(self, local):
         """The shard where the policy keeps it."""
         if not self._on_host or local.device.type == "meta":
             return local
@@ -65,7 +65,7 @@ class ShardedParameter:
         for module, name in self.places:
             module._parameters[name] = parameter
 
-    def take_back(self) -> None:
+    def update_sharded(self) -> None:
         """The shard is what modules have: to(), to_empty() and load_state_dict(assign=True) may have replaced it."""
         module, name = self.places[0]
         if module._parameters[name] is not self.whole:

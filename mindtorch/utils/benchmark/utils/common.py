@@ -23,7 +23,7 @@ NOISY, VERY_NOISY = 0.1, 0.25        # the range between the quartiles as a part
 _NOTICEABLE, _BAD = "could indicate system fluctuation", "suggests significant environmental influence"
 QUANTILE_OF_90 = 1.645              # of the normal distribution
 RESOLUTION = 25e-9                  # seconds that no clock tells apart
-MOST_DIGITS = 4
+MAX_DIGITS = 4
 
 
 @dataclass(init=True, repr=False, eq=True, frozen=True)
@@ -100,7 +100,7 @@ class Measurement:
         ordered, count = sorted(self.times), len(self.times)
         middle = ordered[count // 4: math.ceil(3 * count / 4)]
         interval = max(QUANTILE_OF_90 * float(numpy.std(middle)) / math.sqrt(len(middle)), RESOLUTION)
-        return min(max(math.floor(math.log10(self.median / interval)), 1), MOST_DIGITS)
+        return min(max(math.floor(math.log10(self.median / interval)), 1), MAX_DIGITS)
 
     def meets_confidence(self, threshold: float = NOISY) -> bool:
         """Whether the range between the quartiles is below that part of the median."""

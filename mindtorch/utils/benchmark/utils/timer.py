@@ -72,7 +72,7 @@ class Timer:
 
     def _block_size(self, min_run_time: float) -> int:
         """The executions of a block: reading the clock costs less than 0.1 % of them, and ten blocks fill the time."""
-        overhead = min(self._timer_of_nothing.timeit(0) for _ in range(5))
+        overhead = min(self._empty_timer.timeit(0) for _ in range(5))
         number = 1
         while True:
             taken = self._timeit(number)
@@ -83,7 +83,7 @@ class Timer:
             number *= 10
 
     @property
-    def _timer_of_nothing(self) -> timeit.Timer:
+    def _empty_timer(self) -> timeit.Timer:
         return timeit.Timer("pass", timer=self._timer.timer)
 
     def _blocks(self, number: int, enough: Callable[[list[float]], bool], max_run_time: float,
