@@ -4,7 +4,7 @@ Everything else about the package stands in pyproject.toml. MINDTORCH_BUILD_JOBS
 (default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors; MINDTORCH_BUILD_OPTIMIZE=0 (or 1)
 compiles everything at that level, in half the time; MINDTORCH_BUILD_CACHE names a folder for what has been compiled.
 MINDTORCH_CANN=8.5.0 makes the wheel for that release of CANN, mindtorch-X.Y.Z+cann8.5.0.
-Every few seconds a line tells how far the build is; pip shows it with --verbose.
+Every few seconds the build prints its progress; pip shows it with --verbose.
 """
 import hashlib
 import importlib.util

@@ -66,7 +66,7 @@ def entries():
 
 
 def _alias_key(function):
-    """The same for aliases, and for a method and the function of its name."""
+    """A key that is equal for aliases, and for a method and the function of its name."""
     return tuple(function._keys()) if hasattr(function, "_keys") else function.__wrapped__
 
 

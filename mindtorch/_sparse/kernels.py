@@ -301,7 +301,7 @@ for _name in ("mul", "multiply", "div", "divide", "true_divide", "floor_divide",
 
 @_kernel
 def zero_(self):
-    """Without elements."""
+    """Remove all elements."""
     return _write(self, _empty_like(self))
 
 
@@ -459,7 +459,7 @@ def any_mixed(order, first):
 
 @_kernel
 def unsqueeze(input, dim):
-    """A dimension of size 1 more."""
+    """The tensor with one more dimension, of size 1."""
     require_coo("unsqueeze", input)
     dim, first = _wrapped(dim, input.dim() + 1), sparse_dims(input)
     indices, values, size = indices_of(input)[0], values_of(input), list(input.shape)
@@ -479,7 +479,7 @@ def _kept(input, keep, rows, size, coalesced):
 
 @_kernel
 def select(input, dim, index):
-    """The part at one place of a dimension, which goes; dense where no sparse dimension is left."""
+    """The part at one index of a dimension, without that dimension; dense where no sparse dimension is left."""
     compressed = input.layout is not sparse_coo
     input, dim = to_coo(input), _wrapped(dim, input.dim())
     if not -input.shape[dim] <= index < input.shape[dim]:
@@ -545,7 +545,7 @@ def index_select(input, dim, index, *, out=None):
 @_named("concatenate")
 @_kernel
 def cat(tensors, dim=0, *, out=None):
-    """The tensors one behind the other."""
+    """The tensors, concatenated."""
     for place, tensor in enumerate(tensors):
         if not is_sparse(tensor):
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {place}.")

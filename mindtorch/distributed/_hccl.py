@@ -76,7 +76,7 @@ class HcclWork(Work):
         return self._tensors
 
     def get_future(self) -> Future:
-        self.synchronize()      # who is given the tensors works on the current stream
+        self.synchronize()      # the caller uses the tensors on the current stream
         future = Future()
         future.set_result(self._tensors)
         return future
@@ -119,12 +119,12 @@ class ProcessGroupHCCL(Backend):
     # Communicators
 
     def _channel(self, index: int) -> _Channel:
-        """That of all ranks, for a device of this one."""
+        """The communicator of all ranks, for a device of this one."""
         return self._channels.get(index) or self._connect(
             index, f"group_{len(self._channels)}", self._rank, self._size)
 
     def _pair(self, device: Any, peer: int) -> _Channel:
-        """That of this rank and another, so that the other ranks need not be there."""
+        """The communicator of this rank and another. No other rank takes part."""
         low, high = sorted((self._rank, peer))
         return self._channels.get((device.index, peer)) or self._connect(
             (device.index, peer), f"pair_{low}_{high}", int(self._rank == high), 2)
@@ -332,7 +332,7 @@ class ProcessGroupHCCL(Backend):
             place.copy_(piece.view(place.shape))
 
     def gather(self, outputs: Any, inputs: Any, opts: Any) -> Work:
-        """HCCL has none: all others send to the root."""
+        """HCCL has no gather: all ranks send to the root."""
         root, tensor, places = opts.rootRank, inputs[0], outputs[0] if outputs else []
 
         def collective(communicator):

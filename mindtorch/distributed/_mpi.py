@@ -44,8 +44,8 @@ __all__ = ["ProcessGroupMPI", "create_backend", "start", "world_of_launcher"]
 
 _SPIN = 0.01            # seconds in which a Work that is waited for is tested without a pause,
 _SPIN_PER_BYTE = 1e-8   # and the time that its bytes may take
-_PAUSE = 50e-6          # seconds between two tests afterwards, and of Works that nobody waits for
-_ANSWER = timedelta(seconds=10)     # in which a rank that lives says that it has waited in vain, as this one has
+_PAUSE = 50e-6          # seconds between two tests afterwards, and of Works for which no thread waits
+_ANSWER = timedelta(seconds=10)     # time in which each living rank writes to the store that its start has timed out
 
 
 # Start
@@ -81,7 +81,7 @@ def _initialize_under_launcher():
 
 
 def _remove_shared_files():
-    """MPI has mapped the files of this job's shared memory; without names they end with the last process."""
+    """Remove the names of the files with which MPI shares memory, so that they end with the last process."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/dev/shm/mpich_shm" in line}
     for path in paths:
@@ -145,7 +145,7 @@ def _initialize_all():
 
 
 def _wait_for_ranks(store, step, rank, size, timeout):
-    """All ranks say in the store that they have come to this step: MPI_Init waits for ever for one that is gone."""
+    """Each rank writes to the store that it has come to this step, because MPI_Init never ends where one is missing."""
     store.set(f"{step}/{rank}", "")
     end = time.monotonic() + timeout.total_seconds()
     try:
@@ -179,7 +179,7 @@ def _within(timeout, function, what):
 # Works
 
 class _Progress:
-    """A thread that tests the Works that nobody waits for, so that they go on and their Futures are completed."""
+    """A thread that tests the Works for which no other thread waits, so that they and their Futures complete."""
 
     def __init__(self):
         self._works, self._changed, self._thread = [], threading.Condition(), None
@@ -349,7 +349,7 @@ def _half_operation(dtype, op):
 
 
 def _type_and_operation(dtype, op):
-    """What MPI is told of the elements and of the reduction."""
+    """MPI's type of the elements, and its operation for the reduction."""
     kind = ReduceOp.SUM if reduction(op) in _SUMS else reduction(op)
     if kind in _BITWISE and (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"Cannot use ReduceOp.{kind.name} with non-integral dtype")
@@ -377,7 +377,7 @@ def _checked(tensor):
 
 
 def _contiguous_result(tensor):
-    """Contiguous memory for the results of `tensor`, and what writes them there: nothing where it is contiguous."""
+    """(contiguous tensor for the results, function that copies them to `tensor`, or None if it is the same tensor)."""
     tensor = _checked(tensor)
     if tensor.is_contiguous():
         return tensor, None
@@ -391,7 +391,7 @@ def _flatten(tensors):
 
 
 def _unflatten_into(memory, tensors):
-    """What writes the elements of `memory` to tensors, one behind the other."""
+    """A function that copies the elements of `memory` to the tensors, in their order."""
     def write():
         parts = memory.split([tensor.numel() for tensor in tensors])
         for tensor, part in zip(tensors, parts, strict=True):
@@ -462,7 +462,7 @@ class ProcessGroupMPI(Backend):
         return self.global_ranks[rank]
 
     def failure(self) -> None:
-        """Nothing: the Works raise their errors."""
+        """Does nothing: the Works raise their errors."""
 
     def is_idle(self) -> bool:
         """Whether all collectives have ended."""

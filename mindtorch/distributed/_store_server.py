@@ -120,7 +120,7 @@ class _Requests:
             self.run(connection, *request)
 
     def forget(self, connection):
-        """The request of this connection waits no longer."""
+        """Drop the waiting request of this connection."""
         key, connection.waits_for = connection.waits_for, None
         waiting = self.waiting.get(key, {})
         waiting.pop(connection, None)

@@ -161,7 +161,7 @@ class Store:
 
     @property
     def timeout(self) -> timedelta:
-        """How long `get`, `wait`, `queue_pop` and `barrier` wait where they are not told."""
+        """The default time-out of `get`, `wait`, `queue_pop` and `barrier`."""
         return self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -249,7 +249,7 @@ class Store:
 
 
 class _RequestStore(Store):
-    """A store whose methods are requests to a Table: `_request` runs one, once it can or `timeout` has passed."""
+    """A store that makes each call a request to a Table. `_request` runs one; it waits for the key until `timeout`."""
 
     _prefix = ""            # stands before each key in the table
 
@@ -419,7 +419,7 @@ class _FileLog:
 
 
 def _close_file_store(log, world_size):
-    """A FileStore has ended: the last of its job deletes the file."""
+    """Called when a FileStore ends. The last one of a job deletes the file."""
     if os.path.exists(log.path):
         closed, = log.request(b"add", [b"count/closed", b"1"])
         opened, = log.request(b"get", [b"count/opened"])
@@ -560,7 +560,7 @@ def _connect(host, port, timeout):
 
 
 class PrefixStore(Store):
-    """Another store, before each of whose keys `prefix` and "/" stand."""
+    """A view of another store: each key gets `prefix` and "/" in front."""
 
     def __init__(self, prefix: str, store: Store) -> None:
         if store is None:

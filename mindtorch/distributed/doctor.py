@@ -24,7 +24,7 @@ from mindtorch.distributed import run
 __all__ = ["main"]
 
 SIZES = [4, 4096, 65536, 1 << 20, 1 << 24]
-MAX_PAIRED_RANKS = 8         # up to so many ranks, each pair is tried; of more, neighbours
+MAX_PAIRED_RANKS = 8    # up to this number of ranks every pair is measured, beyond it only neighbouring ranks
 
 
 def get_parser() -> argparse.ArgumentParser:
@@ -78,7 +78,7 @@ class _Rank:
         return self._end()
 
     def _missing(self):
-        """The ranks that do not come to the store."""
+        """A message for each rank that does not come to the store."""
         self.store.set(f"here/{self.rank}", socket.gethostname())
         deadline = time.monotonic() + self.args.timeout
         problems = []
@@ -92,7 +92,7 @@ class _Rank:
         return problems
 
     def _run_checks(self):
-        """Runs all steps; what has failed or was wrong."""
+        """Runs all steps; returns messages of what failed or was wrong."""
         self.step, self.wrong = "start", []
         try:
             if self.args.device == "npu":

@@ -105,7 +105,7 @@ def levels_of(tensor: Any) -> tuple[Level, ...]:
 
 
 def as_batched(value: Any, levels: tuple[Level, ...]) -> Any:
-    """The tensor whose value is `value`, which has these levels."""
+    """The BatchedTensor of `value` with these levels."""
     return BatchedTensor(value, levels) if levels else value
 
 
@@ -144,7 +144,7 @@ def add_batch_dims(tensor: Any, levels: tuple[Level, ...]) -> Any:
 
 
 class PerSampleRandomness(TorchDispatchMode):
-    """Random operators on tensors without a batch give each sample of the innermost level its own numbers."""
+    """Random operators on tensors without a batch draw numbers for each sample of the innermost level."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         from mindtorch.func._batching_rules import is_random, run_batched

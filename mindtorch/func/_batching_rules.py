@@ -102,7 +102,7 @@ def _required(func):
 
 
 def _call_by_name(func, values):
-    """func(**values); at once by its function, where the operator is ours and nobody has registered a kernel."""
+    """func(**values). Calls the function directly where the operator is ours and has no registered kernel."""
     required, kernels = _required(func), func._operator.kernels
     if required is None or [*kernels] != ["CompositeImplicitAutograd"]:
         return func(**values)

@@ -43,7 +43,7 @@ def _tracked_copies(values, own):
 
 
 def _has_other_leaves(tensor, own):
-    """Whether the history of `tensor` leads to leaves that are not in `own`."""
+    """Whether `tensor` depends on leaves that are not in `own`."""
     tensor = value_of(tensor)
     if tensor.is_leaf:
         return tensor.requires_grad and id(tensor) not in own
@@ -61,7 +61,7 @@ def _has_other_leaves(tensor, own):
 
 
 def _detach_results(tree, own):
-    """The tensors without history, where that does not lead out of this call."""
+    """The tree with detached tensors, where they depend on nothing outside this call."""
     return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) and value_of(leaf).requires_grad
                     and not _has_other_leaves(leaf, own) else leaf, tree)
 

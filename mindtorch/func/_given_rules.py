@@ -23,7 +23,7 @@ __all__ = ["apply_given_rule", "apply_to_samples"]
 
 
 class VmapInfo(NamedTuple):
-    """What a rule is told of the batch."""
+    """What a rule gets to know of the batch."""
 
     batch_size: int
     randomness: str
@@ -83,7 +83,7 @@ def apply_to_samples(function: Any, args: tuple, kwargs: dict, levels: tuple[Lev
 
 
 def _empty_batch_result(function, args, kwargs, levels):
-    """Results of the shape that those of a sample would have."""
+    """Empty results, with the shapes that results of a sample would have."""
     def of_zeros(leaf):
         return value_of(leaf).new_zeros(leaf.shape) if levels_of(leaf) else leaf
 

@@ -51,7 +51,7 @@ def _first_proxy(args, kwargs):
 
 
 def _recorded(function):
-    """`function`, whose calls with proxies become nodes."""
+    """`function`, wrapped so that calls with proxies become nodes."""
     @functools.wraps(function)
     def call(*args, **kwargs):
         proxy = _first_proxy(args, kwargs)

@@ -141,7 +141,7 @@ class Graph:
         return copied
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
-        """Copy all nodes of `g` but the output, whose copied value is given back; val_map learns what became what."""
+        """Copy all nodes of `g` but the output; returns the output's copied value. val_map gets node -> copy."""
         for node in g.nodes:
             if node in val_map:
                 continue

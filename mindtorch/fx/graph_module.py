@@ -76,7 +76,7 @@ def _function(src, names):
 
 
 def reduce_graph_module(body: dict[str, Any], src: Any, names: Any) -> Module:
-    """A GraphModule from its pickled attributes and source, whose graph comes from tracing that."""
+    """A GraphModule from its pickled attributes and source; tracing the source gives the graph."""
     import mindtorch
     from mindtorch.fx._symbolic_trace import Tracer
 

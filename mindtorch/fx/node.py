@@ -1,4 +1,4 @@
-"""A node of a graph: an operation, what it is called with, and who uses its result."""
+"""A node of a graph: an operation, its arguments, and the nodes that use its result."""
 from __future__ import annotations
 
 import builtins

@@ -38,14 +38,14 @@ class SelectiveCheckpointContext:
 
 
 class _SavedResult:
-    """A result, and its version when it was kept."""
+    """A result, and its version when it was saved."""
 
     def __init__(self, value):
         self.val = value.detach() if isinstance(value, Tensor) else value
         self.version = self.val._version if isinstance(value, Tensor) else None
 
     def get_val(self, allow_mutation):
-        """The result. RuntimeError where somebody has written to it since, unless that is allowed."""
+        """The result. RuntimeError where it was written to since, unless that is allowed."""
         if self.version is not None and not allow_mutation and self.val._version != self.version:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
         return self.val

@@ -155,7 +155,7 @@ def _same_autocast(state):
 
 @contextlib.contextmanager
 def _restored_random_state(state, arguments):
-    """Inside, random numbers are those that came after `state`; afterwards, as if nothing had happened."""
+    """Random numbers continue from `state` inside, and afterwards from where they were before."""
     if state is None:
         yield
         return

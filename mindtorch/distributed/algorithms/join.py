@@ -1,4 +1,4 @@
-"""torch.distributed.algorithms.join: ranks whose inputs end at different times.
+"""torch.distributed.algorithms.join: for ranks with different numbers of inputs.
 
 In each iteration the ranks count how many of them still have inputs. One without goes on with the collectives of the
 others' iterations, by the hooks of the objects that communicate in them, until none has inputs.
@@ -23,7 +23,7 @@ class JoinHook:
         """Take part in the collectives of one iteration."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """All ranks have ended; this one was among the last if `is_last_joiner`."""
+        """Called when all ranks have ended; `is_last_joiner`: this one was among the last."""
 
 
 @dataclass

@@ -90,7 +90,7 @@ def _mapped(function, value):
 
 
 def _with_options(state, options):
-    """The state as the options want it; all ranks take part in making tensors whole."""
+    """The state with whole tensors and on the CPU where the options say so. All ranks call this."""
     if options.full_state_dict:
         state = _mapped(lambda tensor: tensor.full_tensor() if _is_sharded(tensor) else tensor, state)
         if options.cpu_offload and dist.is_initialized() and dist.get_rank() != 0:

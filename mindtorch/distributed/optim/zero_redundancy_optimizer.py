@@ -18,7 +18,7 @@ _BUCKET_BYTES = 25 << 20
 
 
 class _ZeROJoinHook(JoinHook):
-    """A rank without inputs steps with the others: its parameters are broadcast, and it receives theirs."""
+    """The hook of a rank without inputs: it takes part in the broadcasts of each step."""
 
     def __init__(self, zero: ZeroRedundancyOptimizer) -> None:
         self.zero = zero
@@ -123,7 +123,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return loss
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """For Join: a rank without inputs goes on stepping."""
+        """The hook by which a rank without inputs takes part in the steps of the others, for Join."""
         return _ZeROJoinHook(self)
 
     @property
@@ -137,7 +137,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return self.process_group
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Bring the state of all ranks to rank `to`, whose state_dict() returns it then. All ranks call this."""
+        """Send the state of all ranks to rank `to`. Its state_dict() returns all of it then. All ranks call this."""
         _copy_options(self.param_groups, self.optim.param_groups)
         state = tree_map(lambda each: each.cpu() if isinstance(each, Tensor) else each, self.optim.state_dict())
         gathered: Any = [None] * self.world_size if self.rank == to else None

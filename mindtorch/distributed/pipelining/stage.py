@@ -27,7 +27,7 @@ class PipeliningMetadataError(RuntimeError):
 
 
 class _Channel:
-    """Tensors from one rank to another, or back. The first message says how many there are, their shapes and dtypes."""
+    """Sends tensors between two stages in one direction. The first message has their number, shapes and dtypes."""
 
     def __init__(self, group: ProcessGroup | None, peer: int, device: Any, description: str) -> None:
         self._group, self._peer, self._device, self._description = group, peer, device, description
@@ -58,7 +58,7 @@ class _Channel:
         return [(collectives.irecv(each, group=self._group, group_src=self._peer), each) for each in tensors]
 
     def wait(self) -> None:
-        """Until all that was sent may be changed."""
+        """Wait until all that was sent may be changed."""
         for work, _ in self._sent:
             work.wait()
         self._sent.clear()
@@ -141,12 +141,12 @@ class PipelineStage:
             self._channel(self.stage_index - 1, direction).send(self._input_gradients.pop(microbatch))
 
     def wait_for_sends(self) -> None:
-        """Until the tensors that were sent may go."""
+        """Waits until the tensors that were sent are no longer needed."""
         for channel in self._channels.values():
             channel.wait()
 
     def _received(self, direction, microbatch):
-        """The tensors that a neighbour has for this stage."""
+        """The tensors that an adjacent stage has sent."""
         if direction == "forward" and self.stage_index - 1 in self._adjacent_stages:
             outputs = self._adjacent_stages[self.stage_index - 1]._outputs
             return outputs[microbatch] if self.has_backward else outputs.pop(microbatch)

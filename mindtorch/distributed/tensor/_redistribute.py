@@ -85,7 +85,7 @@ def _all_reduce_norm(local, order, group):
 
 
 def _from_replicated(local, place, group):
-    """What a rank has under a placement, of what all ranks have."""
+    """This rank's part under a placement, of a tensor that all ranks have whole."""
     if cut_dim(place) is not None:
         return _chunks(local, place.dim, group.size())[group.rank()].contiguous()
     if place.reduce_op == "sum":        # one rank keeps it: exact, which a quotient is not

@@ -74,7 +74,7 @@ class LogsDest:
 
 
 class LogsSpecs(ABC):
-    """Says where the output of the workers goes: `reify` is asked for each start."""
+    """Decides where the output of the workers goes. `reify` is called for each start."""
 
     def __init__(self, log_dir: str | None = None, redirects: Std | dict[int, Std] = Std.NONE,
                  tee: Std | dict[int, Std] = Std.NONE, local_ranks_filter: set[int] | None = None) -> None:

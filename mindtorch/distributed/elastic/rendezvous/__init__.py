@@ -48,7 +48,7 @@ class RendezvousConnectionError(RendezvousError):
 
 
 class RendezvousStateError(RendezvousError):
-    """The state in the store makes no sense."""
+    """The state in the store is invalid."""
 
 
 class RendezvousGracefulExitError(RendezvousError):
@@ -60,7 +60,7 @@ _BOOLS = {"1": True, "true": True, "t": True, "yes": True, "y": True,
 
 
 class RendezvousParameters:
-    """How to meet: `backend` "c10d" or "static", `endpoint` host:port, and in `config` the options of `rdzv_conf`."""
+    """`backend` is "c10d" or "static", `endpoint` host:port; `config` has the options of `rdzv_conf`."""
 
     def __init__(self, backend: str, endpoint: str, run_id: str, min_nodes: int, max_nodes: int,
                  local_addr: str | None = None, **kwargs: Any) -> None:
@@ -127,7 +127,7 @@ def shares_store() -> bool:
 
 
 class RendezvousHandler:
-    """Meets the other nodes of a job."""
+    """Finds the other nodes of a job."""
 
     def __init__(self, params: RendezvousParameters, local_world_size: int) -> None:
         if params.backend not in ("c10d", "static"):
@@ -173,7 +173,7 @@ class RendezvousHandler:
         return store
 
     def _send_heartbeats(self, store):
-        """Says every few seconds that this node is alive. Other nodes notice if it stops."""
+        """Counts up a key of the store every few seconds. Other nodes see from it that this node is alive."""
         with contextlib.suppress(DistError):
             while not self._ended.is_set():
                 store.add(f"alive/{self._node}", 1)
@@ -190,7 +190,7 @@ class RendezvousHandler:
         return now - since > self._interval * self._misses
 
     def _update(self, change):
-        """Apply `change` to the state until no other node has changed it meanwhile. The new state."""
+        """Apply `change` to the state, again if another node changes it first. Returns the new state."""
         try:
             while True:
                 old = self._store.compare_set("state", "", _FIRST_STATE)
@@ -290,7 +290,7 @@ class RendezvousHandler:
         return len(self._update(self._remove_dead_nodes)["waiting"])
 
     def exit_barrier(self) -> None:
-        """This node is done: wait until the others of the round are."""
+        """Called when this node is done. Waits until the others of the round are."""
         if self._params.max_nodes == 1:
             return
 

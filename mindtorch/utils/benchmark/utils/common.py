@@ -22,7 +22,7 @@ UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millis
 NOISY, VERY_NOISY = 0.1, 0.25        # the range between the quartiles as a part of the median
 _NOTICEABLE, _BAD = "could indicate system fluctuation", "suggests significant environmental influence"
 QUANTILE_OF_90 = 1.645              # of the normal distribution
-RESOLUTION = 25e-9                  # seconds that no clock tells apart
+RESOLUTION = 25e-9                  # seconds; no clock measures shorter times
 MAX_DIGITS = 4
 
 

@@ -21,7 +21,7 @@ class Pool:
     def __init__(self, context: Any, job: Any) -> None:
         self._owner = os.getpid()
         self._processes, self._tasks, self._answers = [], [], []
-        self._ready = []                # workers whose answers wait to be read
+        self._ready = []                # workers with answers that have not been read
         self.receiver = None            # the thread that calls `receive`, where it is not the owner's
         self.closing = False
         self._woken, self._wake = multiprocessing.Pipe(duplex=False)
