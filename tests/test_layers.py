@@ -23,7 +23,7 @@ LAYERS = (
     ("_core.python.conversion",),
     ("_core.tensor.generator", "_core.operators.operator"),
     ("_core.autograd.recording",),
-    ("_core._gen.records", "_core.tensor.attributes"),
+    ("_core._gen.record_history", "_core.tensor.attributes"),
     ("_core.tensor.copy_cast",),
     ("_core.operators.autocast",),
     ("_core.tensor.views",),
@@ -58,7 +58,7 @@ LAYERS = (
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
      "masked", "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "sparse", "testing", "types", "xpu",
      "_docs", "_stubs",
-     "autograd.profiler", "autograd._profiled_functions", "autograd._recording", "nn.parallel.distributed",
+     "autograd.profiler", "autograd._profiled_functions", "autograd._profile", "nn.parallel.distributed",
      "_compat.vmap_internals"),
 )
 # What a function imports from above nevertheless: (who, what) -> why.

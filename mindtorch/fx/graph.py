@@ -201,7 +201,7 @@ class Graph:
         return dead > 0
 
     def lint(self) -> None:
-        """RuntimeError where arguments come after their use, names stand for two nodes or paths lead nowhere."""
+        """RuntimeError where a node is used before it is made, two nodes have one name, or a path does not exist."""
         seen, names = set(), set()
         for node in self.nodes:
             for argument in node.all_input_nodes:

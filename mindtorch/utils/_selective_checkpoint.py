@@ -74,7 +74,7 @@ class _CachingTorchDispatchMode(TorchDispatchMode):
 
 
 class _CachedTorchDispatchMode(TorchDispatchMode):
-    """The second run: gives what was kept."""
+    """The second run: returns what was kept."""
 
     def __init__(self, policy_fn, storage, allow_cache_entry_mutation=False):
         super().__init__()

@@ -46,7 +46,7 @@ def noop_context_fn() -> Any:
 
 def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, context_fn: Any = noop_context_fn,
                determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
-    """function(*args), whose intermediate tensors are not kept: backward calls it again.
+    """function(*args) without keeping its intermediate tensors: backward calls it again.
 
     use_reentrant True: forward runs unrecorded and backward runs a backward of its own, so that autograd.grad and
     `inputs=` are refused. False: backward computes again what was saved, when it first needs it. preserve_rng_state
@@ -206,7 +206,7 @@ class CheckpointFunction(Function):
 # --- saved tensors that are computed again ---------------------------------------------------------------------------
 
 class _AllRecomputed(Exception):
-    """The second run has saved what the first one did; the rest of it is of no use."""
+    """Ends the second run once it has saved all that the first one did."""
 
 
 class _Frame:

@@ -408,7 +408,7 @@ cdef int check_no_internal_overlap(TensorBase written) except -1:
 
 
 cdef bint has_same_strides(TensorBase a, TensorBase b):
-    """Whether elements of two tensors of one size lie equally far apart; along a dimension of 1 there is nothing to."""
+    """Whether two tensors have the same sizes and strides; the stride of a dimension of size 1 does not count."""
     cdef int i
     if a.ndim != b.ndim:
         return False
@@ -722,7 +722,7 @@ cdef TensorBase write_back(TensorBase result, TensorBase out):
 
 
 cdef TensorBase take_storage(TensorBase out, TensorBase result):
-    """An empty out= becomes a tensor on the memory of the result, which nobody else has."""
+    """An empty out= takes over the memory of the result, which has no other user."""
     result.storage.version = out.storage.version
     set_geometry(out, result.ndim, result.sizes, result.strides, result.offset)
     set_storage(out, result.storage, result.dtype)

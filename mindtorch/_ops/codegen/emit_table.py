@@ -10,8 +10,6 @@ from .emit_rules import Encoder
 from .rows import FOLDER, POLICIES, RowError
 from .rules import RuleError
 
-_CAST = ("Tensor", "Tensor?", "Tensor[]")           # what autocast casts
-
 
 def entries(table) -> tuple:
     """key -> columns of every row that can run; and by the name of each rule the keys of the rows that use it."""

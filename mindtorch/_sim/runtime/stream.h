@@ -107,7 +107,7 @@ bool storeTask(const char *function, Stream &stream, const SimTask &task, aclErr
 // context's own.
 aclError resolveStream(const char *function, aclrtStream handle, Stream **stream);
 
-// The stream whose thread this is.
+// The stream that this thread serves.
 inline thread_local const Stream *running_stream = nullptr;
 
 // For a task that waits: until done() holds, the time is up, or the stream that runs it is cancelled.
@@ -141,7 +141,7 @@ aclError submitWork(Stream &stream, const char *function, Work work, uint64_t *t
   return error;
 }
 
-// The same for work that waits for nothing and calls nobody's code.
+// The same for work that does not wait and calls no code of users.
 template <class Work>
 aclError submitBrief(Stream &stream, const char *function, Work work, uint64_t *ticket = nullptr) {
   return submitWork(stream, function, std::move(work), ticket, SIM_TASK_BRIEF);

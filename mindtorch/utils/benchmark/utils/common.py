@@ -150,7 +150,7 @@ class Measurement:
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which a time in seconds reads well, and its seconds."""
+    """The unit that suits a time in seconds, and its length in seconds."""
     return next((unit, scale) for unit, (_, scale) in reversed(UNITS.items()) if t >= scale or unit == "ns")
 
 
@@ -169,7 +169,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
-    """The elements without repetitions, in the order in which they first stand."""
+    """The distinct elements, in the order of their first occurrence."""
     return list(dict.fromkeys(elements))
 
 

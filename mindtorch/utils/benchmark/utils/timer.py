@@ -15,7 +15,7 @@ __all__ = ["Language", "Timer", "timer"]
 
 
 def timer() -> float:
-    """Seconds, once the accelerator has done its work."""
+    """The clock in seconds, read when the accelerator has done its work."""
     if torch.npu.is_initialized():
         torch.npu.synchronize()
     return timeit.default_timer()
@@ -59,7 +59,7 @@ class Timer:
         return max(self._timer.timeit(number), 1e-9)        # a clock may not have moved
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
-        """One time of `number` executions, after a hundredth of them to warm up."""
+        """The time of `number` executions, after a hundredth of them to warm up."""
         with set_torch_threads(self._task_spec.num_threads):
             self._timeit(max(number // 100, 2))
             return self._measurement(number, [self._timeit(number)])
