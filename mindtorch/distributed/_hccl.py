@@ -365,11 +365,11 @@ class ProcessGroupHCCL(Backend):
 
     def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: Any, input_split_sizes: Any,
                       opts: Any) -> Work:
-        counts = [self._counts(output, output_split_sizes), self._counts(input, input_split_sizes)]
+        counts = [self._counts_per_rank(output, output_split_sizes), self._counts_per_rank(input, input_split_sizes)]
         return self._run(OpType.ALLTOALL_BASE, [output], [output, input], opts, self._hccl.Communicator.all_to_all,
                          output, input, *counts)
 
-    def _counts(self, tensor, rows):
+    def _counts_per_rank(self, tensor, rows):
         """Elements for each rank, of so many rows each; equal ones where nothing is said."""
         if not rows:
             if tensor.shape[0] % self._size:

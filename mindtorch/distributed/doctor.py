@@ -238,13 +238,13 @@ COLLECTIVES = {
 
 def _print(report, args):
     """Prints the report; 1 where there is a problem."""
-    print(json.dumps(report, indent=1) if args.json else "\n".join(_lines(report)), flush=True)
+    print(json.dumps(report, indent=1) if args.json else "\n".join(_report_lines(report)), flush=True)
     if args.plot and report["collectives"]:
         _plot(report, args.plot)
     return 1 if report["problems"] else 0
 
 
-def _lines(report):
+def _report_lines(report):
     yield f"{report['world_size']} ranks, tensors on {report['device']}"
     yield from (f"  rank {each['rank']} on {each['host']}" for each in report["ranks"])
     if report["pairs"]:

@@ -354,7 +354,7 @@ def _read_output(rules) -> Output:
 
 def _of_lists(schema, other) -> bool:
     """Whether an op writes to lists, or stands on another op and gives a list for one."""
-    return not schema.returns or (bool(other) and bool(schema.lists) and schema.returns[0][0] == "Tensor[]")
+    return not schema.returns or (bool(other) and bool(schema.tensor_lists) and schema.returns[0][0] == "Tensor[]")
 
 
 def _read_grad(grad) -> tuple:
