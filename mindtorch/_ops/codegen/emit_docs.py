@@ -129,9 +129,9 @@ _RULES_HEAD = """# The rules of op rows
 Generated from the docstrings in `mindtorch/_core/rules/` and `mindtorch/_core/operators/operator.pyx`: edit those.
 
 A row names a rule in its columns for shapes, dtypes and checks ([rows.md](rows.md)). A shape rule gives the shape of a
-result (or its strides), a dtype rule its dtype, a condition a bool or a number for another rule. A check raises torch's
-error, or does nothing; that of a check whose name begins with `check_kernel_` is NotImplementedError, most others are
-RuntimeError. Shapes are written as tuples, `*batch` stands for any number of sizes.
+result, or its strides. A dtype rule gives its dtype. A condition gives a bool or a number to another rule, or to the
+column `fused_if`. A check raises torch's error or does nothing: those named `check_kernel_` raise NotImplementedError,
+most others RuntimeError. Shapes are written as tuples; `*batch` stands for any number of sizes.
 """
 _SHOWN_ROWS = 6
 
