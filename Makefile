@@ -11,7 +11,7 @@ PACKAGES := .venv-packages
 export MINDTORCH_BUILD_CACHE := $(CURDIR)/build/cache
 
 SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/aclnnop/*' -not -path '*/toolkit/*' \
-	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.toml' -o -name 'aten.txt' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \
+	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.toml' -o -name 'aten.txt' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \
 	-o -path '*/_sim/*.cpp' -o -path '*/codegen/*.py' -o -path '*/_stubs/*' \))
 # Prints one list of requirements of pyproject.toml: `build`, with what the package needs when it runs, or an extra's.
 REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
@@ -79,7 +79,7 @@ valgrind: $(VENV)/.package $(VENV)/.test            ## the same under valgrind
 NATIVE = $(shell find mindtorch/_sim tests/sim bench examples -name '*.h' -o -name '*.cpp' -o -name '*.c' | grep -v -e /toolkit/ -e /build/)
 
 # cython-lint calls `dtype` and `device` as argument names shadowing; they are torch's.
-CYTHON = $(shell find mindtorch bench \( -name '*.pyx' -o -name '*.pxd' \) -not -path '*/_gen/*' -not -path '*/build/*')
+CYTHON = $(shell find mindtorch bench \( -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' \) -not -path '*/_gen/*' -not -path '*/build/*')
 
 lint: $(VENV)/.lint            ## ruff, cython-lint, clang-format, mypy
 	$(VENV)/bin/ruff check .

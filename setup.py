@@ -4,7 +4,7 @@ Everything else about the package stands in pyproject.toml. MINDTORCH_BUILD_JOBS
 (default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors; MINDTORCH_BUILD_OPTIMIZE=0 (or 1)
 compiles everything at that level, in half the time; MINDTORCH_BUILD_CACHE names a folder for what has been compiled.
 MINDTORCH_CANN=8.5.0 makes the wheel for that release of CANN, mindtorch-X.Y.Z+cann8.5.0.
-Every few seconds a line tells how far the build is; pip shows it with --verbose.
+Every few seconds the build prints its progress; pip shows it with --verbose.
 """
 import hashlib
 import importlib.util
@@ -214,7 +214,8 @@ class Build(build_ext):
             translate = partial(cython.submit, cythonize, quiet=True, cache=self.folder and f"{self.folder}/cython",
                                 language_level=3, compiler_directives=DIRECTIVES,
                                 shared_utility_qualified_name=SHARED_UTILITIES)
-            work = [(module.sources, self._build_module, module, translate) for module in modules]
+            work = [([path for source in module.sources for path in (source, *dependencies.included_files(source))],
+                     self._build_module, module, translate) for module in modules]
             work += [([unit[1], *(h for h in unit[3] if h.endswith(".inc"))], self._compile, *unit) for unit in units]
             work.sort(key=lambda task: sum(map(os.path.getsize, task[0])), reverse=True)    # the largest first
             self._follow({compilers.submit(*task[1:]): task[0][0] for task in work})

@@ -5,7 +5,7 @@ operators is on as it is on CANN, with each TASK_QUEUE_ENABLE, mindtorch without
 turns, and the least is shown: us the caller waits, us until the device is done, us that the driver's calls take by the
 model (the floor: nobody who makes these calls is faster), and how many launches a call has that CANN's cache did not
 know and did know. Then mindtorch's times as parts of torch_npu's, both at their defaults and at their best, and the
-end as a multiple of the floor. The profile `free` is a driver that costs nothing. `--html FILE` also writes a page.
+end as a multiple of the floor. The profile `none` is a driver that costs nothing. `--html FILE` also writes a page.
 
 A run of all profiles takes about ten minutes on two idle cores; `--seconds` says how long each program is repeated.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from bench import client
 from bench.rungs import ROOT
 
-PROFILES = "free", "cheap", "middle", "dear"
+PROFILES = "none", "low", "medium", "high"
 TURNS = 2
 SECONDS = 0.4
 OURS = {**{f"mindtorch, queue {setting}": {"TASK_QUEUE_ENABLE": setting} for setting in "012"},
@@ -37,7 +37,7 @@ STYLE = ("body { font: 15px sans-serif } table { border-collapse: collapse } th 
 def run(name, profile, seconds):
     """The output of bench/host_rung.py in a process of its own."""
     library = name.partition(",")[0]
-    settings = {**MODEL, **(OURS | QUEUES)[name], "MINDTORCH_SIM_COST": "" if profile == "free" else profile}
+    settings = {**MODEL, **(OURS | QUEUES)[name], "MINDTORCH_SIM_COST": "" if profile == "none" else profile}
     if library == "mindtorch":
         command = [sys.executable, "-m", "bench.host_rung", library, str(seconds)]
     else:
@@ -115,7 +115,7 @@ def page(tables):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("profiles", nargs="*", default=PROFILES, help="free, and names or files of MINDTORCH_SIM_COST")
+    parser.add_argument("profiles", nargs="*", default=PROFILES, help="none, and names or files of MINDTORCH_SIM_COST")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long a process repeats each program")
     parser.add_argument("--turns", type=int, default=TURNS, help="processes of each library")
     parser.add_argument("--html", type=Path, help="file for a page of the tables")

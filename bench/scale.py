@@ -79,7 +79,7 @@ def draw(results, file):
 def main():
     parser = argparse.ArgumentParser(prog="bench.scale")
     parser.add_argument("--ranks", type=int, nargs="+", default=RANKS)
-    parser.add_argument("--profile", default="middle", help="of MINDTORCH_SIM_COST")
+    parser.add_argument("--profile", default="medium", help="of MINDTORCH_SIM_COST")
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--width", type=int, default=1024)
     parser.add_argument("--batch", type=int, default=64, help="sequences of 128 tokens of a rank")

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "mindtorch"
-SUFFIXES = (".py", ".pyx", ".pxd")
+SUFFIXES = (".py", ".pyx", ".pxd", ".pxi")
 
 # From bottom to top. A module may import what stands in its own row or below. A name stands for a package or module of
 # mindtorch and all inside it; the longest name that fits a module counts, "" is mindtorch/__init__.py.
@@ -23,11 +23,11 @@ LAYERS = (
     ("_core.python.conversion",),
     ("_core.tensor.generator", "_core.operators.operator"),
     ("_core.autograd.recording",),
-    ("_core._gen.records", "_core.tensor.attributes"),
+    ("_core._gen.record_history", "_core.tensor.attributes"),
     ("_core.tensor.copy_cast",),
     ("_core.operators.autocast",),
     ("_core.tensor.views",),
-    ("_core.rules.array", "_core.rules.nn", "_core.tensor.dlpack"),
+    ("_core.rules", "_core.tensor.dlpack"),
     ("_core._gen.rules", "_core.operators.run_operator"),
     ("_core._gen.calls", "_core.python", "_core._gen.namespace"),
     ("_core.operators.composites", "_core.tensor.factories"),
@@ -58,7 +58,7 @@ LAYERS = (
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
      "masked", "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "sparse", "testing", "types", "xpu",
      "_docs", "_stubs",
-     "autograd.profiler", "autograd._profiled_functions", "autograd._recording", "nn.parallel.distributed",
+     "autograd.profiler", "autograd._profiled_functions", "autograd._profile", "nn.parallel.distributed",
      "_compat.vmap_internals"),
 )
 # What a function imports from above nevertheless: (who, what) -> why.
@@ -237,7 +237,7 @@ def test_pages_name_files_that_exist():
              for path in (ROOT / folder).rglob("*") if path.is_file()}
     files |= {path.name for path in ROOT.iterdir()}
     for page in ("README.md", "CONTRIBUTING.md", "docs/design.md", "docs/kernels.md"):
-        mentioned = re.findall(r"`([\w./]+\.(?:pyx|pxd|py|toml|cpp|h|md|txt|jsonl))`",
+        mentioned = re.findall(r"`([\w./]+\.(?:pyx|pxd|pxi|py|toml|cpp|h|md|txt|jsonl))`",
                                (ROOT / page).read_text(encoding="utf-8"))
         gone = [name for name in mentioned if "_gen/" not in name
                 and not any(file == name or file.endswith(f"/{name}") for file in files)]
@@ -247,7 +247,7 @@ def test_pages_name_files_that_exist():
 @pytest.mark.quick
 def test_pages_name_things_that_exist():
     """Functions, classes, variables, settings and columns that the pages mention are in the sources."""
-    kinds = {".py", ".pyx", ".pxd", ".toml", ".cpp", ".h", ".c", ".txt", ".jsonl", ".sh"}
+    kinds = {".py", ".pyx", ".pxd", ".pxi", ".toml", ".cpp", ".h", ".c", ".txt", ".jsonl", ".sh"}
     files = [path for folder in ("mindtorch", "include", "tests", "bench", "examples")
              for path in (ROOT / folder).rglob("*")
              if path.suffix in kinds and "toolkit" not in path.parts and not path.with_suffix(".pyx").exists()]

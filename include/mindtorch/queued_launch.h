@@ -36,7 +36,7 @@ typedef struct QueuedLaunch {
   unsigned short places[MINDTORCH_QUEUE_HANDLES]; /* in the text, of the tensors */
 } QueuedLaunch;
 
-/* What those who know mindtorch's tensors and threads do for a queue. */
+/* Functions of Cython code for a queue, which itself knows no tensors and no Python threads. */
 typedef struct QueuedFunctions {
   /* Runs phase 1 of a launch by its key; sets executor and workspace_size, and the arguments, also where it fails. */
   int (*phase1)(QueuedLaunch *launch);

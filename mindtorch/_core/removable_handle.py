@@ -19,7 +19,7 @@ class RemovableHandle:
         self.extra_dict_ref = tuple(_Reference(hooks) for hooks in extra)
 
     def remove(self) -> None:
-        """Take the hook away; nothing happens when it is gone."""
+        """Remove the hook. A second call does nothing."""
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = reference()
             if hooks is not None:

@@ -57,7 +57,7 @@ def entries():
             found |= {prefix + name: entry for name in entry.names}
     alike = {}                          # what functions run -> their names
     for name, function in public_functions():
-        alike.setdefault((_what_it_runs(function), name.endswith("_")), []).append(name)
+        alike.setdefault((_alias_key(function), name.endswith("_")), []).append(name)
     for names in alike.values():
         entry = next((found[name] for name in names if name in found), None)
         if entry is not None:
@@ -65,8 +65,8 @@ def entries():
     return found
 
 
-def _what_it_runs(function):
-    """The same for aliases, and for a method and the function of its name."""
+def _alias_key(function):
+    """A key that is equal for aliases, and for a method and the function of its name."""
     return tuple(function._keys()) if hasattr(function, "_keys") else function.__wrapped__
 
 

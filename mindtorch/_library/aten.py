@@ -13,7 +13,7 @@ from mindtorch._core._gen.schemas import SCHEMAS
 from mindtorch._library import aten_functions, registry
 from mindtorch._library.schema import parse_schema
 
-__all__ = ["OwnOperators"]
+__all__ = ["NamespaceOperators"]
 
 # Operators whose rows have one overload each; the functions of the torch namespace take all overloads.
 _WIDER = ("std", "std_mean", "var", "var_mean")
@@ -22,7 +22,7 @@ _POSITIVE = ("kernel_size", "stride", "dilation")
 _FOLDERS = {"fft_": "mindtorch.fft", "linalg_": "mindtorch.linalg", "special_": "mindtorch.special"}
 
 
-class OwnOperators:
+class NamespaceOperators:
     """The operators of one namespace, created on demand."""
 
     def __init__(self, namespace, function_of):
@@ -117,5 +117,5 @@ def _length_check(schema):
     return check_lengths if places else None
 
 
-registry.provide("aten", OwnOperators("aten", _function_of))
-registry.provide("npu", OwnOperators("npu", NPU.__getitem__))
+registry.provide("aten", NamespaceOperators("aten", _function_of))
+registry.provide("npu", NamespaceOperators("npu", NPU.__getitem__))

@@ -69,7 +69,7 @@ _CASTS = {"Tensor": _tensor, "Scalar": _number, "int": _int, "SymInt": _int, "fl
 
 
 # Operators of arithmetic, which take a number for a tensor.
-_TAKE_NUMBERS = {f"aten::{name}{form}" for form in ("", "_") for name in (
+_ACCEPT_NUMBERS = {f"aten::{name}{form}" for form in ("", "_") for name in (
     "add", "sub", "mul", "div", "floor_divide", "multiply", "divide", "subtract", "true_divide")}
 
 
@@ -109,7 +109,7 @@ class Binder:
         self.schema, self.short = schema, f"{schema.name}()"
         self.entries = [(a, _cast_for(a.type)) for a in schema.arguments]
         self.positional = len(schema.positional)
-        if schema.name in _TAKE_NUMBERS and self.positional > 1 and schema.arguments[1].type.leaf == "Tensor":
+        if schema.name in _ACCEPT_NUMBERS and self.positional > 1 and schema.arguments[1].type.leaf == "Tensor":
             self.entries[1] = (schema.arguments[1], _tensor_or_number)
 
     def bind(self, args, kwargs):

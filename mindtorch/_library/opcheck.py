@@ -17,7 +17,7 @@ def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, ato
     """Test an operator with these arguments; {test: "SUCCESS", or what went wrong}.
 
     test_schema: nothing is written to that the schema does not say, and results are new. test_autograd_registration:
-    somebody has said how it is differentiated. test_faketensor: the fake kernel makes results of the same shape, dtype
+    it has a registered derivative. test_faketensor: the fake kernel makes results of the same shape, dtype
     and device. Those are all; torch's tests of its compiler have no counterpart. OpCheckError for the first failure,
     unless raise_exception is false.
     """

@@ -16,7 +16,7 @@ _operators = {}         # "ns::name.overload" -> Operator
 _kernels = {}           # the same -> {key: kernels, the last of which is in force}; they may come before the operator
 _packets = {}           # "ns::name" -> overloads, in the order of their definitions
 _providers = {}         # namespace -> function that gives the schemas and kernels of a name, for mindtorch's own
-_changes = weakref.WeakSet()        # what remembers operators, and is told that there are others
+_changes = weakref.WeakSet()        # caches of operators, which are cleared when an operator is added
 
 
 def fallthrough(*args, **kwargs):

@@ -84,7 +84,7 @@ class Argument:
 
     @property
     def real_type(self):
-        """The type; torch tells SymInt from int by it."""
+        """The type; in torch SymInt and int differ in it."""
         return self.type
 
     @property

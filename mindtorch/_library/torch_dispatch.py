@@ -13,7 +13,7 @@ from mindtorch._core.autograd.node import set_below_autograd
 from mindtorch._core.tensor import torch_dispatch
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._library import registry
-from mindtorch._library.aten import OwnOperators
+from mindtorch._library.aten import NamespaceOperators
 from mindtorch._library.overloads import ops
 from mindtorch._ops.operators import ops as functions
 
@@ -22,7 +22,7 @@ __all__ = ["call_handlers", "overloaded_tensors", "register_rule"]
 # Rows that torch has as forms of another operator, whose argument may be a number.
 _FORMS = {f"{name}.Scalar": f"{name}.Tensor" for name in ("add", "sub", "mul", "div")} | {
     "floor_divide.Scalar": "floor_divide"}
-_OF_ALL = {"sum.dim_IntList": "sum", "mean.dim": "mean"}         # without dim
+_WITHOUT_DIM = {"sum.dim_IntList": "sum", "mean.dim": "mean"}         # without dim
 # Rows that torch calls otherwise below autograd, and the further arguments there.
 _CALLED = {"softmax.int": ("_softmax", {"half_to_float": False}),
            "log_softmax.int": ("_log_softmax", {"half_to_float": False})}
@@ -123,12 +123,12 @@ def _own_schemas(name):
             yield f"{key}({arguments}) -> {f'Tensor{written}' if written else returned}"
 
 
-class _OwnRows(OwnOperators):
+class _RowOperators(NamespaceOperators):
     def texts(self):
         return {name: list(_own_schemas(name)) for name in {key.partition(".")[0] for key in ROWS}}
 
 
-registry.provide("mindtorch", _OwnRows("mindtorch", lambda name: ATEN[name] if name in ATEN else NPU[name]))
+registry.provide("mindtorch", _RowOperators("mindtorch", lambda name: ATEN[name] if name in ATEN else NPU[name]))
 
 
 def _forms(packet):
@@ -157,8 +157,8 @@ def _operator_of(key, inplace, has_outs):
 def _call_row(key, values, outs, inplace):
     given = {name: None if kind == "int[]?" and value == [] else value
              for (kind, name), value in zip(_parameters(key), values, strict=True)}
-    if key in _OF_ALL and given["dim"] is None and not given["keepdim"] and not outs:
-        key = _OF_ALL[key]
+    if key in _WITHOUT_DIM and given["dim"] is None and not given["keepdim"] and not outs:
+        key = _WITHOUT_DIM[key]
     func, more = _operator_of(key, inplace, bool(outs))
     given.update(more)
     if more and given["dtype"] is not None:

@@ -66,7 +66,7 @@ def newer_functions():
 
 
 def describe_missing(function, since):
-    """Why an operator function cannot be called."""
+    """The reason why an operator function cannot be called."""
     came = f"it came with CANN {since}" if since else "it is not known which release of CANN has it"
     if function in newer_functions():
         return (f"{function} is not in CANN {version.cann}, which this mindtorch is built for; {came}. Install "
@@ -134,7 +134,7 @@ def open_libraries(found):
 
 
 def _find(found, name):
-    """Where the toolkit or the driver has a library; None where neither has."""
+    """The path of a library in the toolkit or the driver; None where neither has it."""
     inside_driver = (folder / name for folder in toolkits.driver_folders() if (folder / name).is_file())
     return toolkits.find_library(found.root, name) or next(inside_driver, None)
 

@@ -202,11 +202,11 @@ def parse(text, base=None, changeable=None):
         config = replace(config, **{field: read(config, tokens)})
         if tokens.more():
             tokens.expect(",")
-    _check_together(config)
+    _check_combination(config)
     return config
 
 
-def _check_together(config):
+def _check_combination(config):
     if config.pin_memory_expandable_segments:
         warnings.warn("pin_memory_expandable_segments:True in the allocator's settings changes nothing: pinned memory "
                       "is taken from the driver block by block", stacklevel=3)

@@ -162,7 +162,7 @@ cdef class Communicator:
         event.wait(get_current_stream(self.device))
 
     def is_idle(self):
-        """Whether all its operations are done, or have failed. True while a graph is captured, when nobody may ask."""
+        """Whether all operations are done or have failed. True during a capture, when HCCL must not be asked."""
         cdef aclrtStreamStatus status = ACL_STREAM_STATUS_COMPLETE
         if self.last == NULL or self.last.handle == NULL or capture_count != 0:
             return True

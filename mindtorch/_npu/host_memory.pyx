@@ -317,7 +317,7 @@ cdef class PinnedStorage(Storage):
             release_pinned(<PinnedBlock *>self.block)
 
     def exchange(self, Storage other):
-        """A copy of the other's bytes, in pinned memory, comes in the place of its own."""
+        """Replace the bytes of this storage by a copy of the other's, in pinned memory."""
         cdef PinnedStorage pinned = <PinnedStorage>allocate_pinned(other.nbytes)
         memcpy(pinned.data, other.data, other.nbytes)
         Storage.exchange(self, pinned)

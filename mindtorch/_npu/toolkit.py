@@ -111,7 +111,7 @@ def has_runtime(root):
 
 
 def roots_near(folder):
-    """Toolkit roots one or two levels above or below a folder, for a message to somebody who named the wrong level."""
+    """Toolkit roots one or two levels above or below a folder, for the message where the wrong level was named."""
     below = (folder / name for name in (*INSTALLED, "latest", "toolkit"))
     candidates = [*folder.resolve().parents[:2], *below, *sorted(folder.glob("cann-*"))]
     return [root for root in candidates if has_runtime(root)]

@@ -5,7 +5,7 @@ from mindtorch._core.formats import require_strided
 from mindtorch._ops.operators import ops
 from mindtorch._sparse.tensors import BLOCKED, BY_ROWS, COMPRESSED, LAYOUT_NAMES, make, to_layout
 
-_checks = [False]           # whether constructors check the indices, where they are not told
+_checks = [False]           # whether constructors check the indices when the argument for that is None
 
 
 class check_sparse_tensor_invariants:

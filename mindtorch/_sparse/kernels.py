@@ -51,7 +51,7 @@ def _kernel(function):
     return function
 
 
-def _named(name):
+def _kernel_named(name):
     def enter(function):
         KERNELS[name] = function
         return function
@@ -128,8 +128,8 @@ for _name in _UNARY:
 KERNELS |= {"__abs__": KERNELS["abs"], "__neg__": KERNELS["neg"]}
 
 
-@_named("__pow__")
-@_named("pow")
+@_kernel_named("__pow__")
+@_kernel_named("pow")
 def _pow(self, exponent, *, out=None):
     if is_sparse(exponent):
         refuse("pow.Tensor_Tensor", exponent)
@@ -223,8 +223,8 @@ def sub_(input, other, *, alpha=1):
     return add_(input, other, alpha=-alpha)
 
 
-@_named("rsub")
-@_named("__rsub__")
+@_kernel_named("rsub")
+@_kernel_named("__rsub__")
 def _rsub(self, other):
     return _add(other, self, -1)
 
@@ -232,7 +232,7 @@ def _rsub(self, other):
 KERNELS |= {"subtract": sub, "subtract_": sub_}
 
 
-@_named("multiply")
+@_kernel_named("multiply")
 @_kernel
 def mul(input, other, *, out=None):
     """The product: at the indices of a sparse factor, at those that both have where both are sparse."""
@@ -274,9 +274,9 @@ def _common(first, second):
     return places.index_select(0, here), here
 
 
-@_named("__truediv__")
-@_named("divide")
-@_named("true_divide")
+@_kernel_named("__truediv__")
+@_kernel_named("divide")
+@_kernel_named("true_divide")
 @_kernel
 def div(input, other, *, rounding_mode=None, out=None):
     """The quotient of the values by a number."""
@@ -288,7 +288,7 @@ def div(input, other, *, rounding_mode=None, out=None):
     return with_values(sparse, values_of(sparse).div(other, rounding_mode=rounding_mode))
 
 
-@_named("__floordiv__")
+@_kernel_named("__floordiv__")
 @_kernel
 def floor_divide(input, other, *, out=None):
     """The quotient of the values by a number, rounded down."""
@@ -301,7 +301,7 @@ for _name in ("mul", "multiply", "div", "divide", "true_divide", "floor_divide",
 
 @_kernel
 def zero_(self):
-    """Without elements."""
+    """Remove all elements."""
     return _write(self, _empty_like(self))
 
 
@@ -371,7 +371,7 @@ for _name in ("to", "cpu", "npu", "type_as", "float", "double", "half", "bfloat1
 to = KERNELS["to"]
 
 
-@_named("type")
+@_kernel_named("type")
 def _type(self, dtype=None, non_blocking=False):
     if dtype is None:
         first, _, last = values_of(self.detach()).type().rpartition(".")
@@ -379,7 +379,7 @@ def _type(self, dtype=None, non_blocking=False):
     return _cast("type")(self, dtype, non_blocking)
 
 
-@_named("T")
+@_kernel_named("T")
 @_kernel
 def t(input):
     """The transpose of a matrix."""
@@ -409,8 +409,8 @@ def _wrapped(dim, ndim):
 _TRANSPOSED = {sparse_csr: sparse_csc, sparse_csc: sparse_csr, sparse_bsr: sparse_bsc, sparse_bsc: sparse_bsr}
 
 
-@_named("swapaxes")
-@_named("swapdims")
+@_kernel_named("swapaxes")
+@_kernel_named("swapdims")
 @_kernel
 def transpose(input, dim0, dim1):
     """The two dimensions swapped."""
@@ -459,7 +459,7 @@ def any_mixed(order, first):
 
 @_kernel
 def unsqueeze(input, dim):
-    """A dimension of size 1 more."""
+    """The tensor with one more dimension, of size 1."""
     require_coo("unsqueeze", input)
     dim, first = _wrapped(dim, input.dim() + 1), sparse_dims(input)
     indices, values, size = indices_of(input)[0], values_of(input), list(input.shape)
@@ -479,7 +479,7 @@ def _kept(input, keep, rows, size, coalesced):
 
 @_kernel
 def select(input, dim, index):
-    """The part at one place of a dimension, which goes; dense where no sparse dimension is left."""
+    """The part at one index of a dimension, without that dimension; dense where no sparse dimension is left."""
     compressed = input.layout is not sparse_coo
     input, dim = to_coo(input), _wrapped(dim, input.dim())
     if not -input.shape[dim] <= index < input.shape[dim]:
@@ -541,11 +541,11 @@ def index_select(input, dim, index, *, out=None):
     return make(sparse_coo, (stacked(rows, places),), values_of(input).index_select(0, places), size)
 
 
-@_named("concat")
-@_named("concatenate")
+@_kernel_named("concat")
+@_kernel_named("concatenate")
 @_kernel
 def cat(tensors, dim=0, *, out=None):
-    """The tensors one behind the other."""
+    """The tensors, concatenated."""
     for place, tensor in enumerate(tensors):
         if not is_sparse(tensor):
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {place}.")
@@ -637,26 +637,26 @@ def _not_sparse(name, self):
                               "backend.")
 
 
-@_named("_indices")
+@_kernel_named("_indices")
 def _indices(self):
     if self.layout is not sparse_coo:
         refuse("_indices", self) if is_sparse(self) else _not_sparse("_indices", self)
     return indices_of(self)[0]
 
 
-@_named("_values")
+@_kernel_named("_values")
 def _values(self):
     return sparse_storage(self).values.detach() if is_sparse(self) else _not_sparse("_values", self)
 
 
-@_named("_nnz")
+@_kernel_named("_nnz")
 def _nnz(self):
     if not is_sparse(self):
         _not_sparse("_nnz", self)
     return indices_of(self)[-1].shape[-1]
 
 
-@_named("indices")
+@_kernel_named("indices")
 def indices(self):
     """The coordinates, of a coalesced tensor."""
     require_coo("indices", self)
@@ -665,7 +665,7 @@ def indices(self):
     return indices_of(self)[0].detach()
 
 
-@_named("values")
+@_kernel_named("values")
 def values(self):
     """The values, of a coalesced or a compressed tensor."""
     if self.layout is sparse_coo and not sparse_storage(self).coalesced:
@@ -689,7 +689,7 @@ KERNELS |= {"crow_indices": _index_getter("crow_indices", 0, BY_ROWS, "row"),
             "row_indices": _index_getter("row_indices", 1, _COLUMNS, "column")}
 
 
-@_named("coalesce")
+@_kernel_named("coalesce")
 def _coalesce(self):
     require_coo("coalesce", self)
     return coalesce(self)
@@ -702,27 +702,27 @@ def is_coalesced(self):
     return bool(sparse_storage(self).coalesced)
 
 
-@_named("_coalesced_")
+@_kernel_named("_coalesced_")
 def _set_coalesced(self, coalesced):
     sparse_storage(self).coalesced = coalesced
     return self
 
 
-@_named("_dimI")
-@_named("sparse_dim")
+@_kernel_named("_dimI")
+@_kernel_named("sparse_dim")
 def _sparse_dim(self):
     return sparse_dims(self)
 
 
-@_named("_dimV")
-@_named("dense_dim")
+@_kernel_named("_dimV")
+@_kernel_named("dense_dim")
 def _dense_dim(self):
     batch = 0 if self.layout is sparse_coo else indices_of(self)[0].dim() - 1
     return self.dim() - sparse_dims(self) - batch
 
 
-@_named("to_dense")
-@_named("_to_dense")
+@_kernel_named("to_dense")
+@_kernel_named("_to_dense")
 def _to_dense(self, dtype=None, *, masked_grad=None):
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense")
@@ -797,7 +797,7 @@ del CONVERSIONS["_sparse_mask"]
 KERNELS |= CONVERSIONS
 
 
-@_named("sparse_resize_")
+@_kernel_named("sparse_resize_")
 def _resize(self, size, sparse_dim, dense_dim):
     from mindtorch._core.tensor.copy_cast import set_tensor
     parts = sparse_storage(self)
@@ -814,7 +814,7 @@ def _resize(self, size, sparse_dim, dense_dim):
     return self
 
 
-@_named("sparse_resize_and_clear_")
+@_kernel_named("sparse_resize_and_clear_")
 def _resize_and_clear(self, size, sparse_dim, dense_dim):
     from mindtorch._core.tensor.copy_cast import set_tensor
     parts = sparse_storage(self)
@@ -823,7 +823,7 @@ def _resize_and_clear(self, size, sparse_dim, dense_dim):
     return self
 
 
-@_named("resize_as_sparse_")
+@_kernel_named("resize_as_sparse_")
 def _resize_as(input, the_template):
     return _resize(input, the_template.shape, sparse_dims(the_template),
                    the_template.dim() - sparse_dims(the_template))

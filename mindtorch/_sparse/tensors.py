@@ -36,7 +36,7 @@ def make(layout, indices, values, size, coalesced=False):
     """A sparse tensor of these tensors; the history of the values is its history."""
     coalesced = coalesced or (layout is sparse_coo and indices[0].shape[1] < 2)
     if values.requires_grad:
-        return _Make.apply(values, layout, indices, size, coalesced)
+        return _MakeSparse.apply(values, layout, indices, size, coalesced)
     return _make(layout, indices, values.detach(), size, coalesced)
 
 
@@ -61,7 +61,7 @@ def with_values(sparse, values, size=None):
     return make(parts.layout, parts.indices, values, sparse.shape if size is None else size, parts.coalesced)
 
 
-class _Make(Function):
+class _MakeSparse(Function):
     @staticmethod
     def forward(ctx, values, layout, indices, size, coalesced):
         ctx.layout, ctx.indices, ctx.shape = layout, indices, values.shape

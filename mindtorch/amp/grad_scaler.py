@@ -208,7 +208,7 @@ class GradScaler:
                      for one in state["found_inf_per_device"].values()]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._adapt(scale, growth_tracker, sum(found[1:], found[0]))
+            self._update_scale(scale, growth_tracker, sum(found[1:], found[0]))
         elif isinstance(new_scale, float):
             scale.fill_(new_scale)
         else:
@@ -218,7 +218,7 @@ class GradScaler:
             scale.copy_(new_scale)
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
-    def _adapt(self, scale, growth_tracker, found_inf):
+    def _update_scale(self, scale, growth_tracker, found_inf):
         mindtorch._amp_update_scale_(scale, growth_tracker, found_inf, self._growth_factor, self._backoff_factor,
                                      self._growth_interval)
 

@@ -34,7 +34,7 @@ _OF_FUNCTIONAL = {"cross_entropy": "cross_entropy_loss", "nll_loss": "nll_loss_n
         "relu6", "scaled_dot_product_attention", "triplet_margin_loss")}
 
 
-def _named():
+def _operator_names():
     """{function: the operator's name}. A function of several names goes by its own."""
     found = {}
     tables = [table for module in _MODULES for name in ("FUNCTIONS", "METHODS", "ATEN")
@@ -57,7 +57,7 @@ def _named():
 
 @cache
 def _name_functions():
-    named = _named()
+    named = _operator_names()
     for function, name in named.items():
         function._profiled_name = name
     for method in vars(Tensor).values():                # those that torch has as functions too

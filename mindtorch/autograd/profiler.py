@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from mindtorch import cuda
 from mindtorch._core.python import profiling
-from mindtorch.autograd._recording import Recording
+from mindtorch.autograd._profile import Profile
 from mindtorch.autograd._trace import write_trace
 from mindtorch.autograd.profiler_util import EventList, FunctionEvent
 
@@ -74,13 +74,13 @@ class profile:
         if use_device not in (None, "npu", "privateuse1", "privateuseone"):
             warnings.warn(f"{use_device} is not a device of this build: its launches are not profiled", stacklevel=2)
             self.use_device = None
-        self._recording = Recording(self.record_shapes, with_stack, profile_memory, with_flops, use_cpu,
+        self._profile = Profile(self.record_shapes, with_stack, profile_memory, with_flops, use_cpu,
                                     self.use_device is not None)
         self._events = None
 
     def _start_trace(self):
         self.entered = True
-        self._recording.start()
+        self._profile.start()
 
     def __enter__(self) -> Self:
         if not self.enabled:
@@ -93,8 +93,8 @@ class profile:
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if not self.enabled:
             return False
-        self._recording.stop()
-        self._events = self._recording.events()
+        self._profile.stop()
+        self._events = self._profile.events()
         return False
 
     @property
@@ -133,7 +133,7 @@ class profile:
 
     def export_chrome_trace(self, path: Any) -> None:
         """Write a trace for chrome://tracing or Perfetto; gzipped where the path ends in .gz."""
-        write_trace(path, self.function_events, self._recording, self.metadata)
+        write_trace(path, self.function_events, self._profile, self.metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """EventList.export_stacks of all calls. AssertionError without with_stack."""

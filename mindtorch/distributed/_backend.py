@@ -17,7 +17,7 @@ __all__ = ["Backend", "DistributedBackendOptions"]
 
 @dataclass
 class DistributedBackendOptions:
-    """What an engine is made of: the store has keys of its own for this engine of this group."""
+    """The arguments for making an engine. The store has its own keys for this engine of this group."""
 
     store: Store
     group_rank: int
@@ -28,7 +28,7 @@ class DistributedBackendOptions:
 
 
 class Backend:
-    """The collectives of one group of ranks on one device type. An engine derives from it and has those that it can.
+    """The collectives of one group of ranks on one device type. An engine overrides those that it supports.
 
     Tensors come in lists, of which only the first is used except by `*_coalesced` and where a list has an element for
     each rank. Roots and peers are ranks of the group. Every collective returns a Work; the caller waits for it.
@@ -88,7 +88,7 @@ class Backend:
         """Connect the ranks now rather than at the first collective, where the engine can."""
 
     def supports_tensor_alloc(self, device: Any) -> bool:
-        """Whether `allocate_tensor` has memory that the engine is fast with."""
+        """Whether `allocate_tensor` gives memory on which the engine is faster."""
         return False
 
     def shutdown(self) -> None:

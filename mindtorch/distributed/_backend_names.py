@@ -1,4 +1,4 @@
-"""The names of engines: which device types each serves, and who makes it."""
+"""The names of engines: the device types of each, and the function that makes it."""
 from __future__ import annotations
 
 import importlib.util
@@ -63,16 +63,16 @@ class Backend(str):
         Backend._plugins[name.upper()] = Backend._BackendPlugin(func, extended_api)
 
 
-# The engines of other libraries, for which the device's own stands in.
+# Engines of other libraries, and the engine that is used in place of each.
 _SUBSTITUTES = {Backend.GLOO: Backend.MPI, Backend.NCCL: Backend.HCCL}
-_said = set()
+_warned = set()
 
 
-def _own_engine(name):
-    """The engine that serves where a program names one; of a substitute the log tells once."""
+def _resolve_engine(name):
+    """The engine for a name that a program gives. The first use of a substitute is logged."""
     found = _SUBSTITUTES.get(name, name) if name.upper() not in Backend._plugins else name
-    if found != name and name not in _said:
-        _said.add(name)
+    if found != name and name not in _warned:
+        _warned.add(name)
         _log.warning("torch.distributed: backend %r is not part of mindtorch, %r takes its place", name, found)
     return found
 
@@ -87,7 +87,7 @@ class BackendConfig:
             kind = "npu" if mindtorch.npu.is_available() else "cpu"
             self.device_backend_map[kind] = Backend.default_device_backend_map[kind]
         elif text in Backend.backend_list:
-            name = _own_engine(text)
+            name = _resolve_engine(text)
             self.device_backend_map = dict.fromkeys(Backend.backend_capability.get(name, ["cpu"]), name)
         elif ":" in text:
             self._parse(text)
@@ -107,7 +107,7 @@ class BackendConfig:
             kind = mindtorch.device(kind).type      # "cuda" in a program that is transferred to NPUs
             if kind in self.device_backend_map:
                 raise ValueError(f"Duplicate device type {kind} in backend string: {name}. {usage}")
-            self.device_backend_map[kind] = _own_engine(name)
+            self.device_backend_map[kind] = _resolve_engine(name)
 
     def __repr__(self) -> str:
         return ",".join(f"{kind}:{name}" for kind, name in self.device_backend_map.items())
@@ -126,17 +126,17 @@ def get_default_backend_for_device(device: Any) -> str:
 
 
 def is_mpi_available() -> bool:
-    """Whether the engine of the CPU is there: the extra mindtorch[mpi]."""
+    """Whether the engine of the CPU is installed: the extra mindtorch[mpi]."""
     return importlib.util.find_spec("mpi4py") is not None
 
 
 def is_gloo_available() -> bool:
-    """Whether "gloo" is served: by the engine of the CPU."""
+    """Whether a group with "gloo" can be made; the engine of the CPU serves it."""
     return is_mpi_available()
 
 
 def is_nccl_available() -> bool:
-    """Whether there are devices: "nccl" is served by theirs."""
+    """Whether a group with "nccl" can be made; the engine of the NPUs serves it."""
     return mindtorch.npu.is_available()
 
 

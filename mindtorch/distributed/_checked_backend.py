@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckedBackend", "line_of_program"]
 
-# Collectives whose tensors differ between ranks by right: only that all call them is compared.
+# Collectives in which tensors may differ between ranks. Only the name of the collective is compared.
 _SHAPES_DIFFER = {"gather", "scatter", "alltoall", "alltoall_base", "reduce_scatter"}
 _PACKAGE = str(Path(__file__).parents[1])
 
@@ -38,7 +38,7 @@ def line_of_program(frame: Any = None) -> str:
 
 
 class CheckedBackend(Backend):
-    """An engine whose collectives are compared first."""
+    """An engine that compares the ranks' calls before each collective."""
 
     def __init__(self, backend: Backend, options: DistributedBackendOptions) -> None:
         super().__init__(options.group_rank, options.group_size, options.timeout)
@@ -65,7 +65,7 @@ class CheckedBackend(Backend):
         return self._backend
 
     def _compare(self, name, arguments, opts):
-        """RuntimeError that names the ranks whose collective is another, or that have not come."""
+        """RuntimeError with the ranks that called another collective or none."""
         self._compared += 1
         tensors = list(_tensors(arguments))
         what = {"operation": name, "dtypes": [str(tensor.dtype) for tensor in tensors[:1]],
@@ -112,11 +112,11 @@ def _checking(name: str) -> Callable[..., Any]:
 _COMPARED = ("allreduce", "allreduce_coalesced", "broadcast", "reduce", "allgather", "_allgather_base",
              "allgather_coalesced", "allgather_into_tensor_coalesced", "reduce_scatter", "_reduce_scatter_base",
              "reduce_scatter_tensor_coalesced", "gather", "scatter", "alltoall", "alltoall_base", "barrier")
-_PASSED_ON = ("send", "recv", "recv_anysource", "monitored_barrier", "name", "shutdown", "abort", "_start_coalescing",
+_FORWARDED = ("send", "recv", "recv_anysource", "monitored_barrier", "name", "shutdown", "abort", "_start_coalescing",
               "_end_coalescing", "eager_connect_single_device")
 
 
-def _passing_on(name: str) -> Callable[..., Any]:
+def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: CheckedBackend, *arguments: Any) -> Any:
         return getattr(self._backend, name)(*arguments)
     method.__name__ = name
@@ -125,5 +125,5 @@ def _passing_on(name: str) -> Callable[..., Any]:
 
 for _name in _COMPARED:
     setattr(CheckedBackend, _name, _checking(_name))
-for _name in _PASSED_ON:
-    setattr(CheckedBackend, _name, _passing_on(_name))
+for _name in _FORWARDED:
+    setattr(CheckedBackend, _name, _forwarded(_name))

@@ -489,7 +489,7 @@ def _coalesced(pg, kind, inputs, outputs, op, async_op):
 
 def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_ids: list[int] | None = None,
             timeout: timedelta | None = None) -> Work | None:
-    """Wait until all ranks of the group have come here."""
+    """Wait until all ranks of the group have called this."""
     group = group or GroupMember.WORLD
     pg = _group_of_call(group, "barrier")
     if pg is None:

@@ -9,7 +9,7 @@ __all__ = ["DebugLevel", "get_debug_level", "set_debug_level", "set_debug_level_
 
 
 class DebugLevel(_IntegerEnum):
-    """INFO tells more at start; DETAIL also compares each collective between the ranks before it runs."""
+    """INFO logs more at the start; DETAIL also compares each collective between the ranks before it runs."""
 
     OFF, INFO, DETAIL = range(3)
 

@@ -15,7 +15,7 @@ __all__ = ["FakeProcessGroup", "FakeStore", "FakeWork", "create_backend"]
 
 
 class FakeStore(Store):
-    """A store for groups that ask it nothing."""
+    """A store for groups that do not use one."""
 
 
 class FakeWork(CompletedWork):

@@ -60,7 +60,7 @@ def _expand_group(group: Any, tag: str = "") -> tuple[str, list[int], int]:
 
 
 class AsyncCollectiveTensor(Tensor):
-    """The class of results that are not there yet in torch. Here none has it: collectives have waited."""
+    """In torch, the class of results that are not there yet. Here no result has it: collectives have waited."""
 
     def wait(self) -> Tensor:
         return self
@@ -69,7 +69,7 @@ class AsyncCollectiveTensor(Tensor):
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:
-    """The tensor, which is there."""
+    """The tensor itself: collectives here have already ended."""
     return tensor
 
 

@@ -89,7 +89,7 @@ def _world_of_mpiexec(timeout):
 
 
 def _start_engines(names, store, rank, size, timeout):
-    """MPI starts with all ranks of the job, before the first group that uses it is made."""
+    """Starts MPI with all ranks of the job, before the first group that uses it is made."""
     if Backend.MPI in names.get_device_backend_map().values():
         from mindtorch.distributed import _mpi
         _mpi.start(store, rank, size, timeout)
@@ -236,7 +236,7 @@ class _ConfigOf(BackendConfig):
 
 
 def _name_of(ranks):
-    """A name that its ranks alone know to be new: of the ranks, and a number where they had a group before."""
+    """A new name that the group's ranks find without the others: the ranks, and a number if they had a group before."""
     name = hashlib.sha1("_".join(map(str, ranks)).encode(), usedforsecurity=False).hexdigest()
     used = set(_world.pg_names.values())
     return next(known for known in itertools.chain([name], (f"{name}_{n}" for n in itertools.count(1)))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProcessGroupHCCL", "create_backend"]
 
-MOST_SECONDS = 2**31 - 1
+MAX_SECONDS = 2**31 - 1
 NAME = "hccl"
 BLOCKING_WAIT = os.environ.get("TORCH_HCCL_BLOCKING_WAIT") == "1"       # Work.wait() lets the host wait
 
@@ -76,7 +76,7 @@ class HcclWork(Work):
         return self._tensors
 
     def get_future(self) -> Future:
-        self.synchronize()      # who is given the tensors works on the current stream
+        self.synchronize()      # the caller uses the tensors on the current stream
         future = Future()
         future.set_result(self._tensors)
         return future
@@ -119,12 +119,12 @@ class ProcessGroupHCCL(Backend):
     # Communicators
 
     def _channel(self, index: int) -> _Channel:
-        """That of all ranks, for a device of this one."""
+        """The communicator of all ranks, for a device of this one."""
         return self._channels.get(index) or self._connect(
             index, f"group_{len(self._channels)}", self._rank, self._size)
 
     def _pair(self, device: Any, peer: int) -> _Channel:
-        """That of this rank and another, so that the other ranks need not be there."""
+        """The communicator of this rank and another. No other rank takes part."""
         low, high = sorted((self._rank, peer))
         return self._channels.get((device.index, peer)) or self._connect(
             (device.index, peer), f"pair_{low}_{high}", int(self._rank == high), 2)
@@ -134,7 +134,7 @@ class ProcessGroupHCCL(Backend):
         if npu.is_current_stream_capturing():
             raise RuntimeError("The first collective of a group connects its ranks, which a graph cannot capture: call "
                                "one before the capture")
-        seconds = min(math.ceil(self._timeout.total_seconds()), MOST_SECONDS)
+        seconds = min(math.ceil(self._timeout.total_seconds()), MAX_SECONDS)
         try:
             if rank == 0:
                 root_info = self._hccl.get_root_info(index)
@@ -332,7 +332,7 @@ class ProcessGroupHCCL(Backend):
             place.copy_(piece.view(place.shape))
 
     def gather(self, outputs: Any, inputs: Any, opts: Any) -> Work:
-        """HCCL has none: all others send to the root."""
+        """HCCL has no gather: all ranks send to the root."""
         root, tensor, places = opts.rootRank, inputs[0], outputs[0] if outputs else []
 
         def collective(communicator):
@@ -365,11 +365,11 @@ class ProcessGroupHCCL(Backend):
 
     def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: Any, input_split_sizes: Any,
                       opts: Any) -> Work:
-        counts = [self._counts(output, output_split_sizes), self._counts(input, input_split_sizes)]
+        counts = [self._counts_per_rank(output, output_split_sizes), self._counts_per_rank(input, input_split_sizes)]
         return self._run(OpType.ALLTOALL_BASE, [output], [output, input], opts, self._hccl.Communicator.all_to_all,
                          output, input, *counts)
 
-    def _counts(self, tensor, rows):
+    def _counts_per_rank(self, tensor, rows):
         """Elements for each rank, of so many rows each; equal ones where nothing is said."""
         if not rows:
             if tensor.shape[0] % self._size:

@@ -1,4 +1,4 @@
-"""What is told of a module's tensors between ranks: whether they have the same shapes, and the values of one rank."""
+"""Compares the shapes of a module's tensors between ranks, and copies the values of one rank to all."""
 from __future__ import annotations
 
 from collections.abc import Container, Iterable

@@ -44,8 +44,8 @@ __all__ = ["ProcessGroupMPI", "create_backend", "start", "world_of_launcher"]
 
 _SPIN = 0.01            # seconds in which a Work that is waited for is tested without a pause,
 _SPIN_PER_BYTE = 1e-8   # and the time that its bytes may take
-_PAUSE = 50e-6          # seconds between two tests afterwards, and of Works that nobody waits for
-_ANSWER = timedelta(seconds=10)     # in which a rank that lives says that it has waited in vain, as this one has
+_PAUSE = 50e-6          # seconds between two tests afterwards, and of Works for which no thread waits
+_ANSWER = timedelta(seconds=10)     # time in which each living rank writes to the store that its start has timed out
 
 
 # Start
@@ -81,7 +81,7 @@ def _initialize_under_launcher():
 
 
 def _remove_shared_files():
-    """MPI has mapped the files of this job's shared memory; without names they end with the last process."""
+    """Remove the names of the files with which MPI shares memory, so that they end with the last process."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/dev/shm/mpich_shm" in line}
     for path in paths:
@@ -145,7 +145,7 @@ def _initialize_all():
 
 
 def _wait_for_ranks(store, step, rank, size, timeout):
-    """All ranks say in the store that they have come to this step: MPI_Init waits for ever for one that is gone."""
+    """Each rank writes to the store that it has come to this step, because MPI_Init never ends where one is missing."""
     store.set(f"{step}/{rank}", "")
     end = time.monotonic() + timeout.total_seconds()
     try:
@@ -179,7 +179,7 @@ def _within(timeout, function, what):
 # Works
 
 class _Progress:
-    """A thread that tests the Works that nobody waits for, so that they go on and their Futures are completed."""
+    """A thread that tests the Works for which no other thread waits, so that they and their Futures complete."""
 
     def __init__(self):
         self._works, self._changed, self._thread = [], threading.Condition(), None
@@ -258,7 +258,7 @@ class _MPIWork(Work):
         group = self._group
         return (f"Timed out waiting {round(self._timeout.total_seconds() * 1000)}ms for {self._op_type.name} operation "
                 f"to complete on rank {group.rank()} of group {group.group_name!r} (ranks {group.global_ranks}). "
-                f"Has every rank called it, and is it alive?\n{_watchdog.where_ranks_are(group)}")
+                f"Has every rank called it, and is it alive?\n{_watchdog.describe_ranks(group)}")
 
     def _complete_future(self):
         with self._lock:
@@ -325,21 +325,21 @@ _TYPES = {mindtorch.float32: MPI.FLOAT, mindtorch.float64: MPI.DOUBLE, mindtorch
           mindtorch.complex128: MPI.C_DOUBLE_COMPLEX}
 _OPERATIONS = {ReduceOp.SUM: MPI.SUM, ReduceOp.PRODUCT: MPI.PROD, ReduceOp.MIN: MPI.MIN, ReduceOp.MAX: MPI.MAX,
                ReduceOp.BAND: MPI.BAND, ReduceOp.BOR: MPI.BOR, ReduceOp.BXOR: MPI.BXOR}
-_OF_BOOLS = {ReduceOp.SUM: MPI.LOR, ReduceOp.PRODUCT: MPI.LAND, ReduceOp.MIN: MPI.LAND, ReduceOp.MAX: MPI.LOR,
+_BOOL_OPERATIONS = {ReduceOp.SUM: MPI.LOR, ReduceOp.PRODUCT: MPI.LAND, ReduceOp.MIN: MPI.LAND, ReduceOp.MAX: MPI.LOR,
              ReduceOp.BAND: MPI.LAND, ReduceOp.BOR: MPI.LOR, ReduceOp.BXOR: MPI.LXOR}
-_OF_HALVES = {ReduceOp.SUM: numpy.add, ReduceOp.PRODUCT: numpy.multiply, ReduceOp.MIN: numpy.minimum,
+_HALF_OPERATIONS = {ReduceOp.SUM: numpy.add, ReduceOp.PRODUCT: numpy.multiply, ReduceOp.MIN: numpy.minimum,
               ReduceOp.MAX: numpy.maximum}
 _SUMS = (ReduceOp.AVG, ReduceOp.PREMUL_SUM)     # with a division or multiplication of ours
 _BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
-_HALVES = {mindtorch.bfloat16: ml_dtypes.bfloat16, mindtorch.float16: numpy.float16}
+_HALF_DTYPES = {mindtorch.bfloat16: ml_dtypes.bfloat16, mindtorch.float16: numpy.float16}
 _made_operations: dict[Any, MPI.Op] = {}
 
 
-def _operation_of_halves(dtype, op):
+def _half_operation(dtype, op):
     """The operation on a 16-bit float, of which MPI sees two bytes."""
     key = dtype, op
     if key not in _made_operations:
-        of_numpy, function = _HALVES[dtype], _OF_HALVES[op]
+        of_numpy, function = _HALF_DTYPES[dtype], _HALF_OPERATIONS[op]
 
         def reduce(source, target, _):
             values = numpy.frombuffer(target, of_numpy)
@@ -349,14 +349,14 @@ def _operation_of_halves(dtype, op):
 
 
 def _type_and_operation(dtype, op):
-    """What MPI is told of the elements and of the reduction."""
+    """MPI's type of the elements, and its operation for the reduction."""
     kind = ReduceOp.SUM if reduction(op) in _SUMS else reduction(op)
     if kind in _BITWISE and (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"Cannot use ReduceOp.{kind.name} with non-integral dtype")
     if dtype is mindtorch.bool:
-        return MPI.C_BOOL, _OF_BOOLS[kind]
-    if dtype in _HALVES:
-        return MPI.UINT16_T, _operation_of_halves(dtype, kind)
+        return MPI.C_BOOL, _BOOL_OPERATIONS[kind]
+    if dtype in _HALF_DTYPES:
+        return MPI.UINT16_T, _half_operation(dtype, kind)
     if dtype not in _TYPES:
         raise RuntimeError(f"ProcessGroupMPI: {dtype} cannot be reduced")
     return _TYPES[dtype], _OPERATIONS[kind]
@@ -376,8 +376,8 @@ def _checked(tensor):
     return tensor.detach()
 
 
-def _scratch(tensor):
-    """Contiguous memory for the results of `tensor`, and what writes them there: nothing where it is contiguous."""
+def _contiguous_result(tensor):
+    """(contiguous tensor for the results, function that copies them to `tensor`, or None if it is the same tensor)."""
     tensor = _checked(tensor)
     if tensor.is_contiguous():
         return tensor, None
@@ -391,7 +391,7 @@ def _flatten(tensors):
 
 
 def _unflatten_into(memory, tensors):
-    """What writes the elements of `memory` to tensors, one behind the other."""
+    """A function that copies the elements of `memory` to the tensors, in their order."""
     def write():
         parts = memory.split([tensor.numel() for tensor in tensors])
         for tensor, part in zip(tensors, parts, strict=True):
@@ -462,7 +462,7 @@ class ProcessGroupMPI(Backend):
         return self.global_ranks[rank]
 
     def failure(self) -> None:
-        """Nothing: the Works raise their errors."""
+        """Does nothing: the Works raise their errors."""
 
     def is_idle(self) -> bool:
         """Whether all collectives have ended."""
@@ -517,7 +517,7 @@ class ProcessGroupMPI(Backend):
         return self._allreduce(OpType.ALLREDUCE_COALESCED, tensors, opts)
 
     def broadcast(self, tensors: list[Tensor], opts: Any) -> Work:
-        memory, on_completion = _scratch(tensors[0])
+        memory, on_completion = _contiguous_result(tensors[0])
         if on_completion is not None and opts.rootRank == self._rank:
             memory.copy_(tensors[0].detach())
         return self._work(OpType.BROADCAST, opts, "Ibcast", (_memory(memory), opts.rootRank), tensors, memory,
@@ -550,7 +550,7 @@ class ProcessGroupMPI(Backend):
         if output.numel() != input.numel() * self._size:
             raise RuntimeError("output tensor size must be equal to world_size times input tensor size")
         source = _checked(input).contiguous()
-        memory, on_completion = _scratch(output)
+        memory, on_completion = _contiguous_result(output)
         return self._work(OpType._ALLGATHER_BASE, opts, "Iallgather", (_memory(source), _memory(memory)), [output],
                           (source, memory), on_completion, memory.nbytes)
 
@@ -587,7 +587,7 @@ class ProcessGroupMPI(Backend):
             raise RuntimeError("input tensor must be the same size as output size times world size")
         if outputs[0].dtype != source.dtype:
             raise RuntimeError("input tensor must be the same type as the output tensor.")
-        memory, on_completion = _scratch(outputs[0])
+        memory, on_completion = _contiguous_result(outputs[0])
         if len(outputs) > 1:
             memory = source.new_empty(counts[self._rank])
             on_completion = _unflatten_into(memory, outputs)
@@ -623,7 +623,7 @@ class ProcessGroupMPI(Backend):
                           (source, memory), on_completion, source.nbytes)
 
     def scatter(self, output_tensors: list[Tensor], input_tensors: list[list[Tensor]], opts: Any) -> Work:
-        memory, on_completion = _scratch(output_tensors[0])
+        memory, on_completion = _contiguous_result(output_tensors[0])
         source = None
         if opts.rootRank == self._rank:
             parts = input_tensors[0]
@@ -656,7 +656,7 @@ class ProcessGroupMPI(Backend):
     def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: list[int],
                       input_split_sizes: list[int], opts: Any) -> Work:
         source = _checked(input).contiguous()
-        memory, on_completion = _scratch(output)
+        memory, on_completion = _contiguous_result(output)
         return self._alltoall(OpType.ALLTOALL_BASE, [output], source, memory,
                               self._bytes_of_splits(source, input_split_sizes),
                               self._bytes_of_splits(memory, output_split_sizes), opts, on_completion)
@@ -688,7 +688,7 @@ class ProcessGroupMPI(Backend):
         return self._receive(OpType.RECVANYSOURCE, tensors, MPI.ANY_SOURCE, tag)
 
     def _receive(self, op_type, tensors, rank, tag):
-        memory, on_completion = _scratch(tensors[0])
+        memory, on_completion = _contiguous_result(tensors[0])
         return self._work(op_type, None, "Irecv", (_memory(memory), rank, tag), tensors, memory, on_completion)
 
     def monitored_barrier(self, opts: Any, wait_all_ranks: bool) -> None:

@@ -1,4 +1,4 @@
-"""What a collective is told beside its tensors: the reduction, the root, the time-out."""
+"""The options of a collective beside its tensors: the reduction, the root, the time-out."""
 from __future__ import annotations
 
 from datetime import timedelta
@@ -14,7 +14,7 @@ UNSET_TIMEOUT = timedelta(milliseconds=-1)      # the group's time-out counts
 
 
 class _IntegerEnum(Enum):
-    """An enumeration whose members convert to integers and are none."""
+    """An enumeration: its members convert to integers but are not instances of int."""
 
     def __int__(self) -> int:
         return self.value
@@ -70,7 +70,7 @@ def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
 
 
 class OpType(_IntegerEnum):
-    """What a Work does."""
+    """The kinds of operations that a Work stands for."""
 
     BROADCAST = 0
     ALLREDUCE = 1

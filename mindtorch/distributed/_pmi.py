@@ -1,4 +1,4 @@
-"""PMI-1 for one process: MPI asks it for its rank and for the addresses of the others, which the job's store has.
+"""PMI-1 for one process: MPI asks for its rank and for the addresses of the others; the answers are in the job's store.
 
 So MPI starts in processes that mpiexec has not started. The protocol is lines of text, cmd=... key=value ..., over a
 socket that MPI finds by the environment variable PMI_FD.
@@ -38,7 +38,7 @@ def _places(hosts):
 
 
 class _Responder:
-    """Answers the requests of this process's MPI."""
+    """Answers the PMI requests of MPI in this process."""
 
     def __init__(self, store, rank, size):
         self._store, self._rank, self._size = store, rank, size
@@ -89,7 +89,7 @@ _REQUESTS = {"init", "get_maxes", "get_appnum", "get_universe_size", "get_my_kvs
 
 
 def serve(store: Store, rank: int, size: int) -> socket.socket:
-    """Answer, in a thread, who asks at the other end of the socket that is returned."""
+    """Start a thread that answers PMI requests; returns the client's end of its socket."""
     responder = _Responder(store, rank, size)
     ours, theirs = socket.socketpair()
     threading.Thread(target=_answer, args=(ours, responder), name="mindtorch PMI", daemon=True).start()
@@ -112,7 +112,7 @@ def _answer(connection, responder):
 
 @contextlib.contextmanager
 def environment(connection: int, rank: int, size: int) -> Iterator[None]:
-    """The variables by which MPI finds the socket, its rank and the number of ranks; as before afterwards."""
+    """Sets the variables by which MPI finds the socket, its rank and the number of ranks; restores them afterwards."""
     before = {name: os.environ.pop(name, None) for name in _VARIABLES}
     os.environ |= {"PMI_FD": str(connection), "PMI_RANK": str(rank), "PMI_SIZE": str(size)}
     try:

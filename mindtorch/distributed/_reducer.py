@@ -50,7 +50,7 @@ class GradBucket:
         return list(self.views)
 
     def parameters(self) -> list[Parameter]:
-        """Whose gradients they are."""
+        """The parameters of the gradients in this bucket."""
         return self._parameters
 
     def is_last(self) -> bool:
@@ -73,7 +73,7 @@ def _parameter_views(buffer, parameters):
 
 
 def _groups(parameters, order, first_limit, limit):
-    """Numbers of parameters in lists of one dtype and device, each closed once it has so many bytes."""
+    """Lists of parameters' numbers, each of one dtype and device and of about so many bytes."""
     open_groups, closed = {}, []
     for number in order:
         parameter = parameters[number]
@@ -145,7 +145,7 @@ class Reducer:
                     self._take(number)
 
     def prepare(self, outputs: list[Tensor]) -> None:
-        """A backward from `outputs` is to come."""
+        """Prepare for a backward from `outputs`."""
         if self._began:
             missing = sorted(number for bucket in self.buckets for number in bucket.waits_for)
             raise RuntimeError(
@@ -188,7 +188,7 @@ class Reducer:
         self._ready(number)
 
     def _end_first_static(self):
-        """The first backward of a static graph is over: now it is known how often each gradient is accumulated."""
+        """After the first backward of a static graph, which has counted how often each gradient is accumulated."""
         self._expected = self._seen
         self._unused = {number for number in range(len(self._parameters)) if number not in self._seen}
         for bucket in self.buckets:
@@ -238,7 +238,7 @@ class Reducer:
 
     @mindtorch.no_grad()
     def _wait_for_buckets(self):
-        """The backward is over: wait for the buckets, and give the parameters their gradients."""
+        """Called at the end of a backward: wait for the buckets, and give the parameters their gradients."""
         used = self._used_anywhere() if self._find_unused or self._unused else None
         for bucket in self.buckets:
             if isinstance(bucket, _SparseBucket):
@@ -291,7 +291,7 @@ class Reducer:
         collectives.all_reduce(used, ReduceOp.MAX, group=self._group)
         return used.tolist()
 
-    # Of a rank whose inputs have ended
+    # For a rank that has no more inputs
 
     @mindtorch.no_grad()
     def join_backward(self) -> None:

@@ -30,7 +30,7 @@ def start_server(port, multi_tenant, listen_fd):
     with _shared_lock:
         server = _shared.get(port) if multi_tenant and port else None
         if server is None:
-            server = StoreServer(_listen(port) if listen_fd is None else _adopt(listen_fd, port))
+            server = StoreServer(_listen(port) if listen_fd is None else _existing_listener(listen_fd, port))
             if multi_tenant:
                 _shared[server.port] = server
         return server
@@ -46,7 +46,7 @@ def _listen(port):
                                f"port: {port}, code: -{error.errno}, message: {os.strerror(error.errno)}") from None
 
 
-def _adopt(descriptor, port):
+def _existing_listener(descriptor, port):
     try:
         listener = socket.socket(fileno=descriptor)
     except OSError as error:
@@ -120,7 +120,7 @@ class _Requests:
             self.run(connection, *request)
 
     def forget(self, connection):
-        """The request of this connection waits no longer."""
+        """Drop the waiting request of this connection."""
         key, connection.waits_for = connection.waits_for, None
         waiting = self.waiting.get(key, {})
         waiting.pop(connection, None)

@@ -161,7 +161,7 @@ class Store:
 
     @property
     def timeout(self) -> timedelta:
-        """How long `get`, `wait`, `queue_pop` and `barrier` wait where they are not told."""
+        """The default time-out of `get`, `wait`, `queue_pop` and `barrier`."""
         return self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -249,7 +249,7 @@ class Store:
 
 
 class _RequestStore(Store):
-    """A store whose methods are requests to a Table: `_request` runs one, once it can or `timeout` has passed."""
+    """A store that makes each call a request to a Table. `_request` runs one; it waits for the key until `timeout`."""
 
     _prefix = ""            # stands before each key in the table
 
@@ -419,7 +419,7 @@ class _FileLog:
 
 
 def _close_file_store(log, world_size):
-    """A FileStore has ended: the last of its job deletes the file."""
+    """Called when a FileStore ends. The last one of a job deletes the file."""
     if os.path.exists(log.path):
         closed, = log.request(b"add", [b"count/closed", b"1"])
         opened, = log.request(b"get", [b"count/opened"])
@@ -499,7 +499,7 @@ class TCPStore(_RequestStore):
                 (state, *results), = self._receive()
             except OSError as error:
                 self._socket.close()
-                raise DistNetworkError(_lost(self.host, self.port, error)) from None
+                raise DistNetworkError(_connection_error(self.host, self.port, error)) from None
             except BaseException:
                 self._socket.close()        # Ctrl-C: the reply that is still to come must not be the next one's
                 raise
@@ -534,7 +534,7 @@ class TCPStore(_RequestStore):
             self._socket.close()
 
 
-def _lost(host, port, error):
+def _connection_error(host, port, error):
     if isinstance(error, TimeoutError):
         return f"The server of the store at {host}:{port} did not answer. Did it hang?"
     return f"Failed to reach the server of the store at {host}:{port}: {error}"
@@ -560,7 +560,7 @@ def _connect(host, port, timeout):
 
 
 class PrefixStore(Store):
-    """Another store, before each of whose keys `prefix` and "/" stand."""
+    """A view of another store: each key gets `prefix` and "/" in front."""
 
     def __init__(self, prefix: str, store: Store) -> None:
         if store is None:
@@ -583,36 +583,36 @@ class PrefixStore(Store):
     def set_timeout(self, timeout: timedelta) -> None:
         self.underlying_store.set_timeout(timeout)
 
-    def _joined(self, function, key):
+    def _prefixed_key(self, function, key):
         return f"{self.prefix}/{_key(function, key)}"
 
-    def _joined_all(self, function, keys):
-        return [self._joined(function, key) for key in _keys(function, keys)]
+    def _prefixed_keys(self, function, keys):
+        return [self._prefixed_key(function, key) for key in _keys(function, keys)]
 
     def set(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.set(self._joined("set", key), _bytes("set", value))
+        self.underlying_store.set(self._prefixed_key("set", key), _bytes("set", value))
 
     def get(self, key: str) -> bytes:
-        return self.underlying_store.get(self._joined("get", key))
+        return self.underlying_store.get(self._prefixed_key("get", key))
 
     def add(self, key: str, amount: int) -> int:
-        return self.underlying_store.add(self._joined("add", key), amount)
+        return self.underlying_store.add(self._prefixed_key("add", key), amount)
 
     def append(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.append(self._joined("append", key), _bytes("append", value))
+        self.underlying_store.append(self._prefixed_key("append", key), _bytes("append", value))
 
     def check(self, keys: Sequence[str]) -> bool:
-        return self.underlying_store.check(self._joined_all("check", keys))
+        return self.underlying_store.check(self._prefixed_keys("check", keys))
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
         values = (_bytes("compare_set", value) for value in (expected_value, desired_value))
-        return self.underlying_store.compare_set(self._joined("compare_set", key), *values)
+        return self.underlying_store.compare_set(self._prefixed_key("compare_set", key), *values)
 
     def delete_key(self, key: str) -> bool:
-        return self.underlying_store.delete_key(self._joined("delete_key", key))
+        return self.underlying_store.delete_key(self._prefixed_key("delete_key", key))
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        keys = self._joined_all("wait", keys)
+        keys = self._prefixed_keys("wait", keys)
         self.underlying_store.wait(*([keys] if timeout is None else [keys, timeout]))
 
     def num_keys(self) -> int:
@@ -623,20 +623,20 @@ class PrefixStore(Store):
         return [key.removeprefix(start) for key in self.underlying_store.list_keys() if key.startswith(start)]
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        return self.underlying_store.multi_get(self._joined_all("multi_get", keys))
+        return self.underlying_store.multi_get(self._prefixed_keys("multi_get", keys))
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
         values = [_bytes("multi_set", value) for value in values]
-        self.underlying_store.multi_set(self._joined_all("multi_set", keys), values)
+        self.underlying_store.multi_set(self._prefixed_keys("multi_set", keys), values)
 
     def queue_push(self, key: str, value: str | bytes) -> None:
-        self.underlying_store.queue_push(self._joined("queue_push", key), value)
+        self.underlying_store.queue_push(self._prefixed_key("queue_push", key), value)
 
     def queue_pop(self, key: str, block: bool = True) -> bytes:
-        return self.underlying_store.queue_pop(self._joined("queue_pop", key), block)
+        return self.underlying_store.queue_pop(self._prefixed_key("queue_pop", key), block)
 
     def queue_len(self, key: str) -> int:
-        return self.underlying_store.queue_len(self._joined("queue_len", key))
+        return self.underlying_store.queue_len(self._prefixed_key("queue_len", key))
 
     def clone(self) -> PrefixStore:
         return PrefixStore(self.prefix, self.underlying_store.clone())

@@ -1,12 +1,12 @@
-"""The watchdog: a thread that looks at each group, and says which collective has failed and which rank is late.
+"""The watchdog: a thread that checks each group, and logs which collective has failed and which rank is late.
 
 No collective pays for it: a group counts its collectives and keeps their kinds, and the thread asks the streams. When a
 rank has called no collective for half the group's time-out (at most 30 s), it says in the store where it stands. A rank
-that waits in a collective compares, and logs who has not come, or has called another collective.
+that waits in a collective compares, and logs the ranks that have not come or have called another collective.
 
 After a failure that HCCL has found, such as its time-out, TORCH_HCCL_ASYNC_ERROR_HANDLING decides: 0 does nothing
 more, so the next synchronization raises the error; 1 (default) and 3 abort the process, as torch does; 2 aborts the
-group alone. On MPI a Work that times out raises its error, in which `where_ranks_are` stands.
+group alone. On MPI a Work that times out raises its error, in which `describe_ranks` stands.
 """
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from mindtorch.distributed._stores import DistError, PrefixStore
 if TYPE_CHECKING:
     from mindtorch.distributed._backend import Backend
 
-__all__ = ["unwatch", "watch", "where_ranks_are"]
+__all__ = ["describe_ranks", "unwatch", "watch"]
 
 INTERVAL = 0.5          # seconds between two looks
-LONGEST_PAUSE = 30.0    # seconds without a new collective after which a rank says where it stands
+MAX_PAUSE = 30.0        # seconds without a new collective after which a rank writes its state to the store
 _log = logging.getLogger(__name__)
 _lock, _stop = threading.Lock(), threading.Event()
 _watched: dict[Any, _Watched] = {}
@@ -36,7 +36,7 @@ _thread: threading.Thread | None = None
 
 
 class _Watched:
-    """A group, and what was seen of it."""
+    """A watched group, and the state that was seen last."""
 
     def __init__(self, engine: Backend) -> None:
         self.engine, self._store = engine, None
@@ -60,7 +60,7 @@ class _Watched:
                 self.has_published = False
             return None
         paused, timeout = time.monotonic() - self.since, engine._timeout.total_seconds()
-        if paused < min(timeout / 2, LONGEST_PAUSE):
+        if paused < min(timeout / 2, MAX_PAUSE):
             return None
         if not self.has_published:
             self._publish(pickle.dumps(self._state()))
@@ -70,7 +70,7 @@ class _Watched:
         return None
 
     def _shared(self):
-        """The store in which ranks say where they stand."""
+        """The store in which ranks write their last collective."""
         if self._store is None:
             try:
                 store = self.engine._store.clone()
@@ -97,7 +97,7 @@ class _Watched:
                    self.engine.group_name, self.collectives(), described(self.done, states))
 
     def states(self) -> dict[int, Any]:
-        """What each rank has said of where it stands, None for those that have not, by global rank."""
+        """What each rank has written of its last collective, by global rank; None for a rank that has not."""
         engine, store = self.engine, self._shared()
         keys = [str(rank) for rank in range(engine._size)]
         texts = [store.get(key) if store.check([key]) else b"" for key in keys]
@@ -105,7 +105,7 @@ class _Watched:
             engine.global_rank(engine._rank): self._state()}
 
     def collectives(self) -> str:
-        """Those that have been called since all had ended, as text: one of them has failed, or waits."""
+        """The collectives since the last time that all had ended, as text: one of them has failed, or waits."""
         kinds = list(self.engine._recent)
         first = max(self.done + 1, self.called - len(kinds) + 1)
         named = [f"{kind.name} (number {number})" for number, kind in enumerate(kinds, self.called - len(kinds) + 1)
@@ -114,7 +114,7 @@ class _Watched:
 
 
 def described(done: int, states: dict[int, Any]) -> str:
-    """Where each rank stands, and how they differ after the collective number `done`; None is a rank not heard of."""
+    """A line for each rank's last collective, with how they differ after the collective number `done`."""
     lines, kinds = [], {}
     for rank, state in sorted(states.items()):
         if state is None:
@@ -140,7 +140,7 @@ def described(done: int, states: dict[int, Any]) -> str:
 
 
 def watch(engine: Backend) -> None:
-    """Look at the engine's collectives from now on."""
+    """Start watching the engine's collectives."""
     global _thread
     with _lock:
         _watched[engine] = _Watched(engine)
@@ -151,7 +151,7 @@ def watch(engine: Backend) -> None:
 
 
 def unwatch(engine: Backend) -> None:
-    """Look no more; the thread ends with the last engine."""
+    """Stop watching an engine. The thread ends with the last one."""
     with _lock:
         _watched.pop(engine, None)
         is_last = not _watched
@@ -159,8 +159,8 @@ def unwatch(engine: Backend) -> None:
         stop()
 
 
-def where_ranks_are(engine: Backend) -> str:
-    """A line for each rank of a watched engine: where it stands, as far as the store says."""
+def describe_ranks(engine: Backend) -> str:
+    """A line for each rank of a watched engine: its last collective, as far as the store has it."""
     watched = _watched.get(engine)
     try:
         return "" if watched is None else described(watched.done, watched.states())
@@ -184,7 +184,7 @@ def _run():
         for watched in list(_watched.values()):
             try:
                 error = watched.look()
-            except DistError:       # the store went with rank 0: there is nobody to compare with
+            except DistError:       # the store ended with rank 0, so there is nothing to compare
                 continue
             if error is not None and _watched.pop(watched.engine, None) is not None:
                 _handle(watched, error)

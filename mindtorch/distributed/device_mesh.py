@@ -1,4 +1,4 @@
-"""torch.distributed.device_mesh: ranks in an array, with process groups along its dimensions."""
+"""torch.distributed.device_mesh: an array of ranks, with process groups along its dimensions."""
 from __future__ import annotations
 
 import math
@@ -88,7 +88,7 @@ def _new_groups(rows, description, backend=None, options=None):
 
 
 class DeviceMesh:
-    """Ranks in an array, which all ranks make alike. `mesh["tp"]` is the part along that dimension with this rank."""
+    """An array of ranks, made by all with the same arguments. `mesh["tp"]` is the part along it that has this rank."""
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: Sequence[str] | None = None,
                  backend_override: Sequence[tuple[str | None, Any]] | None = None, _init_backend: bool = True) -> None:

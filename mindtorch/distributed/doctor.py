@@ -24,7 +24,7 @@ from mindtorch.distributed import run
 __all__ = ["main"]
 
 SIZES = [4, 4096, 65536, 1 << 20, 1 << 24]
-MOST_PAIRED = 8         # up to so many ranks, each pair is tried; of more, neighbours
+MAX_PAIRED_RANKS = 8    # up to this number of ranks every pair is measured, beyond it only neighbouring ranks
 
 
 def get_parser() -> argparse.ArgumentParser:
@@ -73,12 +73,12 @@ class _Rank:
             self.report["problems"] = [f"{self.name} finds no store at {':'.join(map(str, self.address))}: {error}"]
             return _print(self.report, self.args)
         self.store = dist.PrefixStore(f"doctor/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
-        self.problems = self._missing() or self._examined()
+        self.problems = self._missing() or self._run_checks()
         self.store.set(f"problems/{self.rank}", json.dumps(self.problems))
         return self._end()
 
     def _missing(self):
-        """The ranks that do not come to the store."""
+        """A message for each rank that does not come to the store."""
         self.store.set(f"here/{self.rank}", socket.gethostname())
         deadline = time.monotonic() + self.args.timeout
         problems = []
@@ -91,8 +91,8 @@ class _Rank:
                                 f"{self.args.timeout:g} s")
         return problems
 
-    def _examined(self):
-        """Runs all steps; what has failed or was wrong."""
+    def _run_checks(self):
+        """Runs all steps; returns messages of what failed or was wrong."""
         self.step, self.wrong = "start", []
         try:
             if self.args.device == "npu":
@@ -111,7 +111,7 @@ class _Rank:
     def _pairs(self):
         """Messages there and back, in one pair after the other."""
         pairs = list(combinations(range(self.size), 2))
-        if self.size > MOST_PAIRED:
+        if self.size > MAX_PAIRED_RANKS:
             pairs = [(rank, rank + 1) for rank in range(self.size - 1)]
         found = {}
         for pair in pairs:
@@ -238,13 +238,13 @@ COLLECTIVES = {
 
 def _print(report, args):
     """Prints the report; 1 where there is a problem."""
-    print(json.dumps(report, indent=1) if args.json else "\n".join(_lines(report)), flush=True)
+    print(json.dumps(report, indent=1) if args.json else "\n".join(_report_lines(report)), flush=True)
     if args.plot and report["collectives"]:
         _plot(report, args.plot)
     return 1 if report["problems"] else 0
 
 
-def _lines(report):
+def _report_lines(report):
     yield f"{report['world_size']} ranks, tensors on {report['device']}"
     yield from (f"  rank {each['rank']} on {each['host']}" for each in report["ranks"])
     if report["pairs"]:

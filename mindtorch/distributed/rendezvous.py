@@ -1,4 +1,4 @@
-"""How a process comes to its job's store, its rank and the number of ranks: by env://, tcp:// and file://."""
+"""How a process finds its job's store, its rank and the number of ranks: by env://, tcp:// and file://."""
 from __future__ import annotations
 
 import os
@@ -23,7 +23,7 @@ def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[tup
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
-    """An iterator whose next item is (store, rank, world size); the arguments stand before what `url` says."""
+    """An iterator of (store, rank, world size). The arguments have precedence over what `url` says."""
     if not isinstance(url, (str, bytes)):
         raise RuntimeError(f"`url` must be a string. {type(url)}: {url}")
     if not isinstance(rank, int):

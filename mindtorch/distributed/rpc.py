@@ -1,4 +1,4 @@
-"""torch.distributed.rpc, as a torch has it that was built without: it says that it is not available."""
+"""torch.distributed.rpc as in a torch that was built without it: is_available() is False."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """False: processes do not call each other."""
+    """False."""
     return False
 
 

@@ -103,7 +103,7 @@ def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[
         config["rank"] = args.node_rank
         args.rdzv_endpoint = args.rdzv_endpoint or f"{args.master_addr}:{args.master_port}"
         if max_nodes == 1 and (args.master_addr, args.master_port) == ("127.0.0.1", _MASTER_PORT):
-            args.rdzv_backend = "c10d"          # one node that was told no port takes a free one
+            args.rdzv_backend = "c10d"          # a single node without a given port takes a free one
     elif not args.rdzv_endpoint:
         args.rdzv_endpoint = f"localhost:{DEFAULT_PORT}"
     if args.rdzv_id == "none":

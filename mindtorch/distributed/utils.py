@@ -1,4 +1,4 @@
-"""torch.distributed.utils: what programs that train by several processes do with arguments and modules."""
+"""torch.distributed.utils: helpers for programs that train in several processes."""
 from __future__ import annotations
 
 import traceback
@@ -71,7 +71,7 @@ def _unpack_kwargs(flat_args: tuple[Any, ...], kwarg_keys: tuple[str, ...]) -> t
 
 
 def _p_assert(cond: Any, s: str, raise_assertion_error: bool = True) -> None:
-    """An assertion that also prints where it fails, for backward hooks."""
+    """An assertion for backward hooks, which also prints the failure."""
     if not cond:
         print(s)
         traceback.print_stack()
@@ -80,7 +80,7 @@ def _p_assert(cond: Any, s: str, raise_assertion_error: bool = True) -> None:
 
 
 def _get_root_modules(modules: list[Module]) -> list[Module]:
-    """Those of the modules that no other of them holds."""
+    """The modules that are not inside another module of the list."""
     held = {child for module in modules for child in module.modules() if child is not module}
     return [module for module in modules if module not in held]
 

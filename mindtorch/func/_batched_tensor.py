@@ -17,8 +17,8 @@ from mindtorch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = [
     "BatchedTensor",
-    "DrawsOfSamples",
     "Level",
+    "PerSampleRandomness",
     "add_batch_dim",
     "add_batch_dims",
     "all_samples",
@@ -105,7 +105,7 @@ def levels_of(tensor: Any) -> tuple[Level, ...]:
 
 
 def as_batched(value: Any, levels: tuple[Level, ...]) -> Any:
-    """The tensor whose value is `value`, which has these levels."""
+    """The BatchedTensor of `value` with these levels."""
     return BatchedTensor(value, levels) if levels else value
 
 
@@ -143,14 +143,14 @@ def add_batch_dims(tensor: Any, levels: tuple[Level, ...]) -> Any:
     return BatchedTensor(value.permute((*order, *range(len(own), value.dim()))), tuple(own[place] for place in order))
 
 
-class DrawsOfSamples(TorchDispatchMode):
-    """Random operators on tensors without a batch give each sample of the innermost level its own numbers."""
+class PerSampleRandomness(TorchDispatchMode):
+    """Random operators on tensors without a batch draw numbers for each sample of the innermost level."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        from mindtorch.func._batching_rules import draws, run_batched
+        from mindtorch.func._batching_rules import is_random, run_batched
         kwargs = kwargs or {}
         level = current_level()
-        if not draws(func) or level is None:
+        if not is_random(func) or level is None:
             return func(*args, **kwargs)
         before = set_below_autograd(False)
         try:

@@ -26,7 +26,7 @@ from mindtorch.func._batched_tensor import (
 from mindtorch.func._given_rules import apply_given_rule, apply_to_samples
 from mindtorch.func._random_states import random_states, restore
 
-__all__ = ["draws", "run_batched"]
+__all__ = ["is_random", "run_batched"]
 
 _DIMS = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
 _ITEM = ("vmap: It looks like you're calling .item() on a Tensor, or a function that depends on elements: a batch has "
@@ -102,7 +102,7 @@ def _required(func):
 
 
 def _call_by_name(func, values):
-    """func(**values); at once by its function, where the operator is ours and nobody has registered a kernel."""
+    """func(**values). Calls the function directly where the operator is ours and has no registered kernel."""
     required, kernels = _required(func), func._operator.kernels
     if required is None or [*kernels] != ["CompositeImplicitAutograd"]:
         return func(**values)
@@ -130,13 +130,13 @@ def run_batched(func: Any, args: tuple, kwargs: dict, level: Any = None) -> Any:
     given = vmap_rule_of(func._schema.name)
     if given is not None:
         return apply_given_rule(given, args, kwargs)
-    rule = _loop if draws(func) else _rule_of(func)
+    rule = _loop if is_random(func) else _rule_of(func)
     result = rule(call)
     return _loop(call) if result is NotImplemented else result
 
 
 @cache
-def draws(func):
+def is_random(func):
     """Whether the operator draws random numbers."""
     return any(a.name == "generator" for a in func._schema.arguments) or func._schema.name.endswith(
         ("_dropout", "rrelu", "binomial", "::rand", "::randn", "::randint", "::randperm"))
@@ -147,7 +147,7 @@ def draws(func):
 def _loop(call):
     """The operator, called for each sample."""
     level, written = current_level(), call.written()
-    same = random_states() if draws(call.func) and level is not None and level.randomness == "same" else None
+    same = random_states() if is_random(call.func) and level is not None and level.randomness == "same" else None
 
     def of_sample(**values):
         if same is not None:
@@ -459,7 +459,7 @@ def _index_select(call):
     dim = _shifted(call.values["dim"], call.values["self"].dim(), 0)
     index = call.values["index"]
     if not levels_of(index):
-        return _along_dim_but(call, "index")
+        return _along_dim_except(call, "index")
     if not call.values["self"].dim() or not index.dim():
         return NotImplemented
     return mindtorch.ops.aten.index.Tensor(call.values["self"], [None] * dim + [index])
@@ -467,10 +467,10 @@ def _index_select(call):
 
 def _with_index(call):
     """index_add and its like, of one index for all samples."""
-    return NotImplemented if levels_of(call.values["index"]) else _along_dim_but(call, "index")
+    return NotImplemented if levels_of(call.values["index"]) else _along_dim_except(call, "index")
 
 
-def _along_dim_but(call, name):
+def _along_dim_except(call, name):
     rank, values = call.values["self"].dim(), call.all_full()
     if not rank:
         return NotImplemented

@@ -1,8 +1,8 @@
 """Derivatives of functions: torch.func's grad, vjp, jvp and Jacobians, by way of autograd's graphs.
 
-A function is called with stand-ins for its arguments. One for a tensor that has no history is a leaf of its own, and
+A function is called with copies for its arguments. One for a tensor that has no history is a leaf of its own, and
 what depends on such leaves alone comes back without history; one for any other is a view, so that derivatives of
-derivatives, and backward through a result, find their way. Where a vmap runs, stand-ins have its batch, so that each
+derivatives, and backward through a result, find their way. Where a vmap runs, copies have its batch, so that each
 sample has a gradient of its own; the history is that of their values (_batched_tensor.py).
 """
 from __future__ import annotations
@@ -27,23 +27,23 @@ from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_un
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
 
-def _stand_ins(values, own):
-    """The tree of stand-ins for tensors, and a list of them; those that are leaves are added to the set `own`."""
+def _tracked_copies(values, own):
+    """The tree of copies for tensors, and a list of them; those that are leaves are added to the set `own`."""
     leaves, spec = tree_flatten(values)
     levels = tuple(running_levels())
     for i, leaf in enumerate(leaves):
         if not isinstance(leaf, mindtorch.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         value = all_samples(leaf, levels) if levels else leaf
-        stand_in = value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
+        tracked = value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
         if not value.requires_grad:
-            own.add(id(stand_in))
-        leaves[i] = as_batched(stand_in, levels)
+            own.add(id(tracked))
+        leaves[i] = as_batched(tracked, levels)
     return tree_unflatten(leaves, spec), leaves
 
 
-def _depends_on_more(tensor, own):
-    """Whether the history of `tensor` leads to leaves that are not in `own`."""
+def _has_other_leaves(tensor, own):
+    """Whether `tensor` depends on leaves that are not in `own`."""
     tensor = value_of(tensor)
     if tensor.is_leaf:
         return tensor.requires_grad and id(tensor) not in own
@@ -60,10 +60,10 @@ def _depends_on_more(tensor, own):
     return False
 
 
-def _handed_out(tree, own):
-    """The tensors without history, where that does not lead out of this call."""
+def _detach_results(tree, own):
+    """The tree with detached tensors, where they depend on nothing outside this call."""
     return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) and value_of(leaf).requires_grad
-                    and not _depends_on_more(leaf, own) else leaf, tree)
+                    and not _has_other_leaves(leaf, own) else leaf, tree)
 
 
 def _pair(result, has_aux, name):
@@ -143,7 +143,7 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
     def wrapper(*args, **kwargs):
         own, keep = set(), mindtorch.is_grad_enabled()
         with mindtorch.enable_grad():
-            chosen, leaves = _stand_ins(_chosen(argnums, args), own)
+            chosen, leaves = _tracked_copies(_chosen(argnums, args), own)
             output, aux = _pair(func(*_replaced(args, argnums, chosen), **kwargs), has_aux, "grad_and_value(f)(*args)")
             if not isinstance(output, mindtorch.Tensor):
                 raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got "
@@ -154,7 +154,7 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
             found = _gradients([output], leaves, [mindtorch.ones_like(output)])
             found = tree_unflatten(found, tree_flatten(chosen)[1])
         results = found, (output, aux) if has_aux else output
-        return _handed_out(results, own) if keep else _without_history(results)
+        return _detach_results(results, own) if keep else _without_history(results)
     return wrapper
 
 
@@ -177,7 +177,7 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
     """func(*primals), a function that takes its cotangents back to the primals, and with `has_aux` what is beside."""
     own, keep = set(), mindtorch.is_grad_enabled()
     with mindtorch.enable_grad():
-        inputs, leaves = _stand_ins(primals, own)
+        inputs, leaves = _tracked_copies(primals, own)
         output, aux = _pair(func(*inputs), has_aux, "vjp(f, *primals)")
         outputs = _tensor_leaves(output, "vjp(f, *primals)")
     for each in outputs:
@@ -193,10 +193,10 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
         keep = mindtorch.is_grad_enabled()
         with mindtorch.enable_grad():
             found = tree_unflatten(_gradients(outputs, leaves, given[0]), tree_flatten(primals)[1])
-        return _handed_out(found, own) if keep else _without_history(found)
+        return _detach_results(found, own) if keep else _without_history(found)
 
     results = (output, aux) if has_aux else output
-    results = _handed_out(results, own) if keep else _without_history(results)
+    results = _detach_results(results, own) if keep else _without_history(results)
     return (results[0], back, results[1]) if has_aux else (results, back)
 
 
@@ -220,7 +220,7 @@ def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux
     output, aux, own, along = _linearized(func, primals, has_aux, name, strict)
     keep = mindtorch.is_grad_enabled()
     results = output, along(tree_leaves(tangents)), aux
-    results = _handed_out(results, own) if keep else _without_history(results)
+    results = _detach_results(results, own) if keep else _without_history(results)
     return results if has_aux else results[:2]
 
 
@@ -231,7 +231,7 @@ def _linearized(func, primals, has_aux, name, strict=False):
     """
     own = set()
     with mindtorch.enable_grad():
-        inputs, leaves = _stand_ins(primals, own)
+        inputs, leaves = _tracked_copies(primals, own)
         output, aux = _pair(func(*inputs), has_aux, name)
         outputs, spec = _tensor_leaves(output, name), tree_flatten(output)[1]
         if strict and not all(value_of(each).requires_grad for each in outputs):
@@ -240,7 +240,7 @@ def _linearized(func, primals, has_aux, name, strict=False):
         changing = [each for each in outputs if _differentiable(each)]
         # Gradients are linear in the cotangents: their derivative by these, along the tangents, is the change. It is
         # the same at all cotangents; formulas with logarithms have none at 0.
-        _, cotangents = _stand_ins([mindtorch.ones_like(each).detach() for each in changing], own)
+        _, cotangents = _tracked_copies([mindtorch.ones_like(each).detach() for each in changing], own)
         gradients = _gradients(changing, leaves, cotangents)
 
     def along(tangents):
@@ -263,9 +263,9 @@ def linearize(func, *primals):
             if primal.shape != tangent.shape or primal.dtype is not tangent.dtype:
                 raise RuntimeError(f"Expected a tangent of shape {list(primal.shape)} and {primal.dtype}, but got "
                                    f"{list(tangent.shape)} and {tangent.dtype}")
-        return _handed_out(along(tree_leaves(tangents)), own)
+        return _detach_results(along(tree_leaves(tangents)), own)
 
-    return _handed_out(output, own), change
+    return _detach_results(output, own), change
 
 
 def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: Any = None,
@@ -311,7 +311,7 @@ def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: An
                                  for part, leaf in zip(parts, leaves, strict=True)], chosen)
                  for number, each in enumerate(tree_leaves(output))]
         results = tree_unflatten(found, structure), aux
-        results = _handed_out(results, own) if mindtorch.is_grad_enabled() else _without_history(results)
+        results = _detach_results(results, own) if mindtorch.is_grad_enabled() else _without_history(results)
         return results if has_aux else results[0]
     return wrapper
 

@@ -23,7 +23,7 @@ __all__ = ["apply_given_rule", "apply_to_samples"]
 
 
 class VmapInfo(NamedTuple):
-    """What a rule is told of the batch."""
+    """What a rule gets to know of the batch."""
 
     batch_size: int
     randomness: str
@@ -61,7 +61,7 @@ def apply_to_samples(function: Any, args: tuple, kwargs: dict, levels: tuple[Lev
     levels = tuple(_levels_of_all((args, kwargs))) if levels is None else levels
     sizes = [level.size for level in levels]
     if 0 in sizes:
-        return _of_no_samples(function, args, kwargs, levels)
+        return _empty_batch_result(function, args, kwargs, levels)
 
     def of_sample(leaf, place):
         index = tuple(place[levels.index(each)] for each in levels_of(leaf))
@@ -82,8 +82,8 @@ def apply_to_samples(function: Any, args: tuple, kwargs: dict, levels: tuple[Lev
                           made[0][1])
 
 
-def _of_no_samples(function, args, kwargs, levels):
-    """Results of the shape that those of a sample would have."""
+def _empty_batch_result(function, args, kwargs, levels):
+    """Empty results, with the shapes that results of a sample would have."""
     def of_zeros(leaf):
         return value_of(leaf).new_zeros(leaf.shape) if levels_of(leaf) else leaf
 

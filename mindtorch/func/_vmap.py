@@ -12,8 +12,8 @@ from typing import Any
 import mindtorch
 from mindtorch.func import _given_rules  # noqa: F401 - which enters itself in the hooks of autograd.Function
 from mindtorch.func._batched_tensor import (
-    DrawsOfSamples,
     Level,
+    PerSampleRandomness,
     add_batch_dim,
     as_batched,
     levels_of,
@@ -60,7 +60,7 @@ def vmap(func: Any, in_dims: int = 0, out_dims: int = 0, randomness: str = "erro
 def _call(func, name, leaves, dims, spec, kwargs, out_dims, level):
     samples = [leaf if dim is None else add_batch_dim(leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)]
     before = random_states() if level.randomness == "error" else None
-    with level, DrawsOfSamples() if level.randomness == "different" else nullcontext():
+    with level, PerSampleRandomness() if level.randomness == "different" else nullcontext():
         results, found = tree_flatten(func(*tree_unflatten(samples, spec), **kwargs))
     if before is not None and any(not mindtorch.equal(one, other) for one, other in zip(
             before, random_states(), strict=True)):

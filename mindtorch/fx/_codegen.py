@@ -59,7 +59,7 @@ class _Writer:
         return PythonCode(f"\n{wraps}\n" + ("" if wraps else "\n") + f"{head}\n{body}    ", self.globals)
 
     def _last_uses(self):
-        """node -> the nodes whose values are unused after it."""
+        """node -> the nodes with values that are not used after it."""
         found, seen = {}, set()
 
         def register(used, user):

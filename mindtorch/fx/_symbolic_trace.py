@@ -51,7 +51,7 @@ def _first_proxy(args, kwargs):
 
 
 def _recorded(function):
-    """`function`, whose calls with proxies become nodes."""
+    """`function`, wrapped so that calls with proxies become nodes."""
     @functools.wraps(function)
     def call(*args, **kwargs):
         proxy = _first_proxy(args, kwargs)
@@ -80,7 +80,7 @@ def is_fx_tracing():
 
 
 class _Patches:
-    """Names exchanged while a function is traced."""
+    """Replaces names while a function is traced, and restores them."""
 
     def __init__(self) -> None:
         self.undone, self.seen = [], set()
@@ -242,7 +242,7 @@ class Tracer(TracerBase):
         return self.create_proxy("placeholder", name, default, {}, type_expr=function.__annotations__.get(name))
 
     def _constant(self, name, value):
-        """An argument that the graph is made for; the graph checks that it is what it gets."""
+        """A concrete argument. The graph is made for it, and checks that it gets it."""
         import mindtorch
         given = self.create_proxy("placeholder", f"{name}_1", (), {})
         says = f"{name} has been specialized to have value {value} but got another value"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 
 _NUMBERED = re.compile(r"(.*)_(\d+)$")
-_TAKEN = {"inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree", "self"}
+_RESERVED_NAMES = {"inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree", "self"}
 _EMPTY = object()
 
 
@@ -50,7 +50,7 @@ class _Namespace:
             return True
         if hasattr(builtins, name):
             return obj is not getattr(builtins, name)
-        return name in _TAKEN
+        return name in _RESERVED_NAMES
 
 
 def _snake_case(name):
@@ -141,7 +141,7 @@ class Graph:
         return copied
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
-        """Copy all nodes of `g` but the output, whose copied value is given back; val_map learns what became what."""
+        """Copy all nodes of `g` but the output; returns the output's copied value. val_map gets node -> copy."""
         for node in g.nodes:
             if node in val_map:
                 continue
@@ -201,7 +201,7 @@ class Graph:
         return dead > 0
 
     def lint(self) -> None:
-        """RuntimeError where arguments come after their use, names stand for two nodes or paths lead nowhere."""
+        """RuntimeError where a node is used before it is made, two nodes have one name, or a path does not exist."""
         seen, names = set(), set()
         for node in self.nodes:
             for argument in node.all_input_nodes:

@@ -35,7 +35,7 @@ def _get_attr(model, attr_name):
 
 
 def _copy_attr(from_module, to_module, target):
-    """Have `to_module` share what lies at a path below the other; what has it already keeps it."""
+    """Share the object at a path with `to_module`, unless that has one there."""
     *prefix, field = target.split(".")
     for name in prefix:
         following = getattr(from_module, name)
@@ -76,7 +76,7 @@ def _function(src, names):
 
 
 def reduce_graph_module(body: dict[str, Any], src: Any, names: Any) -> Module:
-    """A GraphModule from its pickled attributes and source, whose graph comes from tracing that."""
+    """A GraphModule from its pickled attributes and source; tracing the source gives the graph."""
     import mindtorch
     from mindtorch.fx._symbolic_trace import Tracer
 
@@ -150,7 +150,7 @@ class GraphModule(Module):
     # --- submodules ---------------------------------------------------------------------------------------------------
 
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Put a module at a path. False where something else lies on the way."""
+        """Put a module at a path. False where a part of the path is no module."""
         found = self
         *prefix, field = target.split(".")
         for name in prefix:
@@ -165,7 +165,7 @@ class GraphModule(Module):
         return True
 
     def delete_submodule(self, target: str) -> bool:
-        """Take the module at a path away. False where there is none."""
+        """Remove the module at a path. False where there is none."""
         path, _, field = target.rpartition(".")
         try:
             found = self.get_submodule(path)
@@ -177,7 +177,7 @@ class GraphModule(Module):
         return True
 
     def delete_all_unused_submodules(self) -> None:
-        """Take away the modules that the graph does not call, nor anything below those it calls."""
+        """Remove the modules that the graph does not use, directly or below a module that it calls."""
         used = set()
         for node in self.graph.nodes:
             if node.op in ("call_module", "get_attr"):

@@ -1,4 +1,4 @@
-"""The lists and dicts among a node's arguments, which nobody changes behind the graph's back."""
+"""The lists and dicts among a node's arguments. They are immutable, so that changes go through the graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _refuse(self, *args, **kwargs):
 
 
 class immutable_list(list):
-    """A list whose elements stay."""
+    """A list that cannot be changed."""
 
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
     __delitem__ = __setitem__ = __iadd__ = __imul__ = _refuse
@@ -31,7 +31,7 @@ class immutable_list(list):
 
 
 class immutable_dict(dict):
-    """A dict whose items stay."""
+    """A dict that cannot be changed."""
 
     clear = pop = popitem = update = setdefault = __delitem__ = __setitem__ = __ior__ = _refuse
 

@@ -1,4 +1,4 @@
-"""Interpreter: runs a graph node by node. Transformer: makes a graph anew, with changes on the way."""
+"""Interpreter: runs a graph node by node. Transformer: builds a changed copy of a graph."""
 from __future__ import annotations
 
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""A node of a graph: an operation, what it is called with, and who uses its result."""
+"""A node of a graph: an operation, its arguments, and the nodes that use its result."""
 from __future__ import annotations
 
 import builtins
@@ -149,7 +149,7 @@ class Node:
         self.kwargs = {**self._kwargs, key: arg}
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """`new_input` wherever `old_input` is an argument."""
+        """Replace `old_input` by `new_input` in all arguments."""
         self._exchange(lambda node: new_input if node is old_input else node)
 
     def _exchange(self, fn):
@@ -158,7 +158,7 @@ class Node:
     def replace_all_uses_with(self, replace_with: Node,
                               delete_user_cb: Callable[[Node], bool] | None = lambda user: True, *,
                               propagate_meta: bool = False) -> list[Node]:
-        """`replace_with` wherever this node is an argument; gives the nodes that changed."""
+        """Replace this node by `replace_with` in the arguments of all nodes; returns the nodes that changed."""
         if propagate_meta:
             if replace_with.meta:
                 raise AssertionError("Called node.replace_all_uses_with(replace_with, propagate_meta=True), but "

@@ -193,7 +193,7 @@ for _name in REFLECTED:
 
 
 class ParameterProxy(Proxy):
-    """A proxy of a parameter, whose shape is known: conditions on it can be traced."""
+    """A proxy of a parameter. Its shape is known, so conditions on it can be traced."""
 
     def __init__(self, tracer, node, name, param):
         super().__init__(node, tracer)

@@ -19,7 +19,7 @@ def _of_input(dims):
         input = empty(1, dtype=grad_output.dtype, device=grad_output.device).expand(input_size)
         return _backward(grad_output, input, weight, *_sizes(dims, stride, padding, dilation, groups),
                          (True, False, False))[0]
-    return _named(gradient, f"conv{dims}d_input", "input", dims)
+    return _with_name(gradient, f"conv{dims}d_input", "input", dims)
 
 
 def _of_weight(dims):
@@ -27,10 +27,10 @@ def _of_weight(dims):
         weight = empty(1, dtype=grad_output.dtype, device=grad_output.device).expand(weight_size)
         return _backward(grad_output, input, weight, *_sizes(dims, stride, padding, dilation, groups),
                          (False, True, False))[1]
-    return _named(gradient, f"conv{dims}d_weight", "weight", dims)
+    return _with_name(gradient, f"conv{dims}d_weight", "weight", dims)
 
 
-def _named(function, name, what, dims):
+def _with_name(function, name, what, dims):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The gradient of the {what} of conv{dims}d, whose result has the gradient `grad_output`."
     return function

@@ -14,7 +14,7 @@ def bound(index: Any) -> Any:
 
 
 def launch() -> Any:
-    """The module that is told of settings which phase 1 of operators reads."""
+    """The module with `note_setting`, which is called when a setting that phase 1 reads has changed."""
     from mindtorch._npu import launch
     return launch
 

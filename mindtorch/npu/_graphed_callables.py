@@ -1,4 +1,4 @@
-"""make_graphed_callables: functions and modules whose forward and backward are graphs."""
+"""make_graphed_callables: functions and modules with graphs for forward and backward."""
 from __future__ import annotations
 
 from typing import Any

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mindtorch.types import Device
 
 _limited: set = set()            # streams with limits of their own, which empty_cache leaves alone
-_thread = threading.local()      # .stream: whose limits the thread's operators have
+_thread = threading.local()      # .stream: its limits apply to the operators of the thread
 
 
 def _kinds():

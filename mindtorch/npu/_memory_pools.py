@@ -16,7 +16,7 @@ _pool_numbers = itertools.count(1)
 
 
 class NPUPluggableAllocator:
-    """An allocator whose functions come from a shared library.
+    """An allocator with functions from a shared library.
 
     alloc: void *(size_t bytes, int device, aclrtStream stream); NULL when out of memory.
     free: void (void *pointer, size_t bytes, int device, aclrtStream stream).

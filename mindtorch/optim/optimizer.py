@@ -201,14 +201,14 @@ class Optimizer:
             return value.to(dtype=param.dtype, device=param.device)
         return value.to(device=param.device)
 
-    def _adapt(self, param, value, param_id, param_groups, key=None):
+    def _cast_loaded(self, param, value, param_id, param_groups, key=None):
         """A loaded value for `param`: containers are copied, what lies in them is adapted."""
         if isinstance(value, Tensor):
             return self._process_value_according_to_param_policy(param, value, param_id, param_groups, key)
         if isinstance(value, dict):
-            return {name: self._adapt(param, item, param_id, param_groups, name) for name, item in value.items()}
+            return {name: self._cast_loaded(param, item, param_id, param_groups, name) for name, item in value.items()}
         if isinstance(value, Iterable) and not isinstance(value, str):
-            return type(value)(self._adapt(param, item, param_id, param_groups) for item in value)
+            return type(value)(self._cast_loaded(param, item, param_id, param_groups) for item in value)
         return value
 
     def load_state_dict(self, state_dict: Any) -> None:
@@ -229,7 +229,7 @@ class Optimizer:
         state = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in params:
-                state[params[key]] = self._adapt(params[key], value, key, state_dict["param_groups"])
+                state[params[key]] = self._cast_loaded(params[key], value, key, state_dict["param_groups"])
             else:
                 state[key] = value
         for group, loaded in zip(self.param_groups, saved, strict=True):

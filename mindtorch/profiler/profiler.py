@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 from mindtorch import _backend
+from mindtorch.autograd._profile import STEP, Profile
 from mindtorch.autograd._profiler_kinds import ProfilerAction, ProfilerActivity
-from mindtorch.autograd._recording import STEP, Recording
 from mindtorch.autograd._trace import write_trace
 from mindtorch.autograd.profiler import EventList, record_function
 
@@ -128,7 +128,7 @@ class profile:
         self.current_action = self.schedule(0)
         self.step_rec_fn = None
         self._metadata, self._preset_metadata = {}, {}
-        self._recording = self._events = None
+        self._profile = self._events = None
         self._running = self._saved = False
         self._trace_id = ""
 
@@ -180,7 +180,7 @@ class profile:
             self.stop_trace()
             if self.on_trace_ready and (before is save or action is None):
                 self.on_trace_ready(self)
-        elif action is None and self._recording is None and before in _RECORDS:
+        elif action is None and self._profile is None and before in _RECORDS:
             raise AssertionError("Profiler must be initialized before stopping trace")
         if action is ProfilerAction.WARMUP and not self.acc_events:
             self._events = EventList()
@@ -189,24 +189,24 @@ class profile:
 
     def start_trace(self) -> None:
         """Begin to record, whatever the schedule says."""
-        recording = Recording(
+        profile = Profile(
             self.record_shapes or self.with_flops, self.with_stack, self.profile_memory, self.with_flops,
             ProfilerActivity.CPU in self.activities, ProfilerActivity.PrivateUse1 in self.activities)
-        recording.start()
-        self._recording, self._running, self._saved = recording, True, False
+        profile.start()
+        self._profile, self._running, self._saved = profile, True, False
         self._metadata = dict(self._preset_metadata)
         callback = self.custom_trace_id_callback
         self._trace_id = callback() if callback else uuid.uuid4().hex.upper()
 
     def stop_trace(self) -> None:
         """Stop recording. AssertionError where nothing has been recorded."""
-        if self._recording is None:
+        if self._profile is None:
             raise AssertionError("Profiler must be initialized before stopping trace")
         if not self._running:
             return
         self._running = False
-        self._recording.stop()
-        found = self._recording.events()
+        self._profile.stop()
+        found = self._profile.events()
         if self.acc_events and self._events is not None:
             found[:0] = self._events
         self._events = found
@@ -214,11 +214,11 @@ class profile:
     # Results
 
     def _require(self, purpose):
-        if self._recording is None:
+        if self._profile is None:
             raise AssertionError(f"Profiler must be initialized before {purpose}")
 
     def events(self) -> Any:
-        """The calls that were recorded, an EventList. AssertionError before a recording."""
+        """The calls that were recorded, an EventList. AssertionError before the first profile."""
         self._require("accessing events")
         return self._events
 
@@ -229,15 +229,15 @@ class profile:
         return self._events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_chrome_trace(self, path: Any) -> None:
-        """Write the last recording as a trace, once: RuntimeError the second time. Gzipped where path ends in .gz."""
+        """Write the last profile as a trace, once: RuntimeError the second time. Gzipped where path ends in .gz."""
         self._require("exporting chrome trace")
         if self._saved:
             raise RuntimeError("Trace is already saved.")
-        write_trace(path, self._recording_events(), self._recording, {"trace_id": self._trace_id, **self._metadata})
+        write_trace(path, self._recording_events(), self._profile, {"trace_id": self._trace_id, **self._metadata})
         self._saved = True
 
     def _recording_events(self):
-        return self._recording.events() if self.acc_events else self._events
+        return self._profile.events() if self.acc_events else self._events
 
     def export_stacks(self, path: Any, metric: str = "self_cpu_time_total") -> None:
         """Write stacks for flame graphs; see EventList.export_stacks. AssertionError without with_stack."""
@@ -249,15 +249,15 @@ class profile:
     # Metadata of traces
 
     def add_metadata(self, key: Any, value: Any) -> None:
-        """A text that the trace of the running recording holds under `key`."""
+        """A text that the trace of the running profile holds under `key`."""
         self._metadata[key] = value
 
     def add_metadata_json(self, key: Any, value: Any) -> None:
-        """A value, given as JSON, that the trace of the running recording holds under `key`."""
+        """A value, given as JSON, that the trace of the running profile holds under `key`."""
         self._metadata[key] = json.loads(value)
 
     def preset_metadata_json(self, key: Any, value: Any) -> None:
-        """As add_metadata_json, for every recording from now on."""
+        """As add_metadata_json, for every profile from now on."""
         self._preset_metadata[key] = json.loads(value)
 
     def set_custom_trace_id_callback(self, callback: Any) -> None:

@@ -14,7 +14,7 @@ __all__ = ["FORMULAS"]
 
 
 def _product(name, count, *operands):
-    """A product of matrices, whose gradients are products as large."""
+    """A product of matrices; each gradient is a product of the same size."""
     backward = "bmm" if name in ("bmm", "baddbmm") else "mm"
     return [(name, count, [(each, count) for each in operands], backward)]
 

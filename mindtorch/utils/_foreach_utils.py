@@ -20,7 +20,7 @@ def _device_has_foreach_support(device):
 
 
 def _has_foreach_support(tensors, device):
-    """Whether none of the tensors is of a subclass, and the device has the operators."""
+    """Whether no tensor is of a subclass, and the device has the operators."""
     return _device_has_foreach_support(device) and all(t is None or type(t) is Tensor for t in tensors)
 
 

@@ -5,7 +5,7 @@ __all__ = ["OrderedSet"]
 
 
 class OrderedSet(MutableSet):
-    """A set whose iteration follows the order of insertion."""
+    """A set that iterates in the order of insertion."""
 
     __slots__ = ("_dict",)
 

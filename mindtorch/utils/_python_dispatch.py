@@ -42,7 +42,7 @@ class TorchDispatchMode:
 
 
 class BaseTorchDispatchMode(TorchDispatchMode):
-    """The mode that changes nothing."""
+    """A mode that changes nothing."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))
@@ -60,7 +60,7 @@ def _pop_mode(k=None):
 
 @contextmanager
 def _pop_mode_temporarily(k=None):
-    """The innermost mode, which is not in force meanwhile."""
+    """The innermost mode, which is off inside the `with`."""
     mode = _pop_mode()
     try:
         yield mode

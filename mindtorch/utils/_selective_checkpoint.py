@@ -37,15 +37,15 @@ class SelectiveCheckpointContext:
         self.is_recompute, self.op_output = is_recompute, op_output
 
 
-class _Kept:
-    """A result, and its version when it was kept."""
+class _SavedResult:
+    """A result, and its version when it was saved."""
 
     def __init__(self, value):
         self.val = value.detach() if isinstance(value, Tensor) else value
         self.version = self.val._version if isinstance(value, Tensor) else None
 
     def get_val(self, allow_mutation):
-        """The result. RuntimeError where somebody has written to it since, unless that is allowed."""
+        """The result. RuntimeError where it was written to since, unless that is allowed."""
         if self.version is not None and not allow_mutation and self.val._version != self.version:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
         return self.val
@@ -68,13 +68,13 @@ class _CachingTorchDispatchMode(TorchDispatchMode):
         if policy in _OFFLOADING:
             raise NotImplementedError("selective checkpoint: offloading to the CPU is not available, use SAVE")
         saves = policy if isinstance(policy, bool) else policy in _SAVING
-        self.storage[func][self._calls[func]] = tree_map(_Kept, result) if saves else _RECOMPUTED
+        self.storage[func][self._calls[func]] = tree_map(_SavedResult, result) if saves else _RECOMPUTED
         self._calls[func] += 1
         return result
 
 
 class _CachedTorchDispatchMode(TorchDispatchMode):
-    """The second run: gives what was kept."""
+    """The second run: returns what was kept."""
 
     def __init__(self, policy_fn, storage, allow_cache_entry_mutation=False):
         super().__init__()

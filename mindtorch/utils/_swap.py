@@ -1,4 +1,4 @@
-"""torch.utils.swap_tensors: two tensors exchange what they are, and keep who they are."""
+"""torch.utils.swap_tensors: two tensor objects exchange their contents and keep their identities."""
 from __future__ import annotations
 
 import copyreg

@@ -46,7 +46,7 @@ def noop_context_fn() -> Any:
 
 def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, context_fn: Any = noop_context_fn,
                determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
-    """function(*args), whose intermediate tensors are not kept: backward calls it again.
+    """function(*args) without keeping its intermediate tensors: backward calls it again.
 
     use_reentrant True: forward runs unrecorded and backward runs a backward of its own, so that autograd.grad and
     `inputs=` are refused. False: backward computes again what was saved, when it first needs it. preserve_rng_state
@@ -154,8 +154,8 @@ def _same_autocast(state):
 
 
 @contextlib.contextmanager
-def _as_it_was(state, arguments):
-    """Inside, random numbers are those that came after `state`; afterwards, as if nothing had happened."""
+def _restored_random_state(state, arguments):
+    """Random numbers continue from `state` inside, and afterwards from where they were before."""
     if state is None:
         yield
         return
@@ -192,7 +192,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
-        with _as_it_was(ctx.state, args), _same_autocast(ctx.autocast), enable_grad():
+        with _restored_random_state(ctx.state, args), _same_autocast(ctx.autocast), enable_grad():
             results = ctx.function(*args)
         results = results if isinstance(results, tuple) else (results,)
         pairs = [(out, grad) for out, grad in zip(results, grads, strict=True)
@@ -205,8 +205,8 @@ class CheckpointFunction(Function):
 
 # --- saved tensors that are computed again ---------------------------------------------------------------------------
 
-class _EverythingFound(Exception):
-    """The second run has saved what the first one did; the rest of it is of no use."""
+class _AllRecomputed(Exception):
+    """Ends the second run once it has saved all that the first one did."""
 
 
 class _Frame:
@@ -246,10 +246,10 @@ class _Frame:
                     "forward pass.")
             found.append(tensor.detach())
             if self.early_stop and len(found) == len(self.first):
-                raise _EverythingFound
+                raise _AllRecomputed
             return len(found) - 1
 
-        with contextlib.suppress(_EverythingFound), saved_tensors_hooks(pack, found.__getitem__):
+        with contextlib.suppress(_AllRecomputed), saved_tensors_hooks(pack, found.__getitem__):
             self.run()
         if len(found) < len(self.first):
             raise CheckpointError(
@@ -275,7 +275,7 @@ def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve,
     state, autocast = _RandomState(arguments) if preserve else None, _autocast.get_state()
 
     def run():
-        with _as_it_was(state, arguments), _same_autocast(autocast), enable_grad(), second:
+        with _restored_random_state(state, arguments), _same_autocast(autocast), enable_grad(), second:
             function(*args, **kwargs)
 
     frame = _Frame(run, determinism_check, early_stop)

@@ -147,7 +147,7 @@ _refused = refused_names(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "BuildExtension":        # setuptools is imported by who builds
+    if name == "BuildExtension":        # only builds import setuptools
         globals()[name] = _build_extension()
         return globals()[name]
     return _refused(name)

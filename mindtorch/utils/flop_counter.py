@@ -96,13 +96,13 @@ class _Counting(TorchFunctionMode):
                 torch_function.pop_mode()
         result = func(*args, **kwargs)
         if own is not None:
-            self.counter._add(own[0], own[1](*args, **kwargs, out_val=result), self.counter._at_work())
+            self.counter._add(own[0], own[1](*args, **kwargs, out_val=result), self.counter._counting())
         elif name in FORMULAS:
             self._count(FORMULAS[name](result, *args, **kwargs), result)
         return result
 
     def _count(self, parts, result):
-        places, last = self.counter._at_work(), result
+        places, last = self.counter._counting(), result
         while isinstance(last, (list, tuple)):
             last = last[0]
         for name, count, operands, backward in parts:
@@ -135,7 +135,7 @@ class FlopCounterMode:
                   for op, formula in (custom_mapping or {}).items()}
         self._own = {**_REGISTERED, **mapped}
 
-    def _at_work(self):
+    def _counting(self):
         return {"Global", *self._modules.open}
 
     def _add(self, op, count, places):

@@ -78,7 +78,7 @@ class BackwardHook:
 
 
 class BackwardHookFunction(Function):
-    """The identity, whose node carries the hooks."""
+    """The identity. Its node carries the hooks."""
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:

@@ -26,7 +26,7 @@ _DTYPES = {"BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8, "U16": torch
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
-def _parts(tensors, metadata):
+def _serialized(tensors, metadata):
     """The header, and the elements of the tensors as they follow it: the widest dtypes first, so all are aligned."""
     header, parts, end = {"__metadata__": metadata} if metadata is not None else {}, [], 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (-item[1].element_size(), item[0])):
@@ -44,13 +44,13 @@ def _parts(tensors, metadata):
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
     """A file with the tensors as bytes. Tensors that share memory are written whole, each."""
-    return b"".join(_parts(tensors, metadata))
+    return b"".join(_serialized(tensors, metadata))
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str],
               metadata: dict[str, str] | None = None) -> None:
     """Write the tensors to a file, with the texts of `metadata`. ValueError for a dtype that the format lacks."""
-    parts = _parts(tensors, metadata)
+    parts = _serialized(tensors, metadata)
     with open(filename, "wb") as file:
         file.writelines(parts)
 

@@ -43,7 +43,7 @@ class TensorWeakRef:
 
 
 class WeakIdKeyDictionary(MutableMapping):
-    """A dictionary with keys by identity, whose entries go when nobody else holds the key."""
+    """A dictionary with keys by identity. An entry goes when no other reference to its key is left."""
 
     def __init__(self, dict=None, ref_type=WeakIdRef):
         self.data, self.ref_type = {}, ref_type

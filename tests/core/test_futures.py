@@ -40,9 +40,9 @@ def failures(lib):
             said(lib.Future().value)[0]]
 
 
-@pytest.mark.parametrize("story", [results, failures])
-def test_futures_behave_as_torchs(story):
-    assert story(mindtorch.futures) == story(reference.futures)
+@pytest.mark.parametrize("scenario", [results, failures])
+def test_futures_behave_as_torchs(scenario):
+    assert scenario(mindtorch.futures) == scenario(reference.futures)
 
 
 def test_wait_waits_for_another_thread():

@@ -104,7 +104,7 @@ def test_trees(call):
 
 @pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
 def test_own_classes(lib):
-    """The same story told by both."""
+    """The same results from both."""
     pytree = lib.utils._pytree
 
     class Bag(list):

@@ -196,23 +196,23 @@ def test_frombuffer_shares_memory():
         assert mindtorch.frombuffer(b"ab", dtype=mindtorch.uint8).tolist() == [97, 98]
 
 
-def files_story(lib, path):
+def files_scenario(lib, path):
     """What comes of mapping a file that is not there, is too small, is shared and is not."""
     def tried(*args, **options):
         try:
             return lib.from_file(path, *args, **options)
         except RuntimeError as error:
             return str(error)
-    story = [tried(False, 4), tried(True, 4).fill_(3).tolist(), os.path.getsize(path), tried(False, 8)]
-    story += [tried(False, 2).fill_(9).tolist(), tried(True, 2).tolist(), os.path.getsize(path), tried().tolist()]
-    return [*story, tried(size=2, dtype=lib.int16).tolist(), tried(True, 6, dtype=lib.int64)[:2].tolist()]
+    scenario = [tried(False, 4), tried(True, 4).fill_(3).tolist(), os.path.getsize(path), tried(False, 8)]
+    scenario += [tried(False, 2).fill_(9).tolist(), tried(True, 2).tolist(), os.path.getsize(path), tried().tolist()]
+    return [*scenario, tried(size=2, dtype=lib.int16).tolist(), tried(True, 6, dtype=lib.int64)[:2].tolist()]
 
 
 def test_from_file(tmp_path):
     told = []
     for lib in (torch, mindtorch):
         path = tmp_path / "numbers"
-        told.append(files_story(lib, str(path)))
+        told.append(files_scenario(lib, str(path)))
         path.unlink()
     assert told[0] == told[1]
 

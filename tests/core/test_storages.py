@@ -91,7 +91,7 @@ def test_storages_on_a_device(device):
 
 @pytest.mark.parametrize("lib", [torch, oracle])
 def test_files(lib, tmp_path):
-    """The same story told by both."""
+    """The same results from both."""
     path = tmp_path / "bytes"
     path.write_bytes(bytes(range(8)))
     tensor = lib.from_file(str(path), size=4, dtype=lib.int16)

@@ -497,7 +497,7 @@ def test_a_rule_takes_the_place_of_a_handler(wrapping):
             assert lib.ops.dispatched.thrice(wrapping.tensor()).tolist() == [[2, 5, 8], [11, 14, 17]]
 
 
-def test_wrappers_are_taken_apart_and_put_together(wrapping):
+def test_wrappers_are_flattened_and_rebuilt(wrapping):
     dispatch, made = wrapping.lib.utils._python_dispatch, wrapping.wrapper()
     assert dispatch.is_traceable_wrapper_subclass(made)
     assert dispatch.is_traceable_wrapper_subclass_type(type(made))

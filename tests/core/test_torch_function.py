@@ -432,7 +432,7 @@ def test_a_function_is_named_as_in_torch_and_pickled(path):
 
 
 @pytest.mark.parametrize("name", ["less", "arcsin", "negative", "divide", "clip", "chunk", "std", "kl_div", "sym_max"])
-def test_functions_aliases_and_methods_are_told_apart(name):
+def test_functions_aliases_and_methods_are_distinguished(name):
     """As in torch an alias has its own name, and a method is not the function of its name."""
     function = getattr(mindtorch, name)
     assert function.__name__ == getattr(torch, name).__name__

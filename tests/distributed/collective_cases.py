@@ -273,7 +273,7 @@ def group_methods(torch, dist, rank, size):
 
 
 @case
-def questions(torch, dist, rank, size):
+def queries(torch, dist, rank, size):
     return (dist.is_available(), dist.is_initialized(), dist.get_rank(), dist.get_world_size(),
             dist.get_process_group_ranks(None), dist.get_process_group_ranks(dist.group.WORLD),
             dist.get_global_rank(dist.group.WORLD, 1), dist.is_torchelastic_launched(), dist.get_node_local_rank(3))

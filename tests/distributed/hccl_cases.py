@@ -268,7 +268,7 @@ def late_rank(torch, rank, size, folder, engine, device):
     """Rank 1 comes to the second all_reduce when the watchdog of rank 0 has said that it is behind."""
     dist = torch.distributed
     from mindtorch.distributed import _watchdog
-    _watchdog.LONGEST_PAUSE = 0.1
+    _watchdog.MAX_PAUSE = 0.1
     messages = queue.SimpleQueue()
     _watchdog._log.addHandler(logging.handlers.QueueHandler(messages))
     dist.init_process_group(engine, f"file://{folder}/store", rank=rank, world_size=size, timeout=timedelta(minutes=1))

@@ -67,7 +67,7 @@ def test_attributes_are_copied(way):
     assert made.notes is not original.notes
 
 
-def test_two_pickles_are_apart():
+def test_a_pickle_keeps_the_elements_of_its_time():
     original = mindtorch.zeros(2)
     first = pickle.dumps(original)
     original.fill_(1)

@@ -91,7 +91,7 @@ def test_a_condition_in_an_expression_does_not_take_the_mask():
     assert "(grad if other else -grad) if grad_input_mask[0] else None" in text
 
 
-def test_several_lists_or_part_of_the_arguments_together_are_refused():
+def test_several_lists_or_part_of_the_arguments_are_refused():
     with pytest.raises(derivatives.DerivativeError, match="only one list"):
         emit_grad.differentiable(changed("grad", "grad", schema="gizmo(Tensor[] self, Tensor[] other) -> Tensor"))
     row = changed("grad", "grad", schema="gizmo(Tensor self, Tensor other, Tensor third) -> Tensor")

@@ -9,6 +9,7 @@ from mindtorch._ops.codegen import (
     emit_compiled,
     emit_cpu,
     emit_decomposition,
+    emit_docs,
     emit_functions,
     emit_grad,
     emit_npu,
@@ -291,10 +292,16 @@ def test_golden(key):
     assert rendered(key) == (GOLDEN / f"{key}.txt").read_text(encoding="utf-8")
 
 
-def test_support_table_is_current():
-    """The one generated file that is committed, since the README leads to it."""
-    page = ROOT / "docs" / "ops.md"
-    assert page.read_text(encoding="utf-8") == generator.outputs(TABLE)[page], "docs/ops.md: build, and commit it"
+@pytest.mark.parametrize("name", ["ops.md", "rows.md", "rules.md"])
+def test_generated_page_is_current(name):
+    """These are committed, since other pages lead to them."""
+    page = ROOT / "docs" / name
+    assert page.read_text(encoding="utf-8") == generator.outputs(TABLE)[page], f"docs/{name}: build, and commit it"
+
+
+def test_a_rule_without_a_docstring_is_refused():
+    with pytest.raises(rules.RuleError, match="rules without a docstring: size_text"):
+        emit_docs.rules_md({"size_text": {"add.Tensor": True}})
 
 
 def test_every_known_operator_is_declared_under_its_vendor_header():

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 import torch
-from sides import plain, said
+from both_libraries import plain, said
 
 import mindtorch
 
@@ -110,10 +110,10 @@ WRONG = ["relu.default(1)", "relu.default(None)", "relu.default(x, 1)", "relu.de
 
 @pytest.mark.parametrize("text", WRONG)
 def test_what_torch_refuses_is_refused_in_its_words(text):
-    def story(lib):
+    def scenario(lib):
         found = said(eval, f"ops.{text}", {"ops": lib.ops.aten, **made(lib, "cpu")})
         return (found[0], found[1].split("Cast error details")[0]) if isinstance(found, tuple) else found
-    assert story(mindtorch) == story(torch)
+    assert scenario(mindtorch) == scenario(torch)
 
 
 @pytest.mark.parametrize("text", [

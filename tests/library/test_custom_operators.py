@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 import torch
-from sides import both, plain, said
+from both_libraries import both, plain, said
 
 import mindtorch
 from mindtorch import library
@@ -44,11 +44,11 @@ def annotated(lib, parameters, result):
     ("x: Tensor, y: Sequence[int] = ()", "Tensor", ()), ("x: Tensor", "Optional[Tensor]", ()),
 ])
 def test_a_schema_is_inferred_as_torch_infers_it(parameters, result, mutates):
-    def story(lib):
+    def scenario(lib):
         outcome = said(lib.library.infer_schema, annotated(lib, parameters, result), mutates_args=mutates)
         return outcome if isinstance(outcome, str) else (outcome[0], outcome[1].split("valid types")[0])
     with warnings.catch_warnings(action="ignore"):
-        theirs, ours = both(story)
+        theirs, ours = both(scenario)
     assert ours == theirs
 
 
@@ -106,11 +106,11 @@ CALLS = [
 def test_calls_are_bound_as_torch_binds_them(call):
     name = name_of("bound")
 
-    def story(lib):
+    def scenario(lib):
         operator = product(lib, name)
         outcome = said(call, operator, lib.ones(2))
         return outcome[0], outcome[1].split("Cast error details")[0] if outcome[0].endswith("Error") else outcome
-    theirs, ours = both(story)
+    theirs, ours = both(scenario)
     assert ours == theirs
 
 
@@ -294,10 +294,10 @@ def autocast(lib):
     return seen, said(operator.register_autocast, 3, lib.float16)
 
 
-@pytest.mark.parametrize("story", [lists, without_formula, writing, aliasing, refused_definitions, keyword_only,
+@pytest.mark.parametrize("scenario", [lists, without_formula, writing, aliasing, refused_definitions, keyword_only,
                                    wrong_gradients, libraries, functions, autograd_key, unrecorded, autocast])
-def test_torch_tells_the_same_story(story):
-    theirs, ours = both(story)
+def test_scenario_in_both_libraries(scenario):
+    theirs, ours = both(scenario)
     assert ours == theirs
 
 

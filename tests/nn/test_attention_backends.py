@@ -4,7 +4,7 @@ import inspect
 import pytest
 import torch as oracle
 import torch.nn.attention.bias
-from same_story import check
+from compare_with_torch import check
 from test_layers_nn import assert_same, flat
 
 import mindtorch.nn.attention.bias
@@ -52,7 +52,7 @@ def within_dropout(t, d):
         return attended(t, d, dropout_p=1.0)[0]
 
 
-STORIES = {
+SCENARIOS = {
     **{f"{backends} {priority}": lambda t, d, backends=backends, priority=priority: within(
         t, d, backends, set_priority=priority)
        for priority in (False, True) for backends in (
@@ -73,9 +73,9 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
-def test_story(story, device):
-    check(story, device)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_scenario(scenario, device):
+    check(scenario, device)
 
 
 def test_only_the_fused_operator():

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import pytest
 import torch
-from same_story import check
+from compare_with_torch import check
 
 import mindtorch
 

@@ -3,7 +3,7 @@ import math
 
 import pytest
 import torch
-from same_story import check
+from compare_with_torch import check
 
 import mindtorch
 

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 import torch as oracle
-from same_story import check
+from compare_with_torch import check
 from test_layers_nn import assert_same, made, ran, states
 
 import mindtorch
@@ -103,7 +103,7 @@ def custom(t, device, complete):
     return found, isinstance(module.kept, t.nn.Buffer), type(module).__name__, type(module.kept) is t.Tensor
 
 
-STORIES = {
+SCENARIOS = {
     "before and after": before_and_after,
     "linear": lambda t, d: loaded(t, d, lambda: t.nn.LazyLinear(3), lambda: t.nn.Linear(4, 3), (2, 4)),
     "linear, assigned": lambda t, d: loaded(t, d, lambda: t.nn.LazyLinear(3), lambda: t.nn.Linear(4, 3), (2, 4),
@@ -154,9 +154,9 @@ def materialized(one, *shape, **how):
     return one
 
 
-@pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
-def test_story(story, device):
-    check(story, device)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_scenario(scenario, device):
+    check(scenario, device)
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -185,7 +185,7 @@ def test_copies_are_lazy_on_their_own(again, layer):
 
 
 def test_sync_batch_norm(device):
-    def story(t, d):
+    def scenario(t, d):
         m = t.nn.Sequential(t.nn.BatchNorm1d(3, momentum=None, bias=False),
                             t.nn.Sequential(t.nn.BatchNorm2d(3, affine=False)), t.nn.InstanceNorm1d(3),
                             t.nn.SyncBatchNorm(3), t.nn.LazyBatchNorm1d()).to(d).eval()
@@ -195,7 +195,7 @@ def test_sync_batch_norm(device):
         return [new is m, str(new), new[0].weight is old[0].weight, new[0].qconfig, new[0].process_group,
                 new[0].training, new[0].num_batches_tracked is old[0].num_batches_tracked, new[3] is old[3],
                 new[0].running_mean is old[0].running_mean, list(new.state_dict())]
-    check(story, device)
+    check(scenario, device)
 
 
 # --- layers that are no longer new ----------------------------------------------------------------------------------

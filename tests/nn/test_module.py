@@ -1,10 +1,10 @@
-"""torch.nn.Module, Parameter and Buffer: every scenario runs in torch and here, and must tell the same story."""
+"""torch.nn.Module, Parameter and Buffer: every scenario runs in torch and here, and must tell the same scenario."""
 import copy
 import pickle
 
 import pytest
 import torch
-from same_story import check
+from compare_with_torch import check
 
 import mindtorch
 

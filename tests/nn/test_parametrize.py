@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 import torch as oracle
-from same_story import check
+from compare_with_torch import check
 from test_layers_nn import assert_same, flat, states
 
 import mindtorch
@@ -160,7 +160,7 @@ def wrong(t, d, stage, function):
 
 RESULTS = {"number": lambda x: 3, "float64": lambda x: x.double(), "flat": lambda x: x.flatten(), "list": lambda x: [x],
            "mixed": lambda x: [x, 3], "two": lambda x: (x, x.double()), "itself": lambda x: x}
-STORIES = {
+SCENARIOS = {
     "one after the other": one_after_the_other, "of a buffer": of_a_buffer, "cached": cached,
     "transferred": lambda t, d: transferred(t, d, 0, linear(t, d)),
     "transferred, several": lambda t, d: transferred(t, d, 2, linear(t, d)),
@@ -185,14 +185,14 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
-def test_parametrization(story):
-    check(story, "cpu")
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_parametrization(scenario):
+    check(scenario, "cpu")
 
 
-@pytest.mark.parametrize("story", ["one after the other", "of a buffer", "transferred, several"])
-def test_parametrization_on_the_npu(story):
-    check(STORIES[story], "npu")
+@pytest.mark.parametrize("scenario", ["one after the other", "of a buffer", "transferred, several"])
+def test_parametrization_on_the_npu(scenario):
+    check(SCENARIOS[scenario], "npu")
 
 
 def test_the_copy_of_a_module_keeps_its_class():

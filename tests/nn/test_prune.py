@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 import torch.nn.utils.prune  # noqa: F401 - it is there only once it has been imported
-from same_story import check
+from compare_with_torch import check
 
 import mindtorch.nn.utils.prune
 
@@ -81,16 +81,16 @@ def test_pruned(call, device):
 def test_pruning_answers(call):
     modules = {}
 
-    def story(t, d):
+    def scenario(t, d):
         modules[t] = layer(t, d)
         return eval(call, {"t": t, "l": modules[t], "P": t.nn.utils.prune})
-    check(story, "cpu")
+    check(scenario, "cpu")
     if call in REFUSED:
         assert list(modules[mindtorch]._parameters) == ["weight", "bias"]       # torch's are in another order
 
 
 def test_a_method_of_ones_own(device):
-    def story(t, d):
+    def scenario(t, d):
         class Second(t.nn.utils.prune.BasePruningMethod):
             PRUNING_TYPE = "unstructured"
 
@@ -102,7 +102,7 @@ def test_a_method_of_ones_own(device):
         Second.apply(module, "weight")
         t.nn.utils.prune.l1_unstructured(module, "weight", 1)
         return look(module)
-    check(story, device)
+    check(scenario, device)
 
 
 def test_pruned_modules_can_be_pickled():
@@ -178,7 +178,7 @@ def consumed(t, d):
     return list(state), dict(state._metadata)
 
 
-@pytest.mark.parametrize("story", [
+@pytest.mark.parametrize("scenario", [
     laid_out, skipped, consumed, lambda t, d: t.nn.utils.skip_init(t.nn.ReLU), lambda t, d: t.nn.utils.skip_init(3)])
-def test_utility(story, device):
-    check(story, device)
+def test_utility(scenario, device):
+    check(scenario, device)

@@ -132,7 +132,7 @@ def test_a_root_one_level_off_is_told_where_the_toolkit_is(level, tmp_path):
     ("MINDTORCH_SIM_MEMORY", "lots", "MINDTORCH_SIM_MEMORY=lots is not a size such as 32GiB"),
     ("MINDTORCH_SIM_DEVICES", "many", "MINDTORCH_SIM_DEVICES=many is not a number from 0 to 16"),
     ("MINDTORCH_SIM_KERNELS", "fast", "MINDTORCH_SIM_KERNELS=fast is not null"),
-    ("MINDTORCH_SIM_COST", "cheep", "MINDTORCH_SIM_COST=cheep is not cheap, middle, dear or a file that can be read"),
+    ("MINDTORCH_SIM_COST", "lwo", "MINDTORCH_SIM_COST=lwo is not low, medium, high or a file that can be read"),
 ])
 def test_an_unknown_value_is_an_error(variable, value, expected):
     answers = ask(**{"MINDTORCH_NPU": "sim", variable: value})

@@ -82,7 +82,7 @@ def test_a_replay_draws_what_the_work_would(name):
 
 def test_replays_and_other_work_take_turns():
     """Graphs and operators draw from one generator, which may be seeded anew or set back between them."""
-    def story(first, second):
+    def scenario(first, second):
         npu.manual_seed(5)
         found = [first(), torch.rand(4, device="npu").tolist(), second(), first()]
         state = npu.get_rng_state()
@@ -101,8 +101,8 @@ def test_replays_and_other_work_take_turns():
             return out.tolist()
         return replay
     calls = [lambda: torch.randn(10, device="npu"), lambda: nn.functional.dropout(chances(30))]
-    expected = story(*(lambda call=call: call().tolist() for call in calls))
-    assert story(*map(captured, calls)) == expected
+    expected = scenario(*(lambda call=call: call().tolist() for call in calls))
+    assert scenario(*map(captured, calls)) == expected
 
 
 def test_generators_of_their_own():

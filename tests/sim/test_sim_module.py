@@ -82,7 +82,7 @@ def test_latency():
 
 def test_cost(monkeypatch):
     program = 'print(sim["cost"]("phase1"), sim["cost"]("aclrtMemcpyAsync"), sim["cost"]("aclrtGetDevice"))'
-    for profile, costs in {"": ["0", "0", "0"], "cheap": ["3000", "2000", "0"], "dear": ["15000", "8000", "0"]}.items():
+    for profile, costs in {"": ["0", "0", "0"], "low": ["3000", "2000", "0"], "high": ["15000", "8000", "0"]}.items():
         monkeypatch.setenv("MINDTORCH_SIM_COST", profile)
         assert run_program(program) == costs
 

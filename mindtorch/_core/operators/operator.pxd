@@ -194,27 +194,27 @@ cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase beside)  
 cdef object wrap_number(object value, object beside)  # wrapped_scalar_tensor of a number beside `beside`; else `value`
 cdef TensorBase inferred_scalar_tensor(const Scalar *number, TensorBase like)  # in the dtype that torch.full infers
 
-# --- the rules that rows name; others: _core/rules -------------------------------------------------------------------
+# --- the rules that rows name (docs/rules.md says what they do); others: _core/rules ---------------------------------
 
 # Shapes.
 cdef int dot(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int mv(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) except -1
 cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) except -1
-cdef int broadcast_optional(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1    # b, c may be None
+cdef int broadcast_optional(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1
 cdef int scalar_shape(Shape *shape) except -1
 cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -1
 cdef int embedding_weight(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1
 
 # Dtypes.
 cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *
-cdef ScalarType promote_clamp(TensorBase a, const Scalar *low, const Scalar *high) except *      # NULL: no bound
+cdef ScalarType promote_clamp(TensorBase a, const Scalar *low, const Scalar *high) except *
 cdef ScalarType inferred_dtype(const Scalar *a) except *          # as torch.full infers it
-cdef ScalarType real_dtype(ScalarType dtype) except *           # complex64 -> float32; others unchanged
-cdef ScalarType to_complex_dtype(ScalarType dtype) except *     # float32 -> complex64; of integers the default one
-cdef ScalarType integer_power_dtype(ScalarType dtype) except *         # int64 of bool
-cdef ScalarType all_any_dtype(ScalarType dtype) except *          # all and any: uint8 of uint8, else bool
-cdef ScalarType opmath(ScalarType dtype) noexcept               # float32 of floats with fewer bits
+cdef ScalarType real_dtype(ScalarType dtype) except *
+cdef ScalarType to_complex_dtype(ScalarType dtype) except *
+cdef ScalarType integer_power_dtype(ScalarType dtype) except *
+cdef ScalarType all_any_dtype(ScalarType dtype) except *
+cdef ScalarType opmath(ScalarType dtype) noexcept
 
 cdef str cpp_type_name(ScalarType dtype)                               # the C++ type, for messages
 
@@ -223,49 +223,49 @@ cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1
 cdef int check_subtract(TensorBase self, TensorBase other) except -1
 cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1
 cdef int check_negative(ScalarType dtype) except -1
-cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1      # mean
+cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1
 cdef int check_relu(ScalarType dtype) except -1
-cdef int check_kernel_not_bool(ScalarType dtype, str op) except -1                    # no bool
-cdef int check_kernel_not_complex(ScalarType dtype, str op) except -1                        # no complex
-cdef int check_zero_numel_dims(TensorBase self, const Shape *dim, str op) except -1    # empty input without a dim
+cdef int check_kernel_not_bool(ScalarType dtype, str op) except -1
+cdef int check_kernel_not_complex(ScalarType dtype, str op) except -1
+cdef int check_kernel_not_integral(ScalarType dtype, str op) except -1
+cdef int check_kernel_real(ScalarType dtype, str op) except -1
+cdef int check_zero_numel_dims(TensorBase self, const Shape *dim, str op) except -1
 cdef int check_zero_numel_dim(TensorBase self, int64_t dim, str op) except -1
 cdef int check_where_condition(ScalarType dtype) except -1
-cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1           # clamp
-cdef int check_addmm_kernel(TensorBase self) except -1                                # matrix products
-cdef int check_not_complex(ScalarType dtype, str words) except -1                 # NotImplementedError
-cdef int check_dtype_not_complex(ScalarType dtype, str words) except -1  # the same as a RuntimeError
+cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1
+cdef int check_addmm_kernel(TensorBase self) except -1
+cdef int check_not_complex(ScalarType dtype, str words) except -1
+cdef int check_dtype_not_complex(ScalarType dtype, str words) except -1
 cdef int raise_not_implemented(str kernel, ScalarType dtype) except -1      # torch's error of a kernel without it
-cdef int check_kernel_float_or_complex(ScalarType dtype, str op) except -1  # floats and complex numbers
-cdef int check_floating_point(ScalarType dtype, str words) except -1                 # RuntimeError
-cdef int check_kernel_float_or_double(ScalarType dtype, str op) except -1                   # float32 and float64
-cdef int check_same_dtype(TensorBase a, TensorBase b, str words) except -1       # RuntimeError
-cdef int check_polygamma_order(int64_t n) except -1                                        # polygamma
-cdef int check_real_imag(TensorBase real, TensorBase imag) except -1                 # complex and polar
+cdef int check_kernel_float_or_complex(ScalarType dtype, str op) except -1
+cdef int check_floating_point(ScalarType dtype, str words) except -1
+cdef int check_kernel_float_or_double(ScalarType dtype, str op) except -1
+cdef int check_same_dtype(TensorBase a, TensorBase b, str words) except -1
+cdef int check_polygamma_order(int64_t n) except -1
+cdef int check_real_imag(TensorBase real, TensorBase imag) except -1
 cdef int check_addcdiv(TensorBase tensor1, TensorBase tensor2) except -1
-# RuntimeError where out= has another dtype than `dtype`. torch's functions have different messages for it.
 cdef int check_out_dtype(TensorBase out, ScalarType dtype) except -1
 cdef int check_out_dtype_message(TensorBase out, ScalarType dtype, str words) except -1
-# the same with C's type names
 cdef int check_out_dtype_cpp_message(TensorBase out, ScalarType dtype, str words) except -1
 cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1
-cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1  # where `dtype` is not Undefined
+cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1
-cdef int check_out_all_any(TensorBase out, str op) except -1                       # all and any
+cdef int check_out_all_any(TensorBase out, str op) except -1
 cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1
-cdef int check_arg_extremum(ScalarType dtype, str op) except -1                        # argmax, argmin
+cdef int check_arg_extremum(ScalarType dtype, str op) except -1
 cdef int check_abs(ScalarType dtype) except -1
 cdef int check_abs_in_place(ScalarType dtype) except -1
-cdef int check_addmm_self(TensorBase self, TensorBase mat2) except -1                 # addmm
-cdef int check_optional_scalar_overflow(ScalarType dtype, const Scalar *number) except -1      # NULL fits
-cdef int check_addmm_factors(TensorBase a, TensorBase b) except -1                     # addmm
-cdef int check_mm_dtypes(TensorBase a, TensorBase b) except -1                  # matrix products
+cdef int check_addmm_self(TensorBase self, TensorBase mat2) except -1
+cdef int check_optional_scalar_overflow(ScalarType dtype, const Scalar *number) except -1
+cdef int check_addmm_factors(TensorBase a, TensorBase b) except -1
+cdef int check_mm_dtypes(TensorBase a, TensorBase b) except -1
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1
 cdef int check_rounding_mode(object rounding_mode) except -1
-cdef int check_kernel_integral(ScalarType dtype, str op) except -1                       # bitwise operators
+cdef int check_kernel_integral(ScalarType dtype, str op) except -1
 cdef int check_fill_value(TensorBase self, TensorBase value) except -1
 cdef int check_zero_numel(TensorBase self, str op) except -1
-cdef int check_kernel_float(ScalarType dtype, str op) except -1                   # floats alone
+cdef int check_kernel_float(ScalarType dtype, str op) except -1
 cdef int check_embedding(TensorBase weight, TensorBase indices) except -1
-cdef int check_approximate(object approximate) except -1                          # gelu
+cdef int check_approximate(object approximate) except -1
 cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1
 cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1

@@ -223,6 +223,7 @@ cdef TensorBase inferred_scalar_tensor(const Scalar *number, TensorBase like):
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
 cdef int dot(Shape *shape, TensorBase a, TensorBase b) except -1:
+    """() of two vectors of one length."""
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.numel != b.numel:
@@ -232,6 +233,7 @@ cdef int dot(Shape *shape, TensorBase a, TensorBase b) except -1:
 
 
 cdef int mv(Shape *shape, TensorBase a, TensorBase b) except -1:
+    """(n,) of (n, m) and (m,)."""
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
     if a.sizes[1] != b.sizes[0]:
@@ -243,6 +245,7 @@ cdef int mv(Shape *shape, TensorBase a, TensorBase b) except -1:
 
 
 cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) except -1:
+    """(n, p) of the product of (n, m) and (m, p); `self` must expand to it."""
     cdef int i, j
     if mat1.ndim != 2 or mat2.ndim != 2:
         raise RuntimeError(f"mat{1 if mat1.ndim != 2 else 2} must be a matrix, got "
@@ -261,6 +264,7 @@ cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) 
 
 
 cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) except -1:
+    """The sizes without `dim`, or with 1 in its place where `keepdim`."""
     cdef int i
     same_shape(shape, a)
     if a.ndim == 0:
@@ -275,10 +279,12 @@ cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) excep
 
 
 cdef int broadcast_optional(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1:
+    """The three shapes, broadcast; b and c may be None."""
     return broadcast3(shape, a, a if b is None else b, a if c is None else c)
 
 
 cdef int scalar_shape(Shape *shape) except -1:
+    """No dimensions."""
     shape.ndim = 0
     return 0
 
@@ -286,12 +292,14 @@ cdef int scalar_shape(Shape *shape) except -1:
 # --- dtypes --------------------------------------------------------------------------------------------------------
 
 cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *:
+    """The dtype that torch.result_type gives for those that are not None."""
     if b is not None and c is not None:
         return promote_list([a, b, c])
     return promote(a, a if b is None and c is None else c if b is None else b)
 
 
 cdef ScalarType promote_clamp(TensorBase a, const Scalar *low, const Scalar *high) except *:
+    """The dtype that torch.result_type gives for the tensor and the bounds that are given."""
     cdef ScalarType result = a.dtype if low == NULL else promote_scalar(a, low)
     return result if high == NULL else promote_types(result, promote_scalar(a, high))
 
@@ -305,12 +313,14 @@ cdef ScalarType inferred_dtype(const Scalar *a) except *:
 
 
 cdef ScalarType real_dtype(ScalarType dtype) except *:
+    """float32 of complex64, float64 of complex128; others as they are."""
     if dtype == ComplexFloat:
         return Float
     return Double if dtype == ComplexDouble else dtype
 
 
 cdef ScalarType to_complex_dtype(ScalarType dtype) except *:
+    """complex64 of float32, complex128 of float64, the default complex dtype of bool and integers."""
     if KIND[<int>dtype] == COMPLEX_KIND:
         return dtype
     if KIND[<int>dtype] < FLOAT_KIND:
@@ -319,14 +329,17 @@ cdef ScalarType to_complex_dtype(ScalarType dtype) except *:
 
 
 cdef ScalarType integer_power_dtype(ScalarType dtype) except *:
+    """int64 for bool; others as they are."""
     return Long if dtype == Bool else dtype
 
 
 cdef ScalarType all_any_dtype(ScalarType dtype) except *:
+    """Of all and any: uint8 of uint8, else bool."""
     return Byte if dtype == Byte else Bool
 
 
 cdef ScalarType opmath(ScalarType dtype) noexcept:
+    """float32 of floats with fewer bits; others as they are."""
     return Float if dtype == Half or dtype == BFloat16 or is_float8(dtype) else dtype
 
 
@@ -337,6 +350,7 @@ cdef int raise_not_implemented(str kernel, ScalarType dtype) except -1:
 
 
 cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1:
+    """Refuses an alpha whose kind is higher than the result's, and one that overflows its dtype."""
     if alpha.kind == BOOL_KIND and result_dtype != Bool:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if alpha.kind == FLOAT_KIND and KIND[<int>result_dtype] < FLOAT_KIND:
@@ -347,6 +361,7 @@ cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1:
 
 
 cdef int check_subtract(TensorBase self, TensorBase other) except -1:
+    """Refuses bool."""
     if self.dtype == Bool and other.dtype == Bool:
         raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. "
                            "Use the `^` or `logical_xor()` operator instead.")
@@ -361,12 +376,14 @@ cdef int raise_bool_subtract() except -1:
 
 
 cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1:
+    """Refuses a bool tensor, and True and False."""
     if self.dtype == Bool or other.kind == BOOL_KIND:
         raise_bool_subtract()
     return 0
 
 
 cdef int check_negative(ScalarType dtype) except -1:
+    """Refuses bool."""
     if dtype == Bool:
         raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert "
                            "a mask, use the `~` or `logical_not()` operator instead.")
@@ -374,6 +391,7 @@ cdef int check_negative(ScalarType dtype) except -1:
 
 
 cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1:
+    """Refuses the mean of bool and integers."""
     if KIND[<int>result_dtype] < FLOAT_KIND:
         what = "infer output dtype. Input dtype" if result_dtype == self.dtype else "infer output dtype. Optional dtype"
         raise RuntimeError(f"mean(): could not {what} must be either a floating point or complex dtype. "
@@ -382,66 +400,91 @@ cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1:
 
 
 cdef int check_kernel_not_bool(ScalarType dtype, str op) except -1:
+    """Refuses bool."""
     if dtype == Bool:
         raise_not_implemented(op, dtype)
     return 0
 
 
 cdef int check_relu(ScalarType dtype) except -1:
+    """Refuses bool."""
     if dtype == Bool:
         raise RuntimeError("Boolean inputs not supported for relu")
     return 0
 
 
 cdef int check_kernel_not_complex(ScalarType dtype, str op) except -1:
+    """Refuses complex numbers."""
     if KIND[<int>dtype] == COMPLEX_KIND:
         raise_not_implemented(op, dtype)
     return 0
 
 
+cdef int check_kernel_not_integral(ScalarType dtype, str op) except -1:
+    """Refuses integers."""
+    if KIND[<int>dtype] == INT_KIND:
+        raise_not_implemented(op, dtype)
+    return 0
+
+
+cdef int check_kernel_real(ScalarType dtype, str op) except -1:
+    """Refuses bool and complex numbers."""
+    if dtype == Bool or KIND[<int>dtype] > FLOAT_KIND:
+        raise_not_implemented(op, dtype)
+    return 0
+
+
 cdef int check_not_complex(ScalarType dtype, str words) except -1:
+    """NotImplementedError for complex numbers; `words` is the message."""
     if KIND[<int>dtype] == COMPLEX_KIND:
         raise NotImplementedError(words)
     return 0
 
 
 cdef int check_dtype_not_complex(ScalarType dtype, str words) except -1:
+    """RuntimeError for complex numbers; `words` is the message."""
     if KIND[<int>dtype] == COMPLEX_KIND:
         raise RuntimeError(words)
     return 0
 
 
 cdef int check_kernel_float_or_complex(ScalarType dtype, str op) except -1:
+    """Refuses bool and integers."""
     if KIND[<int>dtype] < FLOAT_KIND:
         raise_not_implemented(op, dtype)
     return 0
 
 
 cdef int check_floating_point(ScalarType dtype, str words) except -1:
+    """RuntimeError unless the dtype is a float; `words` is the message."""
     if KIND[<int>dtype] != FLOAT_KIND:
         raise RuntimeError(words)
     return 0
 
 
 cdef int check_kernel_float_or_double(ScalarType dtype, str op) except -1:
+    """Refuses all but float32 and float64."""
     if dtype != Float and dtype != Double:
         raise_not_implemented(op, dtype)
     return 0
 
 
 cdef int check_same_dtype(TensorBase a, TensorBase b, str words) except -1:
+    """Both tensors must have one dtype; `words` is the message."""
     if a.dtype != b.dtype:
         raise RuntimeError(words.format(cpp_type_name(a.dtype), cpp_type_name(b.dtype)))
     return 0
 
 
 cdef int check_polygamma_order(int64_t n) except -1:
+    """`n` must not be negative."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return 0
 
 
 cdef int check_real_imag(TensorBase real, TensorBase imag) except -1:
+    """Both parts must be float16, float32 or float64, and of one dtype."""
     for part in (real, imag):
         if part.dtype != Half and part.dtype != Float and part.dtype != Double:
             raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
@@ -453,6 +496,7 @@ cdef int check_real_imag(TensorBase real, TensorBase imag) except -1:
 
 
 cdef int check_addcdiv(TensorBase tensor1, TensorBase tensor2) except -1:
+    """Refuses two integer tensors."""
     if KIND[<int>tensor1.dtype] < FLOAT_KIND and KIND[<int>tensor2.dtype] < FLOAT_KIND:
         raise RuntimeError("Integer division with addcdiv is no longer supported: divide with true_divide, or with "
                            "div and rounding_mode='trunc'.")
@@ -460,6 +504,7 @@ cdef int check_addcdiv(TensorBase tensor1, TensorBase tensor2) except -1:
 
 
 cdef int check_zero_numel_dims(TensorBase self, const Shape *dim, str op) except -1:
+    """Refuses empty dimensions, and an empty tensor where no dimension is given."""
     cdef int i
     cdef int64_t axis
     if self.numel:
@@ -477,6 +522,7 @@ cdef int check_zero_numel_dims(TensorBase self, const Shape *dim, str op) except
 
 
 cdef int check_zero_numel_dim(TensorBase self, int64_t dim, str op) except -1:
+    """Refuses an empty dimension."""
     dim = wrap_dim(dim, self.ndim)
     if self.ndim and self.sizes[dim] == 0:
         raise IndexError(f"{op}(): Expected reduction dim {dim} to have non-zero size.")
@@ -484,6 +530,7 @@ cdef int check_zero_numel_dim(TensorBase self, int64_t dim, str op) except -1:
 
 
 cdef int check_where_condition(ScalarType dtype) except -1:
+    """The condition must be bool or uint8."""
     if dtype != Bool and dtype != Byte:
         raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype "
                            f"{dtype_name(dtype)}")
@@ -491,10 +538,12 @@ cdef int check_where_condition(ScalarType dtype) except -1:
 
 
 cdef int check_addmm_kernel(TensorBase self) except -1:
+    """Refuses bool, unless there are no elements."""
     return check_kernel_not_bool(self.dtype, "addmm") if self.numel else 0
 
 
 cdef int check_out_dtype(TensorBase out, ScalarType dtype) except -1:
+    """out= must have this dtype."""
     if out.dtype != dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {cpp_type_name(dtype)}, but got "
                            f"{cpp_type_name(out.dtype)} instead")
@@ -502,45 +551,53 @@ cdef int check_out_dtype(TensorBase out, ScalarType dtype) except -1:
 
 
 cdef int check_out_dtype_message(TensorBase out, ScalarType dtype, str words) except -1:
+    """out= must have this dtype; `words` is the message."""
     if out.dtype != dtype:
         raise RuntimeError(words.format(got=dtype_name(out.dtype), expected=dtype_name(dtype)))
     return 0
 
 
 cdef int check_out_dtype_cpp_message(TensorBase out, ScalarType dtype, str words) except -1:
+    """out= must have this dtype; `words` is the message, with the names of C++ types."""
     if out.dtype != dtype:
         raise RuntimeError(words.format(got=cpp_type_name(out.dtype), expected=cpp_type_name(dtype)))
     return 0
 
 
 cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1:
+    """out= must have this dtype, unless the weight is 0-d."""
     # torch treats a 0-d weight as a number, and that overload takes any out=.
     return check_out_dtype_message(out, dtype, "Found dtype {got} but expected {expected}") if weight.ndim else 0
 
 
 cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1:
+    """out= must have this dtype, where a dtype is given."""
     return 0 if dtype == Undefined else check_out_dtype(out, dtype)
 
 
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1:
+    """out= must have self's dtype, unless that is complex."""
     if KIND[<int>self.dtype] == COMPLEX_KIND:
         return 0
     return check_out_dtype_message(out, self.dtype, "Found dtype {got} but expected {expected}")
 
 
 cdef int check_out_all_any(TensorBase out, str op) except -1:
+    """out= must be bool or uint8."""
     if out.dtype != Bool and out.dtype != Byte:
         raise RuntimeError(f"{op} only supports bool tensor for result, got: {dtype_name(out.dtype)}")
     return 0
 
 
 cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1:
+    """out= must have a dtype to which that of the result can be cast."""
     if not can_cast(dtype, out.dtype):
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {dtype_name(out.dtype)}")
     return 0
 
 
 cdef int check_arg_extremum(ScalarType dtype, str op) except -1:
+    """Refuses bool and complex numbers (argmax, argmin)."""
     if dtype == Bool:
         raise RuntimeError(f"{op}(): does not support bool input")
     if KIND[<int>dtype] == COMPLEX_KIND:
@@ -549,26 +606,31 @@ cdef int check_arg_extremum(ScalarType dtype, str op) except -1:
 
 
 cdef int check_abs(ScalarType dtype) except -1:
+    """Refuses bool."""
     return check_kernel_not_bool(dtype, "abs")
 
 
 cdef int check_abs_in_place(ScalarType dtype) except -1:
+    """Refuses complex numbers."""
     if KIND[<int>dtype] == COMPLEX_KIND:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return 0
 
 
 cdef int check_optional_scalar_overflow(ScalarType dtype, const Scalar *number) except -1:
+    """The number, where it is given, must fit the dtype."""
     return 0 if number == NULL else check_scalar_overflow(number, dtype)
 
 
 cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1:
+    """One bound must be given; refuses bool where both are."""
     if not low and not high:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     return check_kernel_not_bool(dtype, "clamp") if low and high else 0
 
 
 cdef int check_mm_dtypes(TensorBase a, TensorBase b) except -1:
+    """The two operands of a product must have one dtype."""
     if a.dtype != b.dtype:
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
                            f"{cpp_type_name(a.dtype)} != {cpp_type_name(b.dtype)}")
@@ -576,6 +638,7 @@ cdef int check_mm_dtypes(TensorBase a, TensorBase b) except -1:
 
 
 cdef int check_addmm_factors(TensorBase a, TensorBase b) except -1:
+    """The two matrices must have one dtype."""
     if a.dtype != b.dtype:
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got "
                            f"{dtype_name(a.dtype)} and {dtype_name(b.dtype)}")
@@ -583,6 +646,7 @@ cdef int check_addmm_factors(TensorBase a, TensorBase b) except -1:
 
 
 cdef int check_addmm_self(TensorBase self, TensorBase mat2) except -1:
+    """`self` and the second matrix must have one dtype."""
     if self.dtype != mat2.dtype:
         raise RuntimeError("self and mat2 must have the same dtype, but got "
                            f"{dtype_name(self.dtype)} and {dtype_name(mat2.dtype)}")
@@ -597,12 +661,14 @@ cdef str cpp_type_name(ScalarType dtype):
 
 
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1:
+    """Refuses integers to a negative integer power."""
     if KIND[<int>self.dtype] <= INT_KIND and exponent.kind == INT_KIND and exponent.integer < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return 0
 
 
 cdef int check_rounding_mode(object rounding_mode) except -1:
+    """The mode must be "trunc" or "floor"."""
     if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                            f"'{rounding_mode}'")
@@ -610,12 +676,14 @@ cdef int check_rounding_mode(object rounding_mode) except -1:
 
 
 cdef int check_kernel_integral(ScalarType dtype, str op) except -1:
+    """Refuses all but bool and integers."""
     if KIND[<int>dtype] > INT_KIND:
         raise_not_implemented(op, dtype)
     return 0
 
 
 cdef int check_fill_value(TensorBase self, TensorBase value) except -1:
+    """The value must be 0-d; refuses memory that overlaps itself."""
     check_no_internal_overlap(self)
     if value.ndim:
         raise RuntimeError(
@@ -624,6 +692,7 @@ cdef int check_fill_value(TensorBase self, TensorBase value) except -1:
 
 
 cdef int check_zero_numel(TensorBase self, str op) except -1:
+    """Refuses an empty tensor."""
     if self.numel == 0:
         raise RuntimeError(f"{op}(): Expected reduction dim to be specified for input.numel() == 0. "
                            "Specify the reduction dim with the 'dim' argument.")
@@ -631,18 +700,21 @@ cdef int check_zero_numel(TensorBase self, str op) except -1:
 
 
 cdef int check_kernel_float(ScalarType dtype, str op) except -1:
+    """Refuses all but floats."""
     if KIND[<int>dtype] != FLOAT_KIND:
         raise_not_implemented(op, dtype)
     return 0
 
 
 cdef int check_approximate(object approximate) except -1:
+    """`approximate` must be "none" or "tanh"."""
     if approximate != "none" and approximate != "tanh":
         raise RuntimeError("approximate argument must be either none or tanh.")
     return 0
 
 
 cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1:
+    """Refuses bool, complex numbers, and negative limits for uint8."""
     if self.dtype == Bool:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if KIND[<int>self.dtype] == COMPLEX_KIND:
@@ -653,6 +725,7 @@ cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *ma
 
 
 cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1:
+    """`lambd` must not be negative or NaN."""
     if not lambd.real >= 0:
         largest = {Half: 65504.0, BFloat16: 3.3895313892515355e38, Float: 3.4028234663852886e38}
         raise RuntimeError(f"lambda must be in range [0, {largest.get(self.dtype, 1.7976931348623157e308):g}] for "
@@ -661,6 +734,7 @@ cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1:
 
 
 cdef int check_embedding(TensorBase weight, TensorBase indices) except -1:
+    """The weight must be a matrix, the indices int32 or int64."""
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype != Long and indices.dtype != Int:
@@ -672,6 +746,7 @@ cdef int check_embedding(TensorBase weight, TensorBase indices) except -1:
 
 
 cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -1:
+    """The shape of the indices, then the width of the weight."""
     cdef int i
     for i in range(indices.ndim):
         shape.sizes[i] = indices.sizes[i]
@@ -681,6 +756,7 @@ cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -
 
 
 cdef int embedding_weight(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1:
+    """(num_weights, width), of the gradient of an embedding."""
     shape.ndim = 2
     shape.sizes[0] = num_weights
     shape.sizes[1] = grad_output.sizes[grad_output.ndim - 1]

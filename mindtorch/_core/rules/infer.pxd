@@ -1,6 +1,6 @@
 """What an op's result looks like before it is computed: devices, dtypes, shapes, outputs. Device-neutral.
 
-The names are those of the rules in op rows: shape = "broadcast(self, other)", dtype = "promote(self, other)".
+Rows name some of these functions as rules (docs/rules.md says what they do): shape = "broadcast(self, other)".
 Every function raises torch's error (type and wording) when the rule cannot be met.
 """
 from libc.stdint cimport int64_t
@@ -17,19 +17,22 @@ cdef int common_device_index(TensorBase a, TensorBase b) noexcept nogil      # t
 cdef int common_device_list(list tensors, int *index) except -1       # both, for any number of tensors
 
 # dtypes
-cdef ScalarType promote(TensorBase a, TensorBase b) except? Undefined nogil                 # result_type of two tensors
-cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) except? Undefined nogil       # tensor and wrapped number
+cdef ScalarType promote(TensorBase a, TensorBase b) except? Undefined nogil
+cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) except? Undefined nogil
 cdef ScalarType scalar_dtype(const Scalar *number) noexcept nogil                            # of a number alone
 cdef ScalarType promote_list(list tensors) except *
-cdef ScalarType int_to_float(ScalarType dtype) noexcept nogil  # integers and bool: the default dtype
-cdef ScalarType sum_dtype(ScalarType dtype) noexcept nogil                             # integers and bool: int64
+cdef ScalarType int_to_float(ScalarType dtype) noexcept nogil
+cdef ScalarType sum_dtype(ScalarType dtype) noexcept nogil
 
 # shapes
 cdef int broadcast(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int broadcast3(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1
 cdef int same_shape(Shape *shape, TensorBase a) except -1
-cdef int like(Shape *shape, TensorBase a) except -1                   # as same, for ops that are not elementwise
-cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim) except -1   # dims.ndim == 0: all
+cdef int like(Shape *shape, TensorBase a) except -1
+cdef int like_or_empty(Shape *shape, TensorBase tensor) except -1
+cdef int vector_of_size(Shape *shape, int64_t size) except -1
+cdef int matrix_of_sizes(Shape *shape, int64_t rows, int64_t columns) except -1
+cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim) except -1
 cdef int matmul(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int mm(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int bmm(Shape *shape, TensorBase a, TensorBase b) except -1
@@ -53,7 +56,6 @@ cdef bint is_same_memory(TensorBase a, TensorBase b)
 cdef bint is_channels_last(TensorBase tensor) noexcept
 cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                     int device_index)
-# The caller counts the new version of `out`.
 # The output of an elementwise op (rules same and broadcast): a new one keeps the operands' order of dimensions, so that
 # the sum of two transposed tensors is a transposed tensor, as in torch. b and c may be None.
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
@@ -68,14 +70,14 @@ cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns
 cdef int resize(TensorBase self, const Shape *shape) except -1
 # Another size of a storage, which all tensors on it see. RuntimeError where its memory is not ours.
 cdef int resize_storage(Storage storage, int64_t nbytes) except -1
-cdef int check_cast(ScalarType result, ScalarType target) except -1     # RuntimeError where a result cannot become that
-cdef int check_no_internal_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
-# In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
-# RuntimeError where an elementwise op would read from `operand` what it has written to `written` already.
+cdef int check_cast(ScalarType result, ScalarType target) except -1
+cdef int check_no_internal_overlap(TensorBase written) except -1
 cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1
-cdef int check_no_overlap_of_added(TensorBase written, TensorBase added) except -1          # of addmm and its like
+cdef int check_no_overlap_of_added(TensorBase written, TensorBase added) except -1
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1
 # For ops that are not elementwise and read an operand while they write: `result`, or a temporary like it where the two
 # may share memory.
 cdef TensorBase result_or_temporary(TensorBase result, TensorBase operand)
+# In-place: the shape must be self's, the dtype castable to self's. `self` must not overlap itself, as expanded tensors
+# do.
 cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype)

@@ -75,6 +75,7 @@ cdef inline ScalarType combine_categories(ScalarType higher, ScalarType lower) e
 
 
 cdef ScalarType promote(TensorBase a, TensorBase b) except? Undefined nogil:
+    """The dtype that torch.result_type gives for both."""
     if a.dtype == b.dtype:
         return a.dtype
     if (a.ndim == 0) == (b.ndim == 0):
@@ -95,12 +96,14 @@ cdef ScalarType scalar_dtype(const Scalar *number) noexcept nogil:
 
 
 cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) except? Undefined nogil:
+    """The dtype that torch.result_type gives for a tensor and a number."""
     if b.kind <= KIND[<int>a.dtype]:
         return a.dtype
     return combine_categories(a.dtype, scalar_dtype(b))
 
 
 cdef ScalarType promote_list(list tensors) except *:
+    """The dtype that torch.result_type gives for all."""
     cdef ScalarType of_dims = Undefined, of_zero_dims = Undefined
     cdef TensorBase tensor
     for tensor in tensors:
@@ -112,10 +115,12 @@ cdef ScalarType promote_list(list tensors) except *:
 
 
 cdef ScalarType int_to_float(ScalarType dtype) noexcept nogil:
+    """The default dtype for bool and integers; others as they are."""
     return dtype if KIND[<int>dtype] >= FLOAT_KIND else default_dtype()
 
 
 cdef ScalarType sum_dtype(ScalarType dtype) noexcept nogil:
+    """int64 for bool and integers; others as they are."""
     return dtype if KIND[<int>dtype] >= FLOAT_KIND else Long
 
 
@@ -144,6 +149,7 @@ cdef inline int broadcast_sizes(Shape *shape, int a_ndim, const int64_t *a, int 
 
 
 cdef int broadcast(Shape *shape, TensorBase a, TensorBase b) except -1:
+    """The two shapes, broadcast."""
     return broadcast_sizes(shape, a.ndim, a.sizes, b.ndim, b.sizes)
 
 
@@ -152,11 +158,13 @@ cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1:
 
 
 cdef int broadcast3(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1:
+    """The three shapes, broadcast."""
     broadcast_sizes(shape, a.ndim, a.sizes, b.ndim, b.sizes)
     return broadcast_sizes(shape, shape.ndim, shape.sizes, c.ndim, c.sizes)
 
 
 cdef int same_shape(Shape *shape, TensorBase a) except -1:
+    """The shape of the tensor."""
     cdef int i
     shape.ndim = a.ndim
     for i in range(a.ndim):
@@ -165,7 +173,32 @@ cdef int same_shape(Shape *shape, TensorBase a) except -1:
 
 
 cdef int like(Shape *shape, TensorBase a) except -1:
+    """The shape of the tensor, for an operator that is not elementwise."""
     return same_shape(shape, a)
+
+
+cdef int vector_of_size(Shape *shape, int64_t size) except -1:
+    """(size,)."""
+    shape.ndim = 1
+    shape.sizes[0] = size
+    return 0
+
+
+cdef int matrix_of_sizes(Shape *shape, int64_t rows, int64_t columns) except -1:
+    """(rows, columns)."""
+    shape.ndim = 2
+    shape.sizes[0] = rows
+    shape.sizes[1] = columns
+    return 0
+
+
+cdef int like_or_empty(Shape *shape, TensorBase tensor) except -1:
+    """The shape of the tensor, or (0,) for None."""
+    if tensor is not None:
+        return like(shape, tensor)
+    shape.ndim = 1
+    shape.sizes[0] = 0
+    return 0
 
 
 cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1:
@@ -188,6 +221,7 @@ cdef int wrap_dims(Shape *dims, int ndim) except -1:
 
 
 cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim) except -1:
+    """The sizes without `dims`, or with 1 in their places where `keepdim`; no dimensions stand for all."""
     cdef uint64_t reduced = 0
     cdef int64_t dim
     cdef int i, kept = 0
@@ -215,6 +249,7 @@ cdef int raise_cannot_multiply(int64_t rows, int64_t inner, int64_t other_inner,
 
 
 cdef int mm(Shape *shape, TensorBase a, TensorBase b) except -1:
+    """(n, p) of (n, m) and (m, p)."""
     if a.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if b.ndim != 2:
@@ -233,6 +268,7 @@ cdef int raise_batch_mismatch(int64_t batch, int64_t inner, int64_t other_batch,
 
 
 cdef int bmm(Shape *shape, TensorBase a, TensorBase b) except -1:
+    """(b, n, p) of (b, n, m) and (b, m, p)."""
     if a.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor")
     if b.ndim != 3:
@@ -247,6 +283,7 @@ cdef int bmm(Shape *shape, TensorBase a, TensorBase b) except -1:
 
 
 cdef int matmul(Shape *shape, TensorBase a, TensorBase b) except -1:
+    """That of a @ b, for any number of dimensions."""
     cdef int64_t inner, other_inner
     cdef int i
     if a.ndim == 0 or b.ndim == 0:
@@ -294,6 +331,7 @@ cdef inline bint is_legacy_empty(TensorBase tensor) noexcept nogil:
 
 
 cdef int cat(Shape *shape, list tensors, int64_t dim) except -1:
+    """That of the first tensor, with the sum of the sizes along `dim`; tensors of shape (0,) are skipped."""
     cdef TensorBase first = None
     cdef TensorBase tensor
     cdef int position
@@ -329,6 +367,7 @@ cdef int check_cat(TensorBase first, TensorBase tensor, int64_t dim, int positio
 
 
 cdef int stack(Shape *shape, list tensors, int64_t dim) except -1:
+    """That of the tensors, which must be equal, with a new dimension for the list."""
     cdef TensorBase first, tensor
     cdef int i, position
     if not tensors:
@@ -352,6 +391,7 @@ cdef int stack(Shape *shape, list tensors, int64_t dim) except -1:
 # --- outputs ---------------------------------------------------------------------------------------------------------
 
 cdef int check_cast(ScalarType result, ScalarType target) except -1:
+    """The dtype of a result must be one that can be cast to the dtype of out= or of `self`."""
     if not can_cast(result, target):
         raise RuntimeError(
             f"result type {dtype_name(result)} can't be cast to the desired output type {dtype_name(target)}")
@@ -359,6 +399,7 @@ cdef int check_cast(ScalarType result, ScalarType target) except -1:
 
 
 cdef int check_no_internal_overlap(TensorBase written) except -1:
+    """The written tensor must not have two elements at one address, as expanded tensors have."""
     if has_internal_overlap(written):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -367,7 +408,7 @@ cdef int check_no_internal_overlap(TensorBase written) except -1:
 
 
 cdef bint has_same_strides(TensorBase a, TensorBase b):
-    """Whether elements of two tensors of one size lie equally far apart; along a dimension of 1 there is nothing to."""
+    """Whether two tensors have the same sizes and strides; the stride of a dimension of size 1 does not count."""
     cdef int i
     if a.ndim != b.ndim:
         return False
@@ -383,6 +424,7 @@ cdef bint is_same_memory(TensorBase a, TensorBase b):
 
 
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1:
+    """The operand may be the written tensor itself, but must not overlap it in part."""
     if operand is None or operand.storage is not written.storage or operand is written:
         return 0
     if (not written.numel or not operand.numel or not is_non_overlapping_and_dense(written)
@@ -398,7 +440,7 @@ cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except
 
 
 cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1:
-    """The same where not even the written tensor itself may be read."""
+    """The written tensor must not share memory with the operand, not even all of it."""
     if operand is not None and written.numel and is_same_memory(written, operand) and is_non_overlapping_and_dense(
             written):
         raise_overlap()
@@ -406,7 +448,7 @@ cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1:
 
 
 cdef int check_no_overlap_of_added(TensorBase written, TensorBase added) except -1:
-    """Of what a product is added to. One of another shape is expanded first, and of its elements nothing is known."""
+    """As check_no_partial_overlap where `added` has the shape of the product it is added to."""
     return check_no_partial_overlap(written, added) if has_same_shape(written, added) else 0
 
 
@@ -680,7 +722,7 @@ cdef TensorBase write_back(TensorBase result, TensorBase out):
 
 
 cdef TensorBase take_storage(TensorBase out, TensorBase result):
-    """An empty out= becomes a tensor on the memory of the result, which nobody else has."""
+    """An empty out= takes over the memory of the result, which has no other user."""
     result.storage.version = out.storage.version
     set_geometry(out, result.ndim, result.sizes, result.strides, result.offset)
     set_storage(out, result.storage, result.dtype)

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
-from mindtorch._core._gen.records cimport record__to_copy, record_clone, record_copy_
+from mindtorch._core._gen.record_history cimport record__to_copy, record_clone, record_copy_
 from mindtorch._core.autograd.node cimport (
     AutogradMeta, inference_enabled, is_below_autograd, may_require_grad, requires_grad,
 )

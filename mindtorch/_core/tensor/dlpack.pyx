@@ -98,7 +98,7 @@ cdef void delete_versioned(DLManagedTensorVersioned *managed) noexcept:
 
 
 cdef void destroy_capsule(object capsule) noexcept:
-    """Free what nobody has consumed: a consumer changes the name."""
+    """Free the memory if no consumer has taken it: a consumer changes the capsule's name."""
     cdef DLManagedTensor *plain
     cdef DLManagedTensorVersioned *versioned
     if PyCapsule_IsValid(capsule, PLAIN):
@@ -142,7 +142,7 @@ def export(TensorBase tensor, bint versioned):
 # --- of others -------------------------------------------------------------------------------------------------------
 
 cdef class ForeignStorage(Storage):
-    """The memory of another library, which is told when nobody uses it any more."""
+    """Memory of another library. Its deleter runs when the last user is gone."""
     cdef DLManagedTensor *plain
     cdef DLManagedTensorVersioned *versioned
 

@@ -20,7 +20,7 @@ cdef enum ScalarType:
     Bool = 11
     BFloat16 = 15
     Undefined = 16
-    # Rare: kernels refuse these unless told otherwise. Their numbers lie above all others, so that one comparison
+    # Rare: kernels refuse these unless a list has them. Their numbers lie above all others, so that one comparison
     # finds them, and below 32, where the masks of dtypes end: Float8_e8m0fnu is 44 in torch.
     Float8_e5m2 = 23
     Float8_e4m3fn = 24

@@ -171,7 +171,7 @@ cdef int uint64_to_scalar(object element, Scalar *out) except -1:
 
 
 cdef int recursive_store(object data, TensorBase target, char **address, int dim) except -1:
-    """Write `data`, whose place is dimension `dim`, from `address` on; elements lie one after the other."""
+    """Write `data`, the part at dimension `dim`, from `address` on; elements lie one after the other."""
     cdef Scalar number
     cdef int64_t length
     if dim == target.ndim:
@@ -582,7 +582,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
 
 
 cdef int parse_endpoint(object value, Scalar *number, const char *argument, int position) except -1:
-    """A number, or a tensor of one, whose value is waited for."""
+    """A number, or the element of a tensor, for which the host waits."""
     if isinstance(value, TensorBase):
         if (<TensorBase>value).ndim:
             raise RuntimeError("linspace only supports 0-dimensional start and end tensors, but got "

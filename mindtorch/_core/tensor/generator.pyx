@@ -226,7 +226,7 @@ cdef class Generator:
         return self
 
     def seed(self):
-        """Start anew from a seed that nobody can foretell, and return it."""
+        """Seed with an unpredictable number, and return it."""
         require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::seed")
         seed = secrets.randbits(64)
         self.reseed(seed)

@@ -18,7 +18,7 @@ from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core._gen.calls cimport (
     op_index_Tensor, op_masked_fill__Scalar, op_index_put, op_index_put_, op_masked_select, op_nonzero,
 )
-from mindtorch._core._gen.records cimport record__basic_index, record_select_int
+from mindtorch._core._gen.record_history cimport record__basic_index, record_select_int
 from mindtorch._core.autograd.node cimport may_require_grad
 from mindtorch._core.autograd.recording cimport should_record_view
 from mindtorch._core.operators.operator cimport write_back_out
@@ -135,7 +135,7 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
 
 
 cdef list mask_to_indices(TensorBase mask, bint written):
-    """The indices of what is true, one tensor a dimension. On meta, where nobody knows them, none is written to."""
+    """The indices of the true elements, a tensor for each dimension. On meta they are unknown and not written."""
     if written and shown_device_type(mask) == META:
         return [mask.new_empty(0, dtype=numpy_long())] * mask.ndim
     return list(nonzero(mask).unbind(1))
@@ -239,7 +239,7 @@ cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values,
     indices = expand_masks(self, indices, True)
     if not has_empty_index(indices):
         return op_index_put_(self, indices, values, accumulate)
-    if shown_device_type(self) != META:         # whose masks stand for any number of elements
+    if shown_device_type(self) != META:         # there the number of true elements is unknown
         check_index_put(self, indices, values)
     return with_zero_gradient(self, values)
 

@@ -36,7 +36,7 @@ cdef class device:
 ctypedef struct Backend:
     bint ready                                               # False until the backend has registered itself
     Storage (*allocate)(size_t nbytes, int index)            # uninitialised bytes on device `index`
-    Storage (*allocate_pinned)(size_t nbytes)                # on the host, for copies that nobody waits for; CPU: NULL
+    Storage (*allocate_pinned)(size_t nbytes)                # on the host, for asynchronous copies; CPU: NULL
     int (*current_index)() except -1                         # the calling thread's current device
     # dst[...] = src, with broadcasting, casts and any strides; one side at least lives on this backend's device.
     # The CPU backend serves CPU to CPU only. Asynchronous only where `non_blocking` and the host side is pinned.

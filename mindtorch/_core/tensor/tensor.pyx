@@ -402,7 +402,7 @@ cdef class Storage:
         raise TypeError("storages are made by the functions that make tensors")
 
     def resizable(self):
-        """Whether the bytes may be exchanged for more of them: they are neither lent nor somebody else's."""
+        """Whether the storage may be resized: its memory is its own and is not shared."""
         return not self.lent
 
     def exchange(self, Storage other):
@@ -415,7 +415,7 @@ cdef class Storage:
 
 @cython.no_gc
 cdef class WrapperStorage(Storage):
-    """The storage of a wrapper: bytes that nobody has."""
+    """The storage of a wrapper: it has a size and no memory."""
 
 
 cdef class SparseStorage(Storage):
@@ -845,7 +845,7 @@ cdef int index_of_meta() except -1:
 
 
 cdef int check_not_wrapper(TensorBase tensor) except -1:
-    """RuntimeError for a wrapper, whose handlers alone know its elements (torch_dispatch.pyx)."""
+    """RuntimeError for a wrapper: only its handler knows its elements (torch_dispatch.pyx)."""
     if type(tensor.storage) is WrapperStorage:
         raise RuntimeError("The tensor has a non-zero number of elements, but its data is not allocated yet: it is a "
                            f"wrapper, of class {type(tensor).__name__}.")

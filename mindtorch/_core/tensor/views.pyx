@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 from mindtorch._core.operators.autocast import with_autocast_policy
 
-from mindtorch._core._gen.records cimport (
+from mindtorch._core._gen.record_history cimport (
     record_split_Tensor, record__slice, record_diagonal, record_expand, record_permute, record_select_int,
     record_squeeze, record_transpose_int, record_unbind_int, record_unfold, record_unsqueeze, record_view,
     record_view_as_complex, record_view_as_real,
@@ -139,7 +139,7 @@ cdef TensorBase reshape_to(TensorBase self, Shape *shape):
         return with_view_history(self, make_view(self, shape.ndim, shape.sizes, strides, self.offset))
     self = contiguous(self)
     made = with_view_history(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
-    if made.base is self:               # nobody else has the copy
+    if made.base is self:               # the copy has no other user
         made.base = None
     return made
 

@@ -29,11 +29,11 @@ FOLDERS = (CORE, CORE / "backward", NPU, CPU, headers.FOLDER)      # all that is
 def outputs(table) -> dict:
     """Every generated file: path -> text."""
     families = table.families
-    rows, rules = emit_table.entries(table)
+    rows, rules_used = emit_table.entries(table)
     calls = emit_npu.Calls(table)
     files = {
         CORE / "__init__.py": emit_grad.NOTE.format(source="*.toml"), CORE / "__init__.pxd": "",
-        CORE / "rows.py": emit_table.module(rows), CORE / "rules.pyx": emit_rules.module(rules),
+        CORE / "rows.py": emit_table.module(rows), CORE / "rules.pyx": emit_rules.module(rules_used),
         CORE / "functions.py": emit_functions.module(table), CORE / "namespace.py": emit_functions.namespace(),
         CORE / "autocast_policies.py": emit_table.policies(table),
         CORE / "support.py": emit_grad.NOTE.format(source="*.toml") + emit_docs.support_py(table),
@@ -44,6 +44,7 @@ def outputs(table) -> dict:
         CPU / "__init__.py": emit_cpu.package_init(families), CPU / "calls.py": emit_compiled.module(table, calls),
         PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
         PACKAGE.parent / "docs" / "rows.md": emit_docs.rows_md(),
+        PACKAGE.parent / "docs" / "rules.md": emit_docs.rules_md(rules_used),
     }
     files |= {CORE / name: text for name, text in emit_calls.modules(table).items()}
     for family in families:

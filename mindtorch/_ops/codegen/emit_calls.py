@@ -2,7 +2,7 @@
 
 mindtorch/_core/_gen/calls.pyx has `op_<slot>` for each such name that this Cython calls: it takes the arguments of the
 schema, then out= of the plain form, and runs the operator. `op_add__Tensor` is the in-place form of add.Tensor.
-mindtorch/_core/_gen/records.pyx has `record_<slot>` for each row with a derivative whose function is written by hand:
+mindtorch/_core/_gen/record_history.pyx has `record_<slot>` for each row with a derivative and a handwritten function:
 it takes the arguments and the results, and records the operator's autograd node.
 """
 import re
@@ -54,7 +54,7 @@ def _calls(table) -> list:
     return found
 
 
-def _records(table) -> list:
+def _recorders(table) -> list:
     found = []
     for row in table.rows:
         if not (recorded(row) and row.by_hand):
@@ -83,13 +83,13 @@ def _pyx(functions, cimports) -> str:
 
 def modules(table) -> dict:
     """File name in _core/_gen -> text."""
-    calls, records = _calls(table), _records(table)
+    calls, recorders = _calls(table), _recorders(table)
     return {
-        "calls.pxd": _pxd(calls), "records.pxd": _pxd(records),
+        "calls.pxd": _pxd(calls), "record_history.pxd": _pxd(recorders),
         "calls.pyx": _pyx(calls, "from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Operator, "
                                  "find_operator\n"
                                  "from mindtorch._core.operators.run_operator cimport run, run_inplace\n"),
-        "records.pyx": _pyx(records, "from mindtorch._core.operators.operator cimport Argument, Operator, "
+        "record_history.pyx": _pyx(recorders, "from mindtorch._core.operators.operator cimport Argument, Operator, "
                                      "find_operator\n"
                                      "from mindtorch._core.autograd.recording cimport record_operator\n"),
     }

@@ -1,8 +1,9 @@
-"""docs/ops.md, the support table; docs/rows.md, the columns of a row; what `help` says of devices."""
+"""docs/ops.md, the support table; docs/rows.md and docs/rules.md, the columns of a row and its rules; what `help` says
+of devices."""
 from . import emit_decomposition
 from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, RARE_DTYPES, alternatives, read_call
 from .rows import COLUMNS, FAMILIES, OUTPUT_COLUMNS
-from .rules import SCALAR_TYPES
+from .rules import CORE, RULE_MODULES, SCALAR_TYPES, RuleError, docstrings, rules
 
 _DOC_HEAD = """# Operators
 
@@ -121,3 +122,39 @@ def rows_md() -> str:
             "Above its rows, a file may say\n\n"
             '- `inplace_functions = ["selu_"]`: in-place forms that are functions of the namespace, too,\n'
             '- `[alias]` with lines such as `less = "lt"`: other names of an operator.\n')
+
+
+_RULES_HEAD = """# The rules of op rows
+
+Generated from the docstrings in `mindtorch/_core/rules/` and `mindtorch/_core/operators/operator.pyx`: edit those.
+
+A row names a rule in its columns for shapes, dtypes and checks ([rows.md](rows.md)). A shape rule gives the shape of a
+result, or its strides. A dtype rule gives its dtype. A condition gives a bool or a number to another rule, or to the
+column `fused_if`. A check raises torch's error or does nothing: those named `check_kernel_` raise NotImplementedError,
+most others RuntimeError. Shapes are written as tuples; `*batch` stands for any number of sizes.
+"""
+_SHOWN_ROWS = 6
+
+
+def rules_md(used) -> str:
+    """Every rule that a row uses, by the file that has it; `used` has the keys of the rows."""
+    parts, left = [_RULES_HEAD], set(used)
+    for module in RULE_MODULES:
+        for path, texts in docstrings(module).items():
+            lines = [_rule_line(name, text, used[name]) for name, text in texts.items() if name in left]
+            left -= texts.keys()
+            if lines:
+                parts.append(f"\n## `{path.relative_to(CORE.parent).as_posix()}`\n\n| rule | for | says | rows |\n"
+                             f"|---|---|---|---|\n{''.join(lines)}")
+    if left:
+        raise RuleError(f"rules without a docstring: {', '.join(sorted(left))}")
+    return "".join(parts)
+
+
+def _rule_line(name, text, keys) -> str:
+    rule, operators = rules()[name], sorted({key.partition(".")[0] for key in keys})
+    kind = ("check" if name.startswith("check_") else "shape" if rule.of_shape
+            else "dtype" if rule.returns == "ScalarType" else "condition")
+    shown = ", ".join(f"`{operator}`" for operator in operators[:_SHOWN_ROWS])
+    more = f", {len(operators) - _SHOWN_ROWS} more" if len(operators) > _SHOWN_ROWS else ""
+    return f"| `{name}` | {kind} | {' '.join(text.split())} | {shown}{more} |\n"

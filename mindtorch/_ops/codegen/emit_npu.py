@@ -96,7 +96,7 @@ class Calls:
             found = (value.adapter, *_operands(value, places))
         if kind == "aclTensor":
             name = "optional_tensor" if value.name in _optional(row) or value.type == "list" else "tensor"
-            if value.name is None or (value.type == "list" and value.name != row.schema.lists[0].name):
+            if value.name is None or (value.type == "list" and value.name != row.schema.tensor_lists[0].name):
                 return (name, found)
             return (name, found, *_preparation(row, value, call))
         if kind == "aclScalar":
@@ -148,7 +148,7 @@ def _preparation(row, value, call) -> tuple:
 def _target(row) -> str:
     """The tensor that says the device: the result, or an operand where a mask may leave results out."""
     if row.of_lists:
-        return row.schema.lists[0].name
+        return row.schema.tensor_lists[0].name
     if any(out.mask for out in row.outputs):
         return next(a.name for a in row.kernel_arguments if a.type == "Tensor")
     return (row.result_names or ["self"])[0]

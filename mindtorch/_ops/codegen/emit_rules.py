@@ -21,7 +21,7 @@ _CODES = {"Byte": 0, "Char": 1, "Short": 2, "Int": 3, "Long": 4, "Half": 5, "Flo
 
 
 class Encoder:
-    """Encodes the rules of one row; `used` collects the names of all rules."""
+    """Encodes the rules of one row; `used` collects, by the name of a rule, the keys of the rows that use it."""
 
     def __init__(self, row, used):
         self.places = {a.name: index for index, a in enumerate(row.kernel_arguments)}
@@ -30,6 +30,7 @@ class Encoder:
             self.places[name] = len(self.places)
             self.types[name] = "TensorBase"
         self.dtypes = {f"result_dtype{index or ''}": index for index in range(len(row.outputs))}
+        self.key = row.key
         self.used = used
 
     def shape(self, text):
@@ -63,11 +64,11 @@ class Encoder:
             raise RuleError(f"{ast.unparse(node)!r} is no call of a rule")
         rule = rules().get(node.func.id)
         if rule is None or rule.of_shape != of_shape:
-            raise RuleError(f"unknown rule {node.func.id!r}: rules are declared in mindtorch/_core/rules/*.pxd")
+            raise RuleError(f"unknown rule {node.func.id!r}: docs/rules.md lists them")
         wanted = rule.parameters[1:] if of_shape else rule.parameters
         if len(node.args) != len(wanted):
             raise RuleError(f"{rule.name} takes {len(wanted)} arguments, not {len(node.args)}")
-        self.used.add(rule.name)
+        self.used.setdefault(rule.name, {})[self.key] = True
         return (rule.name, *(self._value(a, type_) for a, type_ in zip(node.args, wanted, strict=True)))
 
     def _value(self, node, wanted):

@@ -10,12 +10,10 @@ from .emit_rules import Encoder
 from .rows import FOLDER, POLICIES, RowError
 from .rules import RuleError
 
-_CAST = ("Tensor", "Tensor?", "Tensor[]")           # what autocast casts
-
 
 def entries(table) -> tuple:
-    """key -> columns of every row that can run; and the names of the rules that they use."""
-    used, found = set(), {}
+    """key -> columns of every row that can run; and by the name of each rule the keys of the rows that use it."""
+    used, found = {}, {}
     for row in table.rows:
         if row.alias_of or (row.by_hand and not row.foreach_of):
             continue

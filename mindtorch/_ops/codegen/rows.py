@@ -64,7 +64,7 @@ COLUMNS = {
     "scalar_variant": "of an operator on lists with a number for each tensor: the row for one number",
 }
 OUTPUT_COLUMNS = {
-    "shape": "the shape rule: a function of `_core/rules`",
+    "shape": "the shape rule; [rules.md](rules.md) lists all rules",
     "dtype": "the dtype rule, or a dtype",
     "mask": "`output_mask[1]`: the result is None where that element is false",
     "memory_format": "the arguments to look at: the result is channels_last where one of them is",
@@ -354,7 +354,7 @@ def _read_output(rules) -> Output:
 
 def _of_lists(schema, other) -> bool:
     """Whether an op writes to lists, or stands on another op and gives a list for one."""
-    return not schema.returns or (bool(other) and bool(schema.lists) and schema.returns[0][0] == "Tensor[]")
+    return not schema.returns or (bool(other) and bool(schema.tensor_lists) and schema.returns[0][0] == "Tensor[]")
 
 
 def _read_grad(grad) -> tuple:

@@ -64,3 +64,14 @@ def rules() -> dict:
                 raise RuleError(f"{name} is declared twice: in {found[name].module} and in {alias(module)}")
             found[name] = Rule(name, alias(module), returns, types)
     return found
+
+
+_DEFINITION = re.compile(r'^cdef (?:inline )?\w+ (\w+)\([^)]*\)[^\n]*:\n    """(.+?)"""', re.MULTILINE | re.DOTALL)
+_INCLUDE = re.compile(r'^include "(.+)"$', re.MULTILINE)
+
+
+def docstrings(module) -> dict:
+    """Of a module of rules: source file -> (function -> its docstring)."""
+    source = CORE / f"{module.replace('.', '/')}.pyx"
+    parts = [source.parent / name for name in _INCLUDE.findall(source.read_text(encoding="utf-8"))]
+    return {path: dict(_DEFINITION.findall(path.read_text(encoding="utf-8"))) for path in (source, *parts)}

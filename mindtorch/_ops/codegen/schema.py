@@ -74,7 +74,7 @@ class Schema:
         return self.name.endswith("_")
 
     @property
-    def lists(self) -> list:
+    def tensor_lists(self) -> list:
         """The arguments that are lists of tensors."""
         return [a for a in self.arguments if a.type == "Tensor[]"]
 

@@ -81,7 +81,7 @@ def run_for_each_sample(function):
     return _for_batches(function, True)
 
 
-def give_all_the_batch(function):
+def expand_to_batch(function):
     """Under vmap, give all tensors the batch that one of them has: the composite writes one to a copy of another."""
     return _for_batches(function, False)
 

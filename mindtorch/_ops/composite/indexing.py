@@ -3,7 +3,7 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.tensor import indexing as _indexing
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import give_all_the_batch, run_for_each_sample, with_out
+from mindtorch._ops.composite.common import expand_to_batch, run_for_each_sample, with_out
 from mindtorch._ops.composite.common import scalar_type as _name
 from mindtorch._ops.composite.common import to_out as _to_out
 
@@ -25,7 +25,7 @@ def _key_at(dim, index):
     return (_WHOLE,) * dim + (index,)
 
 
-@give_all_the_batch
+@expand_to_batch
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """The slices of `source` reduced into those at `index` of `dim`."""
     copy = input.clone(memory_format=contiguous_format)
@@ -153,13 +153,13 @@ def _replaced(input, view_of, src):
     return result
 
 
-@give_all_the_batch
+@expand_to_batch
 def select_scatter(input, src, dim, index):
     """The slice at `index` of `dim` replaced by `src`."""
     return _replaced(input, lambda result: result.select(dim, index), src)
 
 
-@give_all_the_batch
+@expand_to_batch
 @with_out
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """The slices from `start` to `end` of `dim` replaced by `src`."""
@@ -167,13 +167,13 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     return _replaced(input, lambda result: result[_key_at(dim, slice(start, end, step))], src)
 
 
-@give_all_the_batch
+@expand_to_batch
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """The diagonal replaced by `src`."""
     return _replaced(input, lambda result: result.diagonal(offset, dim1, dim2), src)
 
 
-@give_all_the_batch
+@expand_to_batch
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """The elements that the strided view shows replaced by `src`."""
     return _replaced(input, lambda result: result.as_strided(size, stride, storage_offset or 0), src)

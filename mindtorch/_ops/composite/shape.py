@@ -15,7 +15,7 @@ from mindtorch._core.tensor.dtype import _promote_types as promote_types
 from mindtorch._core.tensor.dtype import int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import give_all_the_batch, scalar_type, with_names
+from mindtorch._ops.composite.common import expand_to_batch, scalar_type, with_names
 from mindtorch._ops.composite.indexing import _to_out, _wrapped
 
 _VIEWS = _views.FUNCTIONS
@@ -141,7 +141,7 @@ def diagflat(input, offset=0):
     return diag_embed(input.reshape(-1), offset)
 
 
-@give_all_the_batch
+@expand_to_batch
 def block_diag(*tensors):
     """A matrix with the matrices along its diagonal."""
     if not tensors:

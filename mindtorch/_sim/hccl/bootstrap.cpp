@@ -246,7 +246,7 @@ class Server {
   std::vector<Client> clients_;
 };
 
-// Tells the root who this is; waits for its answer. A root that is not listening yet is tried again.
+// Sends the root this rank's number and waits for the answer. Tries again while the root does not listen yet.
 Answer joinRoot(const Address &root, const Introduction &own, Clock::time_point end, std::vector<Row> *rows) {
   Answer answer{};
   for (;;) {
@@ -311,7 +311,7 @@ HcclResult makeRootInfo(const char *function, HcclRootInfo *info) {
   root.port = address.port;
   {
     std::lock_guard<std::mutex> lock(roots().mutex);
-    // The time is what no other process can guess: who connects has to know the identifier.
+    // No other process can guess the time, so only processes with the identifier can connect.
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
     std::snprintf(root.identifier, kIdBytes, "%s%%eth_%u_%u_%lld", root.ip, root.port, roots().made++,
                   static_cast<long long>(now));

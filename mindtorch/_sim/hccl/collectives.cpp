@@ -180,16 +180,16 @@ class Run {
         of_ranks[rank] = send_ + offsets[rank] * item_;
         continue;
       }
-      if (involves(rank)) send(rank, send_ + offsets[rank] * item_, counts[rank]);
+      if (getsResult(rank)) send(rank, send_ + offsets[rank] * item_, counts[rank]);
       of_ranks[rank] = next;
-      if (involves(rank_)) receive(rank, next, count);
+      if (getsResult(rank_)) receive(rank, next, count);
       next += bytes;
     }
     if (const aclError error = exchangeAll(); error != ACL_SUCCESS) return error;
     if (count != 0) reduce(operation_.data_type, operation_.reduce, of_ranks, result, count);
     return ACL_SUCCESS;
   }
-  bool involves(uint32_t receiver) const { return operation_.type != HCCL_CMD_REDUCE || receiver == operation_.root; }
+  bool getsResult(uint32_t receiver) const { return operation_.type != HCCL_CMD_REDUCE || receiver == operation_.root; }
 
   aclError gather(const std::vector<uint64_t> &offsets, const std::vector<uint64_t> &counts, const char *own) {
     for (uint32_t rank = 0; rank < ranks_; ++rank) {

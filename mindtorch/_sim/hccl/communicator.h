@@ -49,7 +49,7 @@ struct Environment {
   std::string problem;          // a variable whose value is not understood
 };
 const Environment &environment();
-// Ranks wait longer than the one that names who is missing.
+// Ranks wait longer than the rank that names the missing ones.
 Clock::time_point connectDeadline(double more_seconds = 20);
 std::string hostAddress();  // of the network interface that HCCL_IF_IP and HCCL_SOCKET_IFNAME choose
 
@@ -79,7 +79,7 @@ class Endpoint {
   Endpoint(const Endpoint &) = delete;
   Endpoint &operator=(const Endpoint &) = delete;
   int listener() const { return listener_; }
-  // Accepts who is there, for any communicator; returns the link of this one's rank, or -1.
+  // Accepts waiting connections, of any communicator; returns the link of this one's rank, or -1.
   int take(const std::string &communicator, uint32_t rank);
   void forget(const std::string &communicator);
 

@@ -73,7 +73,7 @@ SIM_INLINE float exp(float x) {
 }
 
 /* exp(x) - 1 for x from 0 to 80. */
-SIM_INLINE float expLessOne(float x) {
+SIM_INLINE float expMinusOne(float x) {
   const Reduced reduced = reduce(x);
   const float scale = powerOfTwo(reduced.exponent);
   return scale * reduced.power + (scale - 1.0f);
@@ -98,7 +98,7 @@ SIM_INLINE float log(float x) {
 /* Near 0 a polynomial of x^2, which is a fit of our own by reweighted least squares. */
 SIM_INLINE float tanh(float x) {
   const float magnitude = std::fabs(x), z = x * x;
-  const float power = expLessOne(2.0f * (magnitude > 10.0f ? 10.0f : magnitude));
+  const float power = expMinusOne(2.0f * (magnitude > 10.0f ? 10.0f : magnitude));
   const float near =
       (((-6.282466761e-3f * z + 2.107775342e-2f) * z - 5.385385665e-2f) * z + 1.333260167e-1f) * z - 3.333331805e-1f;
   const float result = magnitude < 0.55f ? magnitude + magnitude * (z * near) : power / (power + 2.0f);

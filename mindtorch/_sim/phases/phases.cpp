@@ -136,8 +136,8 @@ aclnnStatus checkStorage(const OpRule &op, const ParameterRule &rule, const aclT
                           "0 or more, and less than 2^63 elements");
     }
   }
-  int64_t room; /* in bytes; no division, which would take longer than all else here */
-  if (__builtin_mul_overflow(storage - tensor->offset, operand.item, &room) || operand.bytes <= room) {
+  int64_t available; /* in bytes; no division, which would take longer than all else here */
+  if (__builtin_mul_overflow(storage - tensor->offset, operand.item, &available) || operand.bytes <= available) {
     return ACLNN_SUCCESS;
   }
   const int64_t needed = tensor->offset + operand.bytes / operand.item;

@@ -15,7 +15,7 @@ namespace sim {
 
 namespace {
 
-constexpr const char *kNames[] = {"cheap", "middle", "dear"};
+constexpr const char *kNames[] = {"low", "medium", "high"};
 constexpr int kProfiles = 3;
 
 // Nobody has measured these on hardware for this project. "Assumed" marks a figure without a source; what is concluded
@@ -118,7 +118,7 @@ Cost profile(int index) {
 Cost readFile(const char *path, std::string *problem) {
   const std::string which = std::string("MINDTORCH_SIM_COST=") + path;
   std::ifstream file(path);
-  if (!file) *problem = which + " is not cheap, middle, dear or a file that can be read";
+  if (!file) *problem = which + " is not low, medium, high or a file that can be read";
   Cost base = profile(1), cost;
   bool based = false;
   std::string line;

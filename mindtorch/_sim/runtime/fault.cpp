@@ -213,44 +213,44 @@ std::atomic<int32_t> reads_mode{SIM_READS_PLAIN};
 
 namespace {
 
-struct Tape {
+struct RecordedReads {
   std::mutex mutex;
   std::vector<std::vector<unsigned char>> reads;
   size_t next = 0;
 };
 
-Tape &tape() {
-  static Tape instance;
+RecordedReads &recordedReads() {
+  static RecordedReads instance;
   return instance;
 }
 
 }  // namespace
 
-void readsAtFork(Fork stage) { atFork(tape().mutex, stage); }
+void readsAtFork(Fork stage) { atFork(recordedReads().mutex, stage); }
 
 aclError recordOrReplay(const char *function, unsigned char *bytes, uint64_t count) {
-  Tape &tape = sim::tape();
-  std::lock_guard<std::mutex> guard(tape.mutex);
+  RecordedReads &recorded = recordedReads();
+  std::lock_guard<std::mutex> guard(recorded.mutex);
   if (reads_mode.load(std::memory_order_relaxed) == SIM_READS_RECORD) {
-    tape.reads.emplace_back(bytes, bytes + count);
+    recorded.reads.emplace_back(bytes, bytes + count);
     return ACL_SUCCESS;
   }
-  if (tape.reads.empty() || tape.reads[tape.next].size() != count) {
+  if (recorded.reads.empty() || recorded.reads[recorded.next].size() != count) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the read of %llu bytes is not the one on record",
                    function, static_cast<unsigned long long>(count));
   }
-  std::memcpy(bytes, tape.reads[tape.next].data(), count);
-  tape.next = (tape.next + 1) % tape.reads.size();
+  std::memcpy(bytes, recorded.reads[recorded.next].data(), count);
+  recorded.next = (recorded.next + 1) % recorded.reads.size();
   return ACL_SUCCESS;
 }
 
 }  // namespace sim
 
 void simSetReads(int32_t mode) {
-  Tape &tape = sim::tape();
-  std::lock_guard<std::mutex> guard(tape.mutex);
-  if (mode == SIM_READS_RECORD) tape.reads.clear();
-  tape.next = 0;
+  RecordedReads &recorded = recordedReads();
+  std::lock_guard<std::mutex> guard(recorded.mutex);
+  if (mode == SIM_READS_RECORD) recorded.reads.clear();
+  recorded.next = 0;
   reads_mode.store(mode, std::memory_order_relaxed);
 }
 

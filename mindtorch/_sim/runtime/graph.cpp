@@ -100,7 +100,7 @@ void discard(const CapturePtr &capture) {
 
 aclError invalidated(const char *function) {
   return simFail(ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED, "EE1001",
-                 "%s: an earlier call, which its error told, has spoilt the capture", function);
+                 "%s: an earlier call has failed, and the capture with it", function);
 }
 
 bool joined(const Capture &capture) {

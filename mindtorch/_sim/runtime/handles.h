@@ -1,5 +1,5 @@
 // Tables of handles that recognise destroyed, foreign and invalid handles without a lock and without reading freed
-// memory. memory and without a lock.
+// memory.
 #ifndef MINDTORCH_SIM_RUNTIME_HANDLES_H_
 #define MINDTORCH_SIM_RUNTIME_HANDLES_H_
 #include <atomic>
@@ -26,7 +26,7 @@ class HandleTable {
   T *take() {
     std::lock_guard<std::mutex> lock(mutex_);
     const uint32_t used = used_.load(std::memory_order_relaxed);
-    if (used < capacity_ && free_.size() < kRestingSlots) {
+    if (used < capacity_ && free_.size() < kReuseDelay) {
       Slot *slot = new (&slots_[used]) Slot;
       used_.store(used + 1, std::memory_order_release);
       return &slot->object;
@@ -80,7 +80,7 @@ class HandleTable {
     std::atomic<bool> live{false};
   };
   // The number of freed slots that are not reused yet, so that stale handles are detected.
-  static constexpr size_t kRestingSlots = 64;
+  static constexpr size_t kReuseDelay = 64;
 
   Slot *slotOf(T *object) const { return reinterpret_cast<Slot *>(object); }  // `object` is the first member
 

@@ -28,7 +28,7 @@ constexpr uint64_t kVirtualAlignment = uint64_t{2} << 20;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kGiveBackFrom = uint64_t{256}
                                    << 10;  // smaller blocks keep their pages, as the system call is expensive
-constexpr size_t kRestingBlocks = 64;
+constexpr size_t kReuseDelay = 64;
 
 uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 uint64_t toInteger(const void *address) { return reinterpret_cast<uint64_t>(address); }
@@ -126,7 +126,7 @@ void DeviceMemory::freeAll() {
   blocks_.clear();
   reservations_.clear();
   mappings_.clear();
-  resting_.clear();
+  freed_.clear();
   addresses_.reset(base, 2 * capacity_);
   virtual_addresses_.reset(base + 2 * capacity_, virtual_factor_ * capacity_);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(2 * capacity_));
@@ -148,8 +148,8 @@ aclError DeviceMemory::allocate(const char *function, uint64_t size, bool with_t
   uint64_t start = 0;
   bool fits = charge(charged);
   if (fits && !addresses_.allocate(roundUp(charged, kBlockAlignment), kBlockAlignment, &start)) {
-    for (const auto &[first, length] : resting_) addresses_.release(first, length);
-    resting_.clear();
+    for (const auto &[first, length] : freed_) addresses_.release(first, length);
+    freed_.clear();
     fits = addresses_.allocate(roundUp(charged, kBlockAlignment), kBlockAlignment, &start);
     if (!fits) used_.fetch_sub(charged, std::memory_order_relaxed);
   }
@@ -180,10 +180,10 @@ aclError DeviceMemory::release(const char *function, void *address) {
   addressesChanged();
   used_.fetch_sub(charged, std::memory_order_relaxed);
   releasePages(start - base_.load(std::memory_order_relaxed), charged);
-  resting_.emplace_back(start, roundUp(charged, kBlockAlignment));
-  if (resting_.size() > kRestingBlocks) {
-    addresses_.release(resting_.front().first, resting_.front().second);
-    resting_.pop_front();
+  freed_.emplace_back(start, roundUp(charged, kBlockAlignment));
+  if (freed_.size() > kReuseDelay) {
+    addresses_.release(freed_.front().first, freed_.front().second);
+    freed_.pop_front();
   }
   simCount(SIM_DEVICE_MEMORY, -1);
   return ACL_SUCCESS;

@@ -90,10 +90,10 @@ class DeviceMemory {
   RangeAllocator addresses_;
   RangeAllocator virtual_addresses_;
   RangeAllocator physical_;
-  std::map<uint64_t, Block> blocks_;                   // by start
-  std::map<uint64_t, uint64_t> reservations_;          // start -> size
-  std::map<uint64_t, Mapping> mappings_;               // by start
-  std::deque<std::pair<uint64_t, uint64_t>> resting_;  // freed (start, size), not handed out again yet
+  std::map<uint64_t, Block> blocks_;                 // by start
+  std::map<uint64_t, uint64_t> reservations_;        // start -> size
+  std::map<uint64_t, Mapping> mappings_;             // by start
+  std::deque<std::pair<uint64_t, uint64_t>> freed_;  // freed (start, size), not handed out again yet
 };
 
 // Bumped whenever an address stops being valid; see simDeviceMemory.

@@ -51,9 +51,9 @@ void Stream::addDeviceTime(int64_t nanoseconds) {
       under_way_.push_back(due());
       return;
     }
-    const int64_t room = under_way_.front();
+    const int64_t slot_free = under_way_.front();
     lock.unlock();
-    pauseUntilDue(room, forever());
+    pauseUntilDue(slot_free, forever());
     lock.lock();
   }
 }
@@ -437,7 +437,7 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status) {
   SIM_REQUIRE_STREAM(found, stream);
   SIM_TRY(refuseCapturing(__func__, *found));
   SIM_TRY(found->device().check(__func__));
-  const bool complete = (found->idle() && found->caughtUp()) || found->stores();
+  const bool complete = (found->idle() && found->modelledDone()) || found->stores();
   *status = complete ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }

@@ -45,7 +45,7 @@ class Stream {
   // When the modelled device will have done all that was submitted, in nanoseconds of Clock; 0 where none is modelled.
   int64_t due() const { return due_.load(std::memory_order_relaxed); }
   void startAfter(int64_t due);  // what is submitted from now on
-  bool caughtUp() const { return due() == 0 || due() <= nanosecondsOf(Clock::now()); }
+  bool modelledDone() const { return due() == 0 || due() <= nanosecondsOf(Clock::now()); }
   // Drops what is queued and ends waits; blocked callers return `code`.
   void abort(aclError code);
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
@@ -107,7 +107,7 @@ bool storeTask(const char *function, Stream &stream, const SimTask &task, aclErr
 // context's own.
 aclError resolveStream(const char *function, aclrtStream handle, Stream **stream);
 
-// The stream whose thread this is.
+// The stream that this thread serves.
 inline thread_local const Stream *running_stream = nullptr;
 
 // For a task that waits: until done() holds, the time is up, or the stream that runs it is cancelled.
@@ -141,7 +141,7 @@ aclError submitWork(Stream &stream, const char *function, Work work, uint64_t *t
   return error;
 }
 
-// The same for work that waits for nothing and calls nobody's code.
+// The same for work that does not wait and calls no code of users.
 template <class Work>
 aclError submitBrief(Stream &stream, const char *function, Work work, uint64_t *ticket = nullptr) {
   return submitWork(stream, function, std::move(work), ticket, SIM_TASK_BRIEF);

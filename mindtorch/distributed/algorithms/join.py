@@ -1,4 +1,4 @@
-"""torch.distributed.algorithms.join: ranks whose inputs end at different times.
+"""torch.distributed.algorithms.join: for ranks with different numbers of inputs.
 
 In each iteration the ranks count how many of them still have inputs. One without goes on with the collectives of the
 others' iterations, by the hooks of the objects that communicate in them, until none has inputs.
@@ -23,7 +23,7 @@ class JoinHook:
         """Take part in the collectives of one iteration."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """All ranks have ended; this one was among the last if `is_last_joiner`."""
+        """Called when all ranks have ended; `is_last_joiner`: this one was among the last."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Join:
         iterations = 0
         while _count_with_inputs(self._group, self._device, False):
             if self._throw:
-                _any_has_ended(self._group, self._device, True)
+                _any_ended(self._group, self._device, True)
                 raise RuntimeError(f"Rank {dist.get_rank(self._group)} exhausted all inputs.")
             if (iterations := iterations + 1) == 1000:
                 warnings.warn(f"Detected uneven input skew of greater than 1000: rank {dist.get_rank(self._group)} has "
@@ -98,7 +98,7 @@ class Join:
         if not config.enable or not config.is_first_joinable:
             return None
         count = _count_with_inputs(group, device, True)
-        if config.throw_on_early_termination and _any_has_ended(group, device, False):
+        if config.throw_on_early_termination and _any_ended(group, device, False):
             raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
         return count
 
@@ -109,7 +109,7 @@ def _count_with_inputs(group, device, has):
     return int(count)
 
 
-def _any_has_ended(group, device, ended):
+def _any_ended(group, device, ended):
     flag = mindtorch.tensor([int(ended)], device=device)
     dist.all_reduce(flag, dist.ReduceOp.MAX, group=group)
     return bool(flag)

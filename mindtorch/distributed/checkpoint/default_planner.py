@@ -1,4 +1,4 @@
-"""torch.distributed.checkpoint.default_planner: what all ranks have alike, one writes; each reads what it needs."""
+"""torch.distributed.checkpoint.default_planner: one rank writes what several have; each rank reads what it needs."""
 from __future__ import annotations
 
 import io

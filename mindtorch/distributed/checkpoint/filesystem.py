@@ -111,7 +111,8 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         return [replace(plan, storage_data=_StoragePrefix(f"__{rank}_")) for rank, plan in enumerate(plans)]
 
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
-        files = _parts(plan.items, self.thread_count) if self.single_file_per_rank else [[each] for each in plan.items]
+        files = (_split_evenly(plan.items, self.thread_count) if self.single_file_per_rank
+                 else [[each] for each in plan.items])
         jobs = [(f"{plan.storage_data.prefix}{number}{DEFAULT_SUFFIX}", items, planner)
                 for number, items in enumerate(files)]
         if self.thread_count == 1:
@@ -156,7 +157,7 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         return _is_folder(checkpoint_id)
 
 
-def _parts(items: list[WriteItem], count: int) -> list[list[WriteItem]]:
+def _split_evenly(items: list[WriteItem], count: int) -> list[list[WriteItem]]:
     """The items in `count` lists with about as many bytes."""
     parts: list[list[WriteItem]] = [[] for _ in range(count)]
     sizes = [0] * count

@@ -1,4 +1,4 @@
-"""torch.distributed.checkpoint.planner: what is written and read, and the interface of who decides it."""
+"""torch.distributed.checkpoint.planner: plans of what is written and read, and the interface of planners."""
 from __future__ import annotations
 
 import io
@@ -103,12 +103,12 @@ class LoadPlan:
 
 
 class SavePlanner(ABC):
-    """Decides who writes what. The methods are called in this order, all in each rank but create_global_plan."""
+    """Decides which rank writes what. The methods are called in this order, on each rank; create_global_plan on one."""
 
     @abstractmethod
     def set_up_planner(self, state_dict: STATE_DICT_TYPE, storage_meta: StorageMeta | None = None,
                        is_coordinator: bool = False) -> None:
-        """A save begins."""
+        """Called when a save begins."""
 
     @abstractmethod
     def create_local_plan(self) -> SavePlan:
@@ -120,7 +120,7 @@ class SavePlanner(ABC):
 
     @abstractmethod
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
-        """The last word on what this rank writes."""
+        """The final plan of what this rank writes."""
 
     @abstractmethod
     def resolve_data(self, write_item: WriteItem) -> Tensor | io.BytesIO:
@@ -128,12 +128,12 @@ class SavePlanner(ABC):
 
 
 class LoadPlanner(ABC):
-    """Decides who reads what. The methods are called in this order, all in each rank but create_global_plan."""
+    """Decides which rank reads what. The methods are called in this order, on each rank; create_global_plan on one."""
 
     @abstractmethod
     def set_up_planner(self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None,
                        is_coordinator: bool = False) -> None:
-        """A load begins, into the tensors of `state_dict`."""
+        """Called when a load into the tensors of `state_dict` begins."""
 
     @abstractmethod
     def create_local_plan(self) -> LoadPlan:
@@ -145,7 +145,7 @@ class LoadPlanner(ABC):
 
     @abstractmethod
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
-        """The last word on what this rank reads."""
+        """The final plan of what this rank reads."""
 
     @abstractmethod
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
@@ -161,4 +161,4 @@ class LoadPlanner(ABC):
 
     @abstractmethod
     def commit_tensor(self, read_item: ReadItem, tensor: Tensor) -> None:
-        """The reader has filled it."""
+        """Called when the reader has filled the tensor."""

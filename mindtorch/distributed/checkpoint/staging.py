@@ -25,13 +25,13 @@ class AsyncStager(ABC):
 
     @abstractmethod
     def stage(self, state_dict: dict[str, Any]) -> dict[str, Any] | Future[dict[str, Any]]:
-        """A copy that later changes do not reach."""
+        """A copy that does not follow later changes of the state."""
 
     def synchronize_staging(self) -> None:  # noqa: B027 - a stager that copies at once has nothing to wait for
         """Wait until the copy is made."""
 
     def close(self) -> None:  # noqa: B027 - nor to give back
-        """Give back what the stager holds."""
+        """Release what the stager holds."""
 
 
 def _copied(value, place=None):

@@ -89,8 +89,8 @@ def _mapped(function, value):
     return value
 
 
-def _given_out(state, options):
-    """The state as the options want it; all ranks take part in making tensors whole."""
+def _with_options(state, options):
+    """The state with whole tensors and on the CPU where the options say so. All ranks call this."""
     if options.full_state_dict:
         state = _mapped(lambda tensor: tensor.full_tensor() if _is_sharded(tensor) else tensor, state)
         if options.cpu_offload and dist.is_initialized() and dist.get_rank() != 0:
@@ -146,7 +146,7 @@ def get_model_state_dict(model: Module, *, submodules: set[Module] | None = None
         prefixes = [_plain_name(model, name) + "." for name, module in model.named_modules() if module in submodules]
         state = {name if options.keep_submodule_prefixes else name.removeprefix(prefix): value
                  for name, value in state.items() for prefix in prefixes if name.startswith(prefix)}
-    return _given_out(state, options)
+    return _with_options(state, options)
 
 
 @mindtorch.no_grad()
@@ -248,7 +248,7 @@ def get_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
         part = _named_state(names, optim)
         state["state"].update(part["state"])
         state["param_groups"] += part["param_groups"]
-    return _given_out(_flat_groups(state) if options.flatten_optimizer_state_dict else state, options)
+    return _with_options(_flat_groups(state) if options.flatten_optimizer_state_dict else state, options)
 
 
 @mindtorch.no_grad()

@@ -72,7 +72,7 @@ def _save_state_dict(state_dict: dict[str, Any], storage_writer: StorageWriter,
 
 
 class AsyncCheckpointerType(Enum):
-    """Who writes: a thread. Here there is no other process for it."""
+    """How async_save writes: in a thread. mindtorch does not start a process for it."""
 
     THREAD = "thread"
     PROCESS = "process"

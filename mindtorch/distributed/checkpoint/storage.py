@@ -29,7 +29,7 @@ class StorageWriter(ABC):
 
     @abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
-        """Another checkpoint begins, at `checkpoint_id` if that is given."""
+        """Called before a checkpoint is written, to `checkpoint_id` if that is given."""
 
     @abstractmethod
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
@@ -66,7 +66,7 @@ class StorageReader(ABC):
 
     @abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
-        """Another checkpoint is read, at `checkpoint_id` if that is given."""
+        """Called before a checkpoint is read, from `checkpoint_id` if that is given."""
 
     @abstractmethod
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:

@@ -1,1 +1,1 @@
-"""torch.distributed.elastic: what torchrun is made of."""
+"""torch.distributed.elastic: the parts of torchrun."""

@@ -1,8 +1,8 @@
 """A process that outlives torchrun and ends what torchrun has left: started first, it waits for the end of a pipe.
 
 However torchrun ends, SIGKILL included, the pipe is closed. Then the guard ends the process groups that came through
-the pipe, and every process whose environment has the mark of this torchrun, until it finds none. It is run as a script,
-by a Python without site-packages, so that it takes little memory and starts at once.
+the pipe, and all processes with the mark of this torchrun in the environment, until there are none. It runs as a
+script, in a Python without site-packages, so that it takes little memory and starts at once.
 """
 import contextlib
 import os

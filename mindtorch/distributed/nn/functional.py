@@ -19,7 +19,7 @@ __all__ = ["all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broad
 
 
 def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None) -> Tensor:
-    """The tensor of rank `src`, whose gradient is the sum of those of all ranks."""
+    """The tensor of rank `src`. Its gradient is the sum of the gradients of all ranks."""
     return _Broadcast.apply(src, group, tensor)
 
 

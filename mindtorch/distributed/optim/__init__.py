@@ -1,4 +1,4 @@
-"""torch.distributed.optim: an optimizer whose state lies in parts on the ranks."""
+"""torch.distributed.optim: an optimizer that shards its state over the ranks."""
 from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
 

@@ -18,7 +18,7 @@ _BUCKET_BYTES = 25 << 20
 
 
 class _ZeROJoinHook(JoinHook):
-    """A rank without inputs steps with the others: its parameters are broadcast, and it receives theirs."""
+    """The hook of a rank without inputs: it takes part in the broadcasts of each step."""
 
     def __init__(self, zero: ZeroRedundancyOptimizer) -> None:
         self.zero = zero
@@ -54,9 +54,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._check_same_type()
         self._default_device = self.param_groups[0]["params"][0].device
         self._all_state_dicts: list[dict[str, Any]] = []
-        self._share_out()
+        self._partition_parameters()
         self.optim = optimizer_class([{**group, "params": shares[self.rank]}
-                                      for group, shares in zip(self.param_groups, self._shares, strict=True)],
+                                      for group, shares in zip(self.param_groups, self._partitions, strict=True)],
                                      **defaults)
         _copy_options(self.optim.param_groups, self.param_groups)
 
@@ -72,22 +72,22 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             raise ValueError("ZeroRedundancyOptimizer only supports using the same dense type for all parameters but "
                              f"got both {first} and {other}")
 
-    def _share_out(self):
-        """Makes `_shares`: for each group the parameters of each rank. The largest go first, each to the rank with
+    def _partition_parameters(self):
+        """Makes `_partitions`: for each group the parameters of each rank. The largest go first, each to the rank with
         the fewest elements, so groups that are added later leave the shares of the former as they are."""
         sizes = [0] * self.world_size
-        self._shares: list[list[list[Tensor]]] = []
+        self._partitions: list[list[list[Tensor]]] = []
         for group in self.param_groups:
             shares: list[list[Tensor]] = [[] for _ in sizes]
             for parameter in sorted(group["params"], key=Tensor.numel, reverse=True):
                 rank = sizes.index(min(sizes))
                 shares[rank].append(parameter)
                 sizes[rank] += parameter.numel()
-            self._shares.append(shares)
+            self._partitions.append(shares)
         self._buckets = [self._bucket(rank) for rank in range(self.world_size)]
 
     def _of_rank(self, rank):
-        return [parameter for shares in self._shares for parameter in shares[rank]]
+        return [parameter for shares in self._partitions for parameter in shares[rank]]
 
     def _bucket(self, rank):
         """The tensors that a rank broadcasts: its parameters, or one of which they are views."""
@@ -105,8 +105,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         super().add_param_group(param_group)
         if self.optim is not None:
             self._check_same_type()
-            self._share_out()
-            self.optim.add_param_group({**self.param_groups[-1], "params": self._shares[-1][self.rank]})
+            self._partition_parameters()
+            self.optim.add_param_group({**self.param_groups[-1], "params": self._partitions[-1][self.rank]})
 
     def step(self, closure: Callable[[], float] | None = None, **kwargs: Any) -> float | None:
         """Step for this rank's share, and give all ranks the parameters of all; the loss of `closure`."""
@@ -123,7 +123,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return loss
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """For Join: a rank without inputs goes on stepping."""
+        """The hook by which a rank without inputs takes part in the steps of the others, for Join."""
         return _ZeROJoinHook(self)
 
     @property
@@ -137,7 +137,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return self.process_group
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Bring the state of all ranks to rank `to`, whose state_dict() returns it then. All ranks call this."""
+        """Send the state of all ranks to rank `to`. Its state_dict() returns all of it then. All ranks call this."""
         _copy_options(self.param_groups, self.optim.param_groups)
         state = tree_map(lambda each: each.cpu() if isinstance(each, Tensor) else each, self.optim.state_dict())
         gathered: Any = [None] * self.world_size if self.rank == to else None

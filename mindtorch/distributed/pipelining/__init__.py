@@ -1,4 +1,4 @@
-"""torch.distributed.pipelining: a model whose layers lie on several ranks, which work on microbatches in turn."""
+"""torch.distributed.pipelining: a model with its layers on several ranks, which work on microbatches in turn."""
 from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.pipelining.schedules import (
     Schedule1F1B,

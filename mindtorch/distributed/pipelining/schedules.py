@@ -97,7 +97,7 @@ class _PipelineSchedule:
         self.rank, self.pp_group_size = stages[0].group_rank, stages[0].group_size
         self._stage_of = {stage.stage_index: stage for stage in stages}
         for stage in stages:
-            stage._neighbours = self._stage_of
+            stage._adjacent_stages = self._stage_of
         self.pipeline_order = {rank: self._actions(rank) for rank in range(self.pp_group_size)}
         self._with_messages: dict[bool, list[_Action]] = {}
 

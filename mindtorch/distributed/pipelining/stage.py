@@ -27,7 +27,7 @@ class PipeliningMetadataError(RuntimeError):
 
 
 class _Channel:
-    """Tensors from one rank to another, or back. The first message says how many there are, their shapes and dtypes."""
+    """Sends tensors between two stages in one direction. The first message has their number, shapes and dtypes."""
 
     def __init__(self, group: ProcessGroup | None, peer: int, device: Any, description: str) -> None:
         self._group, self._peer, self._device, self._description = group, peer, device, description
@@ -58,7 +58,7 @@ class _Channel:
         return [(collectives.irecv(each, group=self._group, group_src=self._peer), each) for each in tensors]
 
     def wait(self) -> None:
-        """Until all that was sent may be changed."""
+        """Wait until all that was sent may be changed."""
         for work, _ in self._sent:
             work.wait()
         self._sent.clear()
@@ -95,7 +95,7 @@ class PipelineStage:
         self.stage_index_to_group_rank = {stage: stage % self.group_size for stage in range(num_stages)}
         self.has_backward = False
         self.output_chunks: list[Any] = []
-        self._neighbours: dict[int, PipelineStage] = {}     # those on this rank
+        self._adjacent_stages: dict[int, PipelineStage] = {}     # those on this rank
         self._channels: dict[tuple[int, str], _Channel] = {}
         self.clear_runtime_states()
 
@@ -112,7 +112,7 @@ class PipelineStage:
     def clear_runtime_states(self) -> None:
         """Forget the microbatches of the step before."""
         self.output_chunks.clear()
-        self._arriving: dict[tuple[str, int], list] = {}     # (direction, microbatch) -> (work, tensor) of each
+        self._pending_receives: dict[tuple[str, int], list] = {}     # (direction, microbatch) -> (work, tensor) of each
         self._inputs: dict[int, list[Tensor]] = {}
         self._outputs: dict[int, list[Tensor]] = {}
         self._input_gradients: dict[int, list[Tensor]] = {}
@@ -129,7 +129,7 @@ class PipelineStage:
     def receive(self, direction: str, microbatch: int) -> None:
         """Begin to receive activations ("forward") or gradients ("backward")."""
         stage = self.stage_index + (1 if direction == "backward" else -1)
-        self._arriving[direction, microbatch] = self._channel(stage, direction).receive()
+        self._pending_receives[direction, microbatch] = self._channel(stage, direction).receive()
 
     def send(self, direction: str, microbatch: int) -> None:
         """Begin to send this stage's outputs ("forward"), or the gradients of its inputs ("backward")."""
@@ -141,18 +141,18 @@ class PipelineStage:
             self._channel(self.stage_index - 1, direction).send(self._input_gradients.pop(microbatch))
 
     def wait_for_sends(self) -> None:
-        """Until the tensors that were sent may go."""
+        """Waits until the tensors that were sent are no longer needed."""
         for channel in self._channels.values():
             channel.wait()
 
-    def _arrived(self, direction, microbatch):
-        """The tensors that a neighbour has for this stage."""
-        if direction == "forward" and self.stage_index - 1 in self._neighbours:
-            outputs = self._neighbours[self.stage_index - 1]._outputs
+    def _received(self, direction, microbatch):
+        """The tensors that an adjacent stage has sent."""
+        if direction == "forward" and self.stage_index - 1 in self._adjacent_stages:
+            outputs = self._adjacent_stages[self.stage_index - 1]._outputs
             return outputs[microbatch] if self.has_backward else outputs.pop(microbatch)
-        if direction == "backward" and self.stage_index + 1 in self._neighbours:
-            return self._neighbours[self.stage_index + 1]._input_gradients.pop(microbatch)
-        arriving = self._arriving.pop((direction, microbatch))
+        if direction == "backward" and self.stage_index + 1 in self._adjacent_stages:
+            return self._adjacent_stages[self.stage_index + 1]._input_gradients.pop(microbatch)
+        arriving = self._pending_receives.pop((direction, microbatch))
         for work, _ in arriving:
             work.wait()
         return [tensor for _, tensor in arriving]
@@ -162,7 +162,7 @@ class PipelineStage:
     def forward_one_chunk(self, fwd_chunk_id: int, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
         """The output for a microbatch; `args` are those of the first stage."""
         if not self.is_first:
-            args = tuple(each.detach() for each in self._arrived("forward", fwd_chunk_id))
+            args = tuple(each.detach() for each in self._received("forward", fwd_chunk_id))
             if self.has_backward:
                 for each in _differentiable(args):
                     each.requires_grad_()
@@ -195,7 +195,7 @@ class PipelineStage:
         if self.is_last:
             roots, gradients = [loss], [None]
         else:
-            arrived = zip(_differentiable(outputs), self._arrived("backward", bwd_chunk_id), strict=True)
+            arrived = zip(_differentiable(outputs), self._received("backward", bwd_chunk_id), strict=True)
             found = [pair for pair in arrived if pair[0].requires_grad]
             roots, gradients = ([pair[place] for pair in found] for place in (0, 1))
         self._prepare_reduction(roots, last_backward)

@@ -1,4 +1,4 @@
-"""torch.distributed.tensor: tensors whose parts lie on the ranks of a mesh."""
+"""torch.distributed.tensor: tensors in parts on the ranks of a mesh."""
 from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from mindtorch.distributed.tensor._api import (

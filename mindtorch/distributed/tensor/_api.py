@@ -1,4 +1,4 @@
-"""DTensor: a tensor whose parts lie on the ranks of a mesh."""
+"""DTensor: a tensor in parts on the ranks of a mesh."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -309,7 +309,7 @@ def _drawn(function, size, dtype, requires_grad, mesh, placements):
 
 def empty(*size: Any, dtype: Dtype | None = None, layout: Any = mindtorch.strided, requires_grad: bool = False,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor whose elements are not set."""
+    """A DTensor with undefined elements."""
     return _new(mindtorch.empty, size, dtype, requires_grad, device_mesh, placements)
 
 

@@ -24,7 +24,7 @@ __all__ = ["implicit_replication", "run_operator", "spec_of"]
 # Arguments that are the shape of the result: a rank passes that of its part.
 _SHAPES = {"view": "size", "_unsafe_view": "size", "reshape": "shape", "expand": "size", "new_zeros": "size",
            "new_ones": "size", "new_full": "size", "new_empty": "size"}
-_CHEAP = 1e-3           # a step without communication costs a little: what lies right is left as it is
+_LOCAL_STEP_COST = 1e-3     # of a step without communication: more than no step, less than any communication
 
 
 class implicit_replication:
@@ -65,10 +65,10 @@ def _cost(now, goal, size):
     if now == goal:
         return 0
     if isinstance(now, Replicate):
-        return _CHEAP
+        return _LOCAL_STEP_COST
     if isinstance(goal, Partial):
         return math.inf
-    return _CHEAP + size * (2 if isinstance(now, Partial) and isinstance(goal, Replicate) else 1)
+    return _LOCAL_STEP_COST + size * (2 if isinstance(now, Partial) and isinstance(goal, Replicate) else 1)
 
 
 def _tensors(values):

@@ -84,8 +84,8 @@ def _all_reduce_norm(local, order, group):
     return _all_reduce(local.pow(order), "sum", group).pow(1 / order)
 
 
-def _from_whole(local, place, group):
-    """What a rank has under a placement, of what all ranks have."""
+def _from_replicated(local, place, group):
+    """This rank's part under a placement, of a tensor that all ranks have whole."""
     if cut_dim(place) is not None:
         return _chunks(local, place.dim, group.size())[group.rank()].contiguous()
     if place.reduce_op == "sum":        # one rank keeps it: exact, which a quotient is not
@@ -137,5 +137,5 @@ def redistribute_local_tensor(local_tensor: Tensor, shape: Sequence[int], mesh: 
                 raise RuntimeError(f"redistribute from {place!r} to {goal!r} is not supported")
             local = _all_reduce(local, place.reduce_op, group)
         if not isinstance(goal, Replicate):
-            local = _from_whole(local, goal, group)
+            local = _from_replicated(local, goal, group)
     return local

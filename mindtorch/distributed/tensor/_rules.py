@@ -91,7 +91,7 @@ def _pointwise(call):
 
 
 def _like(call):
-    """A new tensor of the shape of `self`, whose elements do not count."""
+    """A new tensor of self's shape; the elements of `self` are not used."""
     for dim in range(len(call.results[0].shape)):
         yield Strategy({"self": Shard(dim)}, [Shard(dim)])
     yield Strategy({"self": _SUM}, [_WHOLE])
@@ -345,7 +345,7 @@ for _rule, _names in (
         (_attention, "_fused_attention _fused_attention_backward"),
         (_embedding, "embedding"), (_embedding_backward, "embedding_dense_backward")):
     _RULES.update(dict.fromkeys(_names.split(), _rule))
-# Elementwise rows whose results do not depend on the elements in the same place alone.
+# Elementwise rows that also read elements in other places.
 _NOT_BY_ELEMENT = {"_dropout", "_rrelu", "binomial", "index_put", "masked_scatter"}
 # Rules by which it does not matter which of the elements a rank has, if it has those in the same places of all tensors.
 _BY_ANY_ELEMENTS = {_pointwise, _like, _reduction}

@@ -1,1 +1,1 @@
-"""torch.fx.experimental: what programs ask about tracing below operators, which mindtorch does not do."""
+"""torch.fx.experimental: queries about tracing below operators, which mindtorch does not do."""

@@ -1,1 +1,1 @@
-"""torch.fx.passes: what walks over graphs."""
+"""torch.fx.passes: passes over graphs."""

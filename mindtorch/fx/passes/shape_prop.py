@@ -1,4 +1,4 @@
-"""torch.fx.passes.shape_prop: runs a graph and writes down what each node gives, in `node.meta`."""
+"""torch.fx.passes.shape_prop: runs a graph and describes the result of each node in `node.meta`."""
 from typing import Any, NamedTuple
 
 from mindtorch import Tensor, channels_last, channels_last_3d, contiguous_format

@@ -14,6 +14,6 @@ class GradScaler(_amp.GradScaler):
         self._dynamic = dynamic
         super().__init__("npu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
-    def _adapt(self, scale, growth_tracker, found_inf):
+    def _update_scale(self, scale, growth_tracker, found_inf):
         if self._dynamic:
-            super()._adapt(scale, growth_tracker, found_inf)
+            super()._update_scale(scale, growth_tracker, found_inf)

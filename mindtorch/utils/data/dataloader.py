@@ -147,7 +147,7 @@ class DataLoader(Generic[_T_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        """The context whose way of starting processes the workers have; None for Python's default."""
+        """The multiprocessing context that starts the workers; None for Python's default."""
         return self._multiprocessing_context
 
     @multiprocessing_context.setter
@@ -302,7 +302,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                   loader.drop_last, self._base_seed, loader.num_workers, loader.worker_init_fn)
         self._pool = Pool(loader.multiprocessing_context or multiprocessing, job)
         self._finalizer = weakref.finalize(self, self._pool.close)
-        # After the workers were forked, who could not use the device otherwise.
+        # After the fork of the workers, which could not use the device otherwise.
         self._answers = PinningThread(self._pool, mindtorch.npu.current_device()) if self._pin_memory else self._pool
         self._task = 0                  # never reset: an answer must not be taken for that of a later pass
         self._schedule()

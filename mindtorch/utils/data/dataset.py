@@ -70,23 +70,23 @@ class StackDataset(Dataset):
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets = args or kwargs
-        parts = self._parts()
+        parts = self._dataset_list()
         self._length = len(parts[0])
         if any(len(part) != self._length for part in parts):
             raise ValueError("Size mismatch between datasets")
 
-    def _parts(self):
+    def _dataset_list(self):
         return list(self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)
 
     def _sample(self, values):
         return dict(zip(self.datasets, values, strict=True)) if isinstance(self.datasets, dict) else tuple(values)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._sample([part[index] for part in self._parts()])
+        return self._sample([part[index] for part in self._dataset_list()])
 
     def __getitems__(self, indices: list) -> Any:
         columns = []
-        for part in self._parts():
+        for part in self._dataset_list():
             fetch = getattr(part, "__getitems__", None)
             column = fetch(indices) if callable(fetch) else [part[index] for index in indices]
             if len(column) != len(indices):

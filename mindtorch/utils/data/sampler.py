@@ -15,7 +15,7 @@ __all__ = [
 ]
 
 _T_co = TypeVar("_T_co", covariant=True)
-_DRAWN_AT_ONCE = 32          # torch draws with replacement in blocks of this many; the numbers depend on it
+_DRAW_BLOCK_SIZE = 32          # torch draws with replacement in blocks of this many; the numbers depend on it
 
 
 class Sampler(Generic[_T_co]):
@@ -81,9 +81,9 @@ class RandomSampler(Sampler[int]):
             generator.manual_seed(int(mindtorch.empty((), dtype=mindtorch.int64).random_().item()))
         n, wanted = len(self.data_source), self.num_samples
         if self.replacement:
-            for _ in range(wanted // _DRAWN_AT_ONCE):
-                yield from self._draws(n, _DRAWN_AT_ONCE, generator)
-            yield from self._draws(n, wanted % _DRAWN_AT_ONCE, generator)
+            for _ in range(wanted // _DRAW_BLOCK_SIZE):
+                yield from self._draws(n, _DRAW_BLOCK_SIZE, generator)
+            yield from self._draws(n, wanted % _DRAW_BLOCK_SIZE, generator)
         else:
             for _ in range(wanted // n):
                 yield from _permutation(n, generator)

@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kProfile[] =
     "# each line a name and a value\n"
-    "base = dear\n"
+    "base = high\n"
     "phase1 = 3ms\n"
     "phase1.hit = 1ms   # a call that was kept\n"
     "phase2 = 2000us\n"
@@ -177,11 +177,11 @@ void testProducts() {
 const struct {
   const char *setting, *message;
 } kRefused[] = {
-    {"cheep", "MINDTORCH_SIM_COST=cheep is not cheap, middle, dear or a file that can be read"},
+    {"lwo", "MINDTORCH_SIM_COST=lwo is not low, medium, high or a file that can be read"},
     {"phase1 8us", "line 2: \"phase1 8us\" is not such as \"phase1 = 8us\""},
     {"phase1 = 8 lightyears", "line 2"},
     {"phase1 = -8us", "line 2"},
-    {"base = cheep", "line 2"},
+    {"base = lwo", "line 2"},
     {"queue.depth = 0", "line 2"},
     {"= 3us", "line 2"},
 };
@@ -218,7 +218,7 @@ int main(int count, char **arguments) {
     EXPECT(runAs(arguments[0], "MINDTORCH_SIM_COST", i == 0 ? kRefused[i].setting : file) == 0);
   }
   unsetenv("REFUSED");
-  for (const char *profile : {"cheap", "middle", "dear", ""}) {
+  for (const char *profile : {"low", "medium", "high", ""}) {
     currentCase() = profile;
     EXPECT(runAs(arguments[0], "MINDTORCH_SIM_COST", profile) == 0);
   }

@@ -123,8 +123,8 @@ void testNorms() {
   EXPECT(RUN(aclnnForeachNorm, x, second, x) == ACLNN_ERR_PARAM_INVALID);
 }
 
-void testMoves() {
-  currentCase() = "moves";
+void testCopies() {
+  currentCase() = "copies";
   Group x(ACL_INT32, kShapes, 1), out(ACL_INT32, kShapes, 50);
   EXPECT(RUN(aclnnForeachCopy, x, out) == ACLNN_SUCCESS);
   EXPECT_VALUES(out.read(2), (Values{6, 7, 8}), 0);
@@ -233,7 +233,7 @@ int main() {
   testRepeatable();
   testRounding();
   testNorms();
-  testMoves();
+  testCopies();
   testRefusals();
   testAdam();
   testSgd();

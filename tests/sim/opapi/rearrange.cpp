@@ -24,7 +24,7 @@ const Dims kDims = {3, 4};
 
 double at(const Values &values, int64_t row, int64_t column) { return values[static_cast<size_t>(row * 4 + column)]; }
 
-void testMoves(aclDataType type, Layout layout) {
+void testRearrangements(aclDataType type, Layout layout) {
   Values values(12), flipped, rolled, line, repeated, doubled, lower, upper;
   for (size_t i = 0; i < 12; ++i) values[i] = static_cast<double>(i + 1);
   for (int64_t r = 0; r < 3; ++r) {
@@ -167,7 +167,8 @@ int main() {
   Session session;
   for (int layout = 0; layout < kLayouts; ++layout) {
     for (aclDataType type : {ACL_FLOAT, ACL_INT64, ACL_UINT8}) testChannelShuffle(type, static_cast<Layout>(layout));
-    for (aclDataType type : {ACL_FLOAT, ACL_BF16, ACL_INT64, ACL_UINT8}) testMoves(type, static_cast<Layout>(layout));
+    for (aclDataType type : {ACL_FLOAT, ACL_BF16, ACL_INT64, ACL_UINT8})
+      testRearrangements(type, static_cast<Layout>(layout));
   }
   testPlaces();
   for (aclDataType type : {ACL_FLOAT, ACL_BF16}) testUnfoldGrad(type);

@@ -13,7 +13,7 @@ namespace {
 constexpr double kFastGelu = 1.702;
 
 template <class C>
-SIM_INLINE C siluSlope(C x) {
+SIM_INLINE C siluGrad(C x) {
   const C s = vec::sigmoid(x);
   return s * (C(1) + x * (C(1) - s));
 }
@@ -25,7 +25,7 @@ C softplus(C x) {
 }
 
 template <class C>
-C mishSlope(C x) {
+C mishGrad(C x) {
   const C t = vec::tanh(softplus(x));
   return t + x * (C(1) - t * t) * vec::sigmoid(x);
 }
@@ -36,7 +36,7 @@ C scaledSoftplus(C x, C beta, C threshold) {
 }
 
 template <class C>
-C softplusSlope(C x, C beta, C threshold) {
+C softplusGrad(C x, C beta, C threshold) {
   return x * beta > threshold ? C(1) : vec::sigmoid(x * beta);
 }
 
@@ -46,7 +46,7 @@ SIM_INLINE C within(C x, C low, C high) {
 }
 
 template <class C>
-SIM_INLINE C hardswishSlope(C x) {
+SIM_INLINE C hardswishGrad(C x) {
   return x <= C(-3) ? C(0) : x < C(3) ? x / C(3) + C(0.5) : C(1);
 }
 
@@ -71,22 +71,22 @@ C elu(C x, const C *p) {
 }
 
 template <class C>
-C eluSlope(C x, const C *p) {
+C eluGrad(C x, const C *p) {
   return x <= C(0) ? p[2] * p[0] * p[1] * std::exp(x * p[2]) : p[1];
 }
 
 template <class C>
-C eluSlopeOfResult(C y, const C *p) {
+C eluGradOfResult(C y, const C *p) {
   return y <= C(0) ? p[2] * (y + p[0] * p[1]) : p[1];
 }
 
 SIM_ELEMENT(Gelu, 1, kFloats, 0, gelu(x))
 SIM_ELEMENT(GeluTanh, 1, kFloats, 0, geluByTanh(x))
-SIM_ELEMENT(GeluBackward, 2, kFloats, 0, x *geluSlope(y))
-SIM_ELEMENT(GeluTanhBackward, 2, kFloats, 0, x *geluTanhSlope(y))
-SIM_ELEMENT(EluBackward, 2, kLibm | kFloats, 3, x *eluSlope(y, p))
-SIM_ELEMENT(EluBackwardOfResult, 2, kLibm | kFloats, 3, x *eluSlopeOfResult(y, p))
-SIM_ELEMENT(HardswishBackward, 2, kFloats, 0, x *hardswishSlope(y))
+SIM_ELEMENT(GeluBackward, 2, kFloats, 0, x *geluGrad(y))
+SIM_ELEMENT(GeluTanhBackward, 2, kFloats, 0, x *geluTanhGrad(y))
+SIM_ELEMENT(EluBackward, 2, kLibm | kFloats, 3, x *eluGrad(y, p))
+SIM_ELEMENT(EluBackwardOfResult, 2, kLibm | kFloats, 3, x *eluGradOfResult(y, p))
+SIM_ELEMENT(HardswishBackward, 2, kFloats, 0, x *hardswishGrad(y))
 SIM_ELEMENT(ShrinkBackward, 2, kFloats, 1, shrunk(y, p[0]) ? C(0) : x)
 SIM_ELEMENT(LogSigmoid, 1, kLibm | kFloats, 0, -softplus(-x))
 SIM_ELEMENT(LogSigmoidBackward, 2, kFloats, 0, x *vec::sigmoid(-y))
@@ -155,10 +155,10 @@ aclError runPreluBackward(const aclOpExecutor &executor) {
   std::fill_n(sum, weights, 0.0);
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t length = std::min(kBlock, total - first);
-    double rooms[3][kBlock], result[kBlock];
-    const double *grad = static_cast<const double *>(grads.read(rooms[0], length));
-    const double *x = static_cast<const double *>(places.read(rooms[1], length));
-    const double *weight = static_cast<const double *>(slopes.read(rooms[2], length));
+    double buffers[3][kBlock], result[kBlock];
+    const double *grad = static_cast<const double *>(grads.read(buffers[0], length));
+    const double *x = static_cast<const double *>(places.read(buffers[1], length));
+    const double *weight = static_cast<const double *>(slopes.read(buffers[2], length));
     for (int64_t i = 0; i < length; ++i) {
       result[i] = x[i] > 0 ? grad[i] : grad[i] * weight[i];
       if (!(x[i] > 0)) sum[(first + i) / inner % weights] += grad[i] * x[i];
@@ -199,9 +199,9 @@ SIM_OP(aclnnGeluV2, prepareGeluV2, nullptr, 0)
 SIM_ELEMENTWISE(aclnnGeluBackward, GeluBackward, kSameType)
 SIM_OP(aclnnGeluBackwardV2, prepareGeluBackwardV2, nullptr, 0)
 SIM_POINTWISE(aclnnSilu, 1, kFloats, 0, kSameType, x *vec::sigmoid(x))
-SIM_POINTWISE(aclnnSiluBackward, 2, kFloats, 0, kSameType, x *siluSlope(y))
+SIM_POINTWISE(aclnnSiluBackward, 2, kFloats, 0, kSameType, x *siluGrad(y))
 SIM_POINTWISE(aclnnMish, 1, kLibm | kFloats, 0, kSameType, x *vec::tanh(softplus(x)))
-SIM_POINTWISE(aclnnMishBackward, 2, kLibm | kFloats, 0, kSameType, x *mishSlope(y))
+SIM_POINTWISE(aclnnMishBackward, 2, kLibm | kFloats, 0, kSameType, x *mishGrad(y))
 SIM_POINTWISE(aclnnLeakyRelu, 1, kFloats, 1, kSameType, x > C(0) ? x : x * p[0])
 SIM_POINTWISE(aclnnLeakyReluBackward, 2, kFloats, 1, kSameType, y > C(0) ? x : x * p[0])
 SIM_POINTWISE(aclnnElu, 1, kLibm | kFloats, 3, kSameType, elu(x, p))
@@ -209,7 +209,7 @@ SIM_OP(aclnnEluBackward, prepareEluBackward, nullptr, 0)
 SIM_POINTWISE(aclnnHardtanh, 1, kReals, 2, kSameType, within(x, p[0], p[1]))
 SIM_POINTWISE(aclnnHardtanhBackward, 2, kFloats, 2, kSameType, y <= p[0] || y >= p[1] ? C(0) : x)
 SIM_POINTWISE(aclnnSoftplus, 1, kLibm | kFloats, 2, kSameType, scaledSoftplus(x, p[0], p[1]))
-SIM_POINTWISE(aclnnSoftplusBackward, 2, kLibm | kFloats, 2, kSameType, x *softplusSlope(y, p[0], p[1]))
+SIM_POINTWISE(aclnnSoftplusBackward, 2, kLibm | kFloats, 2, kSameType, x *softplusGrad(y, p[0], p[1]))
 SIM_POINTWISE(aclnnHardswish, 1, kFloats, 0, kSameType, x *within(x + C(3), C(0), C(6)) / C(6))
 SIM_ELEMENTWISE(aclnnHardswishBackward, HardswishBackward, kSameType)
 SIM_POINTWISE(aclnnHardsigmoid, 1, kFloats, 0, kSameType, within(x + C(3), C(0), C(6)) / C(6))
@@ -224,7 +224,7 @@ SIM_OP(aclnnLogSigmoidForward, prepareLogSigmoidForward, nullptr, 0)
 SIM_OP(aclnnLogSigmoidBackward, prepareLogSigmoidBackward, nullptr, 0)
 SIM_ELEMENTWISE(aclnnHardswishBackwardV2, HardswishBackward, kSameType)
 SIM_POINTWISE(aclnnFastGelu, 1, kFloats, 0, kSameType, x *vec::sigmoid(C(kFastGelu) * x))
-SIM_POINTWISE(aclnnFastGeluBackward, 2, kFloats, 0, kSameType, x *siluSlope(C(kFastGelu) * y))
+SIM_POINTWISE(aclnnFastGeluBackward, 2, kFloats, 0, kSameType, x *siluGrad(C(kFastGelu) * y))
 SIM_POINTWISE(aclnnCelu, 1, kLibm | kFloats, 1, kSameType, x > C(0) ? x : p[0] * std::expm1(x / p[0]))
 SIM_OP(aclnnPrelu, preparePrelu, nullptr, 0)
 SIM_OP(aclnnPreluBackward, preparePreluBackward, nullptr, 0)
@@ -241,7 +241,7 @@ SIM_ELEMENT(SwiGlu, 2, kFloats, 0, x *vec::sigmoid(x) * y)
 
 SIM_ELEMENT(GluFirst, 3, kFloats, 0, x *vec::sigmoid(z))
 SIM_ELEMENT(GluSecond, 3, kFloats, 0, x * y * vec::sigmoid(z) * (C(1) - vec::sigmoid(z)))
-SIM_ELEMENT(SwiGluFirst, 3, kFloats, 0, x * z * siluSlope(y))
+SIM_ELEMENT(SwiGluFirst, 3, kFloats, 0, x * z * siluGrad(y))
 SIM_ELEMENT(SwiGluSecond, 3, kFloats, 0, x * y * vec::sigmoid(y))
 
 /* x is the linear half, y the activated one; in backward operators x is the gradient, y the linear half, z the
@@ -251,8 +251,8 @@ SIM_ELEMENT(HalfGeluByTanh, 1, kFloats, 0, geluByTanh(x))
 SIM_ELEMENT(GeGlu, 2, kFloats, 0, x *gelu(y))
 SIM_ELEMENT(GeGluByTanh, 2, kFloats, 0, x *geluByTanh(y))
 SIM_ELEMENT(GeGluPlain, 2, kFloats, 0, x *y)
-SIM_ELEMENT(GeGluActivated, 3, kLibm | kFloats, 0, x * y * geluSlope(z))
-SIM_ELEMENT(GeGluActivatedByTanh, 3, kFloats, 0, x * y * geluTanhSlope(z))
+SIM_ELEMENT(GeGluActivated, 3, kLibm | kFloats, 0, x * y * geluGrad(z))
+SIM_ELEMENT(GeGluActivatedByTanh, 3, kFloats, 0, x * y * geluTanhGrad(z))
 
 struct GeGluLoops {
   Loops gelu, product, activated;
@@ -264,8 +264,8 @@ constexpr GeGluLoops kGeGluLoops[] = {
 struct Slopes {
   Loops first, second;
 };
-constexpr Slopes kGluSlopes = {makeLoops<GluFirst>(), makeLoops<GluSecond>()};
-constexpr Slopes kSwiGluSlopes = {makeLoops<SwiGluFirst>(), makeLoops<SwiGluSecond>()};
+constexpr Slopes kGluGrads = {makeLoops<GluFirst>(), makeLoops<GluSecond>()};
+constexpr Slopes kSwiGluGrads = {makeLoops<SwiGluFirst>(), makeLoops<SwiGluSecond>()};
 
 /* On the stream's thread. */
 Operand halfOf(const Operand &operand, int32_t dim, int64_t which) {
@@ -414,9 +414,9 @@ aclnnStatus prepareGeluMul(aclOpExecutor &executor, const Argument *arguments, c
 }  // namespace
 
 SIM_OP(aclnnGlu, prepareGated, &kLoopsOf<Glu>, 0)
-SIM_OP(aclnnGluBackward, prepareGatedBackward, &kGluSlopes, 0)
+SIM_OP(aclnnGluBackward, prepareGatedBackward, &kGluGrads, 0)
 SIM_OP(aclnnSwiGlu, prepareGated, &kLoopsOf<SwiGlu>, 0)
-SIM_OP(aclnnSwiGluGrad, prepareGatedBackward, &kSwiGluSlopes, 0)
+SIM_OP(aclnnSwiGluGrad, prepareGatedBackward, &kSwiGluGrads, 0)
 SIM_OP(aclnnGeGluV3, prepareGeGlu, nullptr, 0)
 SIM_OP(aclnnGeGluV3Backward, prepareGeGluBackward, nullptr, 0)
 SIM_OP(aclnnGeluMul, prepareGeluMul, nullptr, 0)

@@ -48,10 +48,10 @@ Block blockAt(const aclOpExecutor &executor, const Sizes &sizes, int64_t first) 
 }
 
 /* scores = -inf for masked keys. */
-SIM_CLONES void maskScores(const uint8_t *hidden, int64_t count, float *scores) {
+SIM_CLONES void maskScores(const uint8_t *masked, int64_t count, float *scores) {
   const float nothing = -std::numeric_limits<float>::infinity();
   SIM_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) scores[i] = hidden[i] ? nothing : scores[i];
+  for (int64_t i = 0; i < count; ++i) scores[i] = masked[i] ? nothing : scores[i];
 }
 
 SIM_CLONES float largest(const float *values, int64_t count) {
@@ -97,8 +97,8 @@ SIM_CLONES void scoreGradient(const float *weights, int64_t count, float common,
   for (int64_t i = 0; i < count; ++i) values[i] = weights[i] * (values[i] - common) * scale;
 }
 
-void hideScores(const aclOpExecutor &executor, const Operand &mask, const Block &block, int64_t batch, int64_t head,
-                uint8_t *line, float *scores) {
+void maskBlockScores(const aclOpExecutor &executor, const Operand &mask, const Block &block, int64_t batch,
+                     int64_t head, uint8_t *line, float *scores) {
   const bool masked = mask.tensor != nullptr;
   const int64_t stride = masked ? mask.strides[3] : 0; /* of one byte an element */
   const char *rows = masked ? mask.host + batch * mask.strides[0] + head * mask.strides[1] : nullptr;
@@ -106,7 +106,7 @@ void hideScores(const aclOpExecutor &executor, const Operand &mask, const Block 
     const uint8_t *row = nullptr;
     if (masked) row = reinterpret_cast<const uint8_t *>(rows + (block.first + i) * mask.strides[2]);
     if (!masked) {
-      /* only the places below are hidden */
+      /* only the positions below are masked */
     } else if (stride == 1) {
       maskScores(row, block.end, scores);
     } else {
@@ -132,7 +132,7 @@ void computeScores(const aclOpExecutor &executor, const Sizes &sizes, const Bloc
   sgemmOf(executor)(kRowMajor, kNoTranspose, kTranspose, asInt(block.count), asInt(block.end), asInt(sizes.width),
                     scaleOf(executor), queries + block.first * sizes.width, asInt(sizes.width), keys,
                     asInt(sizes.width), 0.0f, scores, asInt(block.end));
-  if (executor.attributes[kBounded] != 0) hideScores(executor, mask, block, batch, head, line, scores);
+  if (executor.attributes[kBounded] != 0) maskBlockScores(executor, mask, block, batch, head, line, scores);
 }
 
 /* values = values / keep where the mask, of one bit for each score of the call, has a 1, else 0. */

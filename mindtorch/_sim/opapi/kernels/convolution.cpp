@@ -142,8 +142,8 @@ void convolve(const aclOpExecutor &executor, const SlidingWindow &window, const 
       if (in_channels == 1) { /* products of one row are slower than their sums */
         for (int64_t i = 0; i < samples.count * out_channels; ++i) {
           const int64_t s = i / out_channels, c = i % out_channels;
-          slide(input + s * groups * image, window, weight + c * kernel,
-                samples.output + ((g * out_channels + c) * samples.count + s) * positions);
+          slideWindow(input + s * groups * image, window, weight + c * kernel,
+                      samples.output + ((g * out_channels + c) * samples.count + s) * positions);
         }
         continue;
       }
@@ -328,7 +328,7 @@ SIM_CLONES void addProducts(const float *from, int64_t step, int64_t count, floa
 
 }  // namespace
 
-void slide(const float *image, const SlidingWindow &w, const float *weight, float *positions) {
+void slideWindow(const float *image, const SlidingWindow &w, const float *weight, float *positions) {
   for (int64_t element = 0; element < w.kernelSize(); ++element) {
     forEachRow(w, element, [&](int64_t position, int64_t pixel, int64_t count) {
       addProducts(image + pixel, w.stride[2], count, weight[element], positions + position);

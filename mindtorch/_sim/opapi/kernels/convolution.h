@@ -32,7 +32,7 @@ void im2col(const float *image, int64_t channels, const SlidingWindow &window, f
 void col2im(const float *columns, int64_t channels, const SlidingWindow &window, float *image, int64_t row);
 
 /* positions[position] += the product of the window's elements with the image there, of one channel. */
-void slide(const float *image, const SlidingWindow &window, const float *weight, float *positions);
+void slideWindow(const float *image, const SlidingWindow &window, const float *weight, float *positions);
 
 /* The elements in order: those of the operand itself where they are float and contiguous, else read to `buffer`. */
 const float *floatsOf(const Operand &operand, float *buffer);

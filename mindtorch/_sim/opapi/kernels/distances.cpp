@@ -29,7 +29,7 @@ double distance(const double *x, const double *y, int64_t count, double p) {
 }
 
 /* The derivative of a distance by a coordinate of its first row. */
-double slope(double difference, double distance, double p) {
+double distanceGradOf(double difference, double distance, double p) {
   if (p == 0.0 || difference == 0.0 || distance == 0.0) return 0.0;
   const double sign = difference < 0.0 ? -1.0 : 1.0, size = std::fabs(difference);
   if (p == 1.0) return sign;
@@ -91,7 +91,7 @@ aclError runCdistBackward(const aclOpExecutor &executor) {
         double sum = 0.0;
         for (int64_t k = 0; k < others; ++k) {
           const double difference = one[i * columns + c] - other[k * columns + c];
-          sum += grads[i * others + k] * slope(difference, distances[i * others + k], p);
+          sum += grads[i * others + k] * distanceGradOf(difference, distances[i * others + k], p);
         }
         slopes[i * columns + c] = sum;
       }

@@ -1,4 +1,4 @@
-/* The Gaussian error linear unit and its slope, exact and by tanh. */
+/* The Gaussian error linear unit and its derivative, exact and by tanh. */
 #ifndef MINDTORCH_SIM_OPAPI_KERNELS_GELU_H_
 #define MINDTORCH_SIM_OPAPI_KERNELS_GELU_H_
 #include "opapi/loops.h"
@@ -16,7 +16,7 @@ SIM_INLINE C normalCdf(C x) {
 }
 
 template <class C>
-SIM_INLINE C geluSlope(C x) {
+SIM_INLINE C geluGrad(C x) {
   return normalCdf(x) + x * C(kDensity) * vec::exp(C(-0.5) * x * x);
 }
 
@@ -26,7 +26,7 @@ SIM_INLINE C geluTanh(C x) {
 }
 
 template <class C>
-SIM_INLINE C geluTanhSlope(C x) {
+SIM_INLINE C geluTanhGrad(C x) {
   const C t = geluTanh(x);
   const C rise = C(kTwoOverPi) * (C(1) + C(3 * kCubic) * x * x);
   return C(0.5) * (C(1) + t) + C(0.5) * x * (C(1) - t * t) * rise;

@@ -1,7 +1,7 @@
 /* Images sampled at the points of a grid, with both gradients, and the grids of affine maps.
  *
  * Along each dimension a place takes up to four elements of the image (its taps). A sample is the sum over the products
- * of taps; `slope` is how fast a weight grows with a coordinate of the grid. */
+ * of taps; `slope` is the derivative of a weight by a coordinate of the grid. */
 #include <algorithm>
 
 #include "opapi/kernels/planes.h"
@@ -76,10 +76,10 @@ int64_t elementAt(C at, int64_t length) {
   return at >= C(0) && at <= static_cast<C>(length - 1) ? static_cast<int64_t>(at) : -1;
 }
 
-/* Cubic convolution with A = -0.75: tap i lies at the distance `share` + 1 - i. */
+/* Cubic convolution with A = -0.75: tap i lies at the distance `fraction` + 1 - i. */
 template <class C>
-Tap<C> cubicTap(C share, int i) {
-  const C signed_distance = share + static_cast<C>(1 - i), x = std::fabs(signed_distance);
+Tap<C> cubicTap(C fraction, int i) {
+  const C signed_distance = fraction + static_cast<C>(1 - i), x = std::fabs(signed_distance);
   const C sign = i < 2 ? C(1) : C(-1);
   if (i == 1 || i == 2) return {0, (C(1.25) * x - C(2.25)) * x * x + C(1), sign * (C(3.75) * x - C(4.5)) * x};
   return {0, ((C(-0.75) * x + C(3.75)) * x - C(6)) * x + C(3), sign * ((C(-2.25) * x + C(7.5)) * x - C(6))};

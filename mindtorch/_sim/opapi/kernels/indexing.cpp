@@ -1011,7 +1011,7 @@ aclnnStatus prepareMaskedScatter(aclOpExecutor &executor, const Argument *, cons
 
 /* --- aclnnNonzero, aclnnNonzeroV2 ----------------------------------------------------------------------------------*/
 
-int64_t countTruths(const Operand &self) {
+int64_t countTrue(const Operand &self) {
   Cursor values(self);
   Boolean buffer[kBlock];
   int64_t found = 0;
@@ -1031,7 +1031,7 @@ aclError runNonzero(const aclOpExecutor &executor) {
   Boolean buffer[kBlock];
   const int32_t along = executor.attributes[0] != 0 ? 1 : 0;
   Shape shape = shapeOf(out);
-  shape.dims[along] = countTruths(self);
+  shape.dims[along] = countTrue(self);
   if (shape.dims[along] * self.rank > out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
   const int64_t step = along == 1 ? 1 : self.rank, across = along == 1 ? shape.dims[1] : 1;
   int64_t position[kMaxRank] = {}, *to = reinterpret_cast<int64_t *>(out.host);

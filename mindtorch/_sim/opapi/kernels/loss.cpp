@@ -232,8 +232,8 @@ namespace {
 using Formula = double (*)(const double *x, double p);
 struct Loss {
   Formula value;
-  Formula slope;        /* by self */
-  Formula target_slope; /* NULL: no operator asks for it */
+  Formula grad;        /* by self */
+  Formula target_grad; /* NULL: no operator asks for it */
 };
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
@@ -241,49 +241,51 @@ double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::
 double sign(double x) { return static_cast<double>((x > 0) - (x < 0)); }
 
 double square(const double *x, double) { return (x[0] - x[1]) * (x[0] - x[1]); }
-double squareSlope(const double *x, double) { return 2 * (x[0] - x[1]); }
+double squareGrad(const double *x, double) { return 2 * (x[0] - x[1]); }
 double distance(const double *x, double) { return std::fabs(x[0] - x[1]); }
-double distanceSlope(const double *x, double) { return sign(x[0] - x[1]); }
+double distanceGrad(const double *x, double) { return sign(x[0] - x[1]); }
 
 double smooth(const double *x, double beta) {
   const double size = std::fabs(x[0] - x[1]);
   return size < beta ? size * size / (2 * beta) : size - beta / 2;
 }
-double smoothSlope(const double *x, double beta) {
+double smoothGrad(const double *x, double beta) {
   const double step = x[0] - x[1];
   return std::fabs(step) < beta ? step / beta : sign(step);
 }
 
 double margin(const double *x, double) { return softplus(-x[0] * x[1]); }
-double marginSlope(const double *x, double) { return -x[1] * sigmoid(-x[0] * x[1]); }
+double marginGrad(const double *x, double) { return -x[1] * sigmoid(-x[0] * x[1]); }
 
 /* As in torch, logarithms are clamped to -100. */
-double entropy(const double *x, double) {
+double binaryCrossEntropy(const double *x, double) {
   return -x[2] * (x[1] * std::max(std::log(x[0]), -100.0) + (1 - x[1]) * std::max(std::log1p(-x[0]), -100.0));
 }
-double entropySlope(const double *x, double) { return x[2] * (x[0] - x[1]) / std::max((1 - x[0]) * x[0], 1e-12); }
+double binaryCrossEntropyGrad(const double *x, double) {
+  return x[2] * (x[0] - x[1]) / std::max((1 - x[0]) * x[0], 1e-12);
+}
 
-double logitEntropy(const double *x, double) {
+double bceWithLogits(const double *x, double) {
   return x[2] * ((1 - x[1]) * x[0] + (1 + (x[3] - 1) * x[1]) * softplus(-x[0]));
 }
-double logitEntropySlope(const double *x, double) {
+double bceWithLogitsGrad(const double *x, double) {
   return x[2] * ((1 - x[1]) - (1 + (x[3] - 1) * x[1]) * sigmoid(-x[0]));
 }
-double logitEntropyTargetSlope(const double *x, double) { return x[2] * ((x[3] - 1) * softplus(-x[0]) - x[0]); }
+double bceWithLogitsTargetGrad(const double *x, double) { return x[2] * ((x[3] - 1) * softplus(-x[0]) - x[0]); }
 
-double divergence(const double *x, double) { return x[1] > 0 ? x[1] * (std::log(x[1]) - x[0]) : x[1] == 0 ? 0 : NAN; }
-double divergenceSlope(const double *x, double) { return x[1] > 0 ? -x[1] : 0.0; }
-double divergenceTargetSlope(const double *x, double) { return x[1] > 0 ? std::log(x[1]) + 1 - x[0] : 0.0; }
-double logDivergence(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0]); }
-double logDivergenceSlope(const double *x, double) { return -std::exp(x[1]); }
-double logDivergenceTargetSlope(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0] + 1); }
+double klDiv(const double *x, double) { return x[1] > 0 ? x[1] * (std::log(x[1]) - x[0]) : x[1] == 0 ? 0 : NAN; }
+double klDivGrad(const double *x, double) { return x[1] > 0 ? -x[1] : 0.0; }
+double klDivTargetGrad(const double *x, double) { return x[1] > 0 ? std::log(x[1]) + 1 - x[0] : 0.0; }
+double klDivLogTarget(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0]); }
+double klDivLogTargetGrad(const double *x, double) { return -std::exp(x[1]); }
+double klDivLogTargetTargetGrad(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0] + 1); }
 
-constexpr Loss kSquare = {square, squareSlope, nullptr}, kDistance = {distance, distanceSlope, nullptr};
-constexpr Loss kSmooth = {smooth, smoothSlope, nullptr}, kMargin = {margin, marginSlope, nullptr};
-constexpr Loss kEntropy = {entropy, entropySlope, nullptr};
-constexpr Loss kLogitEntropy = {logitEntropy, logitEntropySlope, logitEntropyTargetSlope};
-constexpr Loss kDivergence = {divergence, divergenceSlope, divergenceTargetSlope};
-constexpr Loss kLogDivergence = {logDivergence, logDivergenceSlope, logDivergenceTargetSlope};
+constexpr Loss kSquare = {square, squareGrad, nullptr}, kDistance = {distance, distanceGrad, nullptr};
+constexpr Loss kSmooth = {smooth, smoothGrad, nullptr}, kMargin = {margin, marginGrad, nullptr};
+constexpr Loss kBinaryCrossEntropy = {binaryCrossEntropy, binaryCrossEntropyGrad, nullptr};
+constexpr Loss kBceWithLogits = {bceWithLogits, bceWithLogitsGrad, bceWithLogitsTargetGrad};
+constexpr Loss kKlDiv = {klDiv, klDivGrad, klDivTargetGrad};
+constexpr Loss kKlDivLogTarget = {klDivLogTarget, klDivLogTargetGrad, klDivLogTargetTargetGrad};
 
 constexpr int kMostInputs = 5;
 
@@ -340,13 +342,13 @@ aclError runPointwiseLossBackward(const aclOpExecutor &executor) {
   Operand out = executor.operands[static_cast<uint32_t>(inputs)];
   out.compute = kF64;
   Cursor target(out);
-  const double share = executor.attributes[kReduction] == kMean ? 1.0 / static_cast<double>(out.count) : 1.0;
+  const double factor = executor.attributes[kReduction] == kMean ? 1.0 / static_cast<double>(out.count) : 1.0;
   walk(executor.operands.begin(), inputs, out.count, [&](const double **blocks, int64_t length) {
     double values[kBlock];
     for (int64_t i = 0; i < length; ++i) {
       double x[kMostInputs];
       for (int64_t k = 1; k < inputs; ++k) x[k - 1] = blocks[k][i];
-      values[i] = blocks[0][i] * share * formula(x, parameter);
+      values[i] = blocks[0][i] * factor * formula(x, parameter);
     }
     target.write(values, length);
   });
@@ -393,13 +395,13 @@ aclnnStatus preparePointwiseLoss(aclOpExecutor &executor, const Argument *argume
 /* gradOutput, self, target[, weights], reduction, out */
 aclnnStatus preparePointwiseLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const uint32_t inputs = static_cast<uint32_t>(body.variant);
-  return plan(executor, inputs, arguments[inputs].integer, false, static_cast<const Loss *>(body.kernel)->slope, 0.0);
+  return plan(executor, inputs, arguments[inputs].integer, false, static_cast<const Loss *>(body.kernel)->grad, 0.0);
 }
 
 aclnnStatus prepareLossTargetBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const uint32_t inputs = static_cast<uint32_t>(body.variant);
   const Loss &loss = *static_cast<const Loss *>(body.kernel);
-  return plan(executor, inputs, arguments[inputs].integer, false, loss.target_slope, 0.0);
+  return plan(executor, inputs, arguments[inputs].integer, false, loss.target_grad, 0.0);
 }
 
 /* ..., reduction, beta, out; without the smooth part it is the distance */
@@ -409,19 +411,19 @@ aclnnStatus prepareSmooth(aclOpExecutor &executor, const Argument *arguments, co
   if (!(beta >= 0.0)) return refuse(executor, "beta is {}, expected 0 or more", beta);
   const Loss &loss = beta > 0.0 ? kSmooth : kDistance;
   const bool backward = inputs == 3;
-  return plan(executor, inputs, arguments[inputs].integer, !backward, backward ? loss.slope : loss.value, beta);
+  return plan(executor, inputs, arguments[inputs].integer, !backward, backward ? loss.grad : loss.value, beta);
 }
 
 /* ..., reduction, logTarget, out */
-aclnnStatus prepareDivergence(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const Loss &loss = arguments[3].integer != 0 ? kLogDivergence : kDivergence;
+aclnnStatus prepareKlDiv(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Loss &loss = arguments[3].integer != 0 ? kKlDivLogTarget : kKlDiv;
   return plan(executor, 2, arguments[2].integer, true, loss.value, 0.0);
 }
 
 /* gradOutput, self, target, reduction, logTarget, out; variant 1: the gradient of target */
-aclnnStatus prepareDivergenceBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  const Loss &loss = arguments[4].integer != 0 ? kLogDivergence : kDivergence;
-  return plan(executor, 3, arguments[3].integer, false, body.variant != 0 ? loss.target_slope : loss.slope, 0.0);
+aclnnStatus prepareKlDivBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Loss &loss = arguments[4].integer != 0 ? kKlDivLogTarget : kKlDiv;
+  return plan(executor, 3, arguments[3].integer, false, body.variant != 0 ? loss.target_grad : loss.grad, 0.0);
 }
 
 }  // namespace
@@ -435,14 +437,14 @@ SIM_OP(aclnnSmoothL1Loss, prepareSmooth, nullptr, 2)
 SIM_OP(aclnnSmoothL1LossBackward, prepareSmooth, nullptr, 3)
 SIM_OP(aclnnSoftMarginLoss, preparePointwiseLoss, &kMargin, 2)
 SIM_OP(aclnnSoftMarginLossBackward, preparePointwiseLossBackward, &kMargin, 3)
-SIM_OP(aclnnBinaryCrossEntropy, preparePointwiseLoss, &kEntropy, 3)
-SIM_OP(aclnnBinaryCrossEntropyBackward, preparePointwiseLossBackward, &kEntropy, 4)
-SIM_OP(aclnnBinaryCrossEntropyWithLogits, preparePointwiseLoss, &kLogitEntropy, 4)
-SIM_OP(aclnnBinaryCrossEntropyWithLogitsBackward, preparePointwiseLossBackward, &kLogitEntropy, 5)
-SIM_OP(aclnnBinaryCrossEntropyWithLogitsTargetBackward, prepareLossTargetBackward, &kLogitEntropy, 5)
-SIM_OP(aclnnKlDiv, prepareDivergence, nullptr, 0)
-SIM_OP(aclnnKlDivBackward, prepareDivergenceBackward, nullptr, 0)
-SIM_OP(aclnnKlDivTargetBackward, prepareDivergenceBackward, nullptr, 1)
+SIM_OP(aclnnBinaryCrossEntropy, preparePointwiseLoss, &kBinaryCrossEntropy, 3)
+SIM_OP(aclnnBinaryCrossEntropyBackward, preparePointwiseLossBackward, &kBinaryCrossEntropy, 4)
+SIM_OP(aclnnBinaryCrossEntropyWithLogits, preparePointwiseLoss, &kBceWithLogits, 4)
+SIM_OP(aclnnBinaryCrossEntropyWithLogitsBackward, preparePointwiseLossBackward, &kBceWithLogits, 5)
+SIM_OP(aclnnBinaryCrossEntropyWithLogitsTargetBackward, prepareLossTargetBackward, &kBceWithLogits, 5)
+SIM_OP(aclnnKlDiv, prepareKlDiv, nullptr, 0)
+SIM_OP(aclnnKlDivBackward, prepareKlDivBackward, nullptr, 0)
+SIM_OP(aclnnKlDivTargetBackward, prepareKlDivBackward, nullptr, 1)
 
 /* CTC loss: forward variables (alpha) give the loss; backward variables (beta) the gradient. */
 
@@ -462,7 +464,7 @@ struct CtcSample {
   double *logs;  /* (time, classes) */
   double *alpha; /* (time, states) */
   double *beta, *later;
-  double *shares; /* of a time, by class */
+  double *class_sums; /* of a time step: log of the sum over the states of a class */
   int64_t *labels;
   int64_t times, count, classes, states, longest;
   int64_t blank;
@@ -504,8 +506,8 @@ CtcSample sampleBuffers(const aclOpExecutor &executor, const Operand &logs, int6
   sample.alpha = sample.logs + logs.dims[0] * sample.classes;
   sample.beta = sample.alpha + logs.dims[0] * (2 * longest + 1);
   sample.later = sample.beta + 2 * longest + 1;
-  sample.shares = sample.later + 2 * longest + 1;
-  sample.labels = reinterpret_cast<int64_t *>(sample.shares + sample.classes);
+  sample.class_sums = sample.later + 2 * longest + 1;
+  sample.labels = reinterpret_cast<int64_t *>(sample.class_sums + sample.classes);
   return sample;
 }
 
@@ -587,14 +589,14 @@ void computeBeta(const CtcSample &s, int64_t t) {
 void replaceByGradient(CtcSample *s, double loss, double grad) {
   for (int64_t t = s->times; t-- > 0;) {
     computeBeta(*s, t);
-    std::fill_n(s->shares, s->classes, kNever);
+    std::fill_n(s->class_sums, s->classes, kNever);
     for (int64_t i = 0; i < s->states; ++i) {
-      double *share = s->shares + s->label(i);
-      *share = addLogs(*share, s->alpha[t * s->states + i] + s->beta[i]);
+      double *class_sum = s->class_sums + s->label(i);
+      *class_sum = addLogs(*class_sum, s->alpha[t * s->states + i] + s->beta[i]);
     }
     double *logs = s->logs + t * s->classes;
     for (int64_t c = 0; c < s->classes; ++c) {
-      logs[c] = (std::exp(logs[c]) - std::exp(s->shares[c] + loss - logs[c])) * grad;
+      logs[c] = (std::exp(logs[c]) - std::exp(s->class_sums[c] + loss - logs[c])) * grad;
     }
     std::swap(s->beta, s->later);
   }

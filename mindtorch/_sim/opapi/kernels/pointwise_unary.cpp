@@ -273,7 +273,7 @@ C logit(C x, C eps) {
 
 /* Outside of [eps, 1 - eps] it is flat; without an eps there is no derivative outside of [0, 1]. */
 template <class C>
-C logitSlope(C x, C eps) {
+C logitGrad(C x, C eps) {
   const C least = eps >= C(0) ? eps : C(0);
   if (x >= least && x <= C(1) - least) return C(1) / (std::fabs(x) * (C(1) - x)); /* a zero may be negative */
   return eps >= C(0) ? C(0) : std::numeric_limits<C>::quiet_NaN();
@@ -285,7 +285,7 @@ C xLog1pY(C x, C y) {
 }
 
 SIM_ELEMENT(Logit, 1, kLibm | kFloats, 1, logit(x, p[0]))
-SIM_ELEMENT(LogitBackward, 2, kLibm | kFloats, 1, logitSlope(x, p[0]) * y)
+SIM_ELEMENT(LogitBackward, 2, kLibm | kFloats, 1, logitGrad(x, p[0]) * y)
 
 /* x, dy, eps, out */
 aclnnStatus prepareLogitBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {

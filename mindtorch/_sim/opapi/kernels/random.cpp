@@ -28,9 +28,9 @@ struct Uniform {
 /* Box-Muller transform; the logarithm is taken of (0, 1]. */
 struct Normal {
   static double apply(const uint32_t *words, double mean, double deviation) {
-    constexpr double kTurn = 6.283185307179586;
+    constexpr double kTwoPi = 6.283185307179586;
     const double radius = std::sqrt(-2.0 * std::log((words[0] + 1.0) * 0x1p-32));
-    return mean + deviation * radius * std::cos(kTurn * (words[1] * 0x1p-32));
+    return mean + deviation * radius * std::cos(kTwoPi * (words[1] * 0x1p-32));
   }
 };
 

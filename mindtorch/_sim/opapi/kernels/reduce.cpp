@@ -54,8 +54,8 @@ using NanSum = SumOf<C, true>;
 template <class C, bool Largest, bool WithIndex>
 struct Extreme {
   using Value = C;
-  static SIM_INLINE bool beats(C a, C b) { return Largest ? a > b : a < b; }
-  static SIM_INLINE C pick(C a, C b) { return beats(a, b) ? a : b; }
+  static SIM_INLINE bool isBetter(C a, C b) { return Largest ? a > b : a < b; }
+  static SIM_INLINE C pick(C a, C b) { return isBetter(a, b) ? a : b; }
 
   /* The extreme of the block and of `best`; a NaN where there is one. */
   static SIM_INLINE C extremeOf(const C *values, int64_t count, C best) {
@@ -88,7 +88,7 @@ struct Extreme {
     if (position == 0) best = values[0];
     if (isNan(best)) return;
     const C extreme = extremeOf(values, count, best);
-    if (!beats(extreme, best) && !isNan(extreme)) return;
+    if (!isBetter(extreme, best) && !isNan(extreme)) return;
     best = extreme;
     if (!WithIndex) return;
     int64_t i = 0;
@@ -102,7 +102,7 @@ struct Extreme {
     SIM_INDEPENDENT
     for (int64_t i = 0; i < count; ++i) {
       const C value = values[i], old = best[i];
-      const bool better = beats(value, old) | (isNan(value) & !isNan(old));
+      const bool better = isBetter(value, old) | (isNan(value) & !isNan(old));
       best[i] = better ? value : old;
       if constexpr (WithIndex) lanes->integers[i] = better ? position : lanes->integers[i];
     }

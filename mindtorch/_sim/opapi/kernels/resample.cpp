@@ -81,11 +81,11 @@ double positionOf(const Axis &axis, int64_t position) {
 int64_t linearTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
   const double at = std::max(positionOf(axis, position), 0.0);
   const int64_t first = std::min(static_cast<int64_t>(at), axis.image - 1);
-  const double share = std::min(std::max(at - static_cast<double>(first), 0.0), 1.0);
+  const double fraction = std::min(std::max(at - static_cast<double>(first), 0.0), 1.0);
   indices[0] = first;
   indices[1] = std::min(first + 1, axis.image - 1);
-  weights[0] = 1.0 - share;
-  weights[1] = share;
+  weights[0] = 1.0 - fraction;
+  weights[1] = fraction;
   return 2;
 }
 
@@ -98,7 +98,7 @@ double cubicWeight(double x) {
 
 int64_t cubicTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
   const double at = positionOf(axis, position), below = std::floor(at);
-  const double share = at - below, distances[4] = {share + 1.0, share, 1.0 - share, 2.0 - share};
+  const double fraction = at - below, distances[4] = {fraction + 1.0, fraction, 1.0 - fraction, 2.0 - fraction};
   for (int64_t i = 0; i < 4; ++i) {
     indices[i] = std::min(std::max(static_cast<int64_t>(below) - 1 + i, int64_t{0}), axis.image - 1);
     weights[i] = cubicWeight(distances[i]);

@@ -78,7 +78,7 @@ SlidingWindow windowOf(const aclOpExecutor &executor, const Operand &image) {
   return w;
 }
 
-/* Calls meet(column element, image element, or -1 in the padding) for every element of a channel's columns. */
+/* Calls meet(column element, image element) for every element of a channel's columns; -1 stands for the padding. */
 template <class Meet>
 void forEachColumnElement(const SlidingWindow &w, Meet meet) {
   int64_t column = 0;

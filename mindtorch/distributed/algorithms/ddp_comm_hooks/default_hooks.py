@@ -57,10 +57,10 @@ def _wrapper(dtype, hook):
 
 
 def fp16_compress_wrapper(hook: Callable) -> Callable:
-    """`hook`, whose bucket is in float16."""
+    """`hook`, on a copy of the bucket in float16."""
     return _wrapper(mindtorch.float16, hook)
 
 
 def bf16_compress_wrapper(hook: Callable) -> Callable:
-    """`hook`, whose bucket is in bfloat16."""
+    """`hook`, on a copy of the bucket in bfloat16."""
     return _wrapper(mindtorch.bfloat16, hook)

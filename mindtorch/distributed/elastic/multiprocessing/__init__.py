@@ -74,7 +74,7 @@ class LogsDest:
 
 
 class LogsSpecs(ABC):
-    """Says where the output of the workers goes: `reify` is asked for each start."""
+    """Decides where the output of the workers goes. `reify` is called for each start."""
 
     def __init__(self, log_dir: str | None = None, redirects: Std | dict[int, Std] = Std.NONE,
                  tee: Std | dict[int, Std] = Std.NONE, local_ranks_filter: set[int] | None = None) -> None:
@@ -207,7 +207,7 @@ class PContext(ABC):
         """The process ids by local rank."""
         return dict(self._pids)
 
-    def _reap(self, timeout):
+    def _collect_exits(self, timeout):
         """Wait at most so many seconds for a worker to end, and take note of all that have."""
         poll = select.poll()
         ranks = {descriptor: rank for rank, descriptor in self._pidfds.items()}
@@ -225,7 +225,7 @@ class PContext(ABC):
         """
         deadline = time.monotonic() + (timeout if timeout >= 0 else float("inf"))
         while True:
-            self._reap(min(period, deadline - time.monotonic()))
+            self._collect_exits(min(period, deadline - time.monotonic()))
             failed = {rank: code for rank, code in self.exitcodes.items() if code}
             if failed or not self._pidfds:
                 return self._result(failed)
@@ -255,14 +255,14 @@ class PContext(ABC):
             signal.pidfd_send_signal(descriptor, death_sig or signal.SIGTERM)
         deadline = time.monotonic() + timeout
         while self._pidfds and time.monotonic() < deadline:
-            self._reap(deadline - time.monotonic())
+            self._collect_exits(deadline - time.monotonic())
         for descriptor in self._pidfds.values():
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
         for pid in self._pids.values():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
         while self._pidfds:
-            self._reap(60)
+            self._collect_exits(60)
         self._stop_tails()
 
     def _stop_tails(self):

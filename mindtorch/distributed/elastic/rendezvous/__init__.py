@@ -48,7 +48,7 @@ class RendezvousConnectionError(RendezvousError):
 
 
 class RendezvousStateError(RendezvousError):
-    """The state in the store makes no sense."""
+    """The state in the store is invalid."""
 
 
 class RendezvousGracefulExitError(RendezvousError):
@@ -60,7 +60,7 @@ _BOOLS = {"1": True, "true": True, "t": True, "yes": True, "y": True,
 
 
 class RendezvousParameters:
-    """How to meet: `backend` "c10d" or "static", `endpoint` host:port, and in `config` the options of `rdzv_conf`."""
+    """`backend` is "c10d" or "static", `endpoint` host:port; `config` has the options of `rdzv_conf`."""
 
     def __init__(self, backend: str, endpoint: str, run_id: str, min_nodes: int, max_nodes: int,
                  local_addr: str | None = None, **kwargs: Any) -> None:
@@ -127,7 +127,7 @@ def shares_store() -> bool:
 
 
 class RendezvousHandler:
-    """Meets the other nodes of a job."""
+    """Finds the other nodes of a job."""
 
     def __init__(self, params: RendezvousParameters, local_world_size: int) -> None:
         if params.backend not in ("c10d", "static"):
@@ -135,7 +135,7 @@ class RendezvousHandler:
         self._params, self._local_world_size = params, local_world_size
         self._node = f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}"
         self._round, self._size, self._worker_server, self._serves = -1, 0, None, False
-        self._beats: dict[str, tuple[int, float]] = {}      # node -> (its count, when this node first saw it)
+        self._heartbeats: dict[str, tuple[int, float]] = {}      # node -> (its count, when this node first saw it)
         self._interval = params.seconds("keep_alive_interval", 5)
         self._misses = params.get_as_int("keep_alive_max_attempt", 3)
         self._ended = threading.Event()
@@ -148,7 +148,8 @@ class RendezvousHandler:
                                             ) from error
         self._store = PrefixStore(f"torchrun/{params.run_id}", whole)
         if params.max_nodes > 1:
-            threading.Thread(target=self._beat, args=(self._store.clone(),), name="keep alive", daemon=True).start()
+            threading.Thread(target=self._send_heartbeats, args=(self._store.clone(),), name="heartbeats",
+                             daemon=True).start()
 
     def _connect(self):
         params = self._params
@@ -171,8 +172,8 @@ class RendezvousHandler:
         self._address = self._address or store.local_address
         return store
 
-    def _beat(self, store):
-        """Says every few seconds that this node is alive. Other nodes notice if it stops."""
+    def _send_heartbeats(self, store):
+        """Counts up a key of the store every few seconds. Other nodes see from it that this node is alive."""
         with contextlib.suppress(DistError):
             while not self._ended.is_set():
                 store.add(f"alive/{self._node}", 1)
@@ -182,14 +183,14 @@ class RendezvousHandler:
         if node == self._node or not self._store.check([f"alive/{node}"]):
             return False
         count, now = self._store.add(f"alive/{node}", 0), time.monotonic()
-        known, since = self._beats.get(node, (None, now))
+        known, since = self._heartbeats.get(node, (None, now))
         if count != known:
-            self._beats[node] = count, now
+            self._heartbeats[node] = count, now
             return False
         return now - since > self._interval * self._misses
 
     def _update(self, change):
-        """Apply `change` to the state until no other node has changed it meanwhile. The new state."""
+        """Apply `change` to the state, again if another node changes it first. Returns the new state."""
         try:
             while True:
                 old = self._store.compare_set("state", "", _FIRST_STATE)
@@ -202,7 +203,7 @@ class RendezvousHandler:
             raise RendezvousConnectionError(f"The store of the job at {self._params.endpoint} is gone, and with it the "
                                             f"node that served it: {error}") from error
 
-    def _drop_dead(self, state):
+    def _remove_dead_nodes(self, state):
         for node in [*state["nodes"], *state["waiting"]]:
             if node not in state["done"] and self._is_dead(node):
                 state["nodes"].pop(node, None)
@@ -227,7 +228,7 @@ class RendezvousHandler:
         def join(state):
             if state["complete"] and state["round"] == self._round:
                 state["nodes"].pop(self._node, None)
-            self._drop_dead(state)
+            self._remove_dead_nodes(state)
             if state["complete"]:
                 if self._node not in state["nodes"]:
                     state["waiting"][self._node] = me
@@ -278,7 +279,7 @@ class RendezvousHandler:
         """Whether the round is over: a node has left or died, or a new one waits. An error if the job is closed."""
         if self._params.max_nodes == 1:
             return False
-        state = self._update(self._drop_dead)
+        state = self._update(self._remove_dead_nodes)
         if state["closed"]:
             raise RendezvousClosedError(state["closed"])
         return (state["round"] != self._round or len(state["nodes"]) < self._size
@@ -286,15 +287,15 @@ class RendezvousHandler:
 
     def num_nodes_waiting(self) -> int:
         """How many nodes wait for the next round."""
-        return len(self._update(self._drop_dead)["waiting"])
+        return len(self._update(self._remove_dead_nodes)["waiting"])
 
     def exit_barrier(self) -> None:
-        """This node is done: wait until the others of the round are."""
+        """Called when this node is done. Waits until the others of the round are."""
         if self._params.max_nodes == 1:
             return
 
         def done(state):
-            self._drop_dead(state)
+            self._remove_dead_nodes(state)
             if self._node not in state["done"]:
                 state["done"].append(self._node)
 
@@ -320,7 +321,7 @@ class RendezvousHandler:
         deadline = time.monotonic() + self._interval * self._misses
         with contextlib.suppress(RendezvousConnectionError):
             while True:
-                state = self._update(lambda state: (self._leave(state), self._drop_dead(state)))
+                state = self._update(lambda state: (self._leave(state), self._remove_dead_nodes(state)))
                 if not (self._serves and (state["nodes"] or state["waiting"])) or time.monotonic() > deadline:
                     break
                 time.sleep(_POLL)

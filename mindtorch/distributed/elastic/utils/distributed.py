@@ -12,7 +12,7 @@ def get_socket_with_port() -> socket.socket:
 
 
 def get_free_port() -> int:
-    """A port that was free a moment ago."""
+    """A free port. Another process may take it before the caller does."""
     with get_socket_with_port() as listener:
         return listener.getsockname()[1]
 

@@ -39,11 +39,11 @@ class _State:
         self.order: _Order | None = None
         self.is_root = False
         self.forward_prefetch: list[_State] = []
-        self.backward_prefetch: list[_State] | None = None  # None: the one whose forward ran before
+        self.backward_prefetch: list[_State] | None = None  # None: the module that ran its forward just before
         self._waits_for: set[int] = set()
 
     def set_up(self, module: nn.Module) -> None:
-        """The first module whose forward runs is the root of those below it."""
+        """The module that runs its forward first is the root of those below it."""
         if self.order is None:
             self.is_root, order = True, _Order()
             for below in module.modules():
@@ -53,7 +53,7 @@ class _State:
     # Forward
 
     def before_forward(self, module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """Gathers, and casts the inputs."""
+        """Gathers the parameters, and casts the inputs."""
         self.set_up(module)
         if self.is_root and not in_backward():
             self.order.states.clear()
@@ -66,7 +66,7 @@ class _State:
         return args, kwargs
 
     def after_forward(self, module: nn.Module, args: Any, output: Any) -> Any:
-        """Frees, and has the backward of the output gather again. A forward within a backward recomputes: it keeps."""
+        """Frees, and has the backward of the output gather again. A recomputation, within a backward, frees nothing."""
         frees = not self.is_root if self.free_after_forward is None else self.free_after_forward
         if not in_backward():
             self.order.states.append(self)
@@ -93,7 +93,7 @@ class _State:
             state.group.unshard()
 
     def _watch_gradients(self):
-        """Once a parameter has been gathered first, its gradient is watched for good."""
+        """From the first gathering of a parameter on, a hook reports its gradient."""
         for number, each in enumerate(self.group.members):
             if each.whole is not None and each.whole.requires_grad and each.hook is None:
                 each.hook = each.whole.register_post_accumulate_grad_hook(functools.partial(self._on_gradient, number))
@@ -181,7 +181,7 @@ class FSDPModule:
             state.group.reduces_over_replicas = requires_all_reduce
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:
-        """Nothing: every backward waits for its reductions."""
+        """Does nothing: every backward waits for its reductions."""
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Whether whole parameters are freed after the forward."""
@@ -198,7 +198,7 @@ class FSDPModule:
         self._fsdp_state.forward_prefetch = [module._fsdp_state for module in modules]
 
     def set_modules_to_backward_prefetch(self, modules: list[FSDPModule]) -> None:
-        """Modules that are gathered while the backward of this one runs, instead of that whose forward ran before."""
+        """Modules that are gathered while the backward of this one runs; by default the one that ran just before it."""
         self._fsdp_state.backward_prefetch = [module._fsdp_state for module in modules]
 
     def set_gradient_divide_factor(self, factor: float) -> None:
@@ -208,7 +208,7 @@ class FSDPModule:
     set_reduce_scatter_divide_factor = set_gradient_divide_factor
 
     def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
-        """Nothing: what the backward needs is gathered."""
+        """Does nothing: what the backward needs is gathered."""
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
         """to(), to_empty() and their like change the shards."""
@@ -218,7 +218,7 @@ class FSDPModule:
         result = super()._apply(*args, **kwargs)
         for state in states:
             for each in state.group.members:
-                each.take_back()
+                each.update_sharded()
         return result
 
 

@@ -44,7 +44,7 @@ class ShardedParameter:
             self._spec = DTensorSpec(mesh, placements, TensorMeta(self.shape, whole.stride(), whole.dtype))
         else:
             self._spec = _with_fsdp(self._tp_spec, mesh, placements)
-        self.sharded = nn.Parameter(DTensor(self._at_home(local), self._spec, requires_grad=False),
+        self.sharded = nn.Parameter(DTensor(self._offloaded(local), self._spec, requires_grad=False),
                                     parameter.requires_grad)
         self.whole: nn.Parameter | None = None
         self._buffer: Tensor | None = None      # the whole, padded: its storage is empty while it is not gathered
@@ -53,20 +53,20 @@ class ShardedParameter:
         _copy_attributes(parameter, self.sharded)
         self.put(self.sharded)
 
-    def _at_home(self, local):
-        """The shard where the policy keeps it."""
+    def _offloaded(self, local):
+        """The shard on the device that the offload policy names."""
         if not self._on_host or local.device.type == "meta":
             return local
         local = local.to("cpu")
         return local.pin_memory() if self._pinned else local
 
     def put(self, parameter: nn.Parameter) -> None:
-        """Modules have this parameter."""
+        """Sets this parameter in the modules."""
         for module, name in self.places:
             module._parameters[name] = parameter
 
-    def take_back(self) -> None:
-        """The shard is what modules have: to(), to_empty() and load_state_dict(assign=True) may have replaced it."""
+    def update_sharded(self) -> None:
+        """Takes the shard from the module: to(), to_empty() and load_state_dict(assign=True) may have replaced it."""
         module, name = self.places[0]
         if module._parameters[name] is not self.whole:
             self.sharded = module._parameters[name]
@@ -106,7 +106,7 @@ class ShardedParameter:
         self.put(self.whole)
 
     def free(self) -> None:
-        """Modules have the shard again, and the memory of the whole goes."""
+        """Puts the shard back into the modules, and frees the memory of the whole."""
         self.put(self.sharded)
         self._buffer.untyped_storage().resize_(0)
 
@@ -149,7 +149,7 @@ def _copy_attributes(source, target):
 
 
 def _with_fsdp(tp_spec, mesh, placements):
-    """The spec of a tensor whose parts by `tp_spec` are cut again along a mesh, whose dimensions come first."""
+    """The spec of a tensor with the parts of `tp_spec`, cut again along `mesh`, the dimensions of which come first."""
     def strided(place):
         factor = math.prod(size for size, cut in zip(tp_spec.mesh.shape, tp_spec.placements, strict=True)
                            if cut == place)
@@ -160,7 +160,7 @@ def _with_fsdp(tp_spec, mesh, placements):
 
 
 class ParameterGroup:
-    """Parameters that are gathered together, and whose gradients are reduced together."""
+    """Parameters that are gathered in one collective; their gradients are reduced in one."""
 
     def __init__(self, parameters: list[tuple[nn.Parameter, list]], mesh: DeviceMesh, dims: Callable,
                  policy: MixedPrecisionPolicy, offload: OffloadPolicy) -> None:
@@ -180,7 +180,7 @@ class ParameterGroup:
 
     @no_grad()
     def unshard(self, async_op: bool = True) -> None:
-        """Begin to gather, unless that is done or under way. The memory of the parts goes when all is there."""
+        """Start to gather, unless that is done or under way. The memory of the parts is freed when all have come."""
         if self.gathered or self._gathering is not None or not self.members:
             return
         self._gathering = []
@@ -192,7 +192,7 @@ class ParameterGroup:
 
     @no_grad()
     def wait_for_unshard(self) -> None:
-        """Let modules have the whole parameters, which are gathered first where that is not under way."""
+        """Puts the whole parameters into the modules; gathers them first where that is not under way."""
         self.unshard(async_op=False)
         for work, result, _, members in self._gathering or ():
             if work is not None:
@@ -202,7 +202,7 @@ class ParameterGroup:
         self.gathered, self._gathering = True, None
 
     def free(self) -> None:
-        """Modules have the shards again."""
+        """Puts the shards back into the modules."""
         if self._gathering is not None:
             self.wait_for_unshard()
         if self.gathered:

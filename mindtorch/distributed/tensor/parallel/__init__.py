@@ -1,4 +1,4 @@
-"""torch.distributed.tensor.parallel: modules whose layers are cut over the ranks."""
+"""torch.distributed.tensor.parallel: modules with layers cut over the ranks."""
 from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.tensor.parallel.api import parallelize_module
 from mindtorch.distributed.tensor.parallel.loss import loss_parallel

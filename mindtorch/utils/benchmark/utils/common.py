@@ -22,8 +22,8 @@ UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millis
 NOISY, VERY_NOISY = 0.1, 0.25        # the range between the quartiles as a part of the median
 _NOTICEABLE, _BAD = "could indicate system fluctuation", "suggests significant environmental influence"
 QUANTILE_OF_90 = 1.645              # of the normal distribution
-RESOLUTION = 25e-9                  # seconds that no clock tells apart
-MOST_DIGITS = 4
+RESOLUTION = 25e-9                  # seconds; no clock measures shorter times
+MAX_DIGITS = 4
 
 
 @dataclass(init=True, repr=False, eq=True, frozen=True)
@@ -100,7 +100,7 @@ class Measurement:
         ordered, count = sorted(self.times), len(self.times)
         middle = ordered[count // 4: math.ceil(3 * count / 4)]
         interval = max(QUANTILE_OF_90 * float(numpy.std(middle)) / math.sqrt(len(middle)), RESOLUTION)
-        return min(max(math.floor(math.log10(self.median / interval)), 1), MOST_DIGITS)
+        return min(max(math.floor(math.log10(self.median / interval)), 1), MAX_DIGITS)
 
     def meets_confidence(self, threshold: float = NOISY) -> bool:
         """Whether the range between the quartiles is below that part of the median."""
@@ -150,7 +150,7 @@ class Measurement:
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which a time in seconds reads well, and its seconds."""
+    """The unit that suits a time in seconds, and its length in seconds."""
     return next((unit, scale) for unit, (_, scale) in reversed(UNITS.items()) if t >= scale or unit == "ns")
 
 
@@ -169,7 +169,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
-    """The elements without repetitions, in the order in which they first stand."""
+    """The distinct elements, in the order of their first occurrence."""
     return list(dict.fromkeys(elements))
 
 

@@ -15,7 +15,7 @@ __all__ = ["Language", "Timer", "timer"]
 
 
 def timer() -> float:
-    """Seconds, once the accelerator has done its work."""
+    """The clock in seconds, read when the accelerator has done its work."""
     if torch.npu.is_initialized():
         torch.npu.synchronize()
     return timeit.default_timer()
@@ -59,7 +59,7 @@ class Timer:
         return max(self._timer.timeit(number), 1e-9)        # a clock may not have moved
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
-        """One time of `number` executions, after a hundredth of them to warm up."""
+        """The time of `number` executions, after a hundredth of them to warm up."""
         with set_torch_threads(self._task_spec.num_threads):
             self._timeit(max(number // 100, 2))
             return self._measurement(number, [self._timeit(number)])
@@ -72,7 +72,7 @@ class Timer:
 
     def _block_size(self, min_run_time: float) -> int:
         """The executions of a block: reading the clock costs less than 0.1 % of them, and ten blocks fill the time."""
-        overhead = min(self._timer_of_nothing.timeit(0) for _ in range(5))
+        overhead = min(self._empty_timer.timeit(0) for _ in range(5))
         number = 1
         while True:
             taken = self._timeit(number)
@@ -83,7 +83,7 @@ class Timer:
             number *= 10
 
     @property
-    def _timer_of_nothing(self) -> timeit.Timer:
+    def _empty_timer(self) -> timeit.Timer:
         return timeit.Timer("pass", timer=self._timer.timer)
 
     def _blocks(self, number: int, enough: Callable[[list[float]], bool], max_run_time: float,

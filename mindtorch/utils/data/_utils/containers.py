@@ -9,7 +9,7 @@ __all__ = ["is_namedtuple", "is_nested", "map_values", "rebuild_mapping", "rebui
 
 
 def is_nested(data: Any) -> Any:
-    """Whether `data` is a container whose values count, not a text."""
+    """Whether `data` is a container of values, and not a text."""
     return isinstance(data, (Mapping, Sequence)) and not isinstance(data, (str, bytes))
 
 

@@ -41,7 +41,7 @@ class PinningThread:
         except queue.Empty:
             raise TimeoutError from None
         if isinstance(answer, BaseException):
-            self._pinned.put(answer)            # whoever asks again is told again
+            self._pinned.put(answer)            # the next call gets it again
             raise answer
         return answer
 

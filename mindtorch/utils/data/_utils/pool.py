@@ -21,7 +21,7 @@ class Pool:
     def __init__(self, context: Any, job: Any) -> None:
         self._owner = os.getpid()
         self._processes, self._tasks, self._answers = [], [], []
-        self._ready = []                # workers whose answers wait to be read
+        self._ready = []                # workers with answers that have not been read
         self.receiver = None            # the thread that calls `receive`, where it is not the owner's
         self.closing = False
         self._woken, self._wake = multiprocessing.Pipe(duplex=False)
@@ -59,14 +59,14 @@ class Pool:
                 raise EOFError
             self._ready = [number for number, end in enumerate(self._answers) if end in found]
             if not self._ready:
-                self._raise_dead()
+                self._raise_dead_workers()
         number = self._ready.pop()
         try:
             return transport.receive(self._answers[number])
         except (EOFError, ConnectionError):
-            self._raise_dead()
+            self._raise_dead_workers()
 
-    def _raise_dead(self):
+    def _raise_dead_workers(self):
         ended = wait([process.sentinel for process in self._processes], MP_STATUS_CHECK_INTERVAL)
         pids = ", ".join(str(process.pid) for process in self._processes if process.sentinel in ended)
         raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")

@@ -61,7 +61,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """The answer of a worker whose iterable data set has come to its end."""
+    """The answer of a worker at the end of its iterable data set."""
 
 
 class Failure(ExceptionWrapper):
@@ -159,7 +159,7 @@ def run(job: Any, worker_id: Any, tasks: Any, results: Any) -> None:
     waiting, closing = queue.SimpleQueue(), threading.Event()
     threading.Thread(target=_listen, args=(tasks, waiting, closing), daemon=True).start()
     _backend.cpu_threads().set_blas_threads(1)      # there may be as many workers as cores
-    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):       # the parent is told of Ctrl-C as well
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):       # the parent gets Ctrl-C, too
         worker = _Worker(job, worker_id)
         while (task := waiting.get()) is not None and not closing.is_set():
             if task == RESUME:

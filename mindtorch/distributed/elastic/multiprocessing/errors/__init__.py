@@ -1,4 +1,4 @@
-"""torch.distributed.elastic.multiprocessing.errors: how a failed rank tells torchrun why.
+"""torch.distributed.elastic.multiprocessing.errors: how a failed rank reports its error to torchrun.
 
 A function decorated by `record` writes what it raises to the file that TORCHELASTIC_ERROR_FILE names. torchrun reads
 the files of the ranks and raises ChildFailedError.
@@ -50,7 +50,7 @@ class ErrorHandler:
             path.write_text(json.dumps({"message": message}), encoding="utf-8")
 
     def dump_error_file(self, rootcause_error_file: str, error_code: int = 0) -> None:
-        """Make the file of a rank the own one, for whoever has started this process."""
+        """Copy the error file of a rank to that of this process, for the parent process."""
         path = self._file()
         if path is not None and Path(rootcause_error_file).is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ class ChildFailedError(Exception):
         super().__init__(self.format_msg())
 
     def get_first_failure(self) -> tuple[int, ProcessFailure]:
-        """(rank, failure) of the rank that failed first; within a second, that was seen first to have failed."""
+        """(rank, failure) of the rank that failed first; within one second, of the one that was seen first."""
         rank = min(self.failures, key=lambda rank: self.failures[rank].timestamp)
         return rank, self.failures[rank]
 
@@ -143,7 +143,7 @@ class ChildFailedError(Exception):
 
 
 def record(fn: Callable, error_handler: ErrorHandler | None = None) -> Callable:
-    """`fn`, which writes what it raises to the error file before it raises it."""
+    """A decorator: `fn` writes its exception to the error file before it raises it."""
     handler = error_handler or get_error_handler()
 
     @functools.wraps(fn)

@@ -1,4 +1,4 @@
-"""A recording: turns the ranges of _core/python/profiling.pyx into an EventList."""
+"""A profile: turns the ranges of _core/python/profiling.pyx into an EventList."""
 from __future__ import annotations
 
 import math
@@ -27,7 +27,7 @@ def _flops(name, shapes, result):
     return result.numel() if name in ("aten::add", "aten::mul") else 0
 
 
-_running = []                  # the recording that runs
+_running = []                  # the profile that runs
 
 
 def _stop_in_child():
@@ -39,8 +39,8 @@ def _stop_in_child():
 os.register_at_fork(after_in_child=_stop_in_child)
 
 
-class Recording:
-    """Records from `start` to `stop`; RuntimeError where another recording runs."""
+class Profile:
+    """Records from `start` to `stop`; RuntimeError where another profile runs."""
 
     def __init__(self, shapes: bool = False, stacks: bool = False, memory: bool = False, flops: bool = False,
                  operators: bool = True, launches: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""A scenario is told twice, by torch and by mindtorch: results, exceptions and warnings are compared."""
+"""A scenario runs twice, with torch and with mindtorch: results, exceptions and warnings are compared."""
 import warnings
 from math import isclose, isnan
 
@@ -43,7 +43,7 @@ def agree(ours, theirs):
 
 
 def check(scenario, device):
-    """The same story on both sides."""
+    """Asserts that the scenario has the same outcome in both libraries."""
     expected, found = told(scenario, torch, "cpu"), told(scenario, mindtorch, device)
-    assert "module 'torch" not in str(expected[0]), f"torch does not know the names of the story: {expected[0]}"
+    assert "module 'torch" not in str(expected[0]), f"torch does not know the names of the scenario: {expected[0]}"
     assert agree(found, expected), f"\nmindtorch: {found}\ntorch:     {expected}"

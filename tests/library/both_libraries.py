@@ -1,4 +1,4 @@
-"""One story told to torch and to mindtorch: what each says."""
+"""Runs a scenario with torch and with mindtorch, for tests that compare the results."""
 import re
 
 import torch
@@ -27,6 +27,6 @@ def plain(value):
     return value if isinstance(value, (bool, int, float, str, type(None))) else re.sub("mindtorch", "torch", str(value))
 
 
-def both(story, *args):
-    """What `story(lib, *args)` returns with torch and with mindtorch."""
-    return [story(lib, *args) for lib in SIDES.values()]
+def both(scenario, *args):
+    """What `scenario(lib, *args)` returns with torch and with mindtorch."""
+    return [scenario(lib, *args) for lib in SIDES.values()]
