@@ -97,7 +97,8 @@ cdef int check_tensor_kernel_real(ScalarType dtype, str op) except -1           
 cdef int check_upsample(TensorBase self, const Shape *output_size, str op) except -1
 cdef int check_antialias(TensorBase self, const Shape *output_size, str op) except -1
 cdef int check_upsample_backward(TensorBase grad_output, const Shape *output_size, str op) except -1
-cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode) except -1
+cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode,
+                            int64_t padding_mode) except -1
 cdef int check_affine_grid(TensorBase theta, const Shape *size) except -1
 cdef int check_max_unpool(TensorBase self, TensorBase indices, const Shape *output_size) except -1
 cdef int check_max_unpool3d(const Shape *stride, const Shape *padding) except -1

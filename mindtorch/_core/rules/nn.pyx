@@ -419,7 +419,7 @@ cdef int check_cdist(TensorBase x1, TensorBase x2, double p, const Shape *comput
     if num_columns(x1) != num_columns(x2):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {num_columns(x1)} X2: "
                            f"{num_columns(x2)}")
-    if x1.dtype != x2.dtype:
+    if x1.dtype != x2.dtype and x1.numel and x2.numel:
         raise RuntimeError(f"expected scalar type {dtype_name(x1.dtype)} but found {dtype_name(x2.dtype)}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
@@ -820,7 +820,8 @@ cdef int grid_sampler(Shape *shape, TensorBase input, TensorBase grid) except -1
     return 0
 
 
-cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode) except -1:
+cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode,
+                            int64_t padding_mode) except -1:
     cdef int i
     cdef str sizes = f"got input with sizes {size_text(input)} and grid with sizes {size_text(grid)}"
     if input.ndim != dims + 2 or grid.ndim != input.ndim:
@@ -835,6 +836,9 @@ cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t
         if input.sizes[i] == 0:
             raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
                                f"sizes {size_text(input)} with dimension {i} being empty")
+    if not 0 <= interpolation_mode <= 2 or not 0 <= padding_mode <= 2:
+        raise RuntimeError(f"grid_sampler(): there is no interpolation mode {interpolation_mode} with padding mode "
+                           f"{padding_mode}: possible modes: 0, 1, 2")
     if dims != 2 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     check_kernel_float(input.dtype, f"grid_sampler_{dims}d_cpu_kernel_impl")

@@ -296,22 +296,15 @@ def det_backward(grad, A, result):
 
 # --- LU --------------------------------------------------------------------------------------------------------------
 
-def lu_unpack_backward(grads, shape):
+def lu_unpack_backward(of_lower, of_upper, shape):
     """The triangles beside each other again, in a matrix of that shape."""
-    _, of_lower, of_upper = grads
     rows, columns = shape[-2:]
-    total = None
-    if of_lower is not None:
-        lower = _lower(of_lower, -1)
-        if columns > rows:
-            lower = ops.cat([lower, lower.new_zeros((*shape[:-1], columns - rows))], -1)
-        total = lower
-    if of_upper is not None:
-        upper = _upper(of_upper)
-        if rows > columns:
-            upper = ops.cat([upper, upper.new_zeros((*shape[:-2], rows - columns, columns))], -2)
-        total = upper if total is None else total + upper
-    return total
+    lower, upper = _lower(of_lower, -1), _upper(of_upper)
+    if columns > rows:
+        lower = ops.cat([lower, lower.new_zeros((*shape[:-1], columns - rows))], -1)
+    if rows > columns:
+        upper = ops.cat([upper, upper.new_zeros((*shape[:-2], rows - columns, columns))], -2)
+    return lower + upper
 
 
 def lu_factor_backward(grad, lu, pivots, pivot):
