@@ -87,6 +87,8 @@ cdef int avg_pool(Shape *shape, TensorBase self, const Shape *kernel_size, const
                   const Shape *padding, bint ceil_mode) except -1          # without dilation
 cdef int resize_last_dims(Shape *shape, TensorBase self, const Shape *sizes) except -1
 cdef int pad_shape(Shape *shape, TensorBase self, const Shape *padding) except -1     # pairs, from the last dimension
+cdef int pad_strides(Shape *strides, TensorBase self, const Shape *padding) except -1
+cdef int check_cut(TensorBase self, const Shape *padding) except -1
 cdef int grid_sampler(Shape *shape, TensorBase input, TensorBase grid) except -1  # a place of the grid for each pixel
 cdef int affine_grid(Shape *shape, TensorBase theta, const Shape *size) except -1
 cdef int im2col(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *dilation, const Shape *padding,

@@ -8,7 +8,8 @@ from mindtorch._core.operators.operator cimport (
     check_kernel_float, check_subtract, mv, raise_not_implemented, real_dtype, to_complex_dtype,
 )
 from mindtorch._core.rules.infer cimport (
-    bmm, broadcast, broadcast_shapes, check_cast, like, promote, same_shape, sum_dtype, wrap_dim,
+    bmm, broadcast, broadcast_shapes, check_cast, is_channels_last, like, operand_order_strides, promote, same_shape,
+    sum_dtype, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Float, Half, Int, Long, Undefined, dtype_name,
@@ -699,6 +700,30 @@ cdef int pad_shape(Shape *shape, TensorBase self, const Shape *padding) except -
                 f"The input size {self.sizes[dim]}, plus negative padding {padding.sizes[2 * i]} and "
                 f"{padding.sizes[2 * i + 1]}, resulted in a negative output size, which is invalid. Check dimension "
                 f"{dim} of your input.")
+    return 0
+
+
+cdef int pad_strides(Shape *strides, TensorBase self, const Shape *padding) except -1:
+    """Where nothing is added, those of a copy of what is left; else channels_last where self is."""
+    cdef Shape shape
+    cdef bint grows = False
+    cdef int i
+    for i in range(padding.ndim):
+        grows = grows or padding.sizes[i] > 0
+    strides.ndim = 0
+    if not grows or is_channels_last(self):
+        pad_shape(&shape, self, padding)
+        operand_order_strides(&shape, self, None, None, strides.sizes)
+        strides.ndim = shape.ndim
+    return 0
+
+
+cdef int check_cut(TensorBase self, const Shape *padding) except -1:
+    """Negative padding takes away at one end what is there before anything is added at the other."""
+    cdef int i
+    for i in range(padding.ndim):
+        if padding.sizes[i] < 0 and self.sizes[self.ndim - 1 - i // 2] + padding.sizes[i] < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
     return 0
 
 

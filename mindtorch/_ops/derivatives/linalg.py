@@ -117,21 +117,16 @@ def solve_backward_A(grad, A, B, result, left):
 
 def triangular_solve_backward_self(grad, A, upper, transpose, unitriangular):
     """The solution for op(A)^H and the gradient."""
-    if grad is None:
-        return None
     return ops.triangular_solve(grad, A.conj(), upper, not transpose, unitriangular)[0]
 
 
-def triangular_solve_backward_A(grads, A, result, upper, transpose, unitriangular):
+def triangular_solve_backward_A(grad, of_copy, A, result, upper, transpose, unitriangular):
     """-grad_B @ X^H in the triangle that was read; the copy of A adds its own gradient."""
-    grad, of_copy = grads
-    if grad is None:
-        return of_copy
     of_B = triangular_solve_backward_self(grad, A, upper, transpose, unitriangular)
     product = -(result.conj() @ of_B.transpose(-1, -2)) if transpose else -(of_B @ _adjoint(result))
     offset = 1 if unitriangular else 0
     product = _upper(product, offset) if upper else _lower(product, -offset)
-    return product if of_copy is None else product + of_copy
+    return product + of_copy
 
 
 # --- factorisations --------------------------------------------------------------------------------------------------
