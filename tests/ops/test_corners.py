@@ -152,6 +152,10 @@ REPEATS = {
         lib.ones(0, device=d), whole(lib, d, "int64"), output_size=0),
     "distances of two dtypes from nothing": lambda lib, d: lib.cdist(
         lib.ones(2, 5, device=d), lib.ones(0, 5, dtype=lib.float16, device=d)),
+    "differences into fractions": lambda lib, d: lib.diff(
+        whole(lib, d, "int32", 1, 4, 9), 2, out=lib.ones(1, device=d)),
+    "combinations of one": lambda lib, d: lib.combinations(lib.ones(1, device=d), 70, True),
+    "combinations of more than there are": lambda lib, d: lib.combinations(lib.ones(1, device=d), 70),
     "a margin that is rounded": lambda lib, d: lib.nn.functional.hinge_embedding_loss(
         whole(lib, d, "int8", 1, 2), -lib.ones(2, device=d), 8.4, reduction="none")}
 # The last thing that is refused is a dtype without a kernel.
@@ -185,6 +189,14 @@ REFUSED_FIRST = {
         (flags(lib, d),), lib.ones((), device=d)),
     "no place of a leaf, in brackets": lambda lib, d: lib.ones(3, device=d, requires_grad=True).__setitem__(
         flags(lib, d), lib.ones((), device=d)),
+    "more is cut than there is": lambda lib, d: lib.constant_pad_nd(lib.ones(2, 4, device=d), (1, 0, -3, 4)),
+    "edges of another dtype": lambda lib, d: lib.histogramdd(
+        lib.ones(3, 2), [lib.tensor([0.0, 2.0]), whole(lib, "cpu", "int8", 0, 2)]),
+    "two dtypes in a product": lambda lib, d: lib.nn.functional.bilinear(
+        lib.ones(2, 3, device=d), lib.ones(2, 4, device=d), lib.ones(5, 3, 4, device=d),
+        lib.ones(5, dtype=lib.float16, device=d)),
+    "differences into whole numbers": lambda lib, d: lib.diff(lib.ones(4, device=d), out=whole(lib, d, "int32", 1)),
+    "combinations of too many": lambda lib, d: lib.combinations(lib.ones(2, device=d), 70, True),
     "the mean of whole numbers": lambda lib, d: lib.nn.functional.hinge_embedding_loss(
         whole(lib, d, "int8", 1, 2), lib.ones(2, device=d), 0.5),
     "weights with a gradient": lambda lib, d: lib.nn.functional.nll_loss(
@@ -316,11 +328,12 @@ ROWS_WITH_NAN = {
 
 @pytest.mark.parametrize("rows", ROWS_WITH_NAN)
 @pytest.mark.parametrize("dim", [0, 1])
-def test_distinct_rows_with_nan(rows, dim):
+def test_distinct_rows_with_nan(rows, dim, device):
     """NaN differs from everything; where it stands, the next elements decide the order."""
     for part in range(3):
-        check(lambda lib, d, part=part: lib.unique(lib.tensor(ROWS_WITH_NAN[rows], dtype=lib.float32), dim=dim,
-                                                   return_inverse=True, return_counts=True)[part], "cpu")
+        check(lambda lib, d, part=part: lib.unique(
+            lib.tensor(ROWS_WITH_NAN[rows], dtype=lib.float32, device=d), dim=dim, return_inverse=True,
+            return_counts=True)[part], device)
 
 
 def test_the_permutation_is_a_constant(device):
@@ -356,3 +369,22 @@ def test_channels_last_of_nothing(order, device):
         again = last.contiguous(memory_format=lib.channels_last)
         return last.is_leaf, last.stride()[1], again is last
     assert made(mindtorch, device) == made(torch, "cpu") == (False, 1, True)
+
+
+def test_solving_without_the_solution(device):
+    """Both operands have a gradient where only the copy of one is used."""
+    def slopes(lib, where):
+        A = lib.ones(2, 2, device=where, requires_grad=True)
+        B = lib.ones(2, 1, device=where, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lib.triangular_solve(B, A)[1].sum().backward()
+        return A.grad.tolist(), B.grad.tolist()
+    assert slopes(mindtorch, device) == slopes(torch, "cpu")
+
+
+def test_combinations_of_a_huge_number_end_at_once(device):
+    for with_replacement in (False, True):
+        with pytest.raises(RuntimeError, match="overflow"):
+            mindtorch.combinations(mindtorch.ones(2, device=device), 2 ** 31, with_replacement)
+    assert mindtorch.combinations(mindtorch.ones(1, device=device), 2 ** 31).shape == (0, 2 ** 31)
