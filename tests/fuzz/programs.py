@@ -616,8 +616,7 @@ class Comparison:
                 continue
             given = mine[name]
             for kind in ("dtype", "shape", "stride", "storage_offset", "requires_grad", "is_leaf"):
-                wanted, found = (getattr(t, kind)() if callable(getattr(t, kind)) else getattr(t, kind)
-                                 for t in (expected, given))
+                wanted, found = (attribute(t, kind) for t in (expected, given))
                 if kind == "stride":
                     wanted, found = ([s for s, n in zip(strides, expected.shape, strict=False) if n != 1]
                                      for strides in (wanted, found))
@@ -755,8 +754,17 @@ def error_type(error):
     return "RuntimeError" if isinstance(error, NotImplementedError) else type(error).__name__.lstrip("_")
 
 
+def attribute(tensor, name):
+    """Of a view that a write has made invalid, some attributes are errors."""
+    try:
+        found = getattr(tensor, name)
+    except RuntimeError as error:
+        return error_type(error)
+    return found() if callable(found) else found
+
+
 def grad_of(tensor):
-    return tensor.grad if tensor.is_leaf else None
+    return tensor.grad if is_valid(tensor) and tensor.is_leaf else None
 
 
 # --- shrinking -----------------------------------------------------------------------------------------------------

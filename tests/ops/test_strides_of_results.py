@@ -72,6 +72,9 @@ OPERATORS = {
         x[:, :, :2, :2].contiguous(memory_format=lib.channels_last), 2),
     "channel_shuffle": lambda lib, x, d, i: lib.nn.functional.channel_shuffle(x.repeat(1, 2, 1, 1), 2),
     "reshape": lambda lib, x, d, i: x.reshape(x.shape[0], -1),
+    "index behind None": lambda lib, x, d, i: x[0, 0].t()[None, i],
+    "index before None": lambda lib, x, d, i: x[0, 0].t()[i, None],
+    "index behind a part of one": lambda lib, x, d, i: x[:1].transpose(1, 3)[:, i],
 }
 
 
