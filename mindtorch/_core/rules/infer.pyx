@@ -5,8 +5,7 @@ from libc.stdint cimport uint64_t
 
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, Byte, ComplexDouble, ComplexFloat,
-    Double, Long,
-    Undefined, can_cast, default_complex_dtype, default_dtype, dtype_name, is_float8, promote_types,
+    Double, Long, Undefined, can_cast, default_complex_dtype, default_dtype, dtype_name, is_float8, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, Storage, allocate, checked_numel, copy_data, device_of, empty_tensor, has_internal_overlap,
