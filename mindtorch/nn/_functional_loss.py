@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.operators import ops as _ops
@@ -172,7 +173,8 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
     """`input` where the target is 1, max(0, margin - input) where it is -1."""
     zeros = _ops.zeros_like(input)
     similar = _ops.where(target == -1, zeros, input)
-    different = _ops.where(target == 1, zeros, (margin - input).clamp(min=0))
+    limit = _ops.full((), margin, dtype=input.dtype, device=input.device)       # torch rounds it to the input's dtype
+    different = _ops.where(target == 1, zeros, (limit - input).clamp(min=0))
     return _reduced(similar + different, _legacy(size_average, reduce, reduction))
 
 
@@ -371,6 +373,9 @@ def _check_margins(input, target, p, weight, reduction):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
+    if weight is not None and weight.requires_grad and is_grad_enabled():
+        raise RuntimeError("The function 'multi_margin_loss' is not differentiable with respect to argument 'weight'. "
+                           "This input cannot have requires_grad True.")
     shape = list(input.shape)
     if input.dim() > 2 or 0 in shape[-1:]:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {shape}")

@@ -531,14 +531,31 @@ def variables(names):
     return {name: value for name, value in names.items() if isinstance(value, (torch.Tensor, mindtorch.Tensor))}
 
 
-def disturb(tensor):
-    """Multiplies elements by 1 + eps or 1 - eps."""
+PATTERNS = 4        # in which literals are changed
+
+
+def disturb(tensor, pattern):
+    """Multiplies elements by 1 + eps or 1 - eps, or leaves them."""
     if is_inexact(tensor):
         base = tensor._base if tensor._base is not None else tensor
-        eps = torch.finfo(base.dtype).eps
-        signs = torch.arange(base.numel()).reshape(base.shape) % 3 - 1
+        places = torch.arange(base.numel()).reshape(base.shape)
+        signs = (places % 3 - 1, 1 - places % 3, 1 - places % 2 * 2, places * 0 + 1)[pattern]
         with torch.no_grad():
-            base.mul_(1 + eps * signs.to(base.real.dtype))
+            base.mul_(1 + torch.finfo(base.dtype).eps * signs.to(base.real.dtype))
+
+
+NARROW = r"torch\.(float32|float16|bfloat16)"
+
+
+def widened(statement):
+    """The text of a statement that computes in float64."""
+    text = re.sub(rf"(dtype={NARROW}\)\.to\(device\))", r"\1.double()", statement.text)
+    text = re.sub(r"(dtype=torch\.complex64\)\.to\(device\))", r"\1.to(torch.complex128)", text)
+    if statement.operator in ("to", "type", "float", "half"):
+        return re.sub(r"\.((to|type)\(" + NARROW + r"(, copy=True)?\)|float\(\)|half\(\))$", r"\g<0>.double()",
+                      text.replace("torch.complex64", "torch.complex128"))
+    return text if statement.creates else re.sub(f"dtype={NARROW}", "dtype=torch.float64",
+                                                 text.replace("dtype=torch.complex64", "dtype=torch.complex128"))
 
 
 class Comparison:
@@ -599,8 +616,7 @@ class Comparison:
                 continue
             given = mine[name]
             for kind in ("dtype", "shape", "stride", "storage_offset", "requires_grad", "is_leaf"):
-                wanted, found = (getattr(t, kind)() if callable(getattr(t, kind)) else getattr(t, kind)
-                                 for t in (expected, given))
+                wanted, found = (attribute(t, kind) for t in (expected, given))
                 if kind == "stride":
                     wanted, found = ([s for s, n in zip(strides, expected.shape, strict=False) if n != 1]
                                      for strides in (wanted, found))
@@ -631,30 +647,49 @@ class Comparison:
             return f"{what}: torch {one.shape}, here {other.shape}"
         if numpy.array_equal(one, other, equal_nan=one.dtype.kind in "fc"):
             return ""
-        inexact = is_inexact(expected)
-        with numpy.errstate(all="ignore"):
-            if inexact:
-                eps = max(torch.finfo(expected.dtype).eps, *self.precisions(number))
-                finite = numpy.abs(one[numpy.isfinite(one)])
-                bound = eps * (16 * numpy.abs(one) + 2 * (finite.max() if finite.size else 0)) + \
-                    eps / (1 if self.program[number].operator in ("backward", "grad") else 64)
-                # of operands near 1, for sums that are 0 but for what rounding leaves; gradients are many such sums
-                bad = ~((numpy.abs(one - other) <= bound) | (one == other) | (numpy.isnan(one) & numpy.isnan(other)))
-                if bad.any():
-                    disturbed = self.disturbed(what, number)
-                    if disturbed is not None and disturbed.shape == one.shape:
-                        spread = numpy.abs(disturbed - one)
-                        bound = bound + 64 * spread.max(initial=0, where=numpy.isfinite(spread))
-                        leaps = (one != disturbed) & ~numpy.isfinite(spread)
-                        leaps &= ~(numpy.isnan(one) & numpy.isnan(disturbed))
-                        bad &= ~(leaps | (numpy.abs(one - other) <= bound))
-            else:
-                bad = one != other
+        if not is_inexact(expected):
+            bad = one != other
+        else:
+            with numpy.errstate(all="ignore"):
+                bad = self.too_far(one, other, expected.dtype, what, number)
         if not bad.any():
             return ""
         place = tuple(int(i) for i in numpy.argwhere(bad)[0])
         return (f"{what}{list(place)}: torch {one[place]!r}, here {other[place]!r}; "
                 f"{int(bad.sum())} of {bad.size} differ, {expected.dtype}")
+
+    def too_far(self, one, other, dtype, what, number):
+        """Where `other` is further from torch's elements than rounding explains.
+
+        A few units in the last place need no explanation. Beyond that, torch's own distance from the result in float64
+        says what rounding does; and what torch's result changes by when the literals do, which float64 needs as well,
+        and jumps as those of floor.
+        """
+        eps = max(torch.finfo(dtype).eps, *self.precisions(number))
+        largest = numpy.abs(one).max(initial=0, where=numpy.isfinite(one))
+        bound = eps * (4 * numpy.abs(one) + 2 * largest + 1 / (1 if self.is_backward(number) else 64))
+        # 1 / 64: of operands near 1, for sums that are 0 but for what rounding leaves; gradients are many such sums
+
+        def far(centre, bound):
+            same = (other == centre) | (numpy.isnan(other) & numpy.isnan(centre))
+            return ~(same | (numpy.abs(other - centre) <= bound))
+
+        bad = far(one, bound)
+        exact = self.exact(what, number) if bad.any() and eps > torch.finfo(torch.float64).eps else None
+        if exact is not None and exact.shape == one.shape:
+            own = numpy.abs(one - exact)
+            beyond = numpy.isfinite(exact) & ~numpy.isfinite(one) & ~numpy.isfinite(other)     # of the dtype
+            bad &= far(exact, bound + 4 * own.max(initial=0, where=numpy.isfinite(own))) & ~beyond
+        for pattern in range(PATTERNS if bad.any() else 0):
+            disturbed = self.disturbed(what, number, pattern)
+            if disturbed is not None and disturbed.shape == one.shape:
+                spread = numpy.abs(disturbed - one)
+                leaps = (one != disturbed) & ~numpy.isfinite(spread) & ~(numpy.isnan(one) & numpy.isnan(disturbed))
+                bad &= ~leaps & far(one, bound + 16 * spread.max(initial=0, where=numpy.isfinite(spread)))
+        return bad
+
+    def is_backward(self, number):
+        return self.program[number].operator in ("backward", "grad")
 
     def precisions(self, number):
         """The eps of the dtypes that a statement computes in; integers are computed in float32."""
@@ -664,18 +699,31 @@ class Comparison:
                 yield torch.finfo(value.dtype if is_inexact(value) else torch.float32).eps
         yield 0.0
 
-    def disturbed(self, what, number):
-        """What torch gives if the literals are changed by one unit in their last place."""
+    def again(self, what, number, text=lambda statement: statement.text, created=lambda tensor: None):
+        """What torch gives if the program up to that statement runs once more, changed; None where it cannot."""
         names = {"torch": torch, "device": "cpu"}
         for statement in self.program[:number + 1]:
-            if statement.text.partition(" ")[0] not in self.ours and statement.creates:
+            if statement.creates and statement.creates not in self.ours:
                 continue
-            execute(statement, names)
-            if statement.creates in names and statement.creates:
-                disturb(names[statement.creates])
+            execute(Statement(text(statement), statement.operator), names)
+            if statement.creates in names:
+                created(names[statement.creates])
         name, _, grad = what.partition(".")
         value = grad_of(names[name]) if grad and name in names else names.get(name)
         return array_of(value) if isinstance(value, torch.Tensor) else None
+
+    def exact(self, what, number):
+        """The result in float64, of literals as they are and of casts that round as they do."""
+        default = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            return self.again(what, number, widened)
+        finally:
+            torch.set_default_dtype(default)
+
+    def disturbed(self, what, number, pattern):
+        """What torch gives if the literals are changed by one unit in their last place."""
+        return self.again(what, number, created=lambda tensor: disturb(tensor, pattern))
 
     def synchronise(self, refused):
         """Gives mindtorch's tensors the exact values of torch's, so that errors do not add up.
@@ -706,8 +754,17 @@ def error_type(error):
     return "RuntimeError" if isinstance(error, NotImplementedError) else type(error).__name__.lstrip("_")
 
 
+def attribute(tensor, name):
+    """Of a view that a write has made invalid, some attributes are errors."""
+    try:
+        found = getattr(tensor, name)
+    except RuntimeError as error:
+        return error_type(error)
+    return found() if callable(found) else found
+
+
 def grad_of(tensor):
-    return tensor.grad if tensor.is_leaf else None
+    return tensor.grad if is_valid(tensor) and tensor.is_leaf else None
 
 
 # --- shrinking -----------------------------------------------------------------------------------------------------

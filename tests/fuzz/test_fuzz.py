@@ -52,6 +52,25 @@ def test_errors_are_compared(monkeypatch):
     assert Comparison(wrong, "cpu").run().kind == "error"
 
 
+def test_views_that_a_write_has_made_invalid_are_compared(device):
+    texts = program("a = torch.ones(4, device=device, requires_grad=True) * 1", "b = a.split(1)[3]",
+                    "a[:2].mul_(2)", "c = b.detach() + 1", "b.add_(1)")
+    assert Comparison(texts, device).run() is None
+
+
+def test_a_wrong_gradient_is_no_rounding():
+    """Within four times torch's own distance from float64 a gradient may differ, and no further."""
+    texts = program("a = torch.tensor([1.0001, 1.0002], requires_grad=True)", "b = ((a - 1) ** 0.5).sum()",
+                    "b.backward()")
+    texts[0] = Statement(texts[0].text, "literal", "a")
+    one = Comparison(texts, "cpu")
+    assert one.run() is None
+    right = one.theirs["a"].grad
+    own = (right - torch.tensor(one.exact("a.grad", 2))).abs().max()
+    assert one.unequal(right, right + 2 * own, "a.grad", 2) == ""
+    assert one.unequal(right, right * 1.01, "a.grad", 2) != ""
+
+
 def test_the_bound_is_that_of_the_operator():
     """A sum of large numbers that cancel may differ by more than its own last place."""
     texts = program("a = torch.tensor([1e4, 1.0, -1e4, 0.001])", "b = a.sum()")

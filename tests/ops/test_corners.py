@@ -149,7 +149,15 @@ REPEATS = {
         whole(lib, d, "int64", 1, 2), whole(lib, d, "float32", 0.5, 3), dim=0),
     "a limit that rounds to 0": lambda lib, d: lib.nn.functional.hardtanh(whole(lib, d, "uint8", 0, 3), -0.5, 1),
     "no elements, with a size": lambda lib, d: lib.repeat_interleave(
-        lib.ones(0, device=d), whole(lib, d, "int64"), output_size=0)}
+        lib.ones(0, device=d), whole(lib, d, "int64"), output_size=0),
+    "distances of two dtypes from nothing": lambda lib, d: lib.cdist(
+        lib.ones(2, 5, device=d), lib.ones(0, 5, dtype=lib.float16, device=d)),
+    "differences into fractions": lambda lib, d: lib.diff(
+        whole(lib, d, "int32", 1, 4, 9), 2, out=lib.ones(1, device=d)),
+    "combinations of one": lambda lib, d: lib.combinations(lib.ones(1, device=d), 70, True),
+    "combinations of more than there are": lambda lib, d: lib.combinations(lib.ones(1, device=d), 70),
+    "a margin that is rounded": lambda lib, d: lib.nn.functional.hinge_embedding_loss(
+        whole(lib, d, "int8", 1, 2), -lib.ones(2, device=d), 8.4, reduction="none")}
 # The last thing that is refused is a dtype without a kernel.
 REFUSED_FIRST = {
     "places in a line": lambda lib, d: lib.zeros(3, device=d).index_add_(0, lib.tensor([7], device=d), lib.ones(1)),
@@ -175,6 +183,22 @@ REFUSED_FIRST = {
     "a number for a tensor": lambda lib, d: lib.linalg.tensorsolve(lib.ones(2, 2), 2),
     "a difference with bools": lambda lib, d: lib.nn.functional.smooth_l1_loss(lib.ones(2), lib.ones(2) > 0, beta=0),
     "factors that are no matrix": lambda lib, d: lib.lu_unpack(lib.ones(2), lib.ones(2, dtype=lib.int32)),
+    "weights of a margin with a gradient": lambda lib, d: lib.nn.functional.multi_margin_loss(
+        lib.ones(2, 3, device=d), lib.tensor([0, 1], device=d), weight=lib.ones(3, device=d, requires_grad=True)),
+    "no place of a leaf": lambda lib, d: lib.ones(3, device=d, requires_grad=True).index_put_(
+        (flags(lib, d),), lib.ones((), device=d)),
+    "no place of a leaf, in brackets": lambda lib, d: lib.ones(3, device=d, requires_grad=True).__setitem__(
+        flags(lib, d), lib.ones((), device=d)),
+    "more is cut than there is": lambda lib, d: lib.constant_pad_nd(lib.ones(2, 4, device=d), (1, 0, -3, 4)),
+    "edges of another dtype": lambda lib, d: lib.histogramdd(
+        lib.ones(3, 2), [lib.tensor([0.0, 2.0]), whole(lib, "cpu", "int8", 0, 2)]),
+    "two dtypes in a product": lambda lib, d: lib.nn.functional.bilinear(
+        lib.ones(2, 3, device=d), lib.ones(2, 4, device=d), lib.ones(5, 3, 4, device=d),
+        lib.ones(5, dtype=lib.float16, device=d)),
+    "differences into whole numbers": lambda lib, d: lib.diff(lib.ones(4, device=d), out=whole(lib, d, "int32", 1)),
+    "combinations of too many": lambda lib, d: lib.combinations(lib.ones(2, device=d), 70, True),
+    "the mean of whole numbers": lambda lib, d: lib.nn.functional.hinge_embedding_loss(
+        whole(lib, d, "int8", 1, 2), lib.ones(2, device=d), 0.5),
     "weights with a gradient": lambda lib, d: lib.nn.functional.nll_loss(
         lib.ones(2, 3), lib.tensor([0, 1]), lib.ones(3, requires_grad=True))}
 
@@ -304,8 +328,63 @@ ROWS_WITH_NAN = {
 
 @pytest.mark.parametrize("rows", ROWS_WITH_NAN)
 @pytest.mark.parametrize("dim", [0, 1])
-def test_distinct_rows_with_nan(rows, dim):
+def test_distinct_rows_with_nan(rows, dim, device):
     """NaN differs from everything; where it stands, the next elements decide the order."""
     for part in range(3):
-        check(lambda lib, d, part=part: lib.unique(lib.tensor(ROWS_WITH_NAN[rows], dtype=lib.float32), dim=dim,
-                                                   return_inverse=True, return_counts=True)[part], "cpu")
+        check(lambda lib, d, part=part: lib.unique(
+            lib.tensor(ROWS_WITH_NAN[rows], dtype=lib.float32, device=d), dim=dim, return_inverse=True,
+            return_counts=True)[part], device)
+
+
+def test_the_permutation_is_a_constant(device):
+    factors = mindtorch.linalg.lu(mindtorch.eye(3, device=device, requires_grad=True) + 1)
+    assert [factor.requires_grad for factor in factors] == [False, True, True]
+
+
+def test_slopes_of_means_beside_infinity():
+    """An infinite slope of one window reaches no element of another."""
+    x = mindtorch.zeros(1, 1, 4, 4, dtype=mindtorch.float64, requires_grad=True)
+    slopes = mindtorch.tensor([[[[float("inf"), 1], [1, 1]]]], dtype=mindtorch.float64)
+    mindtorch.nn.functional.avg_pool2d(x, 2).backward(slopes)
+    assert x.grad[0, 0, :, 2:].tolist() == [[0.25, 0.25]] * 4
+    assert x.grad[0, 0, :2, :2].isinf().all()
+
+
+@pytest.mark.parametrize("modes", [(-2, 1), (3, 0), (0, 3), (0, -1)])
+@pytest.mark.parametrize("dims", [2, 3])
+def test_modes_that_no_grid_sampler_has(modes, dims, device):
+    """torch returns what was in the memory of the result."""
+    x = mindtorch.ones(1, 1, *[2] * dims, device=device)
+    grid = mindtorch.zeros(1, *[1] * dims, dims, device=device)
+    with pytest.raises(RuntimeError, match="there is no interpolation mode"):
+        getattr(mindtorch, f"grid_sampler_{dims}d")(x, grid, *modes, True)
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (0, 1, 2, 3)])
+def test_channels_last_of_nothing(order, device):
+    """The strides decide whether it is a copy, with a history, though nothing is copied."""
+    def made(lib, where):
+        x = lib.zeros(0, 3, 4, 3, device=where).permute(order).requires_grad_()
+        last = x.contiguous(memory_format=lib.channels_last)
+        again = last.contiguous(memory_format=lib.channels_last)
+        return last.is_leaf, last.stride()[1], again is last
+    assert made(mindtorch, device) == made(torch, "cpu") == (False, 1, True)
+
+
+def test_solving_without_the_solution(device):
+    """Both operands have a gradient where only the copy of one is used."""
+    def slopes(lib, where):
+        A = lib.ones(2, 2, device=where, requires_grad=True)
+        B = lib.ones(2, 1, device=where, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lib.triangular_solve(B, A)[1].sum().backward()
+        return A.grad.tolist(), B.grad.tolist()
+    assert slopes(mindtorch, device) == slopes(torch, "cpu")
+
+
+def test_combinations_of_a_huge_number_end_at_once(device):
+    for with_replacement in (False, True):
+        with pytest.raises(RuntimeError, match="overflow"):
+            mindtorch.combinations(mindtorch.ones(2, device=device), 2 ** 31, with_replacement)
+    assert mindtorch.combinations(mindtorch.ones(1, device=device), 2 ** 31).shape == (0, 2 ** 31)

@@ -21,6 +21,8 @@ FORMS = {
 # name -> a result of a library, a tensor of four dimensions, one of them, and two indices
 OPERATORS = {
     "abs": lambda lib, x, d, i: x.abs(),
+    "angle": lambda lib, x, d, i: x.angle(),
+    "angle of complex numbers": lambda lib, x, d, i: lib.complex(x, x).angle(),
     "add": lambda lib, x, d, i: x + x.flip(1),
     "add one contiguous": lambda lib, x, d, i: x.contiguous() + x,
     "add one row": lambda lib, x, d, i: x[:, :1] + x,
@@ -61,6 +63,8 @@ OPERATORS = {
     "adaptive_avg_pool2d": lambda lib, x, d, i: lib.nn.functional.adaptive_avg_pool2d(x, 2),
     "interpolate": lambda lib, x, d, i: lib.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
     "pad": lambda lib, x, d, i: lib.nn.functional.pad(x, (1, 1, 1, 0)),
+    "pad with nothing": lambda lib, x, d, i: lib.constant_pad_nd(x, (0, 0)),
+    "cut by a pad": lambda lib, x, d, i: lib.constant_pad_nd(x, (-1, 0, 0, -1)),
     "circular pad": lambda lib, x, d, i: lib.nn.functional.pad(x, (1, 1, 1, 0), mode="circular"),
     "batch_norm": lambda lib, x, d, i: lib.nn.functional.batch_norm(x, None, None, training=True),
     "group_norm": lambda lib, x, d, i: lib.nn.functional.group_norm(x, 1),
@@ -68,6 +72,9 @@ OPERATORS = {
         x[:, :, :2, :2].contiguous(memory_format=lib.channels_last), 2),
     "channel_shuffle": lambda lib, x, d, i: lib.nn.functional.channel_shuffle(x.repeat(1, 2, 1, 1), 2),
     "reshape": lambda lib, x, d, i: x.reshape(x.shape[0], -1),
+    "index behind None": lambda lib, x, d, i: x[0, 0].t()[None, i],
+    "index before None": lambda lib, x, d, i: x[0, 0].t()[i, None],
+    "index behind a part of one": lambda lib, x, d, i: x[:1].transpose(1, 3)[:, i],
 }
 
 

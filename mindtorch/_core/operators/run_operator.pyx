@@ -149,7 +149,7 @@ cdef int read_output(Output *out, dict column, set tensors) except -1:
     out.shape, out.dtype = read_rule(column["shape"]), read_dtype_rule(column["dtype"], tensors)
     out.shape.keeps_shape = column["shape"][0] in SHAPES_OF_TENSORS and set(column["shape"][1:]) <= tensors
     elementwise = column.get("elementwise", ())
-    strides = column.get("strides", elementwise)
+    strides = () if "strides_rule" in column else column.get("strides", elementwise)
     operands = column.get("memory_format") or strides or elementwise
     out.elementwise, out.keeps_memory_format = "elementwise" in column, "memory_format" in column
     out.keeps_strides = len(strides) > 0 and not out.keeps_memory_format

@@ -41,7 +41,7 @@ cdef int check_cdist(TensorBase x1, TensorBase x2, double p, const Shape *comput
     if num_columns(x1) != num_columns(x2):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {num_columns(x1)} X2: "
                            f"{num_columns(x2)}")
-    if x1.dtype != x2.dtype:
+    if x1.dtype != x2.dtype and x1.numel and x2.numel:
         raise RuntimeError(f"expected scalar type {dtype_name(x1.dtype)} but found {dtype_name(x2.dtype)}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")

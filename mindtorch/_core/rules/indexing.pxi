@@ -290,11 +290,11 @@ cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1:
         return 0
     index_dims(&made, self, indices, &place)
     index_shape(&shape, self, indices)
-    for k in range(shape.ndim):
-        source.sizes[k] = index.sizes[k] = 0
-    for k in range(place + made.ndim - 1, place - 1, -1):
-        index.sizes[k] = stride if shape.sizes[k] > 1 else 0
-        stride *= max(shape.sizes[k], 1)
+    for k in range(shape.ndim - 1, -1, -1):         # the index stands between dimensions of size 1
+        source.sizes[k] = 0
+        index.sizes[k] = stride if place <= k < place + made.ndim or shape.sizes[k] == 1 else 0
+        if place <= k < place + made.ndim:
+            stride *= max(shape.sizes[k], 1)
     k = 0
     for i in range(self.ndim):
         if k == place:

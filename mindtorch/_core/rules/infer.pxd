@@ -40,6 +40,7 @@ cdef int cat(Shape *shape, list tensors, int64_t dim) except -1
 cdef int stack(Shape *shape, list tensors, int64_t dim) except -1
 cdef int stack_strides(Shape *strides, list tensors, int64_t dim) except -1
 cdef int roll_strides(Shape *strides, TensorBase self, const Shape *dims) except -1
+cdef int angle_strides(Shape *strides, TensorBase self) except -1
 cdef void operand_order_strides(const Shape *shape, TensorBase a, TensorBase b, TensorBase c,
                                 int64_t *strides) noexcept
 cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1                # IndexError as torch; 0-d counts as one dim

@@ -4,8 +4,8 @@ import warnings
 from libc.stdint cimport uint64_t
 
 from mindtorch._core.tensor.dtype cimport (
-    BOOL_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, Byte, ComplexDouble, ComplexFloat, Double, Long,
-    Undefined, can_cast, default_complex_dtype, default_dtype, dtype_name, is_float8, promote_types,
+    BOOL_KIND, COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, Byte, ComplexDouble, ComplexFloat,
+    Double, Long, Undefined, can_cast, default_complex_dtype, default_dtype, dtype_name, is_float8, promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, Storage, allocate, checked_numel, copy_data, device_of, empty_tensor, has_internal_overlap,
@@ -661,6 +661,17 @@ cdef int roll_strides(Shape *strides, TensorBase self, const Shape *dims) except
     for i in range(self.ndim):
         order[i] = channels_last_dim(i, self.ndim)
     return strides_in_order(strides, &shape, order)
+
+
+cdef int angle_strides(Shape *strides, TensorBase self) except -1:
+    """Those of torch's angle, which asks for new memory where the numbers are complex."""
+    cdef Shape shape
+    strides.ndim = 0
+    if KIND[<int>self.dtype] != COMPLEX_KIND:
+        same_shape(&shape, self)
+        operand_order_strides(&shape, self, None, None, strides.sizes)
+        strides.ndim = shape.ndim
+    return 0
 
 
 cdef void operand_order_strides(const Shape *shape, TensorBase a, TensorBase b, TensorBase c,

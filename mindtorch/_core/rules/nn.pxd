@@ -31,6 +31,8 @@ cdef int check_max_pool_backward(TensorBase grad_output, TensorBase self, Tensor
 
 # padding
 cdef int pad_shape(Shape *shape, TensorBase self, const Shape *padding) except -1
+cdef int pad_strides(Shape *strides, TensorBase self, const Shape *padding) except -1
+cdef int check_cut(TensorBase self, const Shape *padding) except -1
 cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -1
 
 # resampling
@@ -40,7 +42,8 @@ cdef int affine_grid(Shape *shape, TensorBase theta, const Shape *size) except -
 cdef int check_upsample(TensorBase self, const Shape *output_size, str op) except -1
 cdef int check_antialias(TensorBase self, const Shape *output_size, str op) except -1
 cdef int check_upsample_backward(TensorBase grad_output, const Shape *output_size, str op) except -1
-cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode) except -1
+cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode,
+                            int64_t padding_mode) except -1
 cdef int check_affine_grid(TensorBase theta, const Shape *size) except -1
 
 # normalization

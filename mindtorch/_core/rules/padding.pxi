@@ -1,6 +1,6 @@
 # Rules of padding.
 from mindtorch._core.operators.operator cimport Argument, raise_not_implemented
-from mindtorch._core.rules.infer cimport same_shape
+from mindtorch._core.rules.infer cimport is_channels_last, operand_order_strides, same_shape
 from mindtorch._core.tensor.dtype cimport Bool
 from mindtorch._core.tensor.tensor cimport Shape
 
@@ -23,6 +23,30 @@ cdef int pad_shape(Shape *shape, TensorBase self, const Shape *padding) except -
                 f"The input size {self.sizes[dim]}, plus negative padding {padding.sizes[2 * i]} and "
                 f"{padding.sizes[2 * i + 1]}, resulted in a negative output size, which is invalid. Check dimension "
                 f"{dim} of your input.")
+    return 0
+
+
+cdef int pad_strides(Shape *strides, TensorBase self, const Shape *padding) except -1:
+    """Where nothing is added, those of a copy of what is left; else channels_last where self is."""
+    cdef Shape shape
+    cdef bint grows = False
+    cdef int i
+    for i in range(padding.ndim):
+        grows = grows or padding.sizes[i] > 0
+    strides.ndim = 0
+    if not grows or is_channels_last(self):
+        pad_shape(&shape, self, padding)
+        operand_order_strides(&shape, self, None, None, strides.sizes)
+        strides.ndim = shape.ndim
+    return 0
+
+
+cdef int check_cut(TensorBase self, const Shape *padding) except -1:
+    """Negative padding takes away at one end what is there before anything is added at the other."""
+    cdef int i
+    for i in range(padding.ndim):
+        if padding.sizes[i] < 0 and self.sizes[self.ndim - 1 - i // 2] + padding.sizes[i] < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
     return 0
 
 

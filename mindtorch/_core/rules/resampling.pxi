@@ -71,7 +71,8 @@ cdef int grid_sampler(Shape *shape, TensorBase input, TensorBase grid) except -1
     return 0
 
 
-cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode) except -1:
+cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode,
+                            int64_t padding_mode) except -1:
     """Input and grid must have one dtype and batch, and the grid `dims` coordinates for each pixel."""
     cdef int i
     cdef str sizes = f"got input with sizes {size_text(input)} and grid with sizes {size_text(grid)}"
@@ -87,6 +88,9 @@ cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t
         if input.sizes[i] == 0:
             raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
                                f"sizes {size_text(input)} with dimension {i} being empty")
+    if not 0 <= interpolation_mode <= 2 or not 0 <= padding_mode <= 2:
+        raise RuntimeError(f"grid_sampler(): there is no interpolation mode {interpolation_mode} with padding mode "
+                           f"{padding_mode}: possible modes: 0, 1, 2")
     if dims != 2 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     check_kernel_float(input.dtype, f"grid_sampler_{dims}d_cpu_kernel_impl")

@@ -17,6 +17,7 @@ from mindtorch._core.python.conversion cimport (
 from mindtorch._core.rules.infer cimport (
     broadcast, check_no_internal_overlap, check_no_partial_overlap, is_same_memory, resize,
 )
+from mindtorch._core.tensor.attributes cimport is_contiguous_in_order
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble,
     ComplexFloat, Double, Float, Half, Int, Long, Scalar, Short, dtype, dtype_name, is_scalar, to_scalar_type,
@@ -194,8 +195,11 @@ cdef int set_memory_format(TensorBase self, object format, const char *function)
 cdef TensorBase to_channels_last(TensorBase self, object format):
     """The tensor itself where its channels come last in memory, else a copy in which they do."""
     order, back = channels_last_permutation(self, format)
-    cdef TensorBase turned = self.permute(order)
-    return self if turned.contiguous else contiguous(turned).permute(back)
+    cdef TensorBase turned
+    if is_contiguous_in_order(self, order[::-1]):
+        return self
+    turned = self.permute(order)
+    return with_clone_history(turned, contiguous_copy(turned)).permute(back)
 
 
 def contiguous_method(TensorBase self, memory_format=contiguous_format):

@@ -19,8 +19,8 @@ from mindtorch._core._gen.calls cimport (
     op_index_Tensor, op_masked_fill__Scalar, op_index_put, op_index_put_, op_masked_select, op_nonzero,
 )
 from mindtorch._core._gen.record_history cimport record__basic_index, record_select_int
-from mindtorch._core.autograd.node cimport may_require_grad
-from mindtorch._core.autograd.recording cimport should_record_view
+from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
+from mindtorch._core.autograd.recording cimport should_record_inplace, should_record_view
 from mindtorch._core.operators.operator cimport write_back_out
 from mindtorch._core.python.conversion cimport (
     as_int, check_scalar_overflow, optional_tensor, read_scalar, require_bool, require_tensor, type_name,
@@ -241,6 +241,8 @@ cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values,
         return op_index_put_(self, indices, values, accumulate)
     if shown_device_type(self) != META:         # there the number of true elements is unknown
         check_index_put(self, indices, values)
+    should_record_inplace(self, requires_grad(self) or requires_grad(values))       # refuses a leaf
+    bump_version(self)
     return with_zero_gradient(self, values)
 
 

@@ -127,7 +127,14 @@ def _gather(x, axis, taps):
 
 
 def _scatter(grad, axis, taps, image):
-    """The adjoint: a product with the matrix that the taps spell out."""
+    """The adjoint: a product with the matrix that the taps spell out, unless its zeros would meet infinities."""
+    if not np.isfinite(grad).all():
+        out = np.zeros((image, *np.delete(grad.shape, axis)), grad.dtype)
+        lines = np.moveaxis(grad, axis, 0)
+        for index, weight in zip(*taps, strict=True):
+            used = weight != 0
+            np.add.at(out, index[used], (lines[used].T * weight[used].astype(grad.dtype)).T)
+        return np.moveaxis(out, 0, axis)
     matrix = _matrix(image, taps, grad.dtype)
     return np.moveaxis(np.matmul(np.moveaxis(grad, axis, -1), matrix.T), -1, axis)
 

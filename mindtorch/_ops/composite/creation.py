@@ -8,7 +8,7 @@ from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, ge
 from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._core.tensor.factories import linspace as _linspace
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type, to_out
+from mindtorch._ops.composite.common import _require_tensors, c_type, run_for_each_sample, scalar_type, to_out
 
 
 def _range_to_out(result, out):
@@ -123,6 +123,11 @@ def _histogram(name, input, bins, bounds, weight, density):
     points = input.reshape(-1, columns)
     if isinstance(bins, int):
         bins = [bins] * columns
+    for dim, edges in enumerate(bins):
+        if isinstance(edges, TensorBase) and edges.dtype is not input.dtype:
+            raise RuntimeError(f"torch.{name}: input tensor and bins tensors should have the same dtype, but got input "
+                               f"with dtype {c_type(input.dtype)} and bins for dimension {dim} with dtype "
+                               f"{c_type(edges.dtype)}")
     if len(bins) != columns:
         raise RuntimeError(f"{name}: expected {columns} sequences of bin edges for a {columns}-dimensional histogram "
                            f"but got {len(bins)}")

@@ -9,7 +9,7 @@ from mindtorch._core.operators.composites import conj as _conj
 from mindtorch._core.python.torch_function import overridable
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
-from mindtorch._ops.composite.common import _require_tensors, with_out
+from mindtorch._ops.composite.common import _require_tensors, c_type, with_out
 
 _bmm, _dot, _matmul, _outer = _OPS["bmm"], _OPS["dot"], _OPS["matmul"], _OPS["outer"]
 
@@ -317,6 +317,10 @@ _where = _OPS["where"]
 def bilinear(input1, input2, weight, bias=None):
     """input1 @ weight[k] @ input2 + bias[k] for each k: (..., n), (..., m) and (o, n, m) give (..., o)."""
     _require_tensors("bilinear", input1=input1, input2=input2, weight=weight)
+    given = {"input1": input1, "input2": input2, "weight": weight} | ({} if bias is None else {"bias": bias})
+    if len({tensor.dtype for tensor in given.values()}) > 1:
+        raise RuntimeError("All tensors must have the same dtype, got " +
+                           ", ".join(f"{name}: {c_type(tensor.dtype)}" for name, tensor in given.items()))
     if input1.dim() != input2.dim():
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
     for dim, (one, other) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):

@@ -256,11 +256,12 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
                                    f"except along the differencing dimension; input.size({place}) = {size}, but got "
                                    f"tensor.size({place}) = {given}")
     result = _OPS["cat"](parts, dim) if len(parts) > 1 and n else input     # torch's 0-th difference is the input alone
-    for _ in range(min(n, result.shape[dim])):
+    count = min(n, result.shape[dim])
+    for left in range(count, 0, -1):
         length = result.shape[dim] - 1
-        later, sooner = result.narrow(dim, 1, length), result.narrow(dim, 0, length)
-        result = later ^ sooner if str(result.dtype) == "torch.bool" else later - sooner
-    return written(result.clone() if result is input else result, out)
+        subtract = _OPS["logical_xor" if str(result.dtype) == "torch.bool" else "sub"]
+        result = subtract(result.narrow(dim, 1, length), result.narrow(dim, 0, length), out=out if left == 1 else None)
+    return result if count else written(result.clone() if result is input else result, out)
 
 
 def _spacing(y, x, dim):

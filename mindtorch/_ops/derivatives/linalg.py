@@ -117,21 +117,16 @@ def solve_backward_A(grad, A, B, result, left):
 
 def triangular_solve_backward_self(grad, A, upper, transpose, unitriangular):
     """The solution for op(A)^H and the gradient."""
-    if grad is None:
-        return None
     return ops.triangular_solve(grad, A.conj(), upper, not transpose, unitriangular)[0]
 
 
-def triangular_solve_backward_A(grads, A, result, upper, transpose, unitriangular):
+def triangular_solve_backward_A(grad, of_copy, A, result, upper, transpose, unitriangular):
     """-grad_B @ X^H in the triangle that was read; the copy of A adds its own gradient."""
-    grad, of_copy = grads
-    if grad is None:
-        return of_copy
     of_B = triangular_solve_backward_self(grad, A, upper, transpose, unitriangular)
     product = -(result.conj() @ of_B.transpose(-1, -2)) if transpose else -(of_B @ _adjoint(result))
     offset = 1 if unitriangular else 0
     product = _upper(product, offset) if upper else _lower(product, -offset)
-    return product if of_copy is None else product + of_copy
+    return product + of_copy
 
 
 # --- factorisations --------------------------------------------------------------------------------------------------
@@ -296,22 +291,15 @@ def det_backward(grad, A, result):
 
 # --- LU --------------------------------------------------------------------------------------------------------------
 
-def lu_unpack_backward(grads, shape):
+def lu_unpack_backward(of_lower, of_upper, shape):
     """The triangles beside each other again, in a matrix of that shape."""
-    _, of_lower, of_upper = grads
     rows, columns = shape[-2:]
-    total = None
-    if of_lower is not None:
-        lower = _lower(of_lower, -1)
-        if columns > rows:
-            lower = ops.cat([lower, lower.new_zeros((*shape[:-1], columns - rows))], -1)
-        total = lower
-    if of_upper is not None:
-        upper = _upper(of_upper)
-        if rows > columns:
-            upper = ops.cat([upper, upper.new_zeros((*shape[:-2], rows - columns, columns))], -2)
-        total = upper if total is None else total + upper
-    return total
+    lower, upper = _lower(of_lower, -1), _upper(of_upper)
+    if columns > rows:
+        lower = ops.cat([lower, lower.new_zeros((*shape[:-1], columns - rows))], -1)
+    if rows > columns:
+        upper = ops.cat([upper, upper.new_zeros((*shape[:-2], rows - columns, columns))], -2)
+    return lower + upper
 
 
 def lu_factor_backward(grad, lu, pivots, pivot):

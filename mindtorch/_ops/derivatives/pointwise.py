@@ -80,9 +80,9 @@ def _zero_where(condition, value):
     return ops.where(condition, ops.zeros_like(value), value)
 
 
-def sinc_backward(grad, self, result):
+def sinc_backward(grad, self):
     """(cos(pi x) - sinc(x)) / x, and 0 at 0."""
-    slope = ((self * math.pi).cos() - result) / self
+    slope = ((self * math.pi).cos() - self.sinc()) / self
     return grad * _zero_where(self == 0, slope).conj()
 
 

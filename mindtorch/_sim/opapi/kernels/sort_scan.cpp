@@ -504,6 +504,8 @@ Operand sliceAt(const Operand &self, int64_t dim, int64_t i) {
   return slice;
 }
 
+constexpr int64_t kFewSlices = 16; /* that torch sorts by insertion */
+
 /* Slices in one array, compared lexicographically; NaN is greater than all numbers. */
 template <class C>
 struct Slices {
@@ -520,6 +522,27 @@ struct Slices {
     return a < b;
   }
   bool equal(int64_t a, int64_t b) const { return std::equal(at(a), at(a) + length, at(b)); }
+  bool hasNan() const { return std::any_of(values, values + count * length, isNan<C>); }
+
+  /* Whether the first elements of which one is less put `a` first: NaN is neither less nor greater. */
+  bool beforeButForNan(int64_t a, int64_t b) const {
+    for (int64_t i = 0; i < length; ++i) {
+      if (at(a)[i] < at(b)[i]) return true;
+      if (at(b)[i] < at(a)[i]) return false;
+    }
+    return false;
+  }
+
+  /* torch's order of a few slices with NaN, which is not transitive: insertion from the end, smallest ones at once. */
+  void insertInOrder(int64_t *order) const {
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t place = i;
+      if (i > 0 && beforeButForNan(i, order[0])) place = 0;
+      while (place > 0 && beforeButForNan(i, order[place - 1])) --place;
+      std::copy_backward(order + place, order + i, order + i + 1);
+      order[place] = i;
+    }
+  }
 };
 
 /* A contiguous tensor of the resulting shape at the start of `out`. */
@@ -550,7 +573,9 @@ aclError runUnique(const aclOpExecutor &executor) {
   if (dim == kFlat) readElements(self, values);
   for (int64_t i = 0; dim != kFlat && i < count; ++i) readElements(sliceAt(self, dim, i), values + i * slices.length);
   std::iota(order, order + count, int64_t{0});
-  if (executor.attributes[kConsecutive] == 0) {
+  if (executor.attributes[kConsecutive] == 0 && dim != kFlat && count <= kFewSlices && slices.hasNan()) {
+    slices.insertInOrder(order);
+  } else if (executor.attributes[kConsecutive] == 0) {
     std::sort(order, order + count, [&](int64_t a, int64_t b) { return slices.before(a, b); });
   }
   Cursor counts(counts_out), inverses(inverse_out);
