@@ -142,6 +142,24 @@ _jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _is_tracing = _get_cudnn_enabled =
 _has_xpu, _GLIBCXX_USE_CXX11_ABI = False, True
 
 
+_emit_hooks = None, None
+
+
+def _jit_set_emit_hooks(of_modules, of_functions):
+    """Keeps what a TorchScript compiler would call for each module and function. Nothing is compiled here."""
+    global _emit_hooks
+    _emit_hooks = of_modules, of_functions
+
+
+def _jit_get_emit_hooks():
+    """The two hooks."""
+    return _emit_hooks
+
+
+def _jit_clear_class_registry():
+    """Forgets the classes that TorchScript has compiled, of which there are none."""
+
+
 def _log_api_usage_once(event):
     """Does nothing: there are no usage observers."""
 

@@ -233,8 +233,7 @@ NAMES = {
         torch._C: ScriptDict ScriptList ScriptMethod
         torch.jit: Attribute CompilationUnit Error Future RecursiveScriptModule _get_trace_graph
             enable_onednn_fusion export_opnames fork freeze isinstance load onednn_fusion_enabled
-            optimize_for_inference save set_fusion_strategy strict_fusion trace trace_module wait
-        torch.jit._recursive: concrete_type_store""",
+            optimize_for_inference save set_fusion_strategy strict_fusion trace trace_module wait""",
     _COMPILER: """
         torch: cond while_loop
         torch._C._dynamo:
@@ -349,7 +348,6 @@ NAMES = {
         torch.fx.passes.utils.matcher_with_name_node_map_utils: InternalMatch SubgraphMatcherWithNameNodeMap
         torch.fx.passes.utils.source_matcher_utils: SourcePartition check_subgraphs_connected
             get_source_partitions
-        torch.fx.subgraph_rewriter: ReplacedPatterns replace_pattern_with_filters
         torch.fx.traceback: NodeSource NodeSourceAction
         torch.utils._config_module: ConfigModule
         torch.utils._sympy.functions: FloorDiv simple_floordiv_gcd
