@@ -246,6 +246,8 @@ def __getattr__(name: str) -> Any:
         return made
     if name == "_distributed_c10d":
         return import_module("mindtorch.distributed._c10d")
+    if name in _OF_VMAP:
+        return getattr(import_module("mindtorch.func._batching_rules"), _OF_VMAP[name])
     module = _OF_LIBRARY.get(name)
     if module is None:
         return _refused(name)
@@ -253,6 +255,8 @@ def __getattr__(name: str) -> Any:
 
 
 _refused = refused_names(__name__)
+_OF_VMAP = {"_debug_only_display_vmap_fallback_warnings": "warn_of_loops",
+            "_debug_only_are_vmap_fallback_warnings_enabled": "are_loops_warned_of"}
 _OF_LIBRARY = {"DispatchKey": "keys", "DispatchKeySet": "keys", "_ExcludeDispatchKeyGuard": "keys",
                "_AutoDispatchBelowAutograd": "keys", "FunctionSchema": "schema", "Argument": "schema",
                "parse_schema": "schema"}

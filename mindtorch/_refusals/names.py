@@ -254,7 +254,6 @@ NAMES = {
         torch._dynamo.variables: ConstantVariable SliceVariable SymNodeVariable
         torch._dynamo.variables.base: NO_SUCH_SUBOBJ
         torch._dynamo.variables.builder: wrap_to_fake_tensor_and_record
-        torch._functorch:
         torch._functorch._activation_offloading.offload_ops: pinned_memory_pool
         torch._functorch._aot_autograd.functional_utils: from_fun to_fun
         torch._functorch._aot_autograd.fx_utils: get_plain_input_and_grad_nodes
