@@ -15,8 +15,8 @@ def _deprecated(function, successor):
     def warned(*args, **kwargs):
         warnings.warn(f"We've integrated functorch into PyTorch. As the final step of the integration, "
                       f"`functorch.{function.__name__}` is deprecated as of PyTorch 2.0 and will be deleted in a "
-                      f"future version of PyTorch >= 2.3. Please use `{successor}` instead; see the PyTorch 2.0 release "
-                      "notes and/or the `torch.func` migration guide for more details "
+                      f"future version of PyTorch >= 2.3. Please use `{successor}` instead; see the PyTorch 2.0 "
+                      "release notes and/or the `torch.func` migration guide for more details "
                       "https://pytorch.org/docs/main/func.migrating.html", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
     return warned

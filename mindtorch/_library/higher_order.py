@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from mindtorch import Tensor
-from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._library.keys import DispatchKey, DispatchKeySet, backend_of, excluded
 from mindtorch.utils._pytree import tree_leaves
 
@@ -16,8 +15,9 @@ __all__ = ["HigherOrderOperator"]
 class HigherOrderOperator(ABC):
     """An operator whose arguments may be anything, functions too. Programs derive a class, with a `__call__`.
 
-    A call runs the kernel of the first key that has one: "Autograd" and the device's ("AutogradCPU") where an argument
-    requires a gradient, the device's ("CPU", "PrivateUse1"), "CompositeExplicitAutograd", "CompositeImplicitAutograd".
+    A call runs the kernel of the first key that has one, of those that the thread does not exclude: the device's
+    "AutogradCPU" and "Autograd", then "CPU" ("PrivateUse1", ...), "CompositeExplicitAutograd" and
+    "CompositeImplicitAutograd".
     """
 
     def __init__(self, name: str, *, cacheable: bool = False) -> None:
@@ -47,16 +47,14 @@ class HigherOrderOperator(ABC):
         leaves = tree_leaves((args, kwargs))
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         backend = backend_of(tensors)
-        names = [backend, "CompositeExplicitAutograd", "CompositeImplicitAutograd"]
-        if is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-            names = [f"Autograd{backend}", "Autograd", *names]
-        for name in names:
+        for name in (*((f"Autograd{backend}", "Autograd") if tensors else ()), backend, "CompositeExplicitAutograd",
+                     "CompositeImplicitAutograd"):
             key = getattr(DispatchKey, name, None)
             kernel = None if name in excluded() or self._passed.has(key) else self.py_kernels.get(key)
             if kernel is not None:
                 return kernel(*args, **kwargs)
         raise NotImplementedError(f"could not find kernel for HigherOrderOperator {self._name} at dispatch key "
-                                  f"{names[0]}")
+                                  f"DispatchKey.{backend}")
 
     def __str__(self) -> str:
         return self._name

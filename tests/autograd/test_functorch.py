@@ -161,20 +161,25 @@ def test_operators_of_functions():
             return function(x) * 0
         with pytest.raises(RuntimeError, match="override"):
             applied.py_impl(keys.CPU)(on_cpu)
-        return applied(lib.abs, -lib.ones(1)).item(), applied.name(), applied.namespace, str(applied)
+        with lib._C._AutoDispatchBelowAutograd():
+            below = applied(lib.abs, -lib.ones(1)).item()
+        return applied(lib.abs, -lib.ones(1)).item(), below, applied.name(), applied.namespace, str(applied)
     both(run)
 
-    class Chosen(mindtorch._ops.HigherOrderOperator):
+
+def test_operators_of_functions_without_a_kernel():
+    class Empty(mindtorch._ops.HigherOrderOperator):
         def __init__(self):
-            super().__init__("chosen")
+            super().__init__("empty")
 
         def __call__(self, x):
             return super().__call__(x)
-    chosen = Chosen()
-    chosen.py_impl(DispatchKey.Autograd)(lambda x: "gradient")
-    assert chosen(mindtorch.ones(1, requires_grad=True)) == "gradient"
-    with pytest.raises(NotImplementedError, match="chosen at dispatch key CPU"):
-        chosen(mindtorch.ones(1))
+    empty = Empty()
+    empty.py_impl(DispatchKey.Autograd)(lambda x: "gradient")
+    assert empty(mindtorch.ones(1)) == "gradient"
+    empty.fallthrough(DispatchKey.Autograd)
+    with pytest.raises(NotImplementedError, match=r"empty at dispatch key DispatchKey.CPU"):
+        empty(mindtorch.ones(1))
 
 
 def test_alias():
