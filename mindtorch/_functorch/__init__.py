@@ -16,9 +16,8 @@ from mindtorch._functorch.deprecated import (
     vmap,
 )
 from mindtorch._functorch.make_functional import FunctionalModule, FunctionalModuleWithBuffers
-from mindtorch._refusals.modules import refused_names
+from mindtorch._functorch.python_key import make_fx
 
 __all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "grad", "grad_and_value",
-           "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "vjp", "vmap"]
-
-__getattr__ = refused_names(__name__)
+           "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "make_fx", "vjp",
+           "vmap"]

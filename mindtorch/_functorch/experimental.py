@@ -1,8 +1,16 @@
 """functorch.experimental."""
+from mindtorch._functorch import control_flow
 from mindtorch._functorch.apis import chunk_vmap
-from mindtorch.func import jacfwd, jvp
+from mindtorch.func import hessian, jacfwd, jvp
 
-__all__ = ["chunk_vmap", "jacfwd", "jvp", "replace_all_batch_norm_modules_"]
+__all__ = ["chunk_vmap", "control_flow", "functionalize", "hessian", "jacfwd", "jvp",
+           "replace_all_batch_norm_modules_"]
+
+
+def functionalize(func, *, remove="mutations"):
+    """NotImplementedError: graphs of mindtorch have the writes and views that the program makes."""
+    raise NotImplementedError("functorch.experimental.functionalize: mindtorch does not take writes and views out of "
+                              "programs. make_fx records them as they are.")
 
 
 def replace_all_batch_norm_modules_(root):

@@ -235,7 +235,6 @@ NAMES = {
             enable_onednn_fusion export_opnames fork freeze isinstance load onednn_fusion_enabled
             optimize_for_inference save set_fusion_strategy strict_fusion trace trace_module wait""",
     _COMPILER: """
-        torch: cond while_loop
         torch._C._dynamo:
         torch._C._dynamo.eval_frame: _set_lru_cache
         torch._C._functorch: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
@@ -332,7 +331,7 @@ NAMES = {
         torch.fx._pytree: register_pytree_flatten_spec tree_flatten_spec
         torch.fx.experimental._config: enrich_profiler_metadata
         torch.fx.experimental.proxy_tensor: ProxyTorchDispatchMode _ProxyTensor _SymNodeDict decompose
-            disable_proxy_modes_tracing fetch_object_proxy fetch_sym_proxy get_proxy_slot make_fx
+            disable_proxy_modes_tracing fetch_object_proxy fetch_sym_proxy get_proxy_slot
             track_tensor_tree
         torch.fx.experimental.symbolic_shapes: DimDynamic DivideByKey GuardOnDataDependentSymNode
             RelaxedUnspecConstraint ShapeEnv StatelessSymbolicContext StrictMinMaxConstraint free_symbols

@@ -48,6 +48,8 @@ def qualified_name(func: Any) -> Any:
     """How generated code names a function: "torch.add", "operator.mul"; of a builtin the name alone."""
     if getattr(builtins, getattr(func, "__name__", ""), None) is func:
         return func.__name__
+    if (getattr(func, "__module__", None) or "").partition(".")[2].startswith("_ops."):
+        return f"torch.ops.{func}"
     known = overrides.resolve_name(func)
     if known is not None:
         return known

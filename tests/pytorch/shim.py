@@ -226,7 +226,7 @@ def _extend_import():
 
     def __import__(name, globals=None, locals=None, fromlist=(), level=0):
         result = plain(name, globals, locals, fromlist, level)
-        if _permissive and not level and name.startswith("torch"):
+        if _permissive and not level and name.startswith(("torch", "functorch")):
             _prepare_modules()
         return result
     builtins.__import__ = __import__
