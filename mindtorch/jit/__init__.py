@@ -6,7 +6,7 @@ from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
 from mindtorch._core.python.torch_function import published
 from mindtorch._refusals.modules import refused_names
-from mindtorch.jit import annotations  # noqa: F401 - `torch.jit.annotations` needs no import of its own
+from mindtorch.jit import _recursive, _state, annotations  # noqa: F401 - `torch.jit.annotations` needs no own import
 from mindtorch.nn import Module
 
 __all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",

@@ -107,3 +107,16 @@ def test_loops():
             (lambda: control_flow.map(mindtorch.sin, (x, x[:2]))), (lambda: control_flow.map(mindtorch.sin, ()))):
         with pytest.raises(RuntimeError, match=r"Expect|Mapped|Leading"):
             wrong()
+
+
+def test_operators_of_torch_ops_are_traced():
+    def run(lib):
+        aten = lib.ops.aten
+        traced = lib.fx.symbolic_trace(lambda x: aten.add.Tensor(aten.sin(x), aten.relu.default(x)))
+        x = lib.ones(2)
+        assert lib.equal(traced(x), lib.sin(x) + 1)
+        with pytest.raises((RuntimeError, TypeError)):
+            aten.sin.default("x")
+        return [(node.op, node.name, str(node.target)) for node in traced.graph.nodes], traced.code
+    ours, theirs = map(run, LIBRARIES)
+    assert ours == theirs
