@@ -166,12 +166,17 @@ def _arguments(pattern, node):
         bound = [_by_name(each) for each in (pattern, node)]
         if None not in bound:
             names = list(dict.fromkeys((*bound[0], *bound[1])))
-            return tuple(_flat([each.get(name) for name in names]) for each in bound)
+            return tuple(_flat(each.get(name) for name in names) for each in bound)
     return tuple(_flat([*each.args, *(each.kwargs.get(name) for name in names)]) for each in (pattern, node))
 
 
 def _by_name(node):
     """{parameter: argument} of a call, defaults included; None where the function has no signature."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is not None:                      # of an operator of torch.ops
+        defaults = {each.name: each.default_value for each in schema.arguments if each.has_default_value()}
+        return {**defaults, **dict(zip((each.name for each in schema.arguments), node.args, strict=False)),
+                **node.kwargs}
     try:
         bound = inspect.signature(node.target).bind(*node.args, **node.kwargs)
     except (TypeError, ValueError):
