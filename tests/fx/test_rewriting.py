@@ -141,12 +141,13 @@ def test_arguments_that_are_defaults():
         pool = lib.ops.aten.max_pool2d_with_indices.default
         found = []
         for pattern, function in ((lambda x: pool(x, [2, 2], stride=[2, 2]), lambda x: pool(x, [2, 2], [2, 2])),
+                                  (lambda x, size: pool(x, size, [2, 2]), lambda x: pool(x, [2, 2], stride=[2, 2])),
                                   (lambda x: lib.nn.functional.relu(x, False), call(lib.nn.functional.relu)),
                                   (lambda x: lib.nn.functional.relu(x, True), call(lib.nn.functional.relu))):
             traced = lib.fx.symbolic_trace(function)
-            found.append(len(lib.fx.replace_pattern(traced, pattern, lambda x: x)))
+            found.append(len(lib.fx.replace_pattern(traced, pattern, pattern)))
         return found
-    assert both(run) == [1, 1, 0]
+    assert both(run) == [1, 1, 1, 0]
 
 
 def test_rewritten_functions():

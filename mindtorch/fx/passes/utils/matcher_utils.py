@@ -108,9 +108,7 @@ class SubgraphMatcher:
         return False
 
     def _match_arguments(self, pattern, node, match):
-        first, second = _arguments(pattern, node)
-        return len(first) == len(second) and all(
-            self._match_argument(mine, theirs, match) for mine, theirs in zip(first, second, strict=True))
+        return self._match_argument(*_arguments(pattern, node), match)
 
     def _match_argument(self, mine, theirs, match):
         if isinstance(mine, Node):
@@ -122,6 +120,12 @@ class SubgraphMatcher:
                 return match.nodes_map[mine] == theirs
             match.nodes_map[mine] = theirs              # a literal
             return True
+        if isinstance(mine, (list, tuple)) and isinstance(theirs, (list, tuple)):
+            return len(mine) == len(theirs) and all(
+                self._match_argument(each, other, match) for each, other in zip(mine, theirs, strict=True))
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            return mine.keys() == theirs.keys() and all(
+                self._match_argument(each, theirs[key], match) for key, each in mine.items())
         if isinstance(theirs, Node):
             return False
         return self.ignore_literals or (type(mine) is type(theirs) and mine == theirs)
@@ -160,14 +164,14 @@ class SubgraphMatcher:
 
 
 def _arguments(pattern, node):
-    """The arguments of two nodes as flat lists. Where one is given by position and by name, all are by name."""
+    """The arguments of two nodes as lists. Where one is given by position and by name, all are by name."""
     names = list(dict.fromkeys((*pattern.kwargs, *node.kwargs)))
     if len(pattern.args) != len(node.args) and pattern.op == "call_function":
         bound = [_by_name(each) for each in (pattern, node)]
         if None not in bound:
             names = list(dict.fromkeys((*bound[0], *bound[1])))
-            return tuple(_flat(each.get(name) for name in names) for each in bound)
-    return tuple(_flat([*each.args, *(each.kwargs.get(name) for name in names)]) for each in (pattern, node))
+            return tuple([each.get(name) for name in names] for each in bound)
+    return tuple([*each.args, *(each.kwargs.get(name) for name in names)] for each in (pattern, node))
 
 
 def _by_name(node):
@@ -183,16 +187,3 @@ def _by_name(node):
         return None
     bound.apply_defaults()
     return dict(bound.arguments)
-
-
-def _flat(arguments):
-    """The arguments without lists, tuples and dicts around them."""
-    found = []
-    for argument in arguments:
-        if isinstance(argument, dict):
-            found += _flat(argument.values())
-        elif isinstance(argument, (list, tuple)):
-            found += _flat(argument)
-        else:
-            found.append(argument)
-    return found
