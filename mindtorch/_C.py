@@ -142,6 +142,24 @@ _jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _is_tracing = _get_cudnn_enabled =
 _has_xpu, _GLIBCXX_USE_CXX11_ABI = False, True
 
 
+_emit_hooks = None, None
+
+
+def _jit_set_emit_hooks(of_modules, of_functions):
+    """Keeps what a TorchScript compiler would call for each module and function. Nothing is compiled here."""
+    global _emit_hooks
+    _emit_hooks = of_modules, of_functions
+
+
+def _jit_get_emit_hooks():
+    """The two hooks."""
+    return _emit_hooks
+
+
+def _jit_clear_class_registry():
+    """Forgets the classes that TorchScript has compiled, of which there are none."""
+
+
 def _log_api_usage_once(event):
     """Does nothing: there are no usage observers."""
 
@@ -228,6 +246,8 @@ def __getattr__(name: str) -> Any:
         return made
     if name == "_distributed_c10d":
         return import_module("mindtorch.distributed._c10d")
+    if name in _OF_VMAP:
+        return getattr(import_module("mindtorch.func._batching_rules"), _OF_VMAP[name])
     module = _OF_LIBRARY.get(name)
     if module is None:
         return _refused(name)
@@ -235,6 +255,8 @@ def __getattr__(name: str) -> Any:
 
 
 _refused = refused_names(__name__)
+_OF_VMAP = {"_debug_only_display_vmap_fallback_warnings": "warn_of_loops",
+            "_debug_only_are_vmap_fallback_warnings_enabled": "are_loops_warned_of"}
 _OF_LIBRARY = {"DispatchKey": "keys", "DispatchKeySet": "keys", "_ExcludeDispatchKeyGuard": "keys",
                "_AutoDispatchBelowAutograd": "keys", "FunctionSchema": "schema", "Argument": "schema",
                "parse_schema": "schema"}

@@ -154,6 +154,7 @@ _FUNCTIONS_OF_NETWORKS = (
     "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout",
     "feature_dropout_", "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "pairwise_distance",
     "poisson_nll_loss", "triplet_margin_loss")
+_LAZY_NAMES |= dict.fromkeys(("cond", "while_loop"), "_functorch.control_flow")
 _LAZY_NAMES |= dict.fromkeys(_FUNCTIONS_OF_NETWORKS, "_ops.composite.nn_functional")
 _LAZY_NAMES |= dict.fromkeys((
     "get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled", "set_autocast_cpu_dtype",

@@ -22,7 +22,8 @@ __all__ = ["alias_torch"]
 
 # Module in torch -> module here, for the module and all below it. The first match counts.
 _NAMES = {f"torch.{name}": f"mindtorch.{own}" for name, own in MODULES.items()}
-_NAMES |= {"torch_npu.npu": "mindtorch.npu", "torch_npu": "mindtorch._torch_npu", "torch": "mindtorch"}
+_NAMES |= {"torch_npu.npu": "mindtorch.npu", "torch_npu": "mindtorch._torch_npu", "torch": "mindtorch",
+           "functorch": "mindtorch._functorch"}
 
 
 def _own_name(name):

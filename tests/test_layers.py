@@ -57,7 +57,7 @@ LAYERS = (
      "utils.collect_env",
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
      "masked", "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "sparse", "testing", "types", "xpu",
-     "_docs", "_stubs",
+     "_docs", "_functorch", "_stubs",
      "autograd.profiler", "autograd._profiled_functions", "autograd._profile", "nn.parallel.distributed",
      "_compat.vmap_internals"),
 )
@@ -77,6 +77,7 @@ EXCEPTIONS = {
     ("_npu.streams", "_npu.runtime"): "the first use of a device starts it",
     ("_npu.streams", "_npu.stream_context"): "`with stream:` is `with torch.npu.stream(stream):`",
     ("_ops", "_library.overloads"): "torch._ops.OpOverload: torch has it in the module that is our package of rows",
+    ("_ops", "_library.higher_order"): "torch._ops.HigherOrderOperator, for the same reason",
     ("_ops", "autograd"): "the derivative of pinv is an autograd.Function",
     ("_ops", "nn.functional"): "torch.stft pads, and torch.lstm drops out, as the functions of networks do",
     ("_tensor", "_docs"): "the docstring of a function, which help() asks for",

@@ -4,8 +4,10 @@ import os
 from importlib import import_module
 from types import ModuleType
 
+from mindtorch import Tensor, overrides
 from mindtorch._library import registry
 from mindtorch._library.keys import ExcludeDispatchKeyGuard, parse_key
+from mindtorch.utils._pytree import tree_leaves
 
 __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 
@@ -23,7 +25,13 @@ class OpOverload:
         self.__module__ = packet.__module__
 
     def __call__(self, /, *args, **kwargs):
-        return self._operator(args, kwargs)
+        try:
+            return self._operator(args, kwargs)
+        except RuntimeError:
+            others = _others_with_a_handler(args, kwargs)
+            if not others:
+                raise
+            return overrides.handle_torch_function(self, others, *args, **kwargs)
 
     def __repr__(self):
         return f"<OpOverload(op='{self._packet}', overload='{self._overloadname}')>"
@@ -72,6 +80,12 @@ class OpOverload:
         others = {key.name for key in DispatchKey if not keys.has(key)}
         with ExcludeDispatchKeyGuard(others):
             return self._operator(args, kwargs)
+
+
+def _others_with_a_handler(args, kwargs):
+    """The arguments of a failed call that are no tensors and have __torch_function__, such as proxies of torch.fx."""
+    return [leaf for leaf in tree_leaves((args, kwargs))
+            if not isinstance(leaf, Tensor) and hasattr(type(leaf), "__torch_function__")]
 
 
 class OpOverloadPacket:
@@ -132,7 +146,7 @@ class OpOverloadPacket:
     def __call__(self, /, *args, **kwargs):
         overloads = self.overloads()
         if len(overloads) == 1:
-            return getattr(self, overloads[0])._operator(args, kwargs)
+            return getattr(self, overloads[0])(*args, **kwargs)
         failures = []
         for name in overloads:
             operator = getattr(self, name)._operator
@@ -142,6 +156,9 @@ class OpOverloadPacket:
                 failures.append(str(error))
                 continue
             return operator.dispatch(*bound)
+        others = _others_with_a_handler(args, kwargs)
+        if others:
+            return overrides.handle_torch_function(self, others, *args, **kwargs)
         raise RuntimeError("Overloaded torch operator invoked from Python failed to match any schema:\n"
                            + "\n\n".join(failures) + "\n\n")
 

@@ -233,10 +233,8 @@ NAMES = {
         torch._C: ScriptDict ScriptList ScriptMethod
         torch.jit: Attribute CompilationUnit Error Future RecursiveScriptModule _get_trace_graph
             enable_onednn_fusion export_opnames fork freeze isinstance load onednn_fusion_enabled
-            optimize_for_inference save set_fusion_strategy strict_fusion trace trace_module wait
-        torch.jit._recursive: concrete_type_store""",
+            optimize_for_inference save set_fusion_strategy strict_fusion trace trace_module wait""",
     _COMPILER: """
-        torch: cond while_loop
         torch._C._dynamo:
         torch._C._dynamo.eval_frame: _set_lru_cache
         torch._C._functorch: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
@@ -255,7 +253,6 @@ NAMES = {
         torch._dynamo.variables: ConstantVariable SliceVariable SymNodeVariable
         torch._dynamo.variables.base: NO_SUCH_SUBOBJ
         torch._dynamo.variables.builder: wrap_to_fake_tensor_and_record
-        torch._functorch:
         torch._functorch._activation_offloading.offload_ops: pinned_memory_pool
         torch._functorch._aot_autograd.functional_utils: from_fun to_fun
         torch._functorch._aot_autograd.fx_utils: get_plain_input_and_grad_nodes
@@ -334,7 +331,7 @@ NAMES = {
         torch.fx._pytree: register_pytree_flatten_spec tree_flatten_spec
         torch.fx.experimental._config: enrich_profiler_metadata
         torch.fx.experimental.proxy_tensor: ProxyTorchDispatchMode _ProxyTensor _SymNodeDict decompose
-            disable_proxy_modes_tracing fetch_object_proxy fetch_sym_proxy get_proxy_slot make_fx
+            disable_proxy_modes_tracing fetch_object_proxy fetch_sym_proxy get_proxy_slot
             track_tensor_tree
         torch.fx.experimental.symbolic_shapes: DimDynamic DivideByKey GuardOnDataDependentSymNode
             RelaxedUnspecConstraint ShapeEnv StatelessSymbolicContext StrictMinMaxConstraint free_symbols
@@ -349,7 +346,6 @@ NAMES = {
         torch.fx.passes.utils.matcher_with_name_node_map_utils: InternalMatch SubgraphMatcherWithNameNodeMap
         torch.fx.passes.utils.source_matcher_utils: SourcePartition check_subgraphs_connected
             get_source_partitions
-        torch.fx.subgraph_rewriter: ReplacedPatterns replace_pattern_with_filters
         torch.fx.traceback: NodeSource NodeSourceAction
         torch.utils._config_module: ConfigModule
         torch.utils._sympy.functions: FloorDiv simple_floordiv_gcd

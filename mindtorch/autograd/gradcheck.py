@@ -69,11 +69,10 @@ def gradgradcheck(func: Any, inputs: Any, grad_outputs: Any = None, *, eps: floa
                   fast_mode: bool = False, masked: bool = False) -> bool:
     """gradcheck of the gradients of func(*inputs), which are functions of the inputs and of `grad_outputs`.
 
-    grad_outputs: gradients of the outputs; random numbers where None.
+    grad_outputs: gradients of the outputs; random numbers where None. `check_rev_over_rev` checks backward of the
+    gradients, `check_fwd_over_rev` their forward mode.
     """
-    if check_fwd_over_rev:
-        raise NotImplementedError("gradgradcheck without the forward mode of backward checks backward alone")
-    if not check_rev_over_rev:
+    if not check_rev_over_rev and not check_fwd_over_rev:
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     inputs = _tuple(inputs)
     if grad_outputs is None:
@@ -81,17 +80,21 @@ def gradgradcheck(func: Any, inputs: Any, grad_outputs: Any = None, *, eps: floa
         grad_outputs = tuple(_random_like(out, random, gen_non_contig_grad_outputs)
                              for out in _differentiable(func(*inputs)))
     grad_outputs = _tuple(grad_outputs)
+    differentiable = [place for place, _ in _differentiable_inputs(inputs + grad_outputs)]
 
     def gradients(*arguments):
         from mindtorch import autograd
         given, of_outputs = arguments[:len(inputs)], arguments[len(inputs):]
-        wanted = tuple(x for x in given if _is_tensor(x) and x.requires_grad)
+        for place in differentiable:
+            arguments[place].requires_grad_()           # dual tensors do not yet
+        wanted = tuple(given[place] for place in differentiable if place < len(inputs))
         found = autograd.grad(_differentiable(func(*given)), wanted, of_outputs, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
     return gradcheck(gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
                      nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
-                     check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad, fast_mode=fast_mode,
+                     check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+                     check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, fast_mode=fast_mode,
                      masked=masked)
 
 

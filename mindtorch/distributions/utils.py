@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 EULER = 0.57721566490153286060
 
-__all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
+__all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits",
+           "tril_matrix_to_vec", "vec_to_tril_matrix"]
 
 
 def broadcast_all(*values: Tensor | Number) -> tuple[Tensor, ...]:
@@ -62,6 +63,29 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """The logarithms of probabilities, or their log odds; finite."""
     clamped = clamp_probs(probs)
     return mindtorch.log(clamped) - mindtorch.log1p(-clamped) if is_binary else mindtorch.log(clamped)
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """The elements of matrices (..., n, n) on and below diagonal `diag`, row by row: (..., number of them)."""
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    rows, columns = mindtorch.tril_indices(n, n, diag, device=mat.device)
+    return mat[..., rows, columns]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """Lower triangular matrices of vectors (..., D): tril_matrix_to_vec backwards. ValueError for a D of no matrix."""
+    count = vec.shape[-1]
+    root = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    n = round(root)
+    if abs(root - n) > mindtorch.finfo(vec.dtype).eps:
+        raise ValueError(f"The size of last dimension is {count} which cannot be expressed as the lower triangular part"
+                         " of a square D x D matrix.")
+    rows, columns = mindtorch.tril_indices(n, n, diag, device=vec.device)
+    made = vec.new_zeros(*vec.shape[:-1], n, n)
+    made[..., rows, columns] = vec
+    return made
 
 
 def binary_entropy(logits: Any, probs: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from functools import cache
 from typing import Any
 
@@ -144,8 +145,25 @@ def is_random(func):
 
 # --- one sample after the other ---------------------------------------------------------------------------------------
 
+_warning = False
+
+
+def warn_of_loops(on):
+    """Have each operator warn, or not, that is called for each sample since it has no rule."""
+    global _warning
+    _warning = on
+
+
+def are_loops_warned_of():
+    """What warn_of_loops was last told."""
+    return _warning
+
+
 def _loop(call):
     """The operator, called for each sample."""
+    if _warning and not draws(call.func):
+        warnings.warn(f"There is a performance drop because we have not yet implemented the batching rule for "
+                      f"{call.func._schema.name}.", UserWarning, stacklevel=2)
     level, written = current_level(), call.written()
     same = random_states() if is_random(call.func) and level is not None and level.randomness == "same" else None
 

@@ -85,7 +85,7 @@ class _Writer:
             import mindtorch
             self.globals["torch"] = mindtorch
             return hint
-        name = hint.replace(".", "_")
+        name = re.sub(r"\W", "_", hint)
         while name in self.globals and self.globals[name] is not value:
             name += "_1"
         self.globals[name] = value

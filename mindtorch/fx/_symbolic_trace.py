@@ -15,10 +15,10 @@ from mindtorch import Tensor
 from mindtorch.fx.graph import Graph
 from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import map_aggregate
-from mindtorch.fx.proxy import Proxy, TracerBase
+from mindtorch.fx.proxy import ParameterProxy, Proxy, TracerBase
 from mindtorch.nn import Module, Parameter, Sequential
 
-__all__ = ["Tracer", "symbolic_trace", "wrap"]
+__all__ = ["ProxyableClassMeta", "Tracer", "symbolic_trace", "wrap"]
 
 _tracing = 0            # calls of Tracer.trace under way
 _wrapped = {}           # (id of globals, name) -> globals: functions that are recorded as calls, not traced through
@@ -77,6 +77,23 @@ def _count_tracing():
 def is_fx_tracing():
     """Whether a function or module is being traced."""
     return _tracing > 0
+
+
+_proxyable_classes = set()
+
+
+class ProxyableClassMeta(type):
+    """A metaclass: where an argument of a class's constructor is a proxy, the call is recorded as a node."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
+        _proxyable_classes.add(cls)
+        super().__init__(name, bases, attrs)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        proxy = _first_proxy(args, kwargs) if _tracing else None
+        if proxy is None:
+            return super().__call__(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
 
 
 class _Patches:
@@ -162,6 +179,10 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", self._path_of_tensor(a), (), {})
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return self.create_node("call_function", type(a), tuple(self.create_arg(item) for item in a), {})
+        if type(a) in _proxyable_classes:
+            name = self.get_fresh_qualname(f"_{type(a).__name__}_constant_")
+            setattr(self.root, name, a)
+            return self.create_node("get_attr", name, (), {})
         return super().create_arg(a)
 
     def _path_of_tensor(self, tensor):
@@ -209,14 +230,20 @@ class Tracer(TracerBase):
         return proxy
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
-        """The value of a module's attribute in traced code: a proxy if it is a parameter."""
-        if isinstance(attr_val, Parameter):
-            for name, parameter in self.root.named_parameters():
-                if parameter is attr_val:
-                    if name not in parameter_proxy_cache:
-                        parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {})
-                    return parameter_proxy_cache[name]
+        """The value of a module's attribute in traced code: a proxy if it is a parameter (or buffer: TracerBase)."""
+        known = self.root.named_parameters() if isinstance(attr_val, Parameter) else (
+            self.root.named_buffers() if self.proxy_buffer_attributes and isinstance(attr_val, Tensor) else ())
+        for name, tensor in known:
+            if tensor is attr_val:
+                if name not in parameter_proxy_cache:
+                    parameter_proxy_cache[name] = self.create_proxy(
+                        "get_attr", name, (), {}, proxy_factory_fn=functools.partial(
+                            self._parameter_proxy, name, tensor) if self.param_shapes_constant else None)
+                return parameter_proxy_cache[name]
         return attr_val
+
+    def _parameter_proxy(self, name, tensor, node):
+        return ParameterProxy(self, node, name, tensor)
 
     # --- tracing ------------------------------------------------------------------------------------------------------
 

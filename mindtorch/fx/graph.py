@@ -54,8 +54,8 @@ class _Namespace:
 
 
 def _snake_case(name):
-    return "".join(f"_{c.lower()}" if c.isupper() and i and name[i - 1] != "_" else c.lower()
-                   for i, c in enumerate(name))
+    return "".join(f"_{c}" if c.isupper() and before.islower() else c
+                   for before, c in zip(f".{name}", name, strict=False)).lower()
 
 
 class Graph:

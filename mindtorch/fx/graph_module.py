@@ -1,6 +1,7 @@
 """GraphModule: a module whose forward is made from a Graph."""
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -184,7 +185,8 @@ class GraphModule(Module):
                 parts = node.target.split(".")
                 used |= {".".join(parts[:i + 1]) for i in range(len(parts))}
             if node.op == "call_module":
-                used |= {f"{node.target}.{name}" for name, _ in self.get_submodule(node.target).named_modules()}
+                with contextlib.suppress(AttributeError):           # one that is still to come keeps nothing
+                    used |= {f"{node.target}.{name}" for name, _ in self.get_submodule(node.target).named_modules()}
         for name in [name for name, _ in self.named_modules() if name and name not in used]:
             self.delete_submodule(name)
 

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import mindtorch
 from mindtorch import overrides
 from mindtorch.fx.immutable_collections import immutable_dict, immutable_list
 
@@ -47,6 +48,8 @@ def qualified_name(func: Any) -> Any:
     """How generated code names a function: "torch.add", "operator.mul"; of a builtin the name alone."""
     if getattr(builtins, getattr(func, "__name__", ""), None) is func:
         return func.__name__
+    if (getattr(func, "__module__", None) or "").partition(".")[2].startswith("_ops."):
+        return f"torch.ops.{func}"
     known = overrides.resolve_name(func)
     if known is not None:
         return known
@@ -201,6 +204,8 @@ class Node:
     def is_impure(self, impure_random: bool = True) -> bool:
         """Whether the node does more than compute: it writes, draws random numbers, or is an input or the output."""
         if self.op in ("placeholder", "output") or self.target in _side_effectful_functions:
+            return True
+        if self.target is mindtorch._assert or self.target is mindtorch._assert_async:
             return True
         if self.op == "call_method" and self.target.endswith("_") and not self.target.endswith("__"):
             return True

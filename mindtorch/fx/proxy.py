@@ -6,6 +6,8 @@ import dis
 import enum
 import inspect
 import operator
+import os
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,19 +22,35 @@ _CONSTANTS = (str, int, float, bool, complex, mindtorch.dtype, mindtorch.Tensor,
               mindtorch.memory_format, mindtorch.layout, enum.Enum, type(None), type(...))
 
 
+_HERE = os.path.dirname(mindtorch.__file__)
+
+
 class TraceError(ValueError):
     """A function does something that cannot be recorded."""
 
 
 class TracerBase:
-    """Makes nodes of the operations on proxies."""
+    """Makes nodes of the operations on proxies.
+
+    record_stack_traces: each node notes in `stack_trace` where it was traced; check_mutable_operations: functions that
+    write to their arguments are refused; trace_asserts: `assert proxy` becomes a node; proxy_buffer_attributes: buffers
+    are proxies in traced code, as parameters are.
+    """
 
     graph: object
     traced_func_name = "forward"
+    record_stack_traces = False
+    check_mutable_operations = False
+    trace_asserts = False
+    proxy_buffer_attributes = False
 
     def create_node(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None,
                     type_expr: Any | None = None) -> Node:
-        """A node for an operation."""
+        """A node for an operation. RuntimeError for one that writes, where check_mutable_operations is set."""
+        if kind == "call_function" and self.check_mutable_operations and _writes(target, kwargs):
+            raise RuntimeError(f"Tried to trace mutable operation {_overload_name(target, kwargs)}. FX only supports "
+                               "functional code, so operations that mutate operands in-place (e.g. via `out` arguments)"
+                               " are not supported")
         return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
 
     def proxy(self, node: Node) -> Proxy:
@@ -45,12 +63,17 @@ class TracerBase:
         """Creates a node for an operation on proxies, and its proxy."""
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
+        if self.record_stack_traces and node.stack_trace is None:
+            node.stack_trace = "".join(traceback.format_list(
+                [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_HERE)]))
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
 
     def create_arg(self, a: Any) -> Any:
         """An argument as nodes have it: proxies become their nodes. NotImplementedError for what no code can say."""
         if isinstance(a, Proxy):
             return a.node
+        if hasattr(type(a), "__fx_create_arg__"):
+            return a.__fx_create_arg__(self)
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return type(a)(*(self.create_arg(item) for item in a))
         if isinstance(a, (tuple, list)):
@@ -75,6 +98,9 @@ class TracerBase:
 
     def to_bool(self, obj: Proxy) -> bool:
         """A proxy as a condition: its value is unknown, so TraceError."""
+        if self.trace_asserts and _is_asserted(inspect.currentframe().f_back.f_back):
+            self.create_proxy("call_function", mindtorch._assert, (obj, ""), {})
+            return True
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj: Proxy) -> Iterator:
@@ -92,6 +118,29 @@ class TracerBase:
     def keys(self, obj: Proxy) -> Proxy:
         """The keys for `**proxy`."""
         return Attribute(obj, "keys")()
+
+
+def _writes(function, kwargs):
+    """Whether a call of a function of torch writes to its arguments."""
+    if kwargs.get("out") is not None:
+        return True
+    name = getattr(function, "__name__", "")
+    return name.endswith("_") and not name.endswith("__") and overrides.resolve_name(function) is not None
+
+
+def _overload_name(function, kwargs):
+    return f"aten::{function.__name__}{'.out' if kwargs.get('out') is not None else ''}"
+
+
+def _is_asserted(frame):
+    """Whether the code of a frame is at the condition of an assertion."""
+    instructions = iter(dis.get_instructions(frame.f_code))
+    for instruction in instructions:
+        if instruction.offset >= frame.f_lasti and instruction.opname.startswith("POP_JUMP"):
+            following = next(instructions)
+            return "IF_TRUE" in instruction.opname and (following.opname == "LOAD_ASSERTION_ERROR" or (
+                following.argval is AssertionError or following.argrepr == "AssertionError"))
+    return False
 
 
 class GraphAppendingTracer(TracerBase):

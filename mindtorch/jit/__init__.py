@@ -4,8 +4,9 @@ from typing import Any, Final
 
 from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
+from mindtorch._core.python.torch_function import published
 from mindtorch._refusals.modules import refused_names
-from mindtorch.jit import annotations  # noqa: F401 - `torch.jit.annotations` needs no import of its own
+from mindtorch.jit import _recursive, _state, annotations  # noqa: F401 - `torch.jit.annotations` needs no own import
 from mindtorch.nn import Module
 
 __all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",
@@ -110,6 +111,9 @@ def _assert(condition, message):
     """An assertion as a call, for models that might be traced: torch._assert."""
     if not condition:
         raise AssertionError(message)
+
+
+_assert = published(_assert, __name__, "_assert", "torch")
 
 
 def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, but got zero"):

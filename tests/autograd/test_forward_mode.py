@@ -171,6 +171,49 @@ def test_levels():
     assert forward._current_level == -1
 
 
+@pytest.mark.parametrize("reverse", [True, False])
+def test_gradgradcheck_of_forward_over_reverse(reverse):
+    x = mindtorch.tensor([0.5, -1.5], dtype=mindtorch.float64, requires_grad=True)
+    y = mindtorch.tensor([1.5, 0.25], dtype=mindtorch.float64, requires_grad=True)
+    assert mindtorch.autograd.gradgradcheck(lambda a, b: (a.sin() * b, b), (x, y), check_fwd_over_rev=True,
+                                            check_rev_over_rev=reverse)
+
+    class Slope(mindtorch.autograd.Function):
+        """The gradient of a ** 2, whose own backward is wrong."""
+
+        @staticmethod
+        def forward(ctx, grad, a):
+            ctx.save_for_backward(grad, a)
+            return 2 * a * grad
+
+        @staticmethod
+        def backward(ctx, change):
+            grad, a = ctx.saved_tensors
+            return 2 * a * change, 3 * grad * change
+
+    class Square(mindtorch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a * a
+
+        @staticmethod
+        def backward(ctx, grad):
+            return Slope.apply(grad, *ctx.saved_tensors)
+
+    class SquareWithTangent(Square):
+        @staticmethod
+        def jvp(ctx, along):
+            return 2 * ctx.saved_tensors[0] * along
+    message = "Backward is not|Jacobian mismatch" if reverse else "forward mode mismatch"
+    with pytest.raises(mindtorch.autograd.gradcheck.__globals__["GradcheckError"], match=message):
+        mindtorch.autograd.gradgradcheck(SquareWithTangent.apply, x, check_fwd_over_rev=True,
+                                         check_rev_over_rev=reverse)
+    if not reverse:
+        with pytest.raises(NotImplementedError, match="must implement the jvp function"):
+            mindtorch.autograd.gradgradcheck(Square.apply, x, check_fwd_over_rev=True, check_rev_over_rev=False)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_gradcheck_forward(dtype):
     x = mindtorch.tensor([0.5, -1.5], dtype=getattr(mindtorch, dtype)).requires_grad_()

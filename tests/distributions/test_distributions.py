@@ -562,3 +562,21 @@ def test_transforms_for_constraints(registry, constraint, device):
     else:
         for ours, theirs in zip(*found, strict=True):
             agree(ours, theirs)
+
+
+@pytest.mark.parametrize("diag", [-2, -1, 0, 1, 2])
+def test_triangles_as_vectors(diag):
+    from mindtorch.distributions import utils
+    theirs = torch.distributions.utils
+    values = np.arange(32.0).reshape(2, 4, 4)
+    vector = utils.tril_matrix_to_vec(mindtorch.tensor(values), diag)
+    assert vector.tolist() == theirs.tril_matrix_to_vec(torch.tensor(values), diag).tolist()
+    assert utils.vec_to_tril_matrix(vector, diag).tolist() == np.tril(values, diag).tolist()
+
+
+def test_vectors_that_are_no_triangle():
+    for lib in (mindtorch, torch):
+        with pytest.raises(ValueError, match="cannot be expressed as the lower triangular part"):
+            lib.distributions.utils.vec_to_tril_matrix(lib.ones(5))
+        with pytest.raises(ValueError, match="is outside"):
+            lib.distributions.utils.tril_matrix_to_vec(lib.ones(2, 2), 2)

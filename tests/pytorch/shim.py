@@ -28,7 +28,6 @@ BORROWED = ("torch._vendor", "torch.utils._import_utils", "torch.utils._foreach_
             "torch.utils._triton")
 SUITE = os.environ.get("PYTORCH_SUITE", "")
 missing_names = set()                   # the names that mindtorch lacked
-weakened = False                        # set where a gradcheck was asked for less than the test wanted
 _permissive = 0
 
 
@@ -227,7 +226,7 @@ def _extend_import():
 
     def __import__(name, globals=None, locals=None, fromlist=(), level=0):
         result = plain(name, globals, locals, fromlist, level)
-        if _permissive and not level and name.startswith("torch"):
+        if _permissive and not level and name.startswith(("torch", "functorch")):
             _prepare_modules()
         return result
     builtins.__import__ = __import__
@@ -329,23 +328,3 @@ def _add_names(device):
          _TorchFunctionState=_TorchFunctionState, _get_torch_function_state=lambda: _TorchFunctionState.ENABLED,
          _set_torch_function_state=lambda state: None, has_lapack=True, has_mkl=False, has_spectral=True,
          _get_cpu_capability=lambda: "DEFAULT")
-
-
-def weaken_gradcheck():
-    """PyTorch's helpers ask each gradcheck for batched gradients, which mindtorch refuses, and gradgradcheck for the
-    forward mode of backward. They are left out, and `weakened` is set; the rest of the check is worth having.
-    """
-    import torch
-
-    def weaker(function, names):
-        @functools.wraps(function)
-        def check(*args, **kwargs):
-            global weakened
-            asked = [name for name in names if kwargs.get(name)]
-            weakened = weakened or bool(asked)
-            return function(*args, **(kwargs | dict.fromkeys(asked, False)))
-        return check
-
-    batched = ("check_batched_grad", "check_batched_forward_grad")
-    torch.autograd.gradcheck = weaker(torch.autograd.gradcheck, batched)
-    torch.autograd.gradgradcheck = weaker(torch.autograd.gradgradcheck, (*batched, "check_fwd_over_rev"))

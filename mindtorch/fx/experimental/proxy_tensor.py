@@ -1,15 +1,128 @@
-"""torch.fx.experimental.proxy_tensor."""
+"""torch.fx.experimental.proxy_tensor: a graph of the operators that a function calls, below Python and autograd."""
 from __future__ import annotations
 
+import functools
+import inspect
+import operator
+from collections.abc import Callable
 from typing import Any
 
+from mindtorch import Tensor
 from mindtorch._refusals.modules import refused_names
+from mindtorch.fx.graph import Graph
+from mindtorch.fx.graph_module import GraphModule
+from mindtorch.fx.node import map_aggregate
+from mindtorch.nn import Module, Parameter
+from mindtorch.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["get_proxy_mode"]
+__all__ = ["get_proxy_mode", "make_fx"]
+
+
+def make_fx(f: Callable, decomposition_table: dict | None = None, tracing_mode: str = "real",
+            _allow_non_fake_inputs: bool = False, *, pre_dispatch: bool = False, record_module_stack: bool = False,
+            _allow_fake_constant: bool = False, _error_on_data_dependent_ops: bool = True,
+            record_stack_traces: bool = False) -> Callable:
+    """A function that runs `f` on its arguments and gives a GraphModule of the operators (torch.ops.aten...) it called.
+
+    Derivatives that `f` takes are in the graph, as operators. decomposition_table: functions to run in the place of
+    operators. Tensors that are no arguments become attributes of the module; what depends on elements, and sizes, is
+    as it was for these arguments. NotImplementedError for tracing_mode="symbolic", for pre_dispatch, and for containers
+    as arguments.
+    """
+    if tracing_mode not in ("real", "fake", "symbolic"):
+        raise AssertionError(f'tracing_mode must be "real", "fake", or "symbolic", got {tracing_mode}')
+    if tracing_mode == "symbolic" or pre_dispatch:
+        raise NotImplementedError("make_fx records operators with the sizes that they have, below autograd: "
+                                  "mindtorch has neither symbolic sizes nor graphs from above autograd")
+
+    @functools.wraps(f)
+    def trace(*args):
+        recorder = _Recorder(decomposition_table or {})
+        for name, value in zip(_names(f, len(args)), args, strict=True):
+            recorder.add_input(name, value)
+        with recorder:
+            result = f(*args)
+        return recorder.module(result)
+    return trace
+
+
+def _names(function, count):
+    """How inputs are called: by the parameters where these are positional, else arg0, arg1 ..."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if len(parameters) < count or any(each.kind not in plain for each in parameters[:count]):
+        return [f"arg{place}_1" for place in range(count)]
+    return [f"{each.name}_1" for each in parameters[:count]]
+
+
+class _Recorder(TorchDispatchMode):
+    """The mode that makes a node of each operator."""
+
+    def __init__(self, decompositions: dict) -> None:
+        super().__init__()
+        self.decompositions, self.graph, self.root = decompositions, Graph(), Module()
+        self.known = {}                 # where a tensor lies, and how -> (its node, the tensor, which keeps the place)
+        self.constants = {True: 0, False: 0}
+
+    def add_input(self, name: str, value: Any) -> None:
+        """A placeholder for an argument."""
+        if isinstance(value, (list, tuple, dict)):
+            raise NotImplementedError("make_fx: arguments are tensors and numbers; pass the elements of a container one"
+                                      " by one")
+        node = self.graph.placeholder(name)
+        if isinstance(value, Tensor):
+            self._note(value, node)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in self.decompositions:
+            with self:
+                return self.decompositions[func](*args, **kwargs)
+        given = map_aggregate((tuple(args), dict(kwargs)), self._node_of)
+        result = func(*args, **kwargs)
+        node = self.graph.call_function(func, *given, name=func.overloadpacket.__name__)
+        node.meta["val"] = result
+        if isinstance(result, Tensor):
+            self._note(result, node)
+        elif isinstance(result, (list, tuple)):
+            for place, each in enumerate(result):
+                if isinstance(each, Tensor):
+                    self._note(each, self.graph.call_function(operator.getitem, (node, place)))
+        return result
+
+    def _note(self, tensor, node):
+        self.known[_place(tensor)] = node, tensor
+        node.meta.setdefault("val", tensor)
+
+    def _node_of(self, value):
+        """The node of a tensor; other values as they are."""
+        if not isinstance(value, Tensor):
+            return value
+        if _place(value) not in self.known:
+            is_parameter = isinstance(value, Parameter)
+            name = f"_{'param' if is_parameter else 'tensor'}_constant{self.constants[is_parameter]}"
+            self.constants[is_parameter] += 1
+            setattr(self.root, name, value)
+            self._note(value, self.graph.get_attr(name))
+        return self.known[_place(value)][0]
+
+    def module(self, result: Any) -> GraphModule:
+        """The graph with its output, as a module."""
+        self.graph.output(map_aggregate(result, self._node_of))
+        return GraphModule(self.root, self.graph)
+
+
+def _place(tensor):
+    """What tells tensors apart: their storage, and how they lie in it."""
+    return (tensor.untyped_storage()._cdata, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(),
+            tensor.dtype)
 
 
 def get_proxy_mode() -> Any:
-    """None: tensors are never traced, only modules and functions are (torch.fx.symbolic_trace)."""
+    """None: what runs outside of make_fx is not traced."""
     return
 
 

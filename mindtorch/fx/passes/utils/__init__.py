@@ -1,0 +1,1 @@
+"""torch.fx.passes.utils: what passes over graphs have in common."""
