@@ -7,6 +7,7 @@ from process import COUNT_AT_EXIT, run
 
 import mindtorch as torch
 from mindtorch import sim
+from mindtorch._npu.acl import drop_kept_executors
 
 FAILURE = 500001
 OUT_OF_MEMORY = 207001
@@ -22,8 +23,8 @@ REPEATED = {"aclDestroyTensor", "aclDestroyScalar", "aclDestroyIntArray", "aclDe
 # Failures without a code: these return nothing but what they make or find.
 CODELESS = {"aclCreateTensor", "aclCreateScalar", "aclCreateIntArray", "aclCreateBoolArray", "aclCreateTensorList",
             "aclCreateScalarList", "aclrtGetSocName"}
-# Of CANN's cache of executors. The first two may find nothing, the others return nothing (test_executor_cache.py).
-UNSUCCESSFUL = {"CanUsePTACache", "PTAFindExecCache"}
+# Of caches of executors. The first may find nothing or refuse, the others return nothing (test_executor_cache.py).
+UNSUCCESSFUL = {"CanUsePTACache", "PTAFindExecCache", "aclSetAclOpExecutorRepeatable"}
 WITHOUT_RESULT = {"InitPTACacheThreadLocal", "UnInitPTACacheThreadLocal", "AddTensorAddrToCachedList",
                   "SetPTACacheHashKey"}
 
@@ -94,6 +95,7 @@ def grow_and_shrink():
 def release_memory():
     gc.collect()
     torch.npu.synchronize()
+    drop_kept_executors()
     torch.npu.empty_cache()
 
 
