@@ -11,6 +11,7 @@
  * The variables are static, so only one module (acl.pyx) may include this file. */
 #ifndef MINDTORCH_LAUNCH_QUEUE_H_
 #define MINDTORCH_LAUNCH_QUEUE_H_
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -41,7 +42,7 @@ struct LaunchQueue {
   _Alignas(64) atomic_ullong added; /* launches since the start */
   atomic_int asleep;
   _Alignas(64) atomic_ullong done;
-  atomic_int waiting; /* threads that wait for progress */
+  atomic_ullong wanted; /* sleeping threads wait until so many are done; ULLONG_MAX: there are none */
   _Alignas(64) QueuedLaunch launches[MINDTORCH_QUEUE_LENGTH];
 };
 
@@ -152,16 +153,18 @@ static void mindtorch_make_launch(const LaunchQueue *queue, QueuedLaunch *launch
   for (int i = 0; i < launch->count; ++i) mindtorch_destroy(queue, launch->handles[i], launch->kinds[i]);
 }
 
-/* Makes the next launch, if there is one; `making` is held. */
-static void mindtorch_make_next(LaunchQueue *queue) {
+/* Makes the next launch; false: there is none. `making` is held. */
+static int mindtorch_make_next(LaunchQueue *queue) {
   const unsigned long long next = queue->done;
-  if (next == queue->added) return;
+  if (next == queue->added) return 0;
   mindtorch_make_launch(queue, &queue->launches[next % MINDTORCH_QUEUE_LENGTH], next);
   queue->done = next + 1;
-  if (queue->waiting == 0) return;
+  if (next + 1 < queue->wanted) return 1;
   pthread_mutex_lock(&queue->lock);
+  queue->wanted = ULLONG_MAX; /* those who wait for more say so again */
   pthread_cond_broadcast(&queue->progress);
   pthread_mutex_unlock(&queue->lock);
+  return 1;
 }
 
 static inline int mindtorch_has_launches(LaunchQueue *queue) { return queue != NULL && queue->done < queue->added; }
@@ -188,7 +191,8 @@ static void *mindtorch_run_queue(void *argument) {
   while (mindtorch_wait_for_work(queue)) {
     if (status != 0) status = mindtorch_own_api.aclrtSetCurrentContext(queue->context);
     pthread_mutex_lock(&queue->making);
-    mindtorch_make_next(queue);
+    while (mindtorch_make_next(queue)) {
+    }
     pthread_mutex_unlock(&queue->making);
   }
   return NULL;
@@ -226,9 +230,11 @@ static void mindtorch_wait_for_launches(LaunchQueue *queue, unsigned long long c
   }
   if (queue->done >= count) return;
   pthread_mutex_lock(&queue->lock);
-  queue->waiting++;
-  while (queue->done < count) pthread_cond_wait(&queue->progress, &queue->lock);
-  queue->waiting--;
+  for (;;) {
+    if (count < queue->wanted) queue->wanted = count;
+    if (queue->done >= count) break; /* read when `wanted` was said, so that no wake-up is missed */
+    pthread_cond_wait(&queue->progress, &queue->lock);
+  }
   pthread_mutex_unlock(&queue->lock);
 }
 
@@ -253,6 +259,7 @@ static LaunchQueue *mindtorch_start_queue(int device, aclrtContext context, cons
   queue->device = device;
   queue->context = context;
   queue->functions = *functions;
+  queue->wanted = ULLONG_MAX;
   pthread_mutex_init(&queue->making, NULL);
   pthread_mutex_init(&queue->lock, NULL);
   pthread_cond_init(&queue->work, NULL);

@@ -3,11 +3,11 @@ import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from mindtorch._npu.acl import drop_kept_executors
 from process import COUNT_AT_EXIT, run
 
 import mindtorch as torch
 from mindtorch import sim
-from mindtorch._npu.acl import drop_kept_executors
 
 FAILURE = 500001
 OUT_OF_MEMORY = 207001
