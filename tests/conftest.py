@@ -60,9 +60,11 @@ def _live(npu, sim):
 
     What only waits to be freed, cached segments and workspaces are given back first.
     """
+    from mindtorch._npu.acl import drop_kept_executors
     for index in range(npu.device_count()):
         npu.synchronize(index)
     npu.empty_cache()
+    drop_kept_executors()
     counts = dict(sim.live_objects())
     for index in range(npu.device_count()):
         counts[f"bytes of tensors on npu:{index}"] = npu.memory_allocated(index)

@@ -52,7 +52,9 @@ void _ZdaPv(void *array);
   X(aclmdlRICaptureTaskGrpBegin) X(aclmdlRICaptureTaskGrpEnd) \
   X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRICaptureTaskUpdateEnd) \
   X(CanUsePTACache) X(InitPTACacheThreadLocal) X(UnInitPTACacheThreadLocal) X(AddTensorAddrToCachedList) \
-  X(SetPTACacheHashKey) X(PTAFindExecCache)
+  X(SetPTACacheHashKey) X(PTAFindExecCache) \
+  X(aclSetAclOpExecutorRepeatable) X(aclSetTensorAddr) X(AclSetTensorAddr) X(aclSetDynamicTensorAddr) \
+  X(AclSetDynamicTensorAddr)
 /* clang-format on */
 
 typedef struct CannApi {

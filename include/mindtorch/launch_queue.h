@@ -1,16 +1,17 @@
 /* A queue of launches for each device, and the thread that makes them (TASK_QUEUE_ENABLE).
  *
  * Threads add launches one at a time, as they hold the GIL; the queue's thread makes them in order. It yields for some
- * microseconds before it sleeps, and an empty queue costs nothing. A thread that waits for a queue makes launches itself
- * while the queue's thread makes none: waking that one takes longer than most launches.
+ * microseconds before it sleeps, and an empty queue costs nothing. A thread that waits for a queue makes launches
+ * itself while the queue's thread makes none: waking that one takes longer than most launches.
  *
  * What depends on the order of a stream's work waits until the queues are empty: `api` has the functions below in place
- * of CANN's own. They are called without the GIL, which a host function in a full stream may need. A launch that fails is
- * kept; the next function that waits for the device returns MINDTORCH_FAILED_LAUNCH.
+ * of CANN's own. They are called without the GIL, which a host function in a full stream may need. A launch that fails
+ * is kept; the next function that waits for the device returns MINDTORCH_FAILED_LAUNCH.
  *
  * The variables are static, so only one module (acl.pyx) may include this file. */
 #ifndef MINDTORCH_LAUNCH_QUEUE_H_
 #define MINDTORCH_LAUNCH_QUEUE_H_
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #include "mindtorch/cann_api.h"
+#include "mindtorch/kept_executors.h"
 #include "mindtorch/queued_launch.h"
 #include "mindtorch/thread_state.h"
 
@@ -40,13 +42,12 @@ struct LaunchQueue {
   _Alignas(64) atomic_ullong added; /* launches since the start */
   atomic_int asleep;
   _Alignas(64) atomic_ullong done;
-  atomic_int waiting; /* threads that wait for progress */
+  atomic_ullong wanted; /* sleeping threads wait until so many are done; ULLONG_MAX: there are none */
   _Alignas(64) QueuedLaunch launches[MINDTORCH_QUEUE_LENGTH];
 };
 
 static LaunchQueue *_Atomic mindtorch_queues[MINDTORCH_MAX_DEVICES];
 static atomic_int mindtorch_has_queues;
-static CannApi mindtorch_own_api; /* CANN's functions */
 
 static pthread_mutex_t mindtorch_failure_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following */
 static struct {
@@ -85,7 +86,18 @@ static void mindtorch_refuse(void *handle, int kind) {
   pthread_mutex_unlock(&mindtorch_failure_lock);
 }
 
-/* Finds the executor in CANN's cache, or makes it. */
+/* Finds the executor, or makes it. */
+static int mindtorch_look_up_kept(const LaunchQueue *queue, QueuedLaunch *launch) {
+  launch->found = mindtorch_find_kept(launch->text, launch->words, 0);
+  if (launch->found == NULL) {
+    mindtorch_missed++;
+    return queue->functions.phase1(launch);
+  }
+  launch->workspace_size = mindtorch_workspace_of_kept(launch->found);
+  return 0;
+}
+
+/* The same with CANN's cache. */
 static int mindtorch_look_up(const LaunchQueue *queue, QueuedLaunch *launch) {
   const size_t length = (size_t)launch->words * sizeof launch->text[0];
   uint8_t *key = (uint8_t *)launch->text;
@@ -106,7 +118,9 @@ static int mindtorch_look_up(const LaunchQueue *queue, QueuedLaunch *launch) {
 
 static int mindtorch_get_executor(const LaunchQueue *queue, QueuedLaunch *launch) {
   const uint64_t room = launch->workspace_size;
-  const int status = launch->kept ? mindtorch_look_up(queue, launch) : queue->functions.phase1(launch);
+  const int status = !launch->kept       ? queue->functions.phase1(launch)
+                     : mindtorch_keeps() ? mindtorch_look_up_kept(queue, launch)
+                                         : mindtorch_look_up(queue, launch);
   launch->in_phase1 = status != 0;
   if (status == 0 && launch->workspace_size > room) return ACL_ERROR_FAILURE; /* an equal call needed less */
   return status;
@@ -121,28 +135,36 @@ static void mindtorch_make_launch(const LaunchQueue *queue, QueuedLaunch *launch
   launch->in_phase1 = 0;
   if (number < queue->dropped) {
     status = ACL_ERROR_RT_DEVICE_TASK_ABORT;
-  } else if (launch->executor == NULL) {
+  } else if (launch->executor == NULL && launch->found == NULL) {
     status = mindtorch_get_executor(queue, launch);
   }
-  if (status == 0) {
+  if (status == 0 && launch->found != NULL) {
+    status =
+        mindtorch_launch_kept(launch->found, 0, launch->all_storages == NULL ? launch->storages : launch->all_storages,
+                              launch->phase2, launch->workspace, launch->workspace_size, launch->stream);
+  } else if (status == 0) {
     status = launch->phase2(launch->workspace, launch->workspace_size, launch->executor, launch->stream);
     launch->executor = NULL; /* phase 2 frees it, even if it fails */
   }
   if (status != 0) mindtorch_keep_failure(launch, status);
+  if (launch->found != NULL) mindtorch_release_kept(launch->found, 0);
+  free(launch->all_storages);
   if (launch->executor != NULL) mindtorch_destroy(queue, launch->executor, MINDTORCH_EXECUTOR);
   for (int i = 0; i < launch->count; ++i) mindtorch_destroy(queue, launch->handles[i], launch->kinds[i]);
 }
 
-/* Makes the next launch, if there is one; `making` is held. */
-static void mindtorch_make_next(LaunchQueue *queue) {
+/* Makes the next launch; false: there is none. `making` is held. */
+static int mindtorch_make_next(LaunchQueue *queue) {
   const unsigned long long next = queue->done;
-  if (next == queue->added) return;
+  if (next == queue->added) return 0;
   mindtorch_make_launch(queue, &queue->launches[next % MINDTORCH_QUEUE_LENGTH], next);
   queue->done = next + 1;
-  if (queue->waiting == 0) return;
+  if (next + 1 < queue->wanted) return 1;
   pthread_mutex_lock(&queue->lock);
+  queue->wanted = ULLONG_MAX; /* those who wait for more say so again */
   pthread_cond_broadcast(&queue->progress);
   pthread_mutex_unlock(&queue->lock);
+  return 1;
 }
 
 static inline int mindtorch_has_launches(LaunchQueue *queue) { return queue != NULL && queue->done < queue->added; }
@@ -169,7 +191,8 @@ static void *mindtorch_run_queue(void *argument) {
   while (mindtorch_wait_for_work(queue)) {
     if (status != 0) status = mindtorch_own_api.aclrtSetCurrentContext(queue->context);
     pthread_mutex_lock(&queue->making);
-    mindtorch_make_next(queue);
+    while (mindtorch_make_next(queue)) {
+    }
     pthread_mutex_unlock(&queue->making);
   }
   return NULL;
@@ -207,9 +230,11 @@ static void mindtorch_wait_for_launches(LaunchQueue *queue, unsigned long long c
   }
   if (queue->done >= count) return;
   pthread_mutex_lock(&queue->lock);
-  queue->waiting++;
-  while (queue->done < count) pthread_cond_wait(&queue->progress, &queue->lock);
-  queue->waiting--;
+  for (;;) {
+    if (count < queue->wanted) queue->wanted = count;
+    if (queue->done >= count) break; /* read when `wanted` was said, so that no wake-up is missed */
+    pthread_cond_wait(&queue->progress, &queue->lock);
+  }
   pthread_mutex_unlock(&queue->lock);
 }
 
@@ -234,6 +259,7 @@ static LaunchQueue *mindtorch_start_queue(int device, aclrtContext context, cons
   queue->device = device;
   queue->context = context;
   queue->functions = *functions;
+  queue->wanted = ULLONG_MAX;
   pthread_mutex_init(&queue->making, NULL);
   pthread_mutex_init(&queue->lock, NULL);
   pthread_cond_init(&queue->work, NULL);
@@ -265,6 +291,7 @@ static void mindtorch_forget_queues(void) {
   mindtorch_has_queues = 0;
   mindtorch_failure.there = 0;
   pthread_mutex_init(&mindtorch_failure_lock, NULL);
+  mindtorch_forget_kept();
 }
 
 static inline LaunchQueue *mindtorch_find_queue(int device) { return mindtorch_queues[device]; }
@@ -298,15 +325,6 @@ static struct {
   int words;
   uint64_t workspace_size;
 } mindtorch_known[MINDTORCH_KNOWN_CALLS];
-
-static inline size_t mindtorch_place_of(const uint64_t *text, int words) {
-  uint64_t hash = (uint64_t)words;
-  for (int i = 0; i < words; ++i) {
-    hash = (hash ^ text[i]) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
-  }
-  return hash % MINDTORCH_KNOWN_CALLS;
-}
 
 static inline int mindtorch_find_known(const uint64_t *text, int words, uint64_t *workspace_size) {
   const size_t place = mindtorch_place_of(text, words);
@@ -385,15 +403,18 @@ static aclError mindtorch_aclrtDeviceTaskAbort(int32_t device, uint32_t timeout)
   return status;
 }
 
-#define MINDTORCH_ORDERED_FUNCTIONS(X)                                                                        \
-  X(aclrtSynchronizeDevice) X(aclrtSynchronizeStream) X(aclrtSynchronizeEvent) X(aclrtMemcpy)                 \
-  X(aclrtMemcpyAsync) X(aclrtRecordEvent) X(aclrtStreamWaitEvent) X(aclrtResetEvent) X(aclrtLaunchHostFunc)   \
-  X(aclrtDestroyStream) X(aclrtFree) X(aclrtUnmapMem) X(aclrtDeviceTaskAbort) X(aclrtCtxSetSysParamOpt)       \
-  X(aclrtSetDeviceResLimit) X(aclrtSetOpExecuteTimeOutWithMs) X(aclmdlInitDump) X(aclmdlSetDump)              \
-  X(aclmdlFinalizeDump) X(aclmdlRICaptureBegin) X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRIExecuteAsync)
+#define MINDTORCH_ORDERED_FUNCTIONS(X)                                                                      \
+  X(aclrtSynchronizeDevice)                                                                                 \
+  X(aclrtSynchronizeStream) X(aclrtSynchronizeEvent) X(aclrtMemcpy) X(aclrtMemcpyAsync) X(aclrtRecordEvent) \
+      X(aclrtStreamWaitEvent) X(aclrtResetEvent) X(aclrtLaunchHostFunc) X(aclrtDestroyStream) X(aclrtFree)  \
+          X(aclrtUnmapMem) X(aclrtDeviceTaskAbort) X(aclrtCtxSetSysParamOpt) X(aclrtSetDeviceResLimit)      \
+              X(aclrtSetOpExecuteTimeOutWithMs) X(aclmdlInitDump) X(aclmdlSetDump) X(aclmdlFinalizeDump)    \
+                  X(aclmdlRICaptureBegin) X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRIExecuteAsync)
 
 /* Called when CANN has been loaded: from now on `api` waits for queues. What the toolkit lacks stays NULL. */
 static void mindtorch_order_calls(CannApi *api) {
+  if (api->aclSetTensorAddr == NULL) api->aclSetTensorAddr = api->AclSetTensorAddr;
+  if (api->aclSetDynamicTensorAddr == NULL) api->aclSetDynamicTensorAddr = api->AclSetDynamicTensorAddr;
   mindtorch_own_api = *api;
 #define X(name) \
   if (api->name != NULL) api->name = mindtorch_##name;

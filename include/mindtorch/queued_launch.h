@@ -15,15 +15,24 @@ enum {
 
 typedef aclnnStatus (*QueuedPhase2)(void *, uint64_t, aclOpExecutor *, aclrtStream);
 
+typedef struct KeptExecutor KeptExecutor; /* kept_executors.h */
+
+typedef struct TensorPlace { /* a tensor of a call */
+  void *handle;              /* its descriptor, or the list that it is in */
+  int index;                 /* of the argument, among those that are tensors or lists of tensors */
+  int element;               /* of the list; -1: there is none */
+} TensorPlace;
+
 typedef struct QueuedLaunch {
   QueuedPhase2 phase2;
   void *workspace;
   uint64_t workspace_size;
-  aclOpExecutor *executor; /* NULL: the queue's thread finds or makes it by the key */
+  aclOpExecutor *executor; /* both NULL: the queue's thread finds or makes it by the key */
+  KeptExecutor *found;
   aclrtStream stream;
   const char *name;
   const char *line; /* of the program that called the operator; NULL: not recorded */
-  int kept;      /* CANN may keep executors of the call */
+  int kept;      /* the executor of the call may be kept */
   int in_phase1; /* set by the queue's thread */
   int count; /* of the arguments, which are destroyed when phase 2 has returned */
   void *handles[MINDTORCH_QUEUE_HANDLES];
@@ -33,6 +42,7 @@ typedef struct QueuedLaunch {
   int tensors;
   uint64_t text[MINDTORCH_QUEUE_WORDS];
   void *storages[MINDTORCH_QUEUE_HANDLES];
+  void **all_storages; /* of `found`, where they have no room above; the launch frees them */
   unsigned short places[MINDTORCH_QUEUE_HANDLES]; /* in the text, of the tensors */
 } QueuedLaunch;
 

@@ -55,11 +55,20 @@ cdef extern from "mindtorch/queued_launch.h" nogil:
     ctypedef struct LaunchQueue:
         pass
 
+    ctypedef struct KeptExecutor:
+        pass
+
+    ctypedef struct TensorPlace:
+        void *handle
+        int index
+        int element
+
     ctypedef struct QueuedLaunch:
         QueuedPhase2 phase2
         void *workspace
         uint64_t workspace_size
         aclOpExecutor *executor
+        KeptExecutor *found
         aclrtStream stream
         const char *name
         const char *line
@@ -72,6 +81,7 @@ cdef extern from "mindtorch/queued_launch.h" nogil:
         int tensors
         uint64_t *text
         void **storages
+        void **all_storages
         unsigned short *places
 
     ctypedef struct QueuedFunctions:
@@ -102,4 +112,24 @@ cdef void *take_refused(int *kind) noexcept nogil   # an argument that could not
 # Calls that were made before, by their keys (launch.pxd), with the sizes of their workspaces.
 cdef bint find_known_call(const uint64_t *text, int words, uint64_t *workspace_size) noexcept
 cdef void add_known_call(const uint64_t *text, int words, uint64_t workspace_size) noexcept
-cdef uint64_t missed_look_ups() noexcept            # by threads of queues, in CANN's cache of executors
+cdef uint64_t missed_look_ups() noexcept            # by threads of queues, for executors
+
+
+# --- executors -------------------------------------------------------------------------------------------------------
+# Of toolkits without the hooks of CANN's cache; include/mindtorch/kept_executors.h says how they are kept.
+
+
+cdef void keep_executors(uint64_t limit, int (*destroy)(void *handle, int kind) noexcept nogil) noexcept
+cdef uint64_t count_kept() noexcept
+
+# The executor of an equal call; NULL: there is none, or `take` and another launch has taken it.
+cdef KeptExecutor *find_kept(const uint64_t *text, int words, bint take, uint64_t *workspace_size) noexcept
+# What will keep the executor of a call. NULL: CANN refuses that; the call goes on without it.
+cdef KeptExecutor *make_repeatable(aclOpExecutor *executor, int words, int tensors, int count) noexcept nogil
+# Hand over the arguments of the call, which has found the executor from now on.
+cdef void keep_executor(KeptExecutor *kept, const uint64_t *text, uint64_t workspace_size, void **handles,
+                        const unsigned char *kinds, const TensorPlace *places, bint take) noexcept nogil
+# Phase 2 with other addresses. Each launch that has found an executor releases it then.
+cdef int launch_kept(KeptExecutor *kept, bint taken, void **storages, QueuedPhase2 phase2, void *workspace,
+                     uint64_t workspace_size, aclrtStream stream) noexcept nogil
+cdef void release_kept(KeptExecutor *kept, bint taken) noexcept nogil

@@ -212,6 +212,17 @@ cdef extern from "mindtorch/launch_queue.h" nogil:
     void mindtorch_add_known(const uint64_t *text, int words, uint64_t workspace_size) noexcept
     uint64_t mindtorch_missed
     void mindtorch_order_calls(CannApi *functions) noexcept
+    void mindtorch_keep_executors(uint64_t limit, int (*destroy)(void *handle, int kind) noexcept nogil) noexcept
+    uint64_t mindtorch_count_kept() noexcept
+    KeptExecutor *mindtorch_find_kept(const uint64_t *text, int words, bint take) noexcept
+    uint64_t mindtorch_workspace_of_kept(const KeptExecutor *kept) noexcept
+    KeptExecutor *mindtorch_make_repeatable(aclOpExecutor *executor, int words, int tensors, int count) noexcept
+    void mindtorch_keep(KeptExecutor *kept, const uint64_t *text, uint64_t workspace_size, void **handles,
+                        const unsigned char *kinds, const TensorPlace *places, bint taken) noexcept
+    int mindtorch_launch_kept(KeptExecutor *kept, bint taken, void **storages, QueuedPhase2 phase2, void *workspace,
+                              uint64_t workspace_size, aclrtStream stream) noexcept
+    void mindtorch_release_kept(KeptExecutor *kept, bint taken) noexcept
+    void mindtorch_drop_kept() noexcept
 
 
 DEFAULT_QUEUE_MODE = "2"             # docs/guide/performance.md has the figures
@@ -347,6 +358,49 @@ def take_failure():
     advice = "" if place else "With MINDTORCH_LAUNCH_LINES=1 this message names the line. "
     return RuntimeError(f"{failed}\n{function} was called{called} before{place}: the queue of launches ran it later.\n"
                         f"{advice}With ACL_LAUNCH_BLOCKING=1 or TASK_QUEUE_ENABLE=0 the call itself raises the error.")
+
+
+# --- executors -------------------------------------------------------------------------------------------------------
+# Of toolkits without the hooks of CANN's cache.
+
+
+cdef void keep_executors(uint64_t limit, int (*destroy)(void *handle, int kind) noexcept nogil) noexcept:
+    mindtorch_keep_executors(limit, destroy)
+
+
+cdef uint64_t count_kept() noexcept:
+    return mindtorch_count_kept()
+
+
+cdef KeptExecutor *find_kept(const uint64_t *text, int words, bint take, uint64_t *workspace_size) noexcept:
+    cdef KeptExecutor *kept = mindtorch_find_kept(text, words, take)
+    if kept != NULL:
+        workspace_size[0] = mindtorch_workspace_of_kept(kept)
+    return kept
+
+
+cdef KeptExecutor *make_repeatable(aclOpExecutor *executor, int words, int tensors, int count) noexcept nogil:
+    return mindtorch_make_repeatable(executor, words, tensors, count)
+
+
+cdef void keep_executor(KeptExecutor *kept, const uint64_t *text, uint64_t workspace_size, void **handles,
+                        const unsigned char *kinds, const TensorPlace *places, bint take) noexcept nogil:
+    mindtorch_keep(kept, text, workspace_size, handles, kinds, places, take)
+
+
+cdef int launch_kept(KeptExecutor *kept, bint taken, void **storages, QueuedPhase2 phase2, void *workspace,
+                     uint64_t workspace_size, aclrtStream stream) noexcept nogil:
+    return mindtorch_launch_kept(kept, taken, storages, phase2, workspace, workspace_size, stream)
+
+
+cdef void release_kept(KeptExecutor *kept, bint taken) noexcept nogil:
+    mindtorch_release_kept(kept, taken)
+
+
+def drop_kept_executors():
+    """Destroy the executors that are kept, once the launches have ended that have found them."""
+    with nogil:
+        mindtorch_drop_kept()
 
 
 # --- the runtime under pyACL's names ---------------------------------------------------------------------------------

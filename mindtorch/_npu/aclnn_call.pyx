@@ -27,18 +27,20 @@ from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, NPU, TensorBase, copy_data, empty_tensor, make_view, set_version, version_of,
 )
-from mindtorch._npu.acl cimport NO_QUEUE, QUEUE_ALL, AclnnFunction, QueuedLaunch, find_function, queue_mode
+from mindtorch._npu.acl cimport (
+    MAX_QUEUED_TENSORS, NO_QUEUE, QUEUE_ALL, AclnnFunction, QueuedLaunch, TensorPlace, find_function, queue_mode,
+)
 from mindtorch._npu.allocator cimport allocate
 from mindtorch._npu.cann cimport ACL_ERROR_BAD_ALLOC, AclnnValue, aclTensor
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
-    FOUND, KEY_HEAD, MAX_LIST_TENSORS, MAX_RANK, MISSED, NOT_KEPT, Call, Key, LookUp, Phase2, acl_dtype, add_known,
-    add_real, add_scalar, add_shape, add_tensor, add_tensors, add_text, add_word, bool_array_argument, cache_enabled,
-    cast_to_supported, copy, end_look_up, find_executor, free_call, init_call, init_key, int_array_argument,
-    int_array_of_key, is_known, launch, make_contiguous, merge_dims, optional_tensor_argument, raise_missing_symbol,
-    raise_not_capturable, raise_not_supported, read, scalar_argument, scalar_list_argument, scalar_of_key,
-    set_output_shape, set_phase1_of_queues, tensor_argument, tensor_list_argument, tensor_of_key, view_as_int,
-    wait_for_shapes,
+    FOUND, KEY_HEAD, MAX_KEY_TENSORS, MAX_LIST_TENSORS, MAX_RANK, MISSED, NOT_KEPT, Call, Key, LookUp, Phase2,
+    acl_dtype, add_known, add_real, add_scalar, add_shape, add_tensor, add_tensors, add_text, add_word,
+    bool_array_argument, cache_enabled, cast_to_supported, copy, end_look_up, find_executor, free_call, init_call,
+    init_key, int_array_argument, int_array_of_key, is_known, keep, keep_on_queue, keeps_executors, launch,
+    make_contiguous, merge_dims, optional_tensor_argument, raise_missing_symbol, raise_not_capturable,
+    raise_not_supported, read, scalar_argument, scalar_list_argument, scalar_of_key, set_output_shape,
+    set_phase1_of_queues, tensor_argument, tensor_list_argument, tensor_of_key, view_as_int, wait_for_shapes,
 )
 from mindtorch._npu.streams cimport current_capture, thread_state
 
@@ -77,8 +79,9 @@ cdef enum Conversion:       # of a value to an argument of ACLNN
     TEXT
 
 cdef dict CONVERSIONS = {
-    "tensor": TENSOR, "constant": CONSTANT, "scalar": SCALAR, "integer": INTEGER, "optional_tensor": OPTIONAL_TENSOR,
-    "int_array": INT_ARRAY, "real": REAL, "plain_scalar": PLAIN_SCALAR, "opmath_scalar": OPMATH_SCALAR,
+    "tensor": TENSOR, "constant": CONSTANT, "absent_tensor": CONSTANT, "scalar": SCALAR, "integer": INTEGER,
+    "optional_tensor": OPTIONAL_TENSOR, "int_array": INT_ARRAY, "real": REAL, "plain_scalar": PLAIN_SCALAR,
+    "opmath_scalar": OPMATH_SCALAR,
     "tensor_list": TENSOR_LIST, "bool_array": BOOL_ARRAY, "scalar_list": SCALAR_LIST,
     "opmath_scalar_list": OPMATH_SCALAR_LIST, "text": TEXT}
 
@@ -86,6 +89,7 @@ cdef struct Parameter:
     Conversion conversion
     int place               # index of the argument; behind these come the results of adapters
     bint dynamic_shape      # an output whose shape the function determines
+    bint has_tensors        # it is a tensor or a list, perhaps an absent one
     AclnnValue constant
 
 cdef struct Preparation:    # what to do with the tensor of an argument before the call
@@ -182,6 +186,7 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
     for word, found, *preparation in parameters:
         parameter = &call.parameters[call.count]
         parameter.conversion = <Conversion><int>CONVERSIONS[word]
+        parameter.has_tensors = word in ("tensor", "optional_tensor", "absent_tensor", "tensor_list")
         if parameter.conversion == CONSTANT:
             read_constant(&parameter.constant, found)
         elif isinstance(found, tuple):
@@ -449,8 +454,8 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, 
 
 cdef int run_keyed_call(AclnnCall made, Call *call, Argument *arguments, Argument *adapted,
                         ScalarType dtype) except -1:
-    """Leave the call to the thread of a queue, which has made an equal one before, or launch the executor that CANN has
-    kept of an equal call; else run both phases."""
+    """Leave the call to the thread of a queue, which has made an equal one before, or launch the executor that was kept
+    of an equal call; else run both phases."""
     cdef AclnnValue values[MAX_PARAMETERS]
     cdef Key key
     cdef LookUp found = NOT_KEPT
@@ -463,47 +468,86 @@ cdef int run_keyed_call(AclnnCall made, Call *call, Argument *arguments, Argumen
     if queued and is_known(call):
         return launch(call, 0, made.name, <Phase2>made.function.phase2)
     if comparable and cache_enabled:
-        found = find_executor(&key, made.name, &call.executor, &call.workspace_size)
+        found = find_executor(call, made.name)
     if found != FOUND:
         try:
             run_phase1(made, call, values, arguments, adapted, dtype, &status)
         finally:
             if found == MISSED:
                 end_look_up()
+    if status == 0 and found == MISSED and keeps_executors:
+        keep_call(made, call, values, arguments, adapted)
     if queued and status == 0:
         add_known(call)
     return launch(call, status, made.name, <Phase2>made.function.phase2)
 
 
-cdef int phase1_by_key(QueuedLaunch *launch) noexcept nogil:
+cdef int keep_call(AclnnCall made, Call *call, const AclnnValue *values, Argument *arguments,
+                   Argument *adapted) except -1:
+    cdef TensorPlace places[MAX_KEY_TENSORS]
+    cdef int lengths[MAX_PARAMETERS]
+    cdef int i
+    for i in range(made.count):
+        lengths[i] = -1
+        if made.parameters[i].conversion == TENSOR_LIST:
+            lengths[i] = <int>len(<list>find_argument(made, i, arguments, adapted).object)
+    list_places(&made.queued, values, lengths, places)
+    return keep(call, places)
+
+
+cdef void list_places(const QueuedCall *made, const AclnnValue *values, const int *lengths,
+                      TensorPlace *places) noexcept nogil:
+    """The places of the tensors, in the order of the key. `lengths`: of the parameters that are lists, else -1."""
+    cdef int i, element
+    cdef int index = 0
+    for i in range(made.count):
+        if not made.parameters[i].has_tensors:
+            continue
+        if lengths == NULL or lengths[i] < 0:
+            if values[i].pointer != NULL:
+                places[0] = TensorPlace(values[i].pointer, index, -1)
+                places += 1
+        else:
+            for element in range(lengths[i]):
+                places[0] = TensorPlace(values[i].pointer, index, element)
+                places += 1
+        index += 1
+
+
+cdef int phase1_by_key(QueuedLaunch *queued) noexcept nogil:
     """On the thread of a queue: make the arguments that `write_key` has written, and run phase 1."""
-    cdef const QueuedCall *made = <const QueuedCall *><void *>launch.text[0]
-    cdef const uint64_t *text = &launch.text[KEY_HEAD]
+    cdef const QueuedCall *made = <const QueuedCall *><void *>queued.text[0]
+    cdef const uint64_t *text = &queued.text[KEY_HEAD]
     cdef AclnnValue values[MAX_PARAMETERS]
+    cdef TensorPlace places[MAX_QUEUED_TENSORS]
     cdef Conversion conversion
     cdef bint created = True
     cdef int tensors = 0
-    cdef int i
+    cdef int i, status
     for i in range(made.count):
         conversion = made.parameters[i].conversion
         if conversion == CONSTANT:
             values[i] = made.parameters[i].constant
         elif conversion == TENSOR or conversion == OPTIONAL_TENSOR:
-            created = tensor_of_key(launch, &text, &tensors, &values[i].pointer)
+            created = tensor_of_key(queued, &text, &tensors, &values[i].pointer)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR or conversion == PLAIN_SCALAR:
-            created = scalar_of_key(launch, &text, &values[i].pointer)
+            created = scalar_of_key(queued, &text, &values[i].pointer)
         elif conversion == INT_ARRAY:
-            created = int_array_of_key(launch, &text, &values[i].pointer)
+            created = int_array_of_key(queued, &text, &values[i].pointer)
         else:                                    # INTEGER, REAL
             values[i].integer = <int64_t>text[0]
             text += 1
         if not created:
             return ACL_ERROR_BAD_ALLOC           # CANN's message says more
-    return made.signature(made.phase1, values, &launch.workspace_size, &launch.executor)
+    status = made.signature(made.phase1, values, &queued.workspace_size, &queued.executor)
+    if status == 0 and queued.kept and keeps_executors:
+        list_places(made, values, NULL, places)
+        keep_on_queue(queued, places)
+    return status
 
 
 cdef bint write_key(AclnnCall made, Key *key, Argument *arguments, Argument *adapted, ScalarType dtype) except -1:
-    """Add the arguments, as `run_phase1` converts them. False: CANN does not keep the call."""
+    """Add the arguments, as `run_phase1` converts them. False: the executor of the call is not kept."""
     cdef const Argument *argument
     cdef Conversion conversion
     cdef ScalarType number_dtype

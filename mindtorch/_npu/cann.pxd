@@ -298,3 +298,8 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         void (*AddTensorAddrToCachedList)(void *addr) noexcept nogil
         void (*SetPTACacheHashKey)(uint8_t *key, size_t len) noexcept nogil
         aclOpExecutor *(*PTAFindExecCache)(uint8_t *buf, size_t len, uint64_t *workspaceSize) noexcept nogil
+        aclnnStatus (*aclSetAclOpExecutorRepeatable)(aclOpExecutor *executor) noexcept nogil
+        aclnnStatus (*aclSetTensorAddr)(aclOpExecutor *executor, size_t index, aclTensor *tensor,
+                                        void *addr) noexcept nogil
+        aclnnStatus (*aclSetDynamicTensorAddr)(aclOpExecutor *executor, size_t irIndex, size_t relativeIndex,
+                                               aclTensorList *tensors, void *addr) noexcept nogil

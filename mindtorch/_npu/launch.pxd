@@ -6,7 +6,7 @@ from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, ITEMSIZE, ITEM_SHIFT, NUM_SCALAR_TYPES, Scalar, ScalarType,
 )
 from mindtorch._core.tensor.tensor cimport MAX_DIMS, NPU, Shape, TensorBase
-from mindtorch._npu.acl cimport QueuedLaunch, api
+from mindtorch._npu.acl cimport KeptExecutor, QueuedLaunch, TensorPlace, api
 from mindtorch._npu.cann cimport (
     aclBoolArray, aclDataType, aclFormat, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor,
     aclTensorList, aclnnStatus, aclrtStream,
@@ -44,7 +44,7 @@ cdef inline aclTensor *create_descriptor(TensorBase tensor) except NULL:
 cdef int raise_descriptor_error(TensorBase tensor) except -1                  # always raises
 
 
-# --- keys of calls, and the executors that CANN keeps ---------------------------------------------------------------
+# --- keys of calls, and the executors that are kept -----------------------------------------------------------------
 # A key holds all that phase 1 reads but the addresses of tensors: which call it is, its device, the settings, and of
 # each argument the value, of a tensor its dtype, geometry, bytes of storage, and the first tensor of the call that has
 # the same storage. What may be absent or has several lengths begins with a word that says so: so different calls have
@@ -164,17 +164,12 @@ cdef bint add_text(Key *key, const char *text) noexcept nogil
 # Look-ups
 
 cdef bint cache_enabled                # whether calls look for executors
+cdef bint keeps_executors              # mindtorch keeps them, as the toolkit has no hooks for CANN's cache
 
 cdef enum LookUp:
-    NOT_KEPT                     # CANN does not keep the call
+    NOT_KEPT                     # the executor of the call is not kept
     FOUND                        # phase 2 follows
     MISSED                       # both phases follow, with `end_look_up` between them, also where phase 1 is not called
-
-# Look for the executor of a call of the function `name`.
-cdef LookUp find_executor(Key *key, const char *name, aclOpExecutor **executor, uint64_t *workspace_size) noexcept
-
-cdef inline void end_look_up() noexcept nogil:
-    api.UnInitPTACacheThreadLocal()
 
 
 # --- launches --------------------------------------------------------------------------------------------------------
@@ -198,6 +193,8 @@ cdef struct Call:                     # on the stack of the function that makes 
     void *handles[MAX_ARGUMENTS]
     unsigned char kinds[MAX_ARGUMENTS]
     Key *key                          # or NULL
+    KeptExecutor *found               # in place of `executor`, where mindtorch keeps that; or NULL
+    bint taken                        # no other launch can have it meanwhile
 
 # Make the device of `out` current for this thread, and set up `call` for its current stream.
 cdef int init_call(Call *call, TensorBase out) except -1
@@ -233,6 +230,16 @@ cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NUL
 cdef aclBoolArray *bool_array_argument(Call *call, const Shape *values) except NULL
 cdef inline aclDataType acl_dtype(ScalarType dtype) noexcept nogil:
     return ACL_DTYPES[<int>dtype]
+
+# Look for the executor of a call of the function `name`, by its key.
+cdef LookUp find_executor(Call *call, const char *name) noexcept
+cdef inline void end_look_up() noexcept nogil:
+    if not keeps_executors:
+        api.UnInitPTACacheThreadLocal()
+
+# Where mindtorch keeps executors: after phase 1 of a call that it has not found, with the places of its tensors.
+cdef int keep(Call *call, const TensorPlace *places) except -1
+cdef void keep_on_queue(QueuedLaunch *launch, const TensorPlace *places) noexcept nogil
 
 # Check the `status` that phase 1 returned, allocate the workspace, run phase 2 without the GIL, check its status and
 # free the handles. With ACL_LAUNCH_BLOCKING=1, wait for the stream. `name` ("aclnnAdd") is for errors.

@@ -27,8 +27,9 @@ from mindtorch._core.tensor.tensor cimport (
 from mindtorch._core.tensor.views cimport expand_to
 from mindtorch._npu.acl cimport (
     MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, AclnnFunction, LaunchQueue, QueuedFunctions, QueuedLaunch,
-    add_known_call, add_launch, api, check, drain_queue, find_function, find_known_call, find_queue, has_launches,
-    missed_look_ups, next_launch, queue_mode, queues_in_use, start_queue,
+    TensorPlace, add_known_call, add_launch, api, check, count_kept, drain_queue, find_function, find_known_call,
+    find_kept, find_queue, has_launches, keep_executor, keep_executors, launch_kept, make_repeatable, missed_look_ups,
+    next_launch, queue_mode, queues_in_use, release_kept, start_queue,
 )
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
 from mindtorch._npu.cann cimport (
@@ -79,7 +80,7 @@ cdef int raise_descriptor_error(TensorBase tensor) except -1:
     raise RuntimeError(f"NPU error: aclCreateTensor failed. {driver_message()}")
 
 
-# --- keys of calls, and the executors that CANN keeps ---------------------------------------------------------------
+# --- keys of calls, and the executors that are kept -----------------------------------------------------------------
 
 
 cdef bint add_tensors(Key *key, list tensors) noexcept:
@@ -121,8 +122,8 @@ def note_setting(tuple name, value):
 
 
 # Look-ups
-# CANN's hooks (include/aclnn/op_cache.h) are there or the cache is off. They keep what belongs to a call in the calling
-# thread. No Python code runs between `find_executor` and `end_look_up`.
+# CANN's hooks (include/aclnn/op_cache.h) keep what belongs to a call in the calling thread. No Python code runs between
+# `find_executor` and `end_look_up`. For toolkits without hooks there is a table of ours (kept_executors.h).
 
 cdef dict SWITCH = {"0": False, "1": True}
 cdef uint64_t cache_hits
@@ -131,32 +132,53 @@ cdef uint64_t cache_misses
 
 def enable_executor_cache():
     """Called when CANN has been loaded."""
-    global cache_enabled
+    global cache_enabled, keeps_executors
     chosen = os.environ.get("MINDTORCH_EXECUTOR_CACHE") or "1"
     if chosen not in SWITCH:
         raise ValueError(f"MINDTORCH_EXECUTOR_CACHE is {chosen!r}, expected 0 or 1")
-    cache_enabled = SWITCH[chosen] and api.CanUsePTACache != NULL and api.InitPTACacheThreadLocal != NULL and (
+    hooks = api.CanUsePTACache != NULL and api.InitPTACacheThreadLocal != NULL and (
         api.UnInitPTACacheThreadLocal != NULL) and api.AddTensorAddrToCachedList != NULL and (
         api.SetPTACacheHashKey != NULL) and api.PTAFindExecCache != NULL
+    keeps_executors = SWITCH[chosen] and not hooks and cache_limit() != 0 and (
+        api.aclSetAclOpExecutorRepeatable != NULL and api.aclSetTensorAddr != NULL
+        and api.aclSetDynamicTensorAddr != NULL)
+    if keeps_executors:
+        keep_executors(cache_limit(), destroy_on_queue)
+    cache_enabled = SWITCH[chosen] and hooks or keeps_executors
 
 
 DEFAULT_LIMIT = 10_000          # of CANN
 
 
-def executor_cache_stats():
-    """{"hits": launches of found executors, "misses": of others that CANN may keep, "limit": of calls that it keeps,
-    "size": how many it keeps at most; CANN does not tell the number}"""
-    missed = missed_look_ups()                 # by threads of queues, for calls that were found before
+def cache_limit():
     limit = os.environ.get("ACLNN_CACHE_LIMIT", "")
-    limit = int(limit) if limit.isdecimal() else DEFAULT_LIMIT
-    return {"hits": cache_hits - missed, "misses": cache_misses + missed, "size": min(cache_misses + missed, limit),
-            "limit": limit}
+    return int(limit) if limit.isdecimal() else DEFAULT_LIMIT
 
 
-cdef LookUp find_executor(Key *key, const char *name, aclOpExecutor **executor, uint64_t *workspace_size) noexcept:
+def executor_cache_stats():
+    """{"hits": launches of found executors, "misses": of others that may be kept, "limit": of executors that are kept,
+    "size": how many are; of CANN's cache, which does not tell the number, the most that there may be}"""
+    missed = missed_look_ups()                 # by threads of queues, for calls that were found before
+    misses = cache_misses + missed
+    size = count_kept() if keeps_executors else min(misses, cache_limit())
+    return {"hits": cache_hits - missed, "misses": misses, "size": size, "limit": cache_limit()}
+
+
+cdef LookUp find_executor(Call *call, const char *name) noexcept:
     global cache_enabled, cache_hits, cache_misses
+    cdef Key *key = call.key
     cdef size_t length = key.words * sizeof(uint64_t)
     cdef int i
+    if keeps_executors:
+        # Two launches never wait for each other here: the first may wait for a stream that the second is to wake. On a
+        # queue they come one after the other.
+        call.taken = queue_mode == NO_QUEUE
+        call.found = find_kept(key.text, key.words, call.taken, &call.workspace_size)
+        if call.found == NULL:
+            cache_misses += 1
+            return MISSED
+        cache_hits += 1
+        return FOUND
     if not api.CanUsePTACache(name):
         cache_enabled = cache_hits + cache_misses != 0            # at the first call: CANN's cache is switched off
         return NOT_KEPT
@@ -164,13 +186,33 @@ cdef LookUp find_executor(Key *key, const char *name, aclOpExecutor **executor, 
     for i in range(key.tensors):
         api.AddTensorAddrToCachedList(key.storages[i])
     api.SetPTACacheHashKey(<uint8_t *>key.text, length)
-    executor[0] = api.PTAFindExecCache(<uint8_t *>key.text, length, workspace_size)
-    if executor[0] == NULL:
+    call.executor = api.PTAFindExecCache(<uint8_t *>key.text, length, &call.workspace_size)
+    if call.executor == NULL:
         cache_misses += 1
         return MISSED
     end_look_up()
     cache_hits += 1
     return FOUND
+
+
+cdef int keep(Call *call, const TensorPlace *places) except -1:
+    call.found = make_repeatable(call.executor, call.key.words, call.key.tensors, call.count)
+    if call.found == NULL:
+        return 0
+    call.executor = NULL
+    _objects = take_objects(call) if call.objects != 0 else None
+    keep_executor(call.found, call.key.text, call.workspace_size, call.handles, call.kinds, places, call.taken)
+    call.count = 0
+    return 0
+
+
+cdef void keep_on_queue(QueuedLaunch *launch, const TensorPlace *places) noexcept nogil:
+    launch.found = make_repeatable(launch.executor, launch.words, launch.tensors, launch.count)
+    if launch.found == NULL:
+        return
+    launch.executor = NULL
+    keep_executor(launch.found, launch.text, launch.workspace_size, launch.handles, launch.kinds, places, False)
+    launch.count = 0
 
 
 # --- launches --------------------------------------------------------------------------------------------------------
@@ -207,6 +249,8 @@ cdef int init_call(Call *call, TensorBase out) except -1:
     call.workspace_size = 0
     call.executor = NULL
     call.key = NULL
+    call.found = NULL
+    call.taken = False
     if state.bound != device:
         bind_device(device)
     call.stream = <StreamSlot *>state.streams[device]
@@ -406,6 +450,9 @@ cdef void release_objects(Call *call) noexcept:
 
 cdef void free_call(Call *call) noexcept:
     """Free the executor and the handles of a call."""
+    if call.found != NULL:
+        release_kept(call.found, call.taken)
+        call.found = NULL
     if call.executor != NULL:
         destroy_executor(call.executor)
         call.executor = NULL
@@ -455,7 +502,8 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
             free_call(call)
             raise
     if queues_in_use:
-        if call.executor == NULL or can_be_queued(call):         # NULL: left to the queue's thread, see is_known
+        # Without an executor: it is left to the queue's thread, see is_known.
+        if call.executor == NULL and call.found == NULL or not call.taken and can_be_queued(call):
             return queue_launch(call, name, phase2, workspace, workspace_block)
         if has_launches(call.device):
             with nogil:
@@ -471,7 +519,15 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         start_time = clock()
     stream.launches += 1
     with nogil:
-        status = phase2(workspace, call.workspace_size, call.executor, stream.handle)
+        if call.found == NULL:
+            status = phase2(workspace, call.workspace_size, call.executor, stream.handle)
+        else:
+            status = launch_kept(call.found, call.taken, call.key.storages, phase2, workspace, call.workspace_size,
+                                 stream.handle)
+            call.taken = False
+            if status == 0:
+                release_kept(call.found, False)
+                call.found = NULL
         if status == 0 and not call.dynamic_shapes:
             destroy_all(call)
     stream.launches -= 1
@@ -601,18 +657,25 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
     cdef StreamSlot *stream = call.stream
     cdef list _objects = None                        # until the launch is in the queue
     cdef const char *line = NULL
+    cdef void **storages = NULL
     try:
+        if call.found != NULL and not fits_queue(call.key):
+            storages = <void **>malloc(call.key.tensors * sizeof(void *))
+            if storages == NULL:
+                raise MemoryError()
+            memcpy(storages, call.key.storages, call.key.tensors * sizeof(void *))
         if RECORDS_LINES:
             line = calling_line()
         queue = find_queue(call.device)
         if queue == NULL:
             queue = start_queue(call.device, device_context(call.device), &FUNCTIONS_OF_QUEUES)
     except BaseException:
+        free(storages)
         free_call(call)
         if workspace_block != NULL:
             free_block(workspace_block)
         raise
-    if call.executor == NULL and cache_enabled:
+    if call.executor == NULL and call.found == NULL and cache_enabled:
         cache_hits += 1
     if call.objects != 0:
         _objects = take_objects(call)
@@ -624,6 +687,8 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
     queued.workspace = workspace
     queued.workspace_size = call.workspace_size
     queued.executor = call.executor
+    queued.found = call.found
+    queued.all_storages = storages
     queued.stream = stream.handle
     queued.count = call.count
     memcpy(queued.handles, call.handles, call.count * sizeof(void *))
@@ -959,6 +1024,7 @@ cdef int copy_on_device(TensorBase dst, TensorBase src) except -1:
         finally:
             if found == MISSED:
                 end_look_up()
+        keep_copy(&call, found, status, target, source)
     return launch(&call, status, b"aclnnInplaceCopy", <Phase2>IN_PLACE_COPY.phase2)
 
 
@@ -969,7 +1035,17 @@ cdef LookUp find_copy(Call *call, Key *key, const char *name, AclnnFunction *fun
     call.key = key
     if not add_tensor(key, first) or not add_tensor(key, second) or not cache_enabled:
         return NOT_KEPT
-    return find_executor(key, name, &call.executor, &call.workspace_size)
+    return find_executor(call, name)
+
+
+cdef int keep_copy(Call *call, LookUp found, int status, aclTensor *first, aclTensor *second) except -1:
+    """After phase 1 of a copy; `first` and `second` are in the order of the function's parameters."""
+    cdef TensorPlace places[2]
+    if status != 0 or found != MISSED or not keeps_executors:
+        return 0
+    places[0] = TensorPlace(first, 0, -1)
+    places[1] = TensorPlace(second, 1, -1)
+    return keep(call, places)
 
 
 cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
@@ -996,6 +1072,7 @@ cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
         finally:
             if found == MISSED:
                 end_look_up()
+        keep_copy(&call, found, status, source, target)
     return launch(&call, status, b"aclnnCast", <Phase2>CAST_TO.phase2)
 
 

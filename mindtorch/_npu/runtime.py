@@ -111,6 +111,7 @@ class _Runtime:
         while streams.has_pending_launches():
             time.sleep(0.001)
         acl.stop_queues()
+        acl.drop_kept_executors()
         for call in before_close:
             call()
         for runtime in started:

@@ -189,10 +189,11 @@ def disable_deterministic_with_backward(tensor: Any) -> Any:
 
 
 def executor_cache_stats() -> dict[str, int]:
-    """How many launches found an executor in CANN's cache, and how many did not that CANN keeps from then on.
+    """How many launches found the executor of an earlier call, and how many did not that may be kept from then on.
 
-    {"hits": ..., "misses": ..., "size": ..., "limit": ...}, of all threads and devices since the start. CANN keeps at
-    most `size` calls now and `limit` ever (ACLNN_CACHE_LIMIT). mindtorch's own, torch_npu has no such function.
+    {"hits": ..., "misses": ..., "size": ..., "limit": ...}, of all threads and devices since the start. At most `size`
+    executors are kept now and `limit` ever (ACLNN_CACHE_LIMIT): by CANN, or by mindtorch where the toolkit lacks the
+    hooks of CANN's cache. mindtorch's own, torch_npu has no such function.
     """
     return launch().executor_cache_stats()
 

@@ -58,6 +58,8 @@ static void add(int by_key) {
   launch->phase2 = phase2;
   launch->name = "aclnnCount";
   launch->executor = by_key ? NULL : (aclOpExecutor *)&gil;
+  launch->found = NULL;
+  launch->all_storages = NULL;
   launch->workspace_size = by_key ? 0 : added;
   launch->kept = added % 3 == 0;
   launch->count = launch->words = launch->tensors = 0;

@@ -1,24 +1,27 @@
-"""CANN's cache of executors, by keys of ours: which calls are alike, results and faults with it, its statistics."""
+"""Executors that are kept, by CANN or mindtorch: which calls are alike, results and faults with them, statistics."""
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from process import run
+from process import BY_CANN, BY_MINDTORCH, COUNT_AT_EXIT, environment, run
 
 HERE = Path(__file__).parent
-KEPT = {"MINDTORCH_SIM_OP_CACHE": "1"}
+by_both = pytest.mark.parametrize("kept", [BY_CANN, BY_MINDTORCH], ids=["by CANN", "by mindtorch"])
 
 
-def test_a_call_that_differs_in_one_part_is_another_call():
+@by_both
+@pytest.mark.parametrize("queue", ["0", "2"])
+def test_a_call_that_differs_in_one_part_is_another_call(kept, queue):
     code = (HERE / "kept_calls.py").read_text()
-    misses, different = json.loads(run(code, MINDTORCH_SIM_DEVICES="2", **KEPT).stdout)
+    settings = {"MINDTORCH_SIM_DEVICES": "2", "TASK_QUEUE_ENABLE": queue, **kept}
+    misses, different = json.loads(run(code, **settings).stdout)
     assert misses == {title: [0, int(title in different), 0, 0] for title in misses}
 
 
-def test_attributes_of_operators_are_kept():
+@by_both
+def test_attributes_of_operators_are_kept(kept):
     code = """
 import mindtorch as torch
 a = torch.tensor([1.0, 1.5, float("nan")], device="npu")
@@ -28,7 +31,7 @@ for number in (2.0, 3.0, 4.0):
     print(lists, torch.linspace(0, 5, 6, device="npu"), torch.isclose(a, a + 0.25, rtol=0.2), a.nan_to_num(7),
           a.logit(0.25), torch.quantile(a[:2], 0.5), a.cumsum(0), torch.nn.functional.gelu(a, approximate="tanh"))
 """
-    assert run(code, **KEPT).stdout == run(code).stdout
+    assert run(code, **kept).stdout == run(code).stdout
 
 
 # A program by a seed: operators over views of a few tensors, of which some die; streams, graphs, other memory.
@@ -126,25 +129,29 @@ for tensor in tensors:
 """
 
 
-# With each mode of TASK_QUEUE_ENABLE, with and without CANN's cache.
-@pytest.mark.parametrize(("seed", "settings"), [
-    (0, KEPT), (1, {**KEPT, "ACLNN_CACHE_LIMIT": "40"}), (2, {"TASK_QUEUE_ENABLE": "1"}),
-    (3, {**KEPT, "TASK_QUEUE_ENABLE": "1"}), (4, {**KEPT, "TASK_QUEUE_ENABLE": "2"}),
-    (5, {**KEPT, "TASK_QUEUE_ENABLE": "2", "ACLNN_CACHE_LIMIT": "40"})])
-def test_random_programs_give_the_same_results(seed, settings):
-    settings = {"TASK_QUEUE_ENABLE": "0", "MINDTORCH_SIM_OP_CACHE": "0", **settings}
+# With each mode of TASK_QUEUE_ENABLE, with and without executors that are kept.
+@pytest.mark.parametrize(("seed", "kept", "settings"), [
+    (0, BY_CANN, {}), (1, BY_CANN, {"ACLNN_CACHE_LIMIT": "40"}), (2, {}, {"TASK_QUEUE_ENABLE": "1"}),
+    (3, BY_CANN, {"TASK_QUEUE_ENABLE": "1"}), (4, BY_CANN, {"TASK_QUEUE_ENABLE": "2"}),
+    (5, BY_CANN, {"TASK_QUEUE_ENABLE": "2", "ACLNN_CACHE_LIMIT": "40"}),
+    (6, BY_MINDTORCH, {}), (7, BY_MINDTORCH, {"ACLNN_CACHE_LIMIT": "40"}),
+    (8, BY_MINDTORCH, {"TASK_QUEUE_ENABLE": "1"}), (9, BY_MINDTORCH, {"TASK_QUEUE_ENABLE": "2"}),
+    (10, BY_MINDTORCH, {"TASK_QUEUE_ENABLE": "2", "ACLNN_CACHE_LIMIT": "40"})])
+def test_random_programs_give_the_same_results(seed, kept, settings):
+    common = {"TASK_QUEUE_ENABLE": "0", "MINDTORCH_SIM_OP_CACHE": "0"}
     program = f"SEED = {seed}\n{RANDOM_PROGRAM}print(npu.executor_cache_stats()['hits'] > 50)"
-    expected = run(program, TASK_QUEUE_ENABLE="0", MINDTORCH_SIM_OP_CACHE="0").stdout.splitlines()
-    hits = str(settings["MINDTORCH_SIM_OP_CACHE"] == "1")
-    assert run(program, **settings).stdout.splitlines() == [*expected[:-1], hits]
+    expected = run(program, **common).stdout.splitlines()
+    settings = common | kept | settings
+    assert run(program, **settings).stdout.splitlines() == [*expected[:-1], str(bool(kept))]
 
 
 # With room for one call nearly all calls are looked for in vain.
+@by_both
 @pytest.mark.parametrize("limit", ["1", "10000"])
-def test_any_call_may_fail(limit):
+def test_any_call_may_fail(kept, limit):
     command = [sys.executable, "-m", "pytest", "-q", HERE / "test_faults.py", "-k", "do_all or workspace_allocation"]
-    done = subprocess.run(command, env={**os.environ, **KEPT, "ACLNN_CACHE_LIMIT": limit}, capture_output=True,
-                          text=True, check=False)
+    done = subprocess.run(command, env=environment(ACLNN_CACHE_LIMIT=limit, **kept), capture_output=True, text=True,
+                          check=False)
     assert done.returncode == 0, done.stdout
 
 
@@ -162,7 +169,8 @@ print(torch.npu.executor_cache_stats())
 
 
 @pytest.mark.parametrize(("settings", "hits", "misses"), [
-    (KEPT, 8, 3), ({**KEPT, "MINDTORCH_EXECUTOR_CACHE": "0"}, 0, 0), ({"MINDTORCH_SIM_OP_CACHE": "0"}, 0, 0)])
+    (BY_CANN, 8, 3), ({**BY_CANN, "MINDTORCH_EXECUTOR_CACHE": "0"}, 0, 0), ({"MINDTORCH_SIM_OP_CACHE": "0"}, 0, 0),
+    (BY_MINDTORCH, 8, 3), ({**BY_MINDTORCH, "MINDTORCH_EXECUTOR_CACHE": "0"}, 0, 0)])
 def test_statistics(settings, hits, misses):
     expected = [{"hits": 0, "misses": 0, "size": 0, "limit": 100},
                 {"hits": hits, "misses": misses, "size": misses, "limit": 100}]
@@ -178,3 +186,110 @@ except ValueError as error:
     print(error)
 """
     assert run(code, MINDTORCH_EXECUTOR_CACHE="on").stdout == "MINDTORCH_EXECUTOR_CACHE is 'on', expected 0 or 1\n"
+
+
+# Executors that mindtorch keeps.
+
+def test_the_least_recently_used_executor_makes_room():
+    code = COUNT_AT_EXIT + """
+a = torch.ones(4, device="npu")
+
+def misses(*functions):
+    for function in functions:
+        before = torch.npu.executor_cache_stats()["misses"]
+        function(a)
+        torch.npu.synchronize()
+        yield torch.npu.executor_cache_stats()["misses"] - before
+
+print(*misses(torch.sin, torch.cos, torch.sin, torch.exp, torch.sin, torch.cos, torch.exp))
+print(torch.npu.executor_cache_stats()["size"])
+before = sim.live_objects()
+print(*misses(torch.sin, torch.tan), sim.live_objects() == before)
+"""
+    for queue in "012":
+        said = run(code, TASK_QUEUE_ENABLE=queue, ACLNN_CACHE_LIMIT="2", **BY_MINDTORCH).stdout
+        assert said.splitlines() == ["1 1 0 1 0 1 1", "2", "1 1 True", "left: {}"]
+
+
+def test_where_cann_refuses_both_phases_run():
+    code = COUNT_AT_EXIT + """
+a, lists = torch.ones(4, device="npu"), [torch.ones(3, device="npu") for _ in range(30)]
+before = torch.npu.executor_cache_stats()
+with sim.fault("aclSetAclOpExecutorRepeatable", times=10**6):
+    for _ in range(3):
+        b = a + a
+        torch._foreach_mul_(lists, [2.0] * 30)
+    print(b.tolist(), lists[29].tolist())
+after = torch.npu.executor_cache_stats()
+print(*(after[name] - before[name] for name in ("hits", "misses", "size")))
+print((a + a).tolist(), (a * 2 + a).tolist())
+"""
+    expected = ["[2.0, 2.0, 2.0, 2.0] [8.0, 8.0, 8.0]", "0 6 0", "[2.0, 2.0, 2.0, 2.0] [3.0, 3.0, 3.0, 3.0]",
+                "left: {}"]
+    assert run(code, TASK_QUEUE_ENABLE="0", **BY_MINDTORCH).stdout.splitlines() == expected
+
+
+def test_an_executor_whose_launch_has_failed_is_not_found_again():
+    code = COUNT_AT_EXIT + """
+a = torch.ones(4, device="npu")
+a + a
+for function in ("aclnnAdd", "aclSetTensorAddr"):
+    (a + a).tolist()
+    with sim.fault(function):
+        try:
+            (a + a).tolist()
+        except RuntimeError as error:
+            print("aclnnAdd failed with code 500001" in str(error))
+    print(torch.npu.executor_cache_stats()["size"], (a + a).tolist())
+"""
+    for queue in "012":
+        said = run(code, TASK_QUEUE_ENABLE=queue, **BY_MINDTORCH).stdout
+        assert said.splitlines() == [*["True", "1 [2.0, 2.0, 2.0, 2.0]"] * 2, "left: {}"]
+
+
+# A launch waits for a stream whose queue is full until another thread, which makes an equal call, wakes it.
+def test_equal_calls_of_threads_do_not_wait_for_each_other():
+    code = """
+import threading
+import mindtorch as torch
+a = torch.zeros(3, device="npu")
+a.add_(1)
+full, free = torch.npu.Stream(), torch.npu.Stream()
+gate = threading.Event()
+
+def fill():
+    torch.npu._launch_host_func(full, gate.wait)
+    with torch.npu.stream(full):
+        for _ in range(3000):
+            a.add_(1)
+
+filling = threading.Thread(target=fill)
+filling.start()
+filling.join(2)
+b = torch.zeros(3, device="npu")
+with torch.npu.stream(free):
+    free.wait_stream(torch.npu.current_stream())
+    for _ in range(10):
+        b.add_(1)
+print(b.tolist(), filling.is_alive())
+gate.set()
+filling.join()
+torch.npu.synchronize()
+print(a.tolist())
+"""
+    said = run(code, TASK_QUEUE_ENABLE="0", **BY_MINDTORCH).stdout
+    assert said == "[10.0, 10.0, 10.0] True\n[3001.0, 3001.0, 3001.0]\n"
+
+
+def test_a_child_of_a_fork_has_no_executors():
+    code = """
+import os
+import mindtorch as torch
+a = torch.ones(3, device="npu")
+(a + a).tolist()
+child = os.fork()
+if child == 0:
+    os._exit(torch.npu.executor_cache_stats()["size"])
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), torch.npu.executor_cache_stats()["size"])
+"""
+    assert run(code, **BY_MINDTORCH).stdout == "0 2\n"

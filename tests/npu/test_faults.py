@@ -4,6 +4,7 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from mindtorch._npu.acl import drop_kept_executors
 from process import COUNT_AT_EXIT, run
 
 import mindtorch as torch
@@ -26,8 +27,8 @@ REPEATED = {"aclDestroyTensor", "aclDestroyScalar", "aclDestroyIntArray", "aclDe
 # Failures without a code: these return nothing but what they make or find.
 CODELESS = {"aclCreateTensor", "aclCreateScalar", "aclCreateIntArray", "aclCreateBoolArray", "aclCreateTensorList",
             "aclCreateScalarList", "aclrtGetSocName"}
-# Of CANN's cache of executors. The first two may find nothing, the others return nothing (test_executor_cache.py).
-UNSUCCESSFUL = {"CanUsePTACache", "PTAFindExecCache"}
+# Of caches of executors. The first may find nothing or refuse, the others return nothing (test_executor_cache.py).
+UNSUCCESSFUL = {"CanUsePTACache", "PTAFindExecCache", "aclSetAclOpExecutorRepeatable"}
 WITHOUT_RESULT = {"InitPTACacheThreadLocal", "UnInitPTACacheThreadLocal", "AddTensorAddrToCachedList",
                   "SetPTACacheHashKey"}
 
@@ -98,6 +99,7 @@ def grow_and_shrink():
 def release_memory():
     gc.collect()
     torch.npu.synchronize()
+    drop_kept_executors()
     torch.npu.empty_cache()
 
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 from native import ROOT
-from process import COUNT_AT_EXIT, run
+from process import BY_CANN, BY_MINDTORCH, COUNT_AT_EXIT, run
 
 HERE = Path(__file__).parent
-KEPT = {"MINDTORCH_SIM_OP_CACHE": "1"}
 # The first queue runs phase 2; the others phase 1, too, or find executors in a cache that has them or has lost them.
 WITHOUT_CACHE = {"TASK_QUEUE_ENABLE": "1", "MINDTORCH_SIM_OP_CACHE": "0"}
-WITH_CACHE = {"TASK_QUEUE_ENABLE": "2", **KEPT}
+WITH_CACHE = {"TASK_QUEUE_ENABLE": "2", **BY_CANN}
 MODES = [WITHOUT_CACHE, {**WITHOUT_CACHE, "TASK_QUEUE_ENABLE": "2"}, WITH_CACHE,
-         {**WITH_CACHE, "ACLNN_CACHE_LIMIT": "1"}]
-every_mode = pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(mode.values()))
+         {**WITH_CACHE, "ACLNN_CACHE_LIMIT": "1"}, {**WITHOUT_CACHE, **BY_MINDTORCH},
+         {"TASK_QUEUE_ENABLE": "2", **BY_MINDTORCH},
+         {"TASK_QUEUE_ENABLE": "2", "ACLNN_CACHE_LIMIT": "1", **BY_MINDTORCH}]
+every_mode = pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(map(str, mode.values())))
 
 ERRORS = """
 import mindtorch as torch
@@ -323,7 +324,7 @@ for _ in range(3000):                           # it yields for a while before i
     time.sleep(0.01)
 print(state.split()[2])
 """
-    assert run(code, TASK_QUEUE_ENABLE="0", **KEPT).stdout == "[1.0, 1.0, 1.0]\n1\nS\n"
+    assert run(code, TASK_QUEUE_ENABLE="0", **BY_CANN).stdout == "[1.0, 1.0, 1.0]\n1\nS\n"
 
 
 @pytest.mark.sanitizers

@@ -85,6 +85,8 @@ class Calls:
 
     def _parameter(self, row, value, places, call) -> tuple:
         kind = value.parameter.kind
+        if value.type == "absent" and kind == "aclTensor":
+            return ("absent_tensor", None)
         if value.type in ("absent", "constant"):
             constant = value.constant
             if kind in ("double", "float"):

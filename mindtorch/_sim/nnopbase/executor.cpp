@@ -29,6 +29,7 @@ SIM_COLD void forgetShapes(aclOpExecutor *executor) {
 void releaseExecutor(aclOpExecutor *executor) {
   executor->operands.clear();
   executor->references.clear();
+  executor->roles.clear();
   executor->scalar_list.clear();
   executor->integers.clear();
   if (executor->found[0]) forgetShapes(executor);
@@ -59,15 +60,14 @@ aclnnStatus notAnExecutor(const char *function, const aclOpExecutor *executor) {
                  static_cast<const void *>(executor));
 }
 
-/* The operand that is tensor `relative` (-1: no list) of the `index`-th tensor parameter with one of `roles`. */
-Operand *findOperand(aclOpExecutor *executor, uint8_t roles, size_t index, int64_t relative) {
-  uint32_t last_ordinal = UINT32_MAX;
-  size_t seen = 0;
-  for (Operand &operand : executor->operands) {
-    if ((operand.role & roles) == 0) continue;
-    if (operand.ordinal != last_ordinal) ++seen;
-    last_ordinal = operand.ordinal;
-    if (seen == index + 1 && operand.element == relative) return &operand;
+/* What phase 1 was given as tensor `relative` (-1: no list) of the `index`-th tensor parameter with one of `roles`. */
+const Reference *findTensor(const aclOpExecutor *executor, uint8_t roles, size_t index, int64_t relative) {
+  uint32_t ordinal = 0;
+  for (size_t seen = 0; ordinal < executor->roles.size(); ++ordinal) {
+    if ((executor->roles[ordinal] & roles) != 0 && seen++ == index) break;
+  }
+  for (const Reference &reference : executor->references) {
+    if (reference.ordinal == ordinal && reference.element == relative) return &reference;
   }
   return nullptr;
 }
@@ -75,12 +75,12 @@ Operand *findOperand(aclOpExecutor *executor, uint8_t roles, size_t index, int64
 aclnnStatus setAddress(const char *function, aclOpExecutor *executor, uint8_t roles, size_t index, int64_t relative,
                        aclTensor *tensor, void *address) {
   if (tensor == nullptr) return simFail(ACLNN_ERR_INNER_NULLPTR, "EZ9999", "%s: tensor is NULL", function);
-  Operand *operand = findOperand(executor, roles, index, relative);
-  if (operand == nullptr || operand->tensor == nullptr) {
+  const Reference *given = findTensor(executor, roles, index, relative);
+  if (given == nullptr) {
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: index %llu names no tensor of phase 1", function,
                    static_cast<unsigned long long>(index));
   }
-  if (operand->tensor != tensor || !isLive(tensor, kTensorMagic)) {
+  if (given->object != &tensor->header || !isLive(tensor, kTensorMagic)) {
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the tensor at index %llu is not the one given to phase 1",
                    function, static_cast<unsigned long long>(index));
   }
@@ -114,6 +114,10 @@ SIM_API aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
   CHECK_EXECUTOR(aclSetAclOpExecutorRepeatable, executor);
   if (executor->cached) {
     return simFail(ACLNN_ERR_INNER, "EZ9999", "aclSetAclOpExecutorRepeatable: the executor is from the operator cache");
+  }
+  if (executor->found[0] != nullptr) {
+    return simFail(ACLNN_ERR_INNER, "EZ9999", "aclSetAclOpExecutorRepeatable: the elements decide shapes of %s",
+                   executor->name);
   }
   executor->repeatable = true;
   return ACLNN_SUCCESS;

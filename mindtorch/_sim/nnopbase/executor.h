@@ -94,10 +94,13 @@ struct Scalar {
   double imaginary;
 };
 
+/* An object that was given to phase 1. */
 struct Reference {
   const Header *object;
   uint32_t generation;
   uint32_t parameter;
+  uint32_t ordinal = UINT32_MAX; /* of a tensor: as in Operand */
+  int64_t element = -1;
 };
 
 struct OpRule;
@@ -121,6 +124,7 @@ struct aclOpExecutor {
   char *workspace;
   sim::SmallArray<sim::Operand, 16> operands;
   sim::SmallArray<sim::Reference, 20> references;
+  sim::SmallArray<uint8_t, 20> roles; /* by ordinal */
   uint32_t scalar_count;
   sim::Scalar scalars[3];
   sim::SmallArray<sim::Scalar, 1> scalar_list; /* of a scalar list */

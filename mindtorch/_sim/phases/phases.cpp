@@ -159,7 +159,7 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   operand.host = nullptr;
   if (tensor == nullptr) return rule.optional ? ACLNN_SUCCESS : nullParameter(op, rule);
   if (!isLive(tensor, kTensorMagic)) return notLive(op, rule, tensor);
-  executor.references.push() = {&tensor->header, tensor->header.generation, parameter};
+  executor.references.push() = {&tensor->header, tensor->header.generation, parameter, ordinal, element};
   aclDataType type = tensor->type;
   if (!allows(rule.types, type)) return wrongType(op, rule, type);
   if (tensor->rank < rule.least_rank || tensor->rank > rule.most_rank) {
@@ -284,6 +284,10 @@ aclnnStatus captureAgain(aclOpExecutor &executor, const ParameterRule &rule, uin
     if (executor.operands[i].parameter != rule.repeats) continue;
     Operand &operand = executor.operands.push();
     operand = executor.operands[i];
+    if (operand.tensor != nullptr) {
+      const Header &header = operand.tensor->header;
+      executor.references.push() = {&header, header.generation, parameter, ordinal, operand.element};
+    }
     operand.role = rule.role;
     operand.parameter = static_cast<uint8_t>(parameter);
     operand.ordinal = ordinal;
@@ -298,6 +302,7 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
   for (uint32_t i = 0; i < op.count; ++i) {
     const ParameterRule &rule = op.parameters[i];
     const void *pointer = arguments[i].pointer;
+    if (rule.kind == kTensor || rule.kind == kTensorList) executor.roles.push() = rule.role;
     if (rule.repeats >= 0) {
       SIM_TRY(captureAgain(executor, rule, i, ordinal++));
       continue;
@@ -541,28 +546,7 @@ aclnnStatus checkWorkspace(const OpRule &op, void *workspace, uint64_t size, acl
                  static_cast<unsigned long long>(needed));
 }
 
-/* The addresses of a repeatable executor may have changed since phase 1. */
-aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
-  for (Operand &operand : executor.operands) {
-    if (operand.tensor == nullptr) continue;
-    operand.address = elementAddress(operand.tensor, operand.item);
-    const char *name = op.parameters[operand.parameter].name;
-    if (reinterpret_cast<uintptr_t>(operand.tensor->data) % kAlignment != 0) {
-      return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has storage address %p, expected a multiple of 32",
-                     op.name, name, operand.tensor->data);
-    }
-    SIM_TRY(checkMemory(op, name, operand));
-  }
-  return ACLNN_SUCCESS;
-}
-
-/* Of an executor that the caller has found by its key. */
 aclnnStatus checkAddresses(const OpRule &op, const aclOpExecutor &executor) {
-  if (executor.addresses != executor.tensors) {
-    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
-                   "%s: AddTensorAddrToCachedList was called %u times, the call of this key has %u tensors", op.name,
-                   executor.addresses, executor.tensors);
-  }
   for (const Operand &operand : executor.operands) {
     if (operand.tensor == nullptr) continue;
     const char *name = op.parameters[operand.parameter].name;
@@ -573,6 +557,27 @@ aclnnStatus checkAddresses(const OpRule &op, const aclOpExecutor &executor) {
     SIM_TRY(checkMemory(op, name, operand));
   }
   return ACLNN_SUCCESS;
+}
+
+/* The addresses of a repeatable executor may have changed since phase 1. */
+aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
+  for (Operand &operand : executor.operands) {
+    if (operand.tensor == nullptr) continue;
+    const uintptr_t base = reinterpret_cast<uintptr_t>(operand.tensor->data);
+    operand.address += base - operand.base;
+    operand.base = base;
+  }
+  return checkAddresses(op, executor);
+}
+
+/* Of an executor that the caller has found by its key. */
+aclnnStatus checkGivenAddresses(const OpRule &op, const aclOpExecutor &executor) {
+  if (executor.addresses != executor.tensors) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
+                   "%s: AddTensorAddrToCachedList was called %u times, the call of this key has %u tensors", op.name,
+                   executor.addresses, executor.tensors);
+  }
+  return checkAddresses(op, executor);
 }
 
 /* Time of a kernel on the modelled device. */
@@ -636,7 +641,7 @@ aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size
   SIM_SPEND("phase2");
   if (status == ACLNN_SUCCESS) status = checkReferences(op, *executor);
   if (status == ACLNN_SUCCESS && executor->repeatable) status = refreshAddresses(op, *executor);
-  if (status == ACLNN_SUCCESS && executor->by_address) status = checkAddresses(op, *executor);
+  if (status == ACLNN_SUCCESS && executor->by_address) status = checkGivenAddresses(op, *executor);
   if (status == ACLNN_SUCCESS) status = checkWorkspace(op, workspace, workspace_size, *executor);
   if (status == ACLNN_SUCCESS) status = checkDevices(op, *executor);
   if (status != ACLNN_SUCCESS && executor->repeatable) return status;

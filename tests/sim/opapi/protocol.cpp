@@ -4,7 +4,9 @@
 
 #include "aclnn/aclnn_base.h"
 #include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_layer_norm.h"
 #include "aclnnop/aclnn_mul.h"
+#include "aclnnop/aclnn_nonzero.h"
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "aclnnop/aclnn_relu.h"
 #include "nnopbase/executor.h"
@@ -263,6 +265,39 @@ void testRepeatable() {
   EXPECT(aclDestroyAclOpExecutor(sum.executor) == ACLNN_SUCCESS);
 }
 
+/* Absent tensors count, and the operator has its operands in an order of its own. */
+void testPlacesOfTensors() {
+  currentCase() = "places of tensors";
+  Tensor x(ACL_FLOAT, {2, 2}, {1, 3, 5, 9}), y(ACL_FLOAT, {2, 2}, {}), target(ACL_FLOAT, {2, 2}, {});
+  Tensor mean(ACL_FLOAT, {2, 1}, {}), rstd(ACL_FLOAT, {2, 1}, {});
+  const int64_t two[] = {2};
+  aclIntArray *shape = aclCreateIntArray(two, 1);
+  uint64_t size = 0;
+  aclOpExecutor *executor = nullptr;
+  EXPECT(aclnnLayerNormGetWorkspaceSize(x, shape, nullptr, nullptr, 0, y, mean, rstd, &size, &executor) ==
+         ACLNN_SUCCESS);
+  Tensor workspace(ACL_FLOAT, {static_cast<int64_t>(size)}, {});
+  EXPECT(aclSetAclOpExecutorRepeatable(executor) == ACLNN_SUCCESS);
+  EXPECT(aclSetTensorAddr(executor, 1, y, target.memory()) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(aclSetTensorAddr(executor, 3, y, target.memory()) == ACLNN_SUCCESS);
+  EXPECT(aclSetTensorAddr(executor, 6, rstd, rstd.memory()) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(aclnnLayerNorm(workspace.memory(), size, executor, nullptr) == ACLNN_SUCCESS);
+  EXPECT_VALUES(target.read(), {-1, 1, -1, 1}, 1e-6);
+  EXPECT(aclDestroyAclOpExecutor(executor) == ACLNN_SUCCESS);
+  aclDestroyIntArray(shape);
+}
+
+/* As of CANN's operators that find out the shape of their result on the device. */
+void testNotRepeatable() {
+  currentCase() = "not repeatable";
+  Tensor x(ACL_FLOAT, {3}, {1, 0, 2}), out(ACL_INT64, {3, 1}, {});
+  uint64_t size = 0;
+  aclOpExecutor *executor = nullptr;
+  EXPECT(aclnnNonzeroGetWorkspaceSize(x, out, &size, &executor) == ACLNN_SUCCESS);
+  EXPECT(aclSetAclOpExecutorRepeatable(executor) == ACLNN_ERR_INNER);
+  EXPECT(aclDestroyAclOpExecutor(executor) == ACLNN_SUCCESS);
+}
+
 /* Descriptors made on one thread and destroyed on another, more of them than a thread keeps; and fewer than a thread
  * takes from the common list at once, by a thread that destroys none: what it had left outlives it. */
 void testThreads() {
@@ -334,6 +369,8 @@ int main() {
   testRules();
   testGetters();
   testRepeatable();
+  testPlacesOfTensors();
+  testNotRepeatable();
   testThreads();
   testStreams();
   testArena();
