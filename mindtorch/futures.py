@@ -13,7 +13,14 @@ __all__ = ["Future", "collect_all", "wait_all"]
 
 
 class Future:
-    """A result that is to come. `devices` is checked: what was set is handed out as it is, in the setter's order."""
+    """A result that is to come. `devices` is checked: what was set is handed out as it is, in the setter's order.
+
+    Example:
+        >>> future = torch.futures.Future()
+        >>> future.set_result(3)
+        >>> future.then(lambda done: done.value() + 1).wait()
+        4
+    """
 
     def __init__(self, *, devices: list[int | str | device] | None = None) -> None:
         from mindtorch import device

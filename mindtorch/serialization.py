@@ -289,6 +289,14 @@ def save(obj: object, f: FileLike, pickle_module: Any = pickle, pickle_protocol:
 
     Tensors that share a storage still share it when they are loaded. RuntimeError for tensors that see one storage as
     different dtypes.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"w": torch.ones(2), "step": 3}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'w': tensor([1., 1.]), 'step': 3}
     """
     if _mode.skips_data and not _use_new_zipfile_serialization:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
@@ -426,6 +434,14 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *, we
     Storages go to the devices that they were saved from unless `map_location` says otherwise. weights_only (default
     True) loads tensors, containers and what add_safe_globals lists, and runs nothing; False unpickles all, for files
     that you trust. mmap=True maps the file instead of reading it: changes stay in memory.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save(torch.ones(2), file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file, map_location="npu")
+        tensor([1., 1.], device='npu:0')
     """
     weights_only = _weights_only_by_environment(weights_only)
     weights_only = pickle_module is None if weights_only is None else weights_only

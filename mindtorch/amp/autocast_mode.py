@@ -45,6 +45,13 @@ class autocast:
 
     `dtype` is what fast operators compute in: bfloat16 by default on "cpu", float16 on "npu". Regions nest, one with
     `enabled=False` turns autocast off, and each concerns its own type of device and the thread that enters it.
+
+    Example:
+        >>> x = torch.ones(2, 2)
+        >>> with torch.autocast("cpu"):
+        ...     y = x @ x
+        >>> y.dtype
+        torch.bfloat16
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
