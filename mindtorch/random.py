@@ -88,6 +88,12 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
     """Inside the `with`, random numbers are drawn that leave no trace: the states are put back at its end.
 
     `devices` are the NPUs that take part beside the CPU: all by default, with a warning where they are several.
+
+    Example:
+        >>> with torch.random.fork_rng(devices=[]):
+        ...     first = torch.rand(2)
+        >>> torch.equal(first, torch.rand(2))
+        True
     """
     if not enabled:
         yield

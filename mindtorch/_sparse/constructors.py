@@ -9,7 +9,13 @@ _checks = [False]           # whether constructors check the indices, where they
 
 
 class check_sparse_tensor_invariants:
-    """Whether constructors of sparse tensors check that the indices are valid: a context, a decorator, or switches."""
+    """Whether constructors of sparse tensors check that the indices are valid: a context, a decorator, or switches.
+
+    Example:
+        >>> with torch.sparse.check_sparse_tensor_invariants():
+        ...     print(torch.sparse.check_sparse_tensor_invariants.is_enabled())
+        True
+    """
 
     def __init__(self, enable=True):
         self.state = enable
@@ -283,7 +289,13 @@ def empty(size, layout, dtype=None, device=None):
 
 
 def spdiags(diagonals, offsets, shape, layout=None):
-    """A matrix with these rows as its diagonals."""
+    """A matrix with these rows as its diagonals.
+
+    Example:
+        >>> torch.sparse.spdiags(torch.tensor([[1.0, 2.0]]), torch.tensor([0]), (2, 2)).to_dense()
+        tensor([[1., 0.],
+                [0., 2.]])
+    """
     if offsets.dim() == 0:
         offsets = offsets.reshape(1)
     if diagonals.dim() == 1:

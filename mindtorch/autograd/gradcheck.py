@@ -32,6 +32,11 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
     with `raise_exception` False. `fast_mode` compares sums with random weights, and elements where those disagree.
     `check_batched_grad` compares batches of gradients with the gradients one by one, `check_batched_forward_grad` those
     of tangents.
+
+    Example:
+        >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(torch.exp, (x,))
+        True
     """
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
@@ -70,6 +75,11 @@ def gradgradcheck(func: Any, inputs: Any, grad_outputs: Any = None, *, eps: floa
     """gradcheck of the gradients of func(*inputs), which are functions of the inputs and of `grad_outputs`.
 
     grad_outputs: gradients of the outputs; random numbers where None.
+
+    Example:
+        >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradgradcheck(torch.exp, (x,))
+        True
     """
     if check_fwd_over_rev:
         raise NotImplementedError("gradgradcheck without the forward mode of backward checks backward alone")

@@ -12,8 +12,11 @@ import mindtorch as torch
 from mindtorch import _docs
 
 # The modules whose names programs use; what a module has stands in its __all__, or is what torch's has, too.
-MODULES = ("", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations", "nn.utils.parametrize",
-           "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils")
+MODULES = (
+    "", "amp", "autograd", "autograd.forward_ad", "autograd.functional", "autograd.graph", "func", "futures", "library",
+    "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.rnn",
+    "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils", "profiler", "random", "serialization",
+    "signal.windows", "sparse", "testing", "utils.checkpoint", "utils.data")
 
 
 def public_names():

@@ -274,7 +274,13 @@ cdef uint64_t next_sequence_nr() noexcept:
 
 
 cdef class Node:
-    """A call of an operator. `next_functions` are the nodes that made its operands."""
+    """A call of an operator. `next_functions` are the nodes that made its operands.
+
+    Example:
+        >>> y = torch.ones(1, requires_grad=True).exp()
+        >>> y.grad_fn.name(), isinstance(y.grad_fn, torch.autograd.graph.Node)
+        ('ExpBackward0', True)
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.input_nrs = self.inline_input_nrs
