@@ -140,6 +140,8 @@ ifdef PLATFORM
 ZIG = $(abspath $(RUN)) -m ziglang $(1) -target $(PLATFORM:manylinux_2_28_%=%)-linux-gnu.2.28
 wheels: export CC = $(call ZIG,cc)
 wheels: export CXX = $(call ZIG,c++)
+# Not the options with which the interpreter was linked: zig does not know all of Debian's.
+wheels: export LDSHARED = $(CC) -shared
 wheels: export LDCXXSHARED = $(CXX) -shared
 endif
 

@@ -192,7 +192,12 @@ _LAZY_NAMES |= dict.fromkeys((
 
 
 def is_tensor(obj):
-    """Whether `obj` is a Tensor."""
+    """Whether `obj` is a Tensor.
+
+    Example:
+        >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1.0])
+        (True, False)
+    """
     return isinstance(obj, Tensor)
 
 

@@ -113,6 +113,12 @@ def alias_torch():
     """Let `import torch`, and that of its submodules, mean mindtorch in this process and its multiprocessing children.
 
     To be called before anything imports torch: RuntimeError afterwards. A second call changes nothing.
+
+    Example:
+        >>> import subprocess, sys
+        >>> program = "import mindtorch; mindtorch.alias_torch(); import torch; print(torch.__name__)"
+        >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.strip())
+        torch
     """
     known = sys.modules.get("torch")
     if known is mindtorch:

@@ -17,7 +17,13 @@ _said = False
 
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: Any = None, backend: Any = None, mode: Any = None,
             options: Any = None, disable: bool = False) -> Any:
-    """`model`, a function or Module, unchanged; without one a decorator that changes nothing. Says so, once."""
+    """`model`, a function or Module, unchanged; without one a decorator that changes nothing. Says so, once.
+
+    Example:
+        >>> double = torch.compile(lambda x: 2 * x)
+        >>> double(torch.ones(2))
+        tensor([2., 2.])
+    """
     global _said
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")

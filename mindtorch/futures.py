@@ -13,7 +13,14 @@ __all__ = ["Future", "collect_all", "wait_all"]
 
 
 class Future:
-    """A result that is to come. `devices` is checked: what was set is handed out as it is, in the setter's order."""
+    """A result that is to come. `devices` is checked: what was set is handed out as it is, in the setter's order.
+
+    Example:
+        >>> future = torch.futures.Future()
+        >>> future.set_result(3)
+        >>> future.then(lambda done: done.value() + 1).wait()
+        4
+    """
 
     def __init__(self, *, devices: list[int | str | device] | None = None) -> None:
         from mindtorch import device
@@ -111,7 +118,15 @@ def _callback_error(error):
 
 
 def collect_all(futures: list[Future]) -> Future[list[Future]]:
-    """A Future of the list of these, completed when all are; with the first exception that one of them has."""
+    """A Future of the list of these, completed when all are; with the first exception that one of them has.
+
+    Example:
+        >>> futures = [torch.futures.Future(), torch.futures.Future()]
+        >>> for number, future in enumerate(futures):
+        ...     future.set_result(number)
+        >>> [done.value() for done in torch.futures.collect_all(futures).wait()]
+        [0, 1]
+    """
     futures, collected, lock = list(futures), Future(), threading.Lock()
     waiting = len(futures)
 
@@ -137,5 +152,12 @@ def collect_all(futures: list[Future]) -> Future[list[Future]]:
 
 
 def wait_all(futures: list[Future]) -> list:
-    """The results of these, once all are there; raises the first exception."""
+    """The results of these, once all are there; raises the first exception.
+
+    Example:
+        >>> future = torch.futures.Future()
+        >>> future.set_result(3)
+        >>> torch.futures.wait_all([future])
+        [3]
+    """
     return [future.wait() for future in collect_all(futures).wait()]

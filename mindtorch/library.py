@@ -69,6 +69,14 @@ def define(qualname: Any, schema: Any = None, *, lib: Any = None, tags: Any = ()
     """Define the operator "ns::name" with a schema "(Tensor x) -> Tensor".
 
     As `define(lib, "name(Tensor x) -> Tensor")` it decorates a function that is to be its kernel.
+
+    Example:
+        >>> torch.library.define("example::sum_of_squares", "(Tensor x) -> Tensor")
+        >>> @torch.library.impl("example::sum_of_squares", "default")
+        ... def sum_of_squares(x):
+        ...     return (x * x).sum()
+        >>> torch.ops.example.sum_of_squares(torch.tensor([1.0, 2.0]))
+        tensor(5.)
     """
     if isinstance(qualname, Library):
         return _define_and_implement(qualname, schema)
@@ -94,6 +102,14 @@ def impl(qualname: str, types: str | Sequence[str], func: Any = None, *, lib: An
     """Register a kernel of "ns::name" for types of devices ("cpu", "npu", or several), or for all with "default".
 
     A decorator without `func`; as `impl(lib, "name", "CPU")` for a dispatch key.
+
+    Example:
+        >>> torch.library.define("example::negated", "(Tensor x) -> Tensor")
+        >>> @torch.library.impl("example::negated", "cpu")
+        ... def negated(x):
+        ...     return -x
+        >>> torch.ops.example.negated(torch.ones(2))
+        tensor([-1., -1.])
     """
     if isinstance(qualname, Library):
         return _implement(qualname, types, func or "")
@@ -120,7 +136,18 @@ def _register_kernel(qualname, types, func, lib):
 
 
 def register_kernel(op: Any, device_types: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
-    """Register a kernel of an operator for types of devices, or for all with None. Usable as a decorator."""
+    """Register a kernel of an operator for types of devices, or for all with None. Usable as a decorator.
+
+    Example:
+        >>> @torch.library.custom_op("example::place", mutates_args=(), device_types="cpu")
+        ... def place(x: torch.Tensor) -> torch.Tensor:
+        ...     return torch.zeros_like(x)
+        >>> @torch.library.register_kernel("example::place", "npu")
+        ... def _(x):
+        ...     return torch.ones_like(x)
+        >>> place(torch.empty(1, device="npu"))
+        tensor([1.], device='npu:0')
+    """
     qualname = _qualname_of(op, "register_kernel")
     known = _definition(op)
     if known is not None:
@@ -133,6 +160,16 @@ def register_fake(op: Any, func: Callable | None = None, /, *, lib: Any = None, 
     """Keep a function that makes an operator's results without computing them, which opcheck calls.
 
     Usable as a decorator. The operator need not be defined yet.
+
+    Example:
+        >>> @torch.library.custom_op("example::halved", mutates_args=())
+        ... def halved(x: torch.Tensor) -> torch.Tensor:
+        ...     return x / 2
+        >>> @torch.library.register_fake("example::halved")
+        ... def _(x):
+        ...     return torch.empty_like(x)
+        >>> halved(torch.ones(2, device="meta")).shape
+        torch.Size([2])
     """
     qualname = _qualname_of(op, "register_fake")
     namespace = _namespace_of(qualname)
@@ -147,7 +184,16 @@ def register_fake(op: Any, func: Callable | None = None, /, *, lib: Any = None, 
 
 
 def impl_abstract(qualname: Any, func: Any = None, *, lib: Any = None, _stacklevel: int = 1) -> Any:
-    """The older name of register_fake."""
+    """The older name of register_fake.
+
+    Example:
+        >>> torch.library.define("example::shaped", "(Tensor x) -> Tensor")
+        >>> @torch.library.impl_abstract("example::shaped")
+        ... def shaped(x):
+        ...     return x.new_empty(3)
+        >>> torch.ops.example.shaped(torch.ones(2, device="meta")).shape
+        torch.Size([3])
+    """
     return register_fake(qualname, func, lib=lib) if func is not None else register_fake(qualname, lib=lib)
 
 
@@ -164,6 +210,16 @@ def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable
 
     `setup_context(ctx, inputs, output)` runs after the operator and saves what backward needs. RuntimeError for an
     operator that writes to its arguments or returns views.
+
+    Example:
+        >>> @torch.library.custom_op("example::quadrupled", mutates_args=())
+        ... def quadrupled(x: torch.Tensor) -> torch.Tensor:
+        ...     return 4 * x
+        >>> torch.library.register_autograd("example::quadrupled", lambda ctx, grad: 4 * grad)
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> quadrupled(x).sum().backward()
+        >>> x.grad
+        tensor([4., 4.])
     """
     qualname = _qualname_of(op, "register_autograd")
     known = _definition(op)
@@ -180,7 +236,17 @@ def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable
 
 
 def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Any = None) -> None:
-    """Have autocast, on a type of device, cast the floating-point tensors of a call to the dtype `cast_inputs`."""
+    """Have autocast, on a type of device, cast the floating-point tensors of a call to the dtype `cast_inputs`.
+
+    Example:
+        >>> @torch.library.custom_op("example::dtype_of", mutates_args=())
+        ... def dtype_of(x: torch.Tensor) -> torch.Tensor:
+        ...     return x.clone()
+        >>> torch.library.register_autocast("example::dtype_of", "cpu", torch.bfloat16)
+        >>> with torch.autocast("cpu"):
+        ...     print(dtype_of(torch.ones(1)).dtype)
+        torch.bfloat16
+    """
     qualname = _qualname_of(op, "register_autocast")
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
@@ -197,6 +263,21 @@ def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable |
     """Give what an operator does for tensors of a class, or in a mode: func(class or mode, op, types, args, kwargs).
 
     It is called in place of their __torch_dispatch__. Usable as a decorator.
+
+    Example:
+        >>> from mindtorch.utils._python_dispatch import TorchDispatchMode
+        >>> class Quiet(TorchDispatchMode):
+        ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        ...         return func(*args, **(kwargs or {}))
+        >>> @torch.library.custom_op("example::tenfold", mutates_args=())
+        ... def tenfold(x: torch.Tensor) -> torch.Tensor:
+        ...     return 10 * x
+        >>> @torch.library.register_torch_dispatch("example::tenfold", Quiet)
+        ... def _(mode, func, types, args, kwargs):
+        ...     return args[0] + 100
+        >>> with Quiet():
+        ...     print(tenfold(torch.ones(1)))
+        tensor([101.])
     """
     qualname = _qualname_of(op, "register_torch_dispatch")
     namespace = _namespace_of(qualname)
@@ -208,7 +289,17 @@ def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable |
 
 
 def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
-    """Give a rule for batches, `rule(info, in_dims, *args)`, which returns results and their batch dimensions."""
+    """Give a rule for batches, `rule(info, in_dims, *args)`, which returns results and their batch dimensions.
+
+    Example:
+        >>> @torch.library.custom_op("example::doubled_rows", mutates_args=())
+        ... def doubled_rows(x: torch.Tensor) -> torch.Tensor:
+        ...     return 2 * x
+        >>> _ = torch.library.register_vmap("example::doubled_rows", lambda info, dims, x: (2 * x, dims[0]))
+        >>> torch.vmap(doubled_rows)(torch.ones(2, 2))
+        tensor([[2., 2.],
+                [2., 2.]])
+    """
     qualname = _qualname_of(op, "register_vmap")
 
     def register(rule):

@@ -18,6 +18,13 @@ def manual_seed(seed: Any) -> Any:
     """Seed the default generators of the CPU and of all NPUs; returns the CPU's.
 
     `seed` is an int from -2**63 to 2**64 - 1; negative ones count from 2**64. ValueError beyond.
+
+    Example:
+        >>> _ = torch.manual_seed(7)
+        >>> first = torch.rand(2)
+        >>> _ = torch.manual_seed(7)
+        >>> torch.equal(first, torch.rand(2))
+        True
     """
     seed = int(seed)
     generator = default_generator.manual_seed(seed)
@@ -26,24 +33,52 @@ def manual_seed(seed: Any) -> Any:
 
 
 def seed() -> int:
-    """Seed all default generators with a non-deterministic number; returns it."""
+    """Seed all default generators with a non-deterministic number; returns it.
+
+    Example:
+        >>> number = torch.seed()
+        >>> number == torch.initial_seed()
+        True
+    """
     chosen = default_generator.seed()
     seed_npus(chosen)
     return chosen
 
 
 def initial_seed() -> int:
-    """The seed that the CPU's default generator started from."""
+    """The seed that the CPU's default generator started from.
+
+    Example:
+        >>> _ = torch.manual_seed(7)
+        >>> torch.initial_seed()
+        7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the CPU's default generator, as a uint8 tensor."""
+    """The state of the CPU's default generator, as a uint8 tensor.
+
+    Example:
+        >>> state = torch.get_rng_state()
+        >>> first = torch.rand(2)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(first, torch.rand(2))
+        True
+    """
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Go on from what `get_rng_state` gave."""
+    """Go on from what `get_rng_state` gave.
+
+    Example:
+        >>> state = torch.get_rng_state()
+        >>> first = torch.rand(2)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(first, torch.rand(2))
+        True
+    """
     default_generator.set_state(new_state)
 
 
@@ -53,6 +88,12 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
     """Inside the `with`, random numbers are drawn that leave no trace: the states are put back at its end.
 
     `devices` are the NPUs that take part beside the CPU: all by default, with a warning where they are several.
+
+    Example:
+        >>> with torch.random.fork_rng(devices=[]):
+        ...     first = torch.rand(2)
+        >>> torch.equal(first, torch.rand(2))
+        True
     """
     if not enabled:
         yield

@@ -84,11 +84,21 @@ _mode = _Mode()
 
 
 class SourceChangeWarning(Warning):
-    """torch's warning of classes that are not what they were when a file was written, for filters that name it."""
+    """torch's warning of classes that are not what they were when a file was written, for filters that name it.
+
+    Example:
+        >>> issubclass(torch.serialization.SourceChangeWarning, Warning)
+        True
+    """
 
 
 class LoadEndianness(Enum):
-    """The byte order of files that do not tell theirs."""
+    """The byte order of files that do not tell theirs.
+
+    Example:
+        >>> torch.serialization.LoadEndianness.LITTLE.name
+        'LITTLE'
+    """
 
     NATIVE = 1
     LITTLE = 2
@@ -96,12 +106,24 @@ class LoadEndianness(Enum):
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order that torch.load takes for that of files without a mark; None: little-endian."""
+    """The byte order that torch.load takes for that of files without a mark; None: little-endian.
+
+    Example:
+        >>> print(torch.serialization.get_default_load_endianness())
+        None
+    """
     return _mode.endianness
 
 
 def set_default_load_endianness(endianness: Any) -> None:
-    """Sets that byte order, a LoadEndianness or None."""
+    """Sets that byte order, a LoadEndianness or None.
+
+    Example:
+        >>> torch.serialization.set_default_load_endianness(torch.serialization.LoadEndianness.LITTLE)
+        >>> torch.serialization.get_default_load_endianness().name
+        'LITTLE'
+        >>> torch.serialization.set_default_load_endianness(None)
+    """
     if endianness is not None and not isinstance(endianness, LoadEndianness):
         raise TypeError("Invalid argument type in function set_default_load_endianness")
     _mode.endianness = endianness
@@ -111,12 +133,24 @@ def get_default_mmap_options() -> int | None:
     """What mmap=True maps with: mmap.MAP_PRIVATE, or MAP_SHARED, with which changes of tensors go to the file.
 
     The checksums of a file that was changed so hold no longer: torch.load refuses it but with mmap=True.
+
+    Example:
+        >>> import mmap
+        >>> torch.serialization.get_default_mmap_options() == mmap.MAP_PRIVATE
+        True
     """
     return _mode.mmap_flags
 
 
 class set_default_mmap_options:
-    """Sets what mmap=True maps with; as a context manager, for its block."""
+    """Sets what mmap=True maps with; as a context manager, for its block.
+
+    Example:
+        >>> import mmap
+        >>> with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
+        ...     print(torch.serialization.get_default_mmap_options() == mmap.MAP_SHARED)
+        True
+    """
 
     def __init__(self, flags: int) -> None:
         if flags not in (mmap_module.MAP_PRIVATE, mmap_module.MAP_SHARED):
@@ -132,7 +166,17 @@ class set_default_mmap_options:
 
 
 class skip_data:
-    """Context manager: torch.save leaves the bytes of storages zero, torch.load leaves tensors uninitialised."""
+    """Context manager: torch.save leaves the bytes of storages zero, torch.load leaves tensors uninitialised.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> with torch.serialization.skip_data():
+        ...     torch.save(torch.ones(1000), file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file).shape
+        torch.Size([1000])
+    """
 
     def __init__(self, materialize_fake_tensors: bool = False) -> None:
         self.materialize_fake_tensors = materialize_fake_tensors        # there are none of these here
@@ -147,22 +191,49 @@ class skip_data:
 # --- what weights_only may name ---------------------------------------------------------------------------------------
 
 def add_safe_globals(safe_globals: list[Callable | tuple[Callable, str]]) -> None:
-    """Classes and functions (or pairs of one and its full name) that files may name with weights_only=True."""
+    """Classes and functions (or pairs of one and its full name) that files may name with weights_only=True.
+
+    Example:
+        >>> class Options:
+        ...     pass
+        >>> torch.serialization.add_safe_globals([Options])
+        >>> Options in torch.serialization.get_safe_globals()
+        True
+    """
     restricted.user_globals.extend(entry for entry in safe_globals if entry not in restricted.user_globals)
 
 
 def get_safe_globals() -> list[Callable | tuple[Callable, str]]:
-    """The list that add_safe_globals has built."""
+    """The list that add_safe_globals has built.
+
+    Example:
+        >>> isinstance(torch.serialization.get_safe_globals(), list)
+        True
+    """
     return list(restricted.user_globals)
 
 
 def clear_safe_globals() -> None:
-    """Empties that list."""
+    """Empties that list.
+
+    Example:
+        >>> torch.serialization.clear_safe_globals()
+        >>> torch.serialization.get_safe_globals()
+        []
+    """
     restricted.user_globals.clear()
 
 
 class safe_globals:
-    """Context manager: those globals are allowed within it, besides the list of add_safe_globals."""
+    """Context manager: those globals are allowed within it, besides the list of add_safe_globals.
+
+    Example:
+        >>> class Options:
+        ...     pass
+        >>> with torch.serialization.safe_globals([Options]):
+        ...     print(Options in torch.serialization.get_safe_globals())
+        True
+    """
 
     def __init__(self, safe_globals: Any) -> None:
         self.globals = safe_globals
@@ -176,7 +247,16 @@ class safe_globals:
 
 
 def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
-    """Full names of the globals in a file that weights_only=True would refuse."""
+    """Full names of the globals in a file that weights_only=True would refuse.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save(nn.Linear(1, 1), file)
+        >>> _ = file.seek(0)
+        >>> len(torch.serialization.get_unsafe_globals_in_checkpoint(file)) > 0
+        True
+    """
     with _opened(f, "rb") as file:
         if file.read(4) != zip_archive.BEGINNING:
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
@@ -289,6 +369,14 @@ def save(obj: object, f: FileLike, pickle_module: Any = pickle, pickle_protocol:
 
     Tensors that share a storage still share it when they are loaded. RuntimeError for tensors that see one storage as
     different dtypes.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"w": torch.ones(2), "step": 3}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'w': tensor([1., 1.]), 'step': 3}
     """
     if _mode.skips_data and not _use_new_zipfile_serialization:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
@@ -426,6 +514,14 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *, we
     Storages go to the devices that they were saved from unless `map_location` says otherwise. weights_only (default
     True) loads tensors, containers and what add_safe_globals lists, and runs nothing; False unpickles all, for files
     that you trust. mmap=True maps the file instead of reading it: changes stay in memory.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save(torch.ones(2), file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file, map_location="npu")
+        tensor([1., 1.], device='npu:0')
     """
     weights_only = _weights_only_by_environment(weights_only)
     weights_only = pickle_module is None if weights_only is None else weights_only

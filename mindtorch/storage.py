@@ -40,7 +40,14 @@ def mapped_bytes(filename: Any, shared: Any, nbytes: Any) -> Any:
 
 
 class UntypedStorage(StorageBase):
-    """Bytes on a device: UntypedStorage(size, device=...), or of a sequence of numbers. Tensors share theirs."""
+    """Bytes on a device: UntypedStorage(size, device=...), or of a sequence of numbers. Tensors share theirs.
+
+    Example:
+        >>> torch.tensor([1, 2], dtype=torch.uint8).untyped_storage().tolist()
+        [1, 2]
+        >>> torch.UntypedStorage(4).nbytes()
+        4
+    """
 
     __slots__ = ()
     is_cuda = is_sparse = is_hpu = False

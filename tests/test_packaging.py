@@ -38,10 +38,11 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A source archive, and the wheel for a release of CANN built from that archive: (archive, wheel)."""
+    """A source archive, and the wheel for a release of CANN built from that archive: (archive, wheel). No network."""
     folder = tmp_path_factory.mktemp("dist")
+    nowhere = {"PIP_NO_INDEX": "1", "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT,
-        env={**os.environ, "MINDTORCH_CANN": "8.1.RC1"})
+        env={**os.environ, **nowhere, "MINDTORCH_CANN": "8.1.RC1"})
     (archive,), (wheel,) = folder.glob("mindtorch-*.tar.gz"), folder.glob("mindtorch-*.whl")
     return archive, wheel
 

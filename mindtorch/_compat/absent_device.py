@@ -48,7 +48,8 @@ def abstract_class(module: Module, name: str, message: Any = None) -> Any:
     def __new__(cls, *args, **kwargs):
         raise RuntimeError(message or f"Tried to instantiate dummy base class {cls.__name__}")
     return type(name, (), {"__new__": __new__, "__module__": module,
-                           "__doc__": f"RuntimeError: {message or 'there is no such device'}."})
+                           "__doc__": f"RuntimeError: {message or 'there is no such device'}.\n\n"
+                                      f"Example:\n    >>> isinstance(torch.ones(1), {module}.{name})\n    False\n"})
 
 
 def common_functions(error: Any) -> Any:

@@ -26,9 +26,14 @@ class AbsentDtype:
 globals().update({name: AbsentDtype(name) for name in NAMES})
 chalf = complex32                       # noqa: F821 - one of NAMES
 
-# The tags of operators.
 Tag = enum.IntEnum("Tag", (
     "core", "cudagraph_unsafe", "data_dependent_output", "dynamic_output_shape", "flexible_layout", "generated",
     "inplace", "inplace_view", "maybe_aliasing_or_mutating", "needs_contiguous_strides", "needs_exact_strides",
     "needs_fixed_stride_order", "nondeterministic_bitwise", "nondeterministic_seeded", "out", "out_variant",
     "pointwise", "pt2_compliant_tag", "reduction", "view_copy"), start=0, module=__name__)
+Tag.__doc__ = """What operators of `torch.library` can be marked with, by `tags=`; nothing here acts on a tag.
+
+Example:
+    >>> torch.Tag.pointwise.name
+    'pointwise'
+"""

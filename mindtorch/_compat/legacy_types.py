@@ -43,6 +43,10 @@ class TypedStorage:
 
     TypedStorage(size), TypedStorage(sequence) or TypedStorage(wrap_storage=an UntypedStorage), with `dtype` and
     `device`. What the methods are called as are methods of a tensor of one dimension.
+
+    Example:
+        >>> torch.FloatStorage([1.0, 2.0]).tolist()
+        [1.0, 2.0]
     """
 
     is_sparse = is_cuda = is_hpu = False
@@ -325,10 +329,21 @@ def _storage_type_to_dtype_map():
     return {name: dtype for dtype, name in _dtype_to_storage_type_map().items()}
 
 
+def _storage_docstring(module, name, dtype, device_type):
+    place = module.replace("mindtorch", "torch")
+    text = f"Storages of {dtype} on {device_type}, of a size or of a sequence of numbers."
+    return f"""{text}
+
+Example:
+    >>> {place}.{name}Storage(3).nbytes()
+    {3 * dtype.itemsize}
+"""
+
+
 def storage_types(module: Module, device_type: Any) -> Any:
     """FloatStorage and the like of a module, for one type of device, by dtype."""
     return {dtype: _StorageType(f"{name}Storage", (), {
-        "__module__": module, "__doc__": f"Storages of {dtype} on {device_type}.", "dtype": dtype,
+        "__module__": module, "__doc__": _storage_docstring(module, name, dtype, device_type), "dtype": dtype,
         "device_type": device_type})
         for name, dtype in _STORAGE_DTYPES.items()}
 
@@ -363,10 +378,23 @@ class tensortype(type):
                                    device=device)
 
 
+def _tensor_docstring(module, name, dtype, device_type):
+    place = module.replace("mindtorch", "torch")
+    text = f"Tensors of {dtype} on {device_type}: of sizes uninitialised, or of a sequence of numbers."
+    return f"""{text}
+
+Example:
+    >>> {place}.{name}Tensor([1, 0]).dtype
+    {dtype}
+    >>> isinstance(torch.ones(2, dtype={dtype}, device="{device_type}"), {place}.{name}Tensor)
+    True
+"""
+
+
 def tensor_types(module: Module, device_type: Any) -> Any:
     """FloatTensor and the like of a module, for one type of device, by name."""
     return {f"{name}Tensor": tensortype(f"{name}Tensor", (), {
-        "__module__": module, "__doc__": f"Tensors of {dtype} on {device_type}.", "dtype": dtype,
+        "__module__": module, "__doc__": _tensor_docstring(module, name, dtype, device_type), "dtype": dtype,
         "device_type": device_type})
         for name, dtype in _TENSOR_DTYPES.items()}
 
@@ -375,7 +403,14 @@ globals().update(tensor_types("mindtorch", "cpu"))
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Deprecated: the dtype of a legacy type, or of its name, becomes the default, and the CPU the default device."""
+    """Deprecated: the dtype of a legacy type, or of its name, becomes the default, and the CPU the default device.
+
+    Example:
+        >>> torch.set_default_tensor_type(torch.DoubleTensor)
+        >>> torch.tensor(0.5).dtype
+        torch.float64
+        >>> torch.set_default_dtype(torch.float32)
+    """
     if isinstance(t, str):
         module, _, name = t.rpartition(".")
         if module in ("torch", "mindtorch") and name in globals():

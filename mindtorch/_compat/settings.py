@@ -50,6 +50,9 @@ def set_num_threads(num: Any, /) -> None:
 
     All other operators run on one thread. RuntimeError for anything but a positive int. Warns if NumPy's BLAS library
     has no such setting.
+
+    Example:
+        >>> torch.set_num_threads(torch.get_num_threads())
     """
     if _require(num, int, "set_num_threads") <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
@@ -59,25 +62,46 @@ def set_num_threads(num: Any, /) -> None:
 
 
 def get_num_threads() -> Any:
-    """The number of threads of the BLAS library; 1 if it is unknown."""
+    """The number of threads of the BLAS library; 1 if it is unknown.
+
+    Example:
+        >>> torch.get_num_threads() >= 1
+        True
+    """
     return _backend.cpu_threads().blas_threads() or 1
 
 
 def set_num_interop_threads(num: Any, /) -> None:
-    """Has no effect: operators of a thread run one after the other. RuntimeError for anything but a positive int."""
+    """Has no effect: operators of a thread run one after the other. RuntimeError for anything but a positive int.
+
+    Example:
+        >>> torch.set_num_interop_threads(1)
+    """
     if _require(num, int, "set_num_interop_threads") <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
 
 
 def get_num_interop_threads() -> Any:
-    """1: operators of a thread run one after the other."""
+    """1: operators of a thread run one after the other.
+
+    Example:
+        >>> torch.get_num_interop_threads()
+        1
+    """
     return 1
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
 
 def set_float32_matmul_precision(precision: Any, /) -> None:
-    """Stores "highest", "high" or "medium". Float32 matrix products always have the "highest" precision."""
+    """Stores "highest", "high" or "medium". Float32 matrix products always have the "highest" precision.
+
+    Example:
+        >>> torch.set_float32_matmul_precision("high")
+        >>> torch.get_float32_matmul_precision()
+        'high'
+        >>> torch.set_float32_matmul_precision("highest")
+    """
     if precision not in _PRECISIONS:
         warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
                       "setFloat32MatmulPrecision call has no effect.", UserWarning, stacklevel=2)
@@ -86,12 +110,22 @@ def set_float32_matmul_precision(precision: Any, /) -> None:
 
 
 def get_float32_matmul_precision() -> Any:
-    """The value of set_float32_matmul_precision; "highest" by default."""
+    """The value of set_float32_matmul_precision; "highest" by default.
+
+    Example:
+        >>> torch.get_float32_matmul_precision()
+        'highest'
+    """
     return _state.precision
 
 
 def set_flush_denormal(mode: Any, /) -> Any:
-    """Returns False: flushing of denormal numbers is not supported."""
+    """Returns False: flushing of denormal numbers is not supported.
+
+    Example:
+        >>> torch.set_flush_denormal(True)
+        False
+    """
     _require(mode, bool, "flush_denormal")
     return False
 
@@ -99,7 +133,14 @@ def set_flush_denormal(mode: Any, /) -> Any:
 # --- determinism ------------------------------------------------------------------------------------------------------
 
 def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
-    """Requests deterministic operators. On the CPU and the simulated NPU all operators are deterministic."""
+    """Requests deterministic operators. On the CPU and the simulated NPU all operators are deterministic.
+
+    Example:
+        >>> torch.use_deterministic_algorithms(True)
+        >>> torch.are_deterministic_algorithms_enabled()
+        True
+        >>> torch.use_deterministic_algorithms(False)
+    """
     for shown, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if not isinstance(value, bool):
             raise TypeError(f"_set_deterministic_algorithms(): argument {shown} must be bool, not "
@@ -136,17 +177,34 @@ def _fill_undefined(tensor):
 
 
 def are_deterministic_algorithms_enabled() -> Any:
-    """Whether deterministic operators were requested."""
+    """Whether deterministic operators were requested.
+
+    Example:
+        >>> torch.are_deterministic_algorithms_enabled()
+        False
+    """
     return _state.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> Any:
-    """Whether a non-deterministic operator only warns."""
+    """Whether a non-deterministic operator only warns.
+
+    Example:
+        >>> torch.is_deterministic_algorithms_warn_only_enabled()
+        False
+    """
     return _state.warn_only
 
 
 def set_deterministic_debug_mode(debug_mode: Any) -> None:
-    """use_deterministic_algorithms by a name or number: "default" (0), "warn" (1), "error" (2)."""
+    """use_deterministic_algorithms by a name or number: "default" (0), "warn" (1), "error" (2).
+
+    Example:
+        >>> torch.set_deterministic_debug_mode("warn")
+        >>> torch.get_deterministic_debug_mode()
+        1
+        >>> torch.set_deterministic_debug_mode("default")
+    """
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str):
@@ -160,7 +218,12 @@ def set_deterministic_debug_mode(debug_mode: Any) -> None:
 
 
 def get_deterministic_debug_mode() -> Any:
-    """0, 1 or 2; see set_deterministic_debug_mode."""
+    """0, 1 or 2; see set_deterministic_debug_mode.
+
+    Example:
+        >>> torch.get_deterministic_debug_mode()
+        0
+    """
     if not _state.deterministic:
         return 0
     return 1 if _state.warn_only else 2
@@ -169,17 +232,34 @@ def get_deterministic_debug_mode() -> Any:
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
 def set_warn_always(mode: Any, /) -> None:
-    """Whether a warning that comes once in a process should come each time; Python's filters decide on others."""
+    """Whether a warning that comes once in a process should come each time; Python's filters decide on others.
+
+    Example:
+        >>> torch.set_warn_always(True)
+        >>> torch.is_warn_always_enabled()
+        True
+        >>> torch.set_warn_always(False)
+    """
     _state.warn_always = _require(mode, bool, "setWarnOnlyOnce")
     once.set_always(mode)
 
 
 def is_warn_always_enabled() -> Any:
-    """The value of set_warn_always; False by default."""
+    """The value of set_warn_always; False by default.
+
+    Example:
+        >>> torch.is_warn_always_enabled()
+        False
+    """
     return _state.warn_always
 
 
 def get_device_module(device: Device = None) -> Any:
-    """The module of a device type: torch.npu, torch.cpu. None means the default device's."""
+    """The module of a device type: torch.npu, torch.cpu. None means the default device's.
+
+    Example:
+        >>> torch.get_device_module("npu") is torch.npu
+        True
+    """
     kind = mindtorch.get_default_device() if device is None else mindtorch.device(device)
     return getattr(mindtorch, kind.type)

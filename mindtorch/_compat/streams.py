@@ -59,6 +59,14 @@ class Stream(metaclass=_GenericStream):
     """Stream(device=None, *, priority=0): a queue of work on the device, by default the current accelerator.
 
     A CPU stream has no pending work. RuntimeError for other devices than cpu and npu.
+
+    Example:
+        >>> stream = torch.Stream("npu")
+        >>> with stream:
+        ...     x = torch.ones(2, device="npu") * 3
+        >>> stream.synchronize()
+        >>> x.tolist()
+        [3.0, 3.0]
     """
 
     device_type = stream_id = 0
@@ -115,7 +123,15 @@ class _GenericEvent(_GenericType):
 
 
 class Event(metaclass=_GenericEvent):
-    """Event(device=None, *, enable_timing=False, blocking=False, interprocess=False): a marker in a stream."""
+    """Event(device=None, *, enable_timing=False, blocking=False, interprocess=False): a marker in a stream.
+
+    Example:
+        >>> event = torch.Event("npu", enable_timing=True)
+        >>> event.record()
+        >>> event.synchronize()
+        >>> event.query()
+        True
+    """
 
     event_id = 0
 

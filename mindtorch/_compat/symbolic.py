@@ -11,15 +11,30 @@ __all__ = ["SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "
 
 
 class SymInt:
-    """The type of traced integers. It has no instances."""
+    """The type of traced integers. It has no instances.
+
+    Example:
+        >>> isinstance(torch.ones(3).shape[0], torch.SymInt)
+        False
+    """
 
 
 class SymFloat:
-    """The type of traced floats. It has no instances."""
+    """The type of traced floats. It has no instances.
+
+    Example:
+        >>> isinstance(1.5, torch.SymFloat)
+        False
+    """
 
 
 class SymBool:
-    """The type of traced truth values. It has no instances."""
+    """The type of traced truth values. It has no instances.
+
+    Example:
+        >>> isinstance(True, torch.SymBool)
+        False
+    """
 
 
 for _class in (SymInt, SymFloat, SymBool):

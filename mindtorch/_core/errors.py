@@ -2,11 +2,24 @@
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device has no room for an allocation, not even after all cached memory was given back."""
+    """A device has no room for an allocation, not even after all cached memory was given back.
+
+    Example:
+        >>> try:
+        ...     torch.empty(1 << 50, dtype=torch.uint8, device="npu")
+        ... except torch.OutOfMemoryError:
+        ...     print("no room")
+        no room
+    """
 
 
 class AcceleratorError(RuntimeError):
-    """For `except` clauses of programs: failures of an NPU are RuntimeErrors, as in torch_npu, not of this type."""
+    """For `except` clauses of programs: failures of an NPU are RuntimeErrors, as in torch_npu, not of this type.
+
+    Example:
+        >>> issubclass(torch.AcceleratorError, RuntimeError)
+        True
+    """
 
 
 class LinAlgError(RuntimeError):

@@ -21,7 +21,12 @@ class _NamedConstant:
 
 
 class layout(_NamedConstant):
-    """How a tensor holds its elements: strided in memory, or as sparse ones do."""
+    """How a tensor holds its elements: strided in memory, or as sparse ones do.
+
+    Example:
+        >>> torch.ones(2).layout
+        torch.strided
+    """
 
     __slots__ = ()
 
@@ -30,7 +35,13 @@ class layout(_NamedConstant):
 
 
 class memory_format(_NamedConstant):
-    """The order of strides that a copy gets."""
+    """The order of strides that a copy gets.
+
+    Example:
+        >>> x = torch.ones(1, 2, 3, 3).contiguous(memory_format=torch.channels_last)
+        >>> x.stride()
+        (18, 1, 6, 2)
+    """
 
     __slots__ = ()
 

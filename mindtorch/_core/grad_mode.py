@@ -58,7 +58,15 @@ class _Mode:
 
 
 class no_grad(_Mode):
-    """Operators are not recorded inside, in this thread."""
+    """Operators are not recorded inside, in this thread.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     y = 2 * x
+        >>> y.requires_grad
+        False
+    """
 
     enabled = False
 
@@ -78,13 +86,29 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """Operators are recorded inside, also within no_grad."""
+    """Operators are recorded inside, also within no_grad.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad(), torch.enable_grad():
+        ...     y = 2 * x
+        >>> y.requires_grad
+        True
+    """
 
     enabled = True
 
 
 class set_grad_enabled(_Mode):
-    """`mode` from now on, and until the end of the block where it is used with `with`."""
+    """`mode` from now on, and until the end of the block where it is used with `with`.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.set_grad_enabled(False):
+        ...     y = 2 * x
+        >>> y.requires_grad
+        False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
@@ -105,7 +129,15 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode):
-    """As no_grad, and the tensors made inside can never take part in differentiation."""
+    """As no_grad, and the tensors made inside can never take part in differentiation.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.inference_mode():
+        ...     y = 2 * x
+        >>> y.requires_grad, y.is_inference()
+        (False, True)
+    """
 
     @overload
     def __new__(cls, mode: _Function) -> _Function: ...

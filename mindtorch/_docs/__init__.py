@@ -4,7 +4,8 @@ A text file per namespace holds the entries: names at the left margin, below the
 special about its arguments, and an example. `parameters.txt` says what parameters of one name mean everywhere. The rest
 comes from the function itself: its signature, and for a row's operator devices, dtypes and gradients.
 
-A layer's docstring describes only what is special about its parameters; `layers.txt` describes the others.
+The docstring of a layer, or of an optimizer, describes only what is special about its parameters; `layers.txt` and
+`optimizers.txt` describe the others.
 """
 import inspect
 import re
@@ -85,7 +86,8 @@ def public_functions():
               "nn.functional.": torch.nn.functional, "Tensor.": torch.Tensor}
     for prefix, space in spaces.items():
         for name in dir(space):
-            function = inspect.getattr_static(space, name, None)
+            # Of the class as it stands there; of a module also what is made when it is asked for.
+            function = inspect.getattr_static(space, name, None) if inspect.isclass(space) else getattr(space, name)
             if not name.startswith("_") and OverridableFunction in type(function).__mro__:
                 yield prefix + name, function
 
@@ -129,22 +131,22 @@ def describe(function, overloads=()):
     return "\n\n".join(paragraphs) + "\n"
 
 
-def describe_layer(layer, docstring):
-    """The docstring, in which all parameters of the constructor are described."""
+def describe_class(described, docstring, file):
+    """The docstring, in which all parameters of the constructor are described: by itself, or by that file."""
     text, heading, example = inspect.cleandoc(docstring).partition("Example:\n")
     text, _, own = text.partition("Arguments:\n")
     special = dict(line.strip().split(": ", 1) for line in own.splitlines() if line)
-    meanings = parameters("layers") | special
-    names = dict.fromkeys([*constructor_parameters(layer), *special])
+    meanings = parameters(file) | special
+    names = dict.fromkeys([*constructor_parameters(described), *special])
     arguments = [f"    {name}: {meanings[name]}" for name in names if name in meanings]
     sections = [text.strip(), "\n".join(["Arguments:", *arguments]) if arguments else "", heading + example]
     return "\n\n".join(filter(None, sections))
 
 
-def constructor_parameters(layer):
+def constructor_parameters(described):
     """The names of what a constructor takes, also of what it passes on to that of its base."""
     names = {}
-    for base in layer.__mro__:
+    for base in described.__mro__:
         if "__init__" in vars(base):
             found = inspect.signature(base.__init__).parameters.values()
             names |= dict.fromkeys(one.name for one in found if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD))

@@ -29,6 +29,13 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     mutates_args: names of the tensors that it writes to, or "unknown". device_types: "cpu", "npu" or several, the
     devices that the function is the kernel of; all of them where it is None. schema: "(Tensor x) -> Tensor", inferred
     from the annotations where it is None.
+
+    Example:
+        >>> @torch.library.custom_op("example::twice", mutates_args=())
+        ... def twice(x: torch.Tensor) -> torch.Tensor:
+        ...     return 2 * x
+        >>> torch.ops.example.twice(torch.ones(2))
+        tensor([2., 2.])
     """
     def define(function):
         text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema

@@ -49,7 +49,18 @@ def fake_of(qualname):
 
 
 def get_ctx():
-    """The FakeImplCtx of the fake kernel that is running, None outside of one."""
+    """The FakeImplCtx of the fake kernel that is running, None outside of one.
+
+    Example:
+        >>> @torch.library.custom_op("example::places", mutates_args=())
+        ... def places(x: torch.Tensor) -> torch.Tensor:
+        ...     return x.nonzero()
+        >>> @places.register_fake
+        ... def _(x):
+        ...     return x.new_empty((torch.library.get_ctx().new_dynamic_size(), x.ndim), dtype=torch.long)
+        >>> places(torch.tensor([0, 5]))
+        tensor([[1]])
+    """
     return _state.ctx
 
 

@@ -26,6 +26,12 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
     `mutates_args` names the tensors that the function writes to, or is "unknown": all of them may be. Parameters are
     tensors, numbers, strings, dtypes, devices, lists and optional ones; results tensors, lists of them and numbers.
     ValueError for what no schema can say.
+
+    Example:
+        >>> def scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
+        ...     return x * factor
+        >>> torch.library.infer_schema(scaled, mutates_args=())
+        '(Tensor x, float factor) -> Tensor'
     """
     signature = inspect.signature(prototype_function)
 

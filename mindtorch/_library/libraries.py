@@ -33,6 +33,13 @@ class Library:
     `dispatch_key` where it is given. What is registered with it goes when the library is destroyed. Kernels of CPU and
     PrivateUse1 (the NPU), Meta, the composite ones, Autograd and Autocast are called; those of other devices are
     kept.
+
+    Example:
+        >>> library = torch.library.Library("example_library", "DEF")
+        >>> _ = library.define("thrice(Tensor x) -> Tensor")
+        >>> library.impl("thrice", lambda x: 3 * x, "CompositeExplicitAutograd")
+        >>> torch.ops.example_library.thrice(torch.ones(2))
+        tensor([3., 3.])
     """
 
     def __init__(self, ns, kind, dispatch_key=""):

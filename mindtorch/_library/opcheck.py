@@ -20,6 +20,16 @@ def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, ato
     it has a registered derivative. test_faketensor: the fake kernel makes results of the same shape, dtype
     and device. Those are all; torch's tests of its compiler have no counterpart. OpCheckError for the first failure,
     unless raise_exception is false.
+
+    Example:
+        >>> @torch.library.custom_op("example::same", mutates_args=())
+        ... def same(x: torch.Tensor) -> torch.Tensor:
+        ...     return x.clone()
+        >>> @same.register_fake
+        ... def _(x):
+        ...     return torch.empty_like(x)
+        >>> torch.library.opcheck(same, (torch.ones(2),))["test_schema"]
+        'SUCCESS'
     """
     operator = _operator_of(op)
     wanted = tuple(_TESTS) if test_utils is None else ((test_utils,) if isinstance(test_utils, str) else test_utils)

@@ -20,7 +20,13 @@ _changes = weakref.WeakSet()        # caches of operators, which are cleared whe
 
 
 def fallthrough(*args, **kwargs):
-    """A kernel that makes calls skip its key."""
+    """A kernel that makes calls skip its key.
+
+    Example:
+        >>> library = torch.library.Library("example_fallthrough", "DEF")
+        >>> _ = library.define("kept(Tensor x) -> Tensor")
+        >>> library.impl("kept", torch.library.fallthrough_kernel, "Autograd")
+    """
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 

@@ -9,13 +9,21 @@ def register_package(priority, tagger, deserializer):
 
     They are called in the order of their priority (CPU 10, NPU 20, meta 22) until one does not return None. A storage
     is passed as a tensor of bytes.
+
+    Example:
+        >>> torch.serialization.register_package(50, lambda storage: None, lambda storage, location: None)
     """
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda package: package[0])
 
 
 def location_tag(storage):
-    """The tag of a storage's or tensor's device."""
+    """The tag of a storage's or tensor's device.
+
+    Example:
+        >>> torch.serialization.location_tag(torch.ones(2, device="npu").untyped_storage())
+        'npu:0'
+    """
     for _, tagger, _ in _packages:
         tag = tagger(storage)
         if tag:
@@ -24,7 +32,13 @@ def location_tag(storage):
 
 
 def default_restore_location(storage, location):
-    """Moves the bytes of a storage, a CPU tensor, to `location`. RuntimeError for an unknown tag."""
+    """Moves the bytes of a storage, a CPU tensor, to `location`. RuntimeError for an unknown tag.
+
+    Example:
+        >>> storage = torch.ones(2).untyped_storage()
+        >>> torch.serialization.default_restore_location(storage, "npu:0").device
+        device(type='npu', index=0)
+    """
     for _, _, deserializer in _packages:
         restored = deserializer(storage, location)
         if restored is not None:

@@ -134,7 +134,15 @@ class Reader:
 
 
 class PyTorchFileReader:
-    """Reads from a path, or from a seekable file of bytes. RuntimeError where that is no archive of torch.save."""
+    """Reads from a path, or from a seekable file of bytes. RuntimeError where that is no archive of torch.save.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"w": torch.ones(2)}, file)
+        >>> torch.PyTorchFileReader(file).has_record("data.pkl")
+        True
+    """
 
     _opened = None
 

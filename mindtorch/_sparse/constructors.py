@@ -9,7 +9,13 @@ _checks = [False]           # whether constructors check the indices when the ar
 
 
 class check_sparse_tensor_invariants:
-    """Whether constructors of sparse tensors check that the indices are valid: a context, a decorator, or switches."""
+    """Whether constructors of sparse tensors check that the indices are valid: a context, a decorator, or switches.
+
+    Example:
+        >>> with torch.sparse.check_sparse_tensor_invariants():
+        ...     print(torch.sparse.check_sparse_tensor_invariants.is_enabled())
+        True
+    """
 
     def __init__(self, enable=True):
         self.state = enable
@@ -67,7 +73,13 @@ def _converted(indices, values, dtype, device, index_dtype=int64):
 
 def sparse_coo_tensor(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
                       check_invariants=None, is_coalesced=None, indices=None, values=None):
-    """A COO tensor: `indices` has a column of coordinates for each of the `values`."""
+    """A COO tensor: `indices` has a column of coordinates for each of the `values`.
+
+    Example:
+        >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
+        tensor([[0., 0., 3.],
+                [4., 0., 0.]])
+    """
     given = dict(zip(("indices", "values", "size"), args, strict=False))
     if len(args) == 1 and indices is None and values is None:          # torch.sparse_coo_tensor(size)
         given = {"size": args[0]}
@@ -199,7 +211,14 @@ def _check_order(first, plain, plain_name, name, lines):
 
 def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None,
                              device=None, pin_memory=False, requires_grad=False, check_invariants=None):
-    """A tensor of the compressed layout that is given."""
+    """A tensor of the compressed layout that is given.
+
+    Example:
+        >>> values = torch.tensor([3.0, 4.0])
+        >>> torch.sparse_compressed_tensor([0, 1, 2], [2, 0], values, (2, 3), layout=torch.sparse_csr).to_dense()
+        tensor([[0., 0., 3.],
+                [4., 0., 0.]])
+    """
     if layout not in COMPRESSED:
         raise RuntimeError(f"sparse_compressed_tensor expected sparse compressed tensor layout but got "
                            f"{LAYOUT_NAMES.get(layout, layout)}")
@@ -215,7 +234,7 @@ def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=Non
     return _with_history(made, requires_grad)
 
 
-def _of_layout(layout, names):
+def _of_layout(layout, names, example):
     def construct(first, second, values, size=None, *, dtype=None, layout=layout, device=None, pin_memory=False,
                   requires_grad=False, check_invariants=None):
         return sparse_compressed_tensor(
@@ -226,15 +245,31 @@ def _of_layout(layout, names):
         args = [*args, *(kwargs.pop(name) for name in names[len(args):] if name in kwargs)]
         return construct(*args, **kwargs)
     function.__name__ = function.__qualname__ = f"{str(layout).removeprefix('torch.')}_tensor"
-    function.__doc__ = f"A tensor of layout {layout}, of its {names[0]}, {names[1]} and values."
+    function.__doc__ = f"A tensor of layout {layout}, of its {names[0]}, {names[1]} and values.\n\n{example}"
     return function
 
 
 _ROWS, _COLUMNS = ("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values")
-sparse_csr_tensor = _of_layout(sparse_csr, _ROWS)
-sparse_csc_tensor = _of_layout(sparse_csc, _COLUMNS)
-sparse_bsr_tensor = _of_layout(sparse_bsr, _ROWS)
-sparse_bsc_tensor = _of_layout(sparse_bsc, _COLUMNS)
+sparse_csr_tensor = _of_layout(sparse_csr, _ROWS, """Example:
+    >>> torch.sparse_csr_tensor([0, 1, 2], [2, 0], torch.tensor([3.0, 4.0]), (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+""")
+sparse_csc_tensor = _of_layout(sparse_csc, _COLUMNS, """Example:
+    >>> torch.sparse_csc_tensor([0, 1, 1, 2], [1, 0], torch.tensor([4.0, 3.0]), (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+""")
+sparse_bsr_tensor = _of_layout(sparse_bsr, _ROWS, """Example:
+    >>> torch.sparse_bsr_tensor([0, 1, 1], [1], torch.tensor([[[1.0, 2.0]]]), (2, 4)).to_dense()
+    tensor([[0., 0., 1., 2.],
+            [0., 0., 0., 0.]])
+""")
+sparse_bsc_tensor = _of_layout(sparse_bsc, _COLUMNS, """Example:
+    >>> torch.sparse_bsc_tensor([0, 0, 1], [0], torch.tensor([[[1.0, 2.0]]]), (2, 4)).to_dense()
+    tensor([[0., 0., 1., 2.],
+            [0., 0., 0., 0.]])
+""")
 
 
 def empty(size, layout, dtype=None, device=None):
@@ -254,7 +289,13 @@ def empty(size, layout, dtype=None, device=None):
 
 
 def spdiags(diagonals, offsets, shape, layout=None):
-    """A matrix with these rows as its diagonals."""
+    """A matrix with these rows as its diagonals.
+
+    Example:
+        >>> torch.sparse.spdiags(torch.tensor([[1.0, 2.0]]), torch.tensor([0]), (2, 2)).to_dense()
+        tensor([[1., 0.],
+                [0., 2.]])
+    """
     if offsets.dim() == 0:
         offsets = offsets.reshape(1)
     if diagonals.dim() == 1:

@@ -132,7 +132,13 @@ def _scaled(value, factor):
 
 
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2).
+
+    Example:
+        >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.tensor([[1.0], [2.0]]))
+        tensor([[2.],
+                [3.]])
+    """
     if is_sparse(input) and not (is_sparse(mat1) and is_sparse(mat2)):
         raise RuntimeError("addmm_sparse_dense: expected strided result tensor, got tensor with layout Sparse")
     if mat1.layout is not sparse_csr and not is_sparse(mat1) and mat2.layout is sparse_coo:
@@ -173,7 +179,14 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 
 def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
-    """beta * input + alpha * (mat1 @ mat2) at the indices of `input`, a CSR tensor."""
+    """beta * input + alpha * (mat1 @ mat2) at the indices of `input`, a CSR tensor.
+
+    Example:
+        >>> x = torch.eye(2).to_sparse_csr()
+        >>> torch.sparse.sampled_addmm(x, torch.ones(2, 3), torch.ones(3, 2)).to_dense()
+        tensor([[4., 0.],
+                [0., 4.]])
+    """
     if input.layout is not sparse_csr:
         raise RuntimeError(f"sampled_addmm: Expected self to have sparse csr layout, but got {input.layout}")
     (rows, columns), values = _triples(input)

@@ -86,12 +86,24 @@ def _normalized(input, dim, dtype, logarithm):
 
 
 def softmax(input, dim, *, dtype=None):
-    """exp(x) / sum(exp(x)) over the elements that are there; those that are not count as -inf."""
+    """exp(x) / sum(exp(x)) over the elements that are there; those that are not count as -inf.
+
+    Example:
+        >>> torch.sparse.softmax(torch.eye(2).to_sparse(), dim=1).to_dense()
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     return _normalized(input, dim, dtype, False)
 
 
 def log_softmax(input, dim, *, dtype=None):
-    """The logarithm of softmax."""
+    """The logarithm of softmax.
+
+    Example:
+        >>> torch.sparse.log_softmax(torch.eye(2).to_sparse(), dim=1).to_dense()
+        tensor([[0., 0.],
+                [0., 0.]])
+    """
     return _normalized(input, dim, dtype, True)
 
 

@@ -28,6 +28,14 @@ class Tensor(TensorBase):
 
     Arithmetic, comparison and indexing operators come from TensorBase; operators of the table and views are attached
     by `attach_methods`.
+
+    Example:
+        >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.t() @ x
+        tensor([[10., 14.],
+                [14., 20.]])
+        >>> x.shape, x.dtype, x.device
+        (torch.Size([2, 2]), torch.float32, device(type='cpu'))
     """
 
     __array_priority__ = 1000       # NumPy leaves `array + tensor` to the tensor

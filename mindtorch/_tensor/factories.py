@@ -143,7 +143,15 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 
 def from_file(filename, shared=False, size=0, *, dtype=None, layout=None, device=None, pin_memory=False,
               requires_grad=False):
-    """A tensor of the first `size` elements of a file, which is mapped; writes go to the file where `shared`."""
+    """A tensor of the first `size` elements of a file, which is mapped; writes go to the file where `shared`.
+
+    Example:
+        >>> import tempfile
+        >>> file = tempfile.NamedTemporaryFile()
+        >>> _ = file.write(bytes([1, 2, 3])), file.flush()
+        >>> torch.from_file(file.name, size=3, dtype=torch.uint8)
+        tensor([1, 2, 3], dtype=torch.uint8)
+    """
     if device is not None and str(device) != "cpu":
         raise NotImplementedError(f"from_file maps files into host memory, not to device {device}")
     dtype = dtype or get_default_dtype()
@@ -154,7 +162,12 @@ def from_file(filename, shared=False, size=0, *, dtype=None, layout=None, device
 
 
 def is_storage(obj, /):
-    """Whether `obj` is a storage."""
+    """Whether `obj` is a storage.
+
+    Example:
+        >>> torch.is_storage(torch.ones(2).untyped_storage()), torch.is_storage(torch.ones(2))
+        (True, False)
+    """
     from mindtorch.storage import TypedStorage
     return isinstance(obj, (StorageBase, TypedStorage))
 

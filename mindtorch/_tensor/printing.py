@@ -27,6 +27,12 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
     precision: digits after the point. threshold: elements beyond which only edges are shown. edgeitems: how many at
     each edge. linewidth: characters a line. sci_mode: True or False forces the notation, None chooses.
+
+    Example:
+        >>> torch.set_printoptions(precision=2)
+        >>> torch.tensor([1 / 3, 2 / 3])
+        tensor([0.33, 0.67])
+        >>> torch.set_printoptions(profile="default")
     """
     if profile is not None:
         vars(PRINT_OPTS).update(_PROFILES[profile])

@@ -33,7 +33,12 @@ _EPS = {"float8_e5m2fnuz": 0.125}
 
 
 class finfo(_Info):
-    """Limits of a floating point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
+    """Limits of a floating point dtype: eps, max, min, tiny, smallest_normal, resolution, bits.
+
+    Example:
+        >>> torch.finfo(torch.float16).max
+        65504.0
+    """
 
     def __init__(self, type: Any = None) -> None:
         type = get_default_dtype() if type is None else type
@@ -56,7 +61,12 @@ class finfo(_Info):
 
 
 class iinfo(_Info):
-    """Limits of an integer dtype: max, min, bits."""
+    """Limits of an integer dtype: max, min, bits.
+
+    Example:
+        >>> torch.iinfo(torch.int8).min, torch.iinfo(torch.int8).max
+        (-128, 127)
+    """
 
     def __init__(self, type: Any) -> None:
         _require_dtype("iinfo", type)
@@ -73,7 +83,12 @@ class iinfo(_Info):
 
 
 def typename(obj: Any) -> Any:
-    """The name of an object's type as messages have it; for a tensor, the legacy type string."""
+    """The name of an object's type as messages have it; for a tensor, the legacy type string.
+
+    Example:
+        >>> torch.typename(torch.ones(1)), torch.typename(nn.Linear(1, 1))
+        ('torch.FloatTensor', 'mindtorch.nn.modules.linear.Linear')
+    """
     if isinstance(obj, TensorBase):
         return obj.type()
     named = obj if hasattr(obj, "__qualname__") else type(obj)

@@ -27,7 +27,12 @@ _THREAD = threading.local()       # .before: the states that the open regions of
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast supports the device type."""
+    """Whether autocast supports the device type.
+
+    Example:
+        >>> torch.amp.is_autocast_available("npu")
+        True
+    """
     if not isinstance(device_type, str):
         raise TypeError("_is_autocast_available(): argument 'device_type' (position 1) must be str, not "
                         f"{type(device_type).__name__}")
@@ -45,6 +50,13 @@ class autocast:
 
     `dtype` is what fast operators compute in: bfloat16 by default on "cpu", float16 on "npu". Regions nest, one with
     `enabled=False` turns autocast off, and each concerns its own type of device and the thread that enters it.
+
+    Example:
+        >>> x = torch.ones(2, 2)
+        >>> with torch.autocast("cpu"):
+        ...     y = x @ x
+        >>> y.dtype
+        torch.bfloat16
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
@@ -112,6 +124,20 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
     """Decorator of a Function's forward: backward, under custom_bwd, will run in the same state of autocast.
 
     With `cast_inputs` the tensors come in that dtype, and autocast is off inside; outside of regions nothing happens.
+
+    Example:
+        >>> class Twice(torch.autograd.Function):
+        ...     @staticmethod
+        ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     @torch.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> with torch.autocast("cpu"):
+        ...     print(Twice.apply(torch.ones(1, dtype=torch.bfloat16)).dtype)
+        torch.float32
     """
     _check_type(device_type)
     if fwd is None:
@@ -131,7 +157,23 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Decorator of a Function's backward, which runs in the state of autocast that its forward ran in."""
+    """Decorator of a Function's backward, which runs in the state of autocast that its forward ran in.
+
+    Example:
+        >>> class Twice(torch.autograd.Function):
+        ...     @staticmethod
+        ...     @torch.amp.custom_fwd(device_type="cpu")
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     @torch.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> Twice.apply(x).backward()
+        >>> x.grad
+        tensor([2.])
+    """
     _check_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

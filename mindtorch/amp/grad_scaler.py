@@ -50,6 +50,18 @@ class GradScaler:
 
     It begins with `init_scale`, which is multiplied by `growth_factor` after `growth_interval` steps in a row without
     infinities and NaN, and by `backoff_factor` after a step with some. Disabled, it passes everything through.
+
+    Example:
+        >>> w = torch.ones(2, device="npu", requires_grad=True)
+        >>> optimizer = torch.optim.SGD([w], lr=0.5)
+        >>> scaler = torch.amp.GradScaler("npu", init_scale=8.0)
+        >>> scaler.scale((w * w).sum()).backward()
+        >>> w.grad
+        tensor([16., 16.], device='npu:0')
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> w.detach()
+        tensor([0., 0.], device='npu:0')
     """
 
     def __init__(self, device: str = "cuda", init_scale: float = 2.0 ** 16, growth_factor: float = 2.0,

@@ -49,6 +49,12 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
 
     grad_tensors: the gradients of `tensors`, needed for those with more than one element. RuntimeError where a tensor
     has no history, or where the graph was freed by an earlier backward without retain_graph.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> torch.autograd.backward([x * x], [torch.ones(2)])
+        >>> x.grad
+        tensor([2., 4.])
     """
     if inputs is not None and not isinstance(inputs, _TensorBase) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
@@ -86,6 +92,11 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
     allow_unused: give None for inputs that took no part; materialize_grads: give zeros for them. Else RuntimeError.
     is_grads_batched: the first dimension of each of `grad_outputs` counts gradients, which go back one after the other.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> torch.autograd.grad((x ** 3).sum(), x)
+        (tensor([ 3., 12.]),)
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "

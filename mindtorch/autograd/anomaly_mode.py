@@ -13,6 +13,11 @@ class set_detect_anomaly:
 
     Inside, every node keeps the traceback of its operator, which a warning shows when backward fails there; with
     `check_nan` a gradient that holds NaN is a failure.
+
+    Example:
+        >>> with torch.autograd.set_detect_anomaly(True):
+        ...     print(torch.is_anomaly_enabled())
+        True
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -27,7 +32,17 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """Anomaly detection inside a `with` block. It slows everything down."""
+    """Anomaly detection inside a `with` block. It slows everything down.
+
+    Example:
+        >>> x = torch.tensor([0.0], requires_grad=True)
+        >>> try:
+        ...     with torch.autograd.detect_anomaly():
+        ...         (x.sqrt() * 0).backward()
+        ... except RuntimeError as error:
+        ...     print(str(error)[:50])
+        Function 'SqrtBackward0' returned nan values in it
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self.before = (is_anomaly_enabled(), is_anomaly_check_nan_enabled())

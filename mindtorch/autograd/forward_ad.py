@@ -32,7 +32,13 @@ _UNCHANGED = frozenset((
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A tensor and its tangent, or None where it has none."""
+    """A tensor and its tangent, or None where it has none.
+
+    Example:
+        >>> with torch.autograd.forward_ad.dual_level():
+        ...     print(torch.autograd.forward_ad.unpack_dual(torch.tensor(3.0)).tangent)
+        None
+    """
 
     primal: Any
     tangent: Any
@@ -86,7 +92,12 @@ def _is_differentiable(value):
 # --- levels ----------------------------------------------------------------------------------------------------------
 
 def enter_dual_level():
-    """Open a level, in which tensors may have tangents. It is left by exit_dual_level."""
+    """Open a level, in which tensors may have tangents. It is left by exit_dual_level.
+
+    Example:
+        >>> level = torch.autograd.forward_ad.enter_dual_level()
+        >>> torch.autograd.forward_ad.exit_dual_level(level=level)
+    """
     global _current_level
     if _levels():
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -96,7 +107,12 @@ def enter_dual_level():
 
 
 def exit_dual_level(*, level=None):
-    """Close the level: all tangents go."""
+    """Close the level: all tangents go.
+
+    Example:
+        >>> level = torch.autograd.forward_ad.enter_dual_level()
+        >>> torch.autograd.forward_ad.exit_dual_level(level=level)
+    """
     global _current_level
     levels = _levels()
     wanted = len(levels) - 1 if level is None else level
@@ -111,7 +127,14 @@ def exit_dual_level(*, level=None):
 
 
 class dual_level:
-    """A context in which tensors may be dual."""
+    """A context in which tensors may be dual.
+
+    Example:
+        >>> with torch.autograd.forward_ad.dual_level():
+        ...     x = torch.autograd.forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+        ...     print(torch.autograd.forward_ad.unpack_dual(x * x).tangent)
+        tensor(6.)
+    """
 
     def __enter__(self):
         return enter_dual_level()
@@ -149,7 +172,14 @@ def _is_fwd_grad_enabled():
 # --- dual tensors ----------------------------------------------------------------------------------------------------
 
 def make_dual(tensor, tangent, *, level=None):
-    """A view of the tensor that carries the tangent, which must have its size."""
+    """A view of the tensor that carries the tangent, which must have its size.
+
+    Example:
+        >>> with torch.autograd.forward_ad.dual_level():
+        ...     x = torch.autograd.forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+        ...     print(torch.autograd.forward_ad.unpack_dual(x.sin()).tangent)
+        tensor(-0.9900)
+    """
     if level is None and _current() is None:
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to "
                            "enter_dual_level() first.")
@@ -178,7 +208,14 @@ def check_dual(tensor, tangent):
 
 
 def unpack_dual(tensor, *, level=None):
-    """The tensor without its tangent, and the tangent."""
+    """The tensor without its tangent, and the tangent.
+
+    Example:
+        >>> with torch.autograd.forward_ad.dual_level():
+        ...     x = torch.autograd.forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+        ...     print(torch.autograd.forward_ad.unpack_dual(x).primal)
+        tensor(3.)
+    """
     if _current() is None and level is None:
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(_without_modes(lambda: tensor.view_as(tensor)), _tangent(tensor))

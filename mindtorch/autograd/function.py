@@ -54,6 +54,21 @@ class Function(metaclass=FunctionMeta):
     """Subclass it with static methods `forward(ctx, *inputs)` and `backward(ctx, *grads)`; use `Name.apply(*inputs)`.
 
     With a `setup_context(ctx, inputs, output)`, forward takes no ctx.
+
+    Example:
+        >>> class Cube(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x ** 3
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 3 * x ** 2 * grad
+        >>> x = torch.tensor([2.0], requires_grad=True)
+        >>> Cube.apply(x).backward()
+        >>> x.grad
+        tensor([12.])
     """
 
     generate_vmap_rule = False

@@ -25,7 +25,12 @@ _TAKES_ONE = "input to the user-provided function is a single Tensor with a sing
 
 @enable_grad()
 def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(func(*inputs), v times its Jacobian), one product per input; `v` may be left out for a result of one element."""
+    """(func(*inputs), v times its Jacobian), one product per input; `v` may be left out for a result of one element.
+
+    Example:
+        >>> torch.autograd.functional.vjp(lambda x: x ** 2, torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor([1., 4.]), tensor([2., 4.]))
+    """
     single, given = _inputs("vjp", inputs, create_graph)
     outputs, single_output = _call("vjp", func, given, strict)
     vectors = _vector("vjp", v, outputs, single_output, _RETURNS_ONE)
@@ -35,7 +40,12 @@ def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, stric
 
 @enable_grad()
 def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(func(*inputs), its Jacobian times v), one product per output; `v` is shaped as the inputs."""
+    """(func(*inputs), its Jacobian times v), one product per output; `v` is shaped as the inputs.
+
+    Example:
+        >>> torch.autograd.functional.jvp(lambda x: x ** 2, torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor([1., 4.]), tensor([2., 4.]))
+    """
     single, given = _inputs("jvp", inputs, create_graph)
     vectors = _vector("jvp", v, given, single, _TAKES_ONE)
     outputs, single_output = _call("jvp", func, given, strict)
@@ -45,7 +55,12 @@ def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, stric
 
 @enable_grad()
 def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(func(*inputs), v times its Hessian), for a func with one result of one element."""
+    """(func(*inputs), v times its Hessian), for a func with one result of one element.
+
+    Example:
+        >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor(9.), tensor([ 6., 12.]))
+    """
     single, given = _inputs("vhp", inputs, create_graph)
     vectors = _vector("vhp", v, given, single, _TAKES_ONE)
     outputs, slopes = _slopes("vhp", func, given, strict)
@@ -55,7 +70,12 @@ def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, stric
 
 @enable_grad()
 def hvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(func(*inputs), its Hessian times v), for a func with one result of one element. vhp is the cheaper one."""
+    """(func(*inputs), its Hessian times v), for a func with one result of one element. vhp is the cheaper one.
+
+    Example:
+        >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor(9.), tensor([ 6., 12.]))
+    """
     single, given = _inputs("hvp", inputs, create_graph)
     vectors = _vector("hvp", v, given, single, _TAKES_ONE)
     outputs, slopes = _slopes("hvp", func, given, strict)
@@ -70,6 +90,11 @@ def jacobian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = 
 
     One tensor, or tuples where there are several outputs or inputs: outputs outermost. `vectorize` and `strategy` are
     torch's ways to the same values, which are computed row by row here in any case.
+
+    Example:
+        >>> torch.autograd.functional.jacobian(lambda x: x ** 2, torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function '
@@ -96,7 +121,13 @@ def jacobian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = 
 @enable_grad()
 def hessian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
             outer_jacobian_strategy: str = "reverse-mode") -> Any:
-    """The second derivatives of a func with one result of one element, by each pair of inputs."""
+    """The second derivatives of a func with one result of one element, by each pair of inputs.
+
+    Example:
+        >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
     single, _ = _tensors("inputs", "hessian", inputs)
 
     def single_result(*given):

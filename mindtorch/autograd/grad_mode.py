@@ -30,7 +30,13 @@ class _Switch(_Mode):
 
 
 class set_multithreading_enabled(_Switch):
-    """Whether backward may use several threads. It always runs in the thread that asks for it."""
+    """Whether backward may use several threads. It always runs in the thread that asks for it.
+
+    Example:
+        >>> with torch.autograd.set_multithreading_enabled(False):
+        ...     print(torch.autograd.is_multithreading_enabled())
+        False
+    """
 
     state = True
 
@@ -40,10 +46,20 @@ class _force_original_view_tracking(_Switch):
 
 
 def is_multithreading_enabled() -> Any:
-    """The value that set_multithreading_enabled has set."""
+    """The value that set_multithreading_enabled has set.
+
+    Example:
+        >>> torch.autograd.is_multithreading_enabled()
+        True
+    """
     return set_multithreading_enabled.state
 
 
 def is_view_replay_enabled() -> Any:
-    """The value that _force_original_view_tracking has set."""
+    """The value that _force_original_view_tracking has set.
+
+    Example:
+        >>> torch.autograd.is_view_replay_enabled()
+        False
+    """
     return _force_original_view_tracking.state

@@ -32,6 +32,11 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
     with `raise_exception` False. `fast_mode` compares sums with random weights, and elements where those disagree.
     `check_batched_grad` compares batches of gradients with the gradients one by one, `check_batched_forward_grad` those
     of tangents.
+
+    Example:
+        >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(torch.exp, (x,))
+        True
     """
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
@@ -71,6 +76,11 @@ def gradgradcheck(func: Any, inputs: Any, grad_outputs: Any = None, *, eps: floa
 
     grad_outputs: gradients of the outputs; random numbers where None. `check_rev_over_rev` checks backward of the
     gradients, `check_fwd_over_rev` their forward mode.
+
+    Example:
+        >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradgradcheck(torch.exp, (x,))
+        True
     """
     if not check_rev_over_rev and not check_fwd_over_rev:
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")

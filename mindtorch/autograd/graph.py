@@ -22,17 +22,38 @@ __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_s
 _THREAD = threading.local()             # .refusal: why saved_tensors_hooks are not allowed; .hooks: how many are active
 
 GradientEdge = namedtuple("GradientEdge", ("node", "output_nr"))
+GradientEdge.__doc__ = """Where the gradient of a tensor goes: the node of the graph, and which of its outputs.
+
+Example:
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> torch.autograd.graph.get_gradient_edge(x).output_nr
+    0
+"""
 
 
 def get_gradient_edge(tensor: Tensor) -> Any:
-    """The node, and the number of its output, through which the tensor's gradient comes."""
+    """The node, and the number of its output, through which the tensor's gradient comes.
+
+    Example:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> torch.autograd.grad((x * x).sum(), torch.autograd.graph.get_gradient_edge(x))
+        (tensor([6.]),)
+    """
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(*gradient_edge_of(tensor))
 
 
 class saved_tensors_hooks:
-    """Context manager: tensors saved for backward go through pack_hook, and through unpack_hook when they are used."""
+    """Context manager: tensors saved for backward go through pack_hook, and through unpack_hook when they are used.
+
+    Example:
+        >>> packed = []
+        >>> with torch.autograd.graph.saved_tensors_hooks(lambda x: packed.append(x) or x, lambda x: x):
+        ...     y = torch.ones(2, requires_grad=True).exp()
+        >>> len(packed)
+        1
+    """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
@@ -50,7 +71,14 @@ class saved_tensors_hooks:
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Any:
-    """Inside, saved_tensors_hooks raises RuntimeError with that message; so does this where hooks are active."""
+    """Inside, saved_tensors_hooks raises RuntimeError with that message; so does this where hooks are active.
+
+    Example:
+        >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+        ...     y = torch.ones(2, requires_grad=True).exp()
+        >>> y.requires_grad
+        True
+    """
     if getattr(_THREAD, "hooks", 0):
         raise RuntimeError(error_message)
     before = getattr(_THREAD, "refusal", None)
@@ -66,7 +94,16 @@ def saved_tensors_hooks_is_enabled() -> Any:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Context manager: tensors saved for backward are kept in host memory (page-locked with `pin_memory`)."""
+    """Context manager: tensors saved for backward are kept in host memory (page-locked with `pin_memory`).
+
+    Example:
+        >>> x = torch.ones(2, device="npu", requires_grad=True)
+        >>> with torch.autograd.graph.save_on_cpu():
+        ...     y = x * x
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([2., 2.], device='npu:0')
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "npu") -> None:
         def pack(tensor):
@@ -106,6 +143,14 @@ def register_multi_grad_hook(tensors: Sequence[Tensor],
 
     mode "all": fn(gradients), None for those not computed, when the last of them is known. "any": fn(gradient), when
     the first is.
+
+    Example:
+        >>> a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+        >>> def hook(grads):
+        ...     print(len(grads), "gradients")
+        >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), hook)
+        >>> (a * b).backward()
+        2 gradients
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
@@ -191,6 +236,16 @@ def allow_mutation_on_saved_tensors() -> Any:
     """Inside, tensors that were saved for backward may be written to: copies are made before. Backward runs inside too.
 
     Yields what it knows; `clear()` lets go of it.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     y = x.clone()
+        ...     z = y ** 2
+        ...     _ = y.zero_()
+        ...     z.sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
     """
     from mindtorch.overrides import TorchFunctionMode
 

@@ -21,6 +21,12 @@ class record_function:
     """A named range in the profile that is running: a context manager, and a decorator of functions.
 
     args: a text that is kept beside the name.
+
+    Example:
+        >>> with torch.profiler.profile() as profile, torch.profiler.record_function("my step"):
+        ...     x = torch.ones(4)
+        >>> "my step" in profile.key_averages().table()
+        True
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:

@@ -30,6 +30,11 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """Variable(t) is t without its history; every tensor is an instance."""
+    """Variable(t) is t without its history; every tensor is an instance.
+
+    Example:
+        >>> torch.autograd.Variable(torch.ones(1), requires_grad=True).requires_grad
+        True
+    """
 
     _execution_engine = SimpleNamespace(queue_callback=queue_callback)

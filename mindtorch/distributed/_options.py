@@ -44,6 +44,7 @@ class ReduceOp(metaclass=_ReduceOpMeta):
     """A reduction. `ReduceOp.SUM` and the like are members of `RedOpType`; one with a factor is an instance."""
 
     RedOpType = RedOpType
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
 
     def __init__(self, op: RedOpType, factor: Any = None) -> None:
         self.op, self.factor = reduction(op), factor
@@ -53,10 +54,6 @@ class ReduceOp(metaclass=_ReduceOpMeta):
 
     def __hash__(self) -> int:
         return self.op.value
-
-
-for _member in RedOpType:
-    setattr(ReduceOp, _member.name, _member)
 
 
 def reduction(op: Any) -> RedOpType:

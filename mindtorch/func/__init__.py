@@ -21,6 +21,12 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
 
     Names are those of named_parameters and named_buffers; a tensor given for one name is taken for all that are tied
     to it, unless `tie_weights` is false. With `strict` all names must be given, and no others.
+
+    Example:
+        >>> net = nn.Linear(1, 1)
+        >>> parameters = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}
+        >>> torch.func.functional_call(net, parameters, torch.tensor([3.0]))
+        tensor([7.])
     """
     given = parameter_and_buffer_dicts
     if isinstance(given, (list, tuple)):
@@ -38,7 +44,13 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
 
 
 def stack_module_state(models: Any) -> Any:
-    """(parameters, buffers) of modules of one class: by name, the tensors of all, stacked; parameters are leaves."""
+    """(parameters, buffers) of modules of one class: by name, the tensors of all, stacked; parameters are leaves.
+
+    Example:
+        >>> parameters, buffers = torch.func.stack_module_state([nn.Linear(2, 1), nn.Linear(2, 1)])
+        >>> parameters["weight"].shape
+        torch.Size([2, 1, 2])
+    """
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if len({model.training for model in models}) > 1:

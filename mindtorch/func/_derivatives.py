@@ -138,6 +138,10 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
     """A function that returns the gradient and the value of the scalar function `func`; with `has_aux` also the rest.
 
     `argnums` says which arguments, containers of tensors too, are differentiated.
+
+    Example:
+        >>> torch.func.grad_and_value(lambda x: x ** 3)(torch.tensor(2.0))
+        (tensor(12.), tensor(8.))
     """
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
@@ -163,7 +167,12 @@ def _without_history(tree):
 
 
 def grad(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
-    """A function that returns the gradient of `func`, a scalar function; see grad_and_value."""
+    """A function that returns the gradient of `func`, a scalar function; see grad_and_value.
+
+    Example:
+        >>> torch.func.grad(lambda x: x ** 3)(torch.tensor(2.0))
+        tensor(12.)
+    """
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -174,7 +183,13 @@ def grad(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
 
 
 def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
-    """func(*primals), a function that takes its cotangents back to the primals, and with `has_aux` what is beside."""
+    """func(*primals), a function that takes its cotangents back to the primals, and with `has_aux` what is beside.
+
+    Example:
+        >>> value, pull = torch.func.vjp(lambda x: x ** 2, torch.tensor(3.0))
+        >>> value, pull(torch.tensor(1.0))
+        (tensor(9.), (tensor(6.),))
+    """
     own, keep = set(), mindtorch.is_grad_enabled()
     with mindtorch.enable_grad():
         inputs, leaves = _tracked_copies(primals, own)
@@ -201,7 +216,12 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """func(*primals), and how it changes where the primals, a tuple, change by the tangents."""
+    """func(*primals), and how it changes where the primals, a tuple, change by the tangents.
+
+    Example:
+        >>> torch.func.jvp(lambda x: x ** 2, (torch.tensor(3.0),), (torch.tensor(1.0),))
+        (tensor(9.), tensor(6.))
+    """
     name = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
@@ -252,7 +272,13 @@ def _linearized(func, primals, has_aux, name, strict=False):
 
 
 def linearize(func, *primals):
-    """func(*primals), and the function that gives how it changes where the primals change by the tangents."""
+    """func(*primals), and the function that gives how it changes where the primals change by the tangents.
+
+    Example:
+        >>> value, derivative = torch.func.linearize(lambda x: x ** 2, torch.tensor(3.0))
+        >>> value, derivative(torch.tensor(1.0))
+        (tensor(9.), tensor(6.))
+    """
     output, _, own, along = _linearized(func, primals, False, "linearize(f, *primals)")
 
     def change(*tangents):
@@ -273,6 +299,11 @@ def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: An
     """A function that gives the Jacobian of `func`: per output and argument, a tensor of the shape of both together.
 
     Backward passes are a batch, of all rows of the Jacobian or of `chunk_size` at a time.
+
+    Example:
+        >>> torch.func.jacrev(lambda x: x ** 2)(torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -296,7 +327,13 @@ def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: An
 
 def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: Any = None,
            randomness: str = "error") -> Any:
-    """jacrev's result by the forward mode: columns are a batch, of all columns or of `chunk_size` at a time."""
+    """jacrev's result by the forward mode: columns are a batch, of all columns or of `chunk_size` at a time.
+
+    Example:
+        >>> torch.func.jacfwd(torch.sin)(torch.tensor([0.0, 1.0]))
+        tensor([[1.0000, 0.0000],
+                [0.0000, 0.5403]])
+    """
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         primals, of_chosen = _of_chosen(func, argnums, args, kwargs)
@@ -345,5 +382,11 @@ def _split(stacked, tensors):
 
 
 def hessian(func: Any, argnums: int = 0) -> Any:
-    """A function that gives the second derivatives of `func`: the Jacobian of its Jacobian."""
+    """A function that gives the second derivatives of `func`: the Jacobian of its Jacobian.
+
+    Example:
+        >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
     return jacfwd(jacrev(func, argnums), argnums)

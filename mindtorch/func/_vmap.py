@@ -34,6 +34,13 @@ def vmap(func: Any, in_dims: int = 0, out_dims: int = 0, randomness: str = "erro
     `randomness`: "error" refuses random operators, "different" and "same" say whether samples see the same numbers.
     No more than `chunk_size` samples are computed at once. Keyword arguments are handed on as they are. ValueError for
     dims that do not fit, RuntimeError for random operators, and where the function reads elements.
+
+    Example:
+        >>> rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> torch.vmap(torch.dot)(rows, rows)
+        tensor([ 5., 25.])
+        >>> torch.vmap(torch.sum, in_dims=1)(rows)
+        tensor([4., 6.])
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")

@@ -16,7 +16,12 @@ _said = False
 
 
 class ScriptModule(Module):
-    """The type of TorchScript modules. Only instances of subclasses are instances of it."""
+    """The type of TorchScript modules. Only instances of subclasses are instances of it.
+
+    Example:
+        >>> isinstance(nn.Linear(1, 1), torch.ScriptModule)
+        False
+    """
 
 
 class TracerWarning(Warning):
@@ -32,7 +37,12 @@ TensorType = abstract_class("torch", "TensorType", "mindtorch has no TorchScript
 
 
 class ScriptFunction:
-    """The type of TorchScript functions. It has no instances."""
+    """The type of TorchScript functions. It has no instances.
+
+    Example:
+        >>> isinstance(torch.relu, torch.ScriptFunction)
+        False
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("ScriptFunction: No constructor defined!")

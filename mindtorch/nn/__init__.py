@@ -15,7 +15,12 @@ __all__ += modules.__all__
 
 
 def factory_kwargs(kwargs: Any) -> Any:
-    """The entries for making tensors (device, dtype, memory_format) in `kwargs` and its dictionary `factory_kwargs`."""
+    """The entries for making tensors (device, dtype, memory_format) in `kwargs` and its dictionary `factory_kwargs`.
+
+    Example:
+        >>> nn.factory_kwargs({"device": "cpu", "dtype": torch.float64})
+        {'device': 'cpu', 'dtype': torch.float64}
+    """
     if kwargs is None:
         return {}
     known = {"device", "dtype", "memory_format", "factory_kwargs"}

@@ -90,7 +90,11 @@ _MODES = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exa
 
 
 def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
-    """AssertionError with `message`, which may name the argument by {}, unless `arg` is an int or a pair."""
+    """AssertionError with `message`, which may name the argument by {}, unless `arg` is an int or a pair.
+
+    Example:
+        >>> F.assert_int_or_pair((2, 3), "size", "{} must be an int or a pair")
+    """
     assert isinstance(arg, int) or len(arg) == 2, message.format(arg_name)
 
 
@@ -161,20 +165,36 @@ def _no_such_mode(input, mode):
 
 def upsample(input: Tensor, size: int | None = None, scale_factor: float | None = None, mode: str = "nearest",
              align_corners: bool | None = None) -> Tensor:
-    """interpolate under its old name."""
+    """interpolate under its old name.
+
+    Example:
+        >>> F.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: int | None = None, scale_factor: float | None = None) -> Tensor:
-    """interpolate in the mode "nearest", under its old name."""
+    """interpolate in the mode "nearest", under its old name.
+
+    Example:
+        >>> F.upsample_nearest(torch.tensor([[[[1.0, 2.0]]]]), scale_factor=2)
+        tensor([[[[1., 1., 2., 2.],
+                  [1., 1., 2., 2.]]]])
+    """
     warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
                   stacklevel=2)
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: int | None = None, scale_factor: float | None = None) -> Tensor:
-    """interpolate in the mode "bilinear" with aligned corners, under its old name."""
+    """interpolate in the mode "bilinear" with aligned corners, under its old name.
+
+    Example:
+        >>> F.upsample_bilinear(torch.tensor([[[[1.0, 4.0]]]]), size=(1, 4))
+        tensor([[[[1., 2., 3., 4.]]]])
+    """
     warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
                   stacklevel=2)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

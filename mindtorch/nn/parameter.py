@@ -96,7 +96,16 @@ class _BufferMeta(type):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that a module counts among its buffers, and keeps out of its state_dict if not `persistent`."""
+    """A tensor that a module counts among its buffers, and keeps out of its state_dict if not `persistent`.
+
+    Example:
+        >>> class Counter(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.count = nn.Buffer(torch.zeros(()))
+        >>> Counter().state_dict()
+        OrderedDict([('count', tensor(0.))])
+    """
 
     persistent: bool
 
@@ -196,7 +205,16 @@ def is_lazy(param: Tensor) -> Any:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter whose shape is not known yet: layers that see their input first have it."""
+    """A parameter whose shape is not known yet: layers that see their input first have it.
+
+    Example:
+        >>> net = nn.LazyLinear(2)
+        >>> isinstance(net.weight, nn.UninitializedParameter)
+        True
+        >>> _ = net(torch.ones(1, 3))
+        >>> net.weight.shape
+        torch.Size([2, 3])
+    """
 
     cls_to_become = Parameter
 
@@ -207,7 +225,16 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape is not known yet."""
+    """A buffer whose shape is not known yet.
+
+    Example:
+        >>> net = nn.LazyBatchNorm1d()
+        >>> isinstance(net.running_mean, nn.UninitializedBuffer)
+        True
+        >>> _ = net(torch.ones(2, 3))
+        >>> net.running_mean.shape
+        torch.Size([3])
+    """
 
     persistent: bool
 

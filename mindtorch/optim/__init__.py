@@ -1,4 +1,5 @@
 """torch.optim: optimizers and schedules of learning rates."""
+from mindtorch._tensor.docstrings import CompletedDocstring as _CompletedDocstring
 from mindtorch.optim import lr_scheduler, swa_utils
 from mindtorch.optim._adafactor import Adafactor
 from mindtorch.optim._muon import Muon
@@ -21,3 +22,8 @@ from mindtorch.optim.sparse_adam import SparseAdam
 __all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam",
            "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils",
            "swap_in_optimizer_params_and_state"]
+
+for _space in (globals(), vars(lr_scheduler), vars(swa_utils)):
+    for _name in _space["__all__"]:
+        if isinstance(_space[_name], type):
+            _space[_name].__doc__ = _CompletedDocstring(_space[_name].__doc__, "optimizers")

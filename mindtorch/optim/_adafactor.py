@@ -14,7 +14,23 @@ __all__ = ["Adafactor", "adafactor"]
 
 
 class Adafactor(Algorithm):
-    """Gradients scaled by the average of their squares, of which only means by row and by column are kept."""
+    """Gradients scaled by the average of their squares, of which only means by row and by column are kept.
+
+    Arguments:
+        lr: the largest relative step
+        weight_decay: the factor by which the rate times the parameter is taken off it
+        beta2_decay: the power of the step by which the decay of the squares approaches 1
+        eps: the least squared gradient, None for that of the dtype, and the least scale of a parameter
+        d: the bound of an update's root mean square
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adafactor([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.8419, -1.8419])
+    """
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,

@@ -15,7 +15,24 @@ __all__ = ["Muon"]
 
 
 class Muon(Algorithm):
-    """Matrices that follow their momentum with all its singular values brought near one."""
+    """Matrices that follow their momentum with all its singular values brought near one.
+
+    Arguments:
+        weight_decay: the factor by which the rate times the parameter is taken off it
+        ns_coefficients: the coefficients of the polynomial that moves the singular values
+        ns_steps: how often it is applied
+        adjust_lr_fn: "original" or "match_rms_adamw": how the rate follows the shape of a matrix; None means the first
+        params: matrices: parameters of two dimensions, or groups of them
+
+    Example:
+        >>> w = torch.eye(2).requires_grad_()
+        >>> optimizer = torch.optim.Muon([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([[0.8775, 0.0000],
+                [0.0000, 0.8775]])
+    """
 
     _counters = {}
     _tensors = ("momentum_buffer",)

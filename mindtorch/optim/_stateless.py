@@ -55,6 +55,17 @@ def swap_in_optimizer_params_and_state(optimizer: Optimizer, swapin_parameters: 
                                        swapin_optim_state: dict[str, Any]) -> Any:
     """Within it, the optimizer has the tensors of the first dict, in its groups' order, as parameters, and the state
     and options of a state dict. What is written to those tensors stays; the optimizer is afterwards as it was before.
+
+    Example:
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adam([w], lr=0.1)
+        >>> other = torch.tensor([5.0], requires_grad=True)
+        >>> w.grad = other.grad = torch.ones(1)
+        >>> optimizer.step()
+        >>> with torch.optim.swap_in_optimizer_params_and_state(optimizer, {"w": other}, optimizer.state_dict()):
+        ...     optimizer.step()
+        >>> w.detach(), other.detach()
+        (tensor([0.9000]), tensor([4.9000]))
     """
     _check(bool(optimizer.state), f"{_NAME} requires initialized optimizer state.")
     groups, state = _swapped(optimizer, list(swapin_parameters.values()), swapin_optim_state)

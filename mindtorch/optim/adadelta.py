@@ -15,7 +15,20 @@ __all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(Algorithm):
-    """Gradients scaled by the average of squared changes over that of squared gradients."""
+    """Gradients scaled by the average of squared changes over that of squared gradients.
+
+    Arguments:
+        lr: the factor of the changes
+        rho: the decay of both averages
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adadelta([w], lr=1.0)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.9968, -1.9968])
+    """
 
     _tensors = ("square_avg", "acc_delta")
 

@@ -18,7 +18,20 @@ __all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(Algorithm):
-    """Gradients scaled by the sum of their squares so far."""
+    """Gradients scaled by the sum of their squares so far.
+
+    Arguments:
+        lr_decay: by how much the rate falls with each step
+        initial_accumulator_value: what the sums begin with
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.9000, -1.9000])
+    """
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,

@@ -16,7 +16,16 @@ __all__ = ["Adam", "adam"]
 
 
 class Adam(Algorithm):
-    """Gradients averaged, and scaled by the average of their squares."""
+    """Gradients averaged, and scaled by the average of their squares.
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.9000, -1.9000])
+    """
 
     _instead = ", please consider SparseAdam instead"
     _tensors = ("exp_avg", "exp_avg_sq")

@@ -15,7 +15,16 @@ __all__ = ["Adamax", "adamax"]
 
 
 class Adamax(Algorithm):
-    """Gradients averaged, and scaled by the largest of the decayed ones."""
+    """Gradients averaged, and scaled by the largest of the decayed ones.
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adamax([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.9000, -1.9000])
+    """
 
     _tensors = ("exp_avg", "exp_inf")
 

@@ -13,7 +13,19 @@ __all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
-    """Adam whose weight decay does not pass through the averages."""
+    """Adam whose weight decay does not pass through the averages.
+
+    Arguments:
+        weight_decay: the factor by which the rate times the parameter is taken off it
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.AdamW([w], lr=0.1, weight_decay=0.01)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.8990, -1.8980])
+    """
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
                  betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,

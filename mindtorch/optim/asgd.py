@@ -15,7 +15,21 @@ __all__ = ["ASGD", "asgd"]
 
 
 class ASGD(Algorithm):
-    """Gradient descent that also averages the parameters it has passed."""
+    """Gradient descent that also averages the parameters it has passed.
+
+    Arguments:
+        lambd: the decay of the parameters in each step
+        alpha: the power by which the rate falls
+        t0: the step from which on parameters are averaged
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.ASGD([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.8000, -1.6000])
+    """
 
     _counters = {"step": 0, "eta": None, "mu": 1}       # eta begins with the rate
     _capturable = "params, mus, etas, and state_steps"

@@ -23,6 +23,26 @@ class LBFGS(Optimizer):
     """Follows the gradient times an inverse Hessian that the last steps tell; `step` needs a closure.
 
     All parameters belong to one group. `line_search_fn="strong_wolfe"` chooses the length of each step.
+
+    Arguments:
+        max_iter: the iterations of a step
+        max_eval: the calls of the closure in a step; None means max_iter * 5 / 4
+        tolerance_grad: the largest element of the gradient at which it stops
+        tolerance_change: the change of parameters or objective at which it stops
+        history_size: the number of past steps that are kept
+        line_search_fn: "strong_wolfe", or None for steps of length lr
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((w - 3) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> _ = optimizer.step(closure)
+        >>> w.detach()
+        tensor([3.0000, 3.0000])
     """
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,

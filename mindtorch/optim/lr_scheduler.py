@@ -87,7 +87,19 @@ def _note_steps(optimizer):
 
 
 class LRScheduler:
-    """Base of schedulers, which compute the learning rates of an optimizer's groups in `get_lr`."""
+    """Base of schedulers, which compute the learning rates of an optimizer's groups in `get_lr`.
+
+    Example:
+        >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [rate / 2 ** self.last_epoch for rate in self.base_lrs]
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = Halving(optimizer)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
+    """
 
     _get_lr_called_within_step = False
     _is_initial = False
@@ -215,7 +227,19 @@ class _FunctionLR(LRScheduler):
 
 
 class LambdaLR(_FunctionLR):
-    """The first rate times a function of the epoch."""
+    """The first rate times a function of the epoch.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([1.0000, 0.5000, 0.3333, 0.2500])
+    """
 
     def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_of_step()
@@ -224,7 +248,19 @@ class LambdaLR(_FunctionLR):
 
 
 class MultiplicativeLR(_FunctionLR):
-    """The last rate times a function of the epoch."""
+    """The last rate times a function of the epoch.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([1.0000, 0.5000, 0.2500, 0.1250])
+    """
 
     def _check_functions(self):
         for function in self.lr_lambdas:
@@ -240,7 +276,22 @@ class MultiplicativeLR(_FunctionLR):
 
 
 class StepLR(_FactorLR):
-    """Times gamma every `step_size` epochs."""
+    """Times gamma every `step_size` epochs.
+
+    Arguments:
+        step_size: the epochs from one change to the next
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([1.0000, 1.0000, 0.1000, 0.1000])
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
@@ -254,7 +305,19 @@ class StepLR(_FactorLR):
 
 
 class MultiStepLR(_FactorLR):
-    """Times gamma at each milestone."""
+    """Times gamma at each milestone.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.1)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([1.0000, 0.1000, 0.1000, 0.0100])
+    """
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
                  last_epoch: int = -1) -> None:
@@ -270,7 +333,19 @@ class MultiStepLR(_FactorLR):
 
 
 class ConstantLR(_FactorLR):
-    """Times `factor` for the first `total_iters` epochs."""
+    """Times `factor` for the first `total_iters` epochs.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([0.5000, 0.5000, 1.0000, 1.0000])
+    """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
                  last_epoch: int = -1) -> None:
@@ -288,7 +363,23 @@ class ConstantLR(_FactorLR):
 
 
 class LinearLR(_FactorLR):
-    """A factor that goes from one number to another in `total_iters` epochs, by equal steps."""
+    """A factor that goes from one number to another in `total_iters` epochs, by equal steps.
+
+    Arguments:
+        start_factor: the first factor
+        end_factor: the last factor
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([0.5000, 0.7500, 1.0000, 1.0000])
+    """
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:
@@ -313,7 +404,19 @@ class LinearLR(_FactorLR):
 
 
 class ExponentialLR(_FactorLR):
-    """Times gamma in every epoch."""
+    """Times gamma in every epoch.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([1.0000, 0.5000, 0.2500, 0.1250])
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -327,7 +430,22 @@ class ExponentialLR(_FactorLR):
 
 
 class PolynomialLR(_FactorLR):
-    """Down to zero in `total_iters` epochs, as a power of what is left of them."""
+    """Down to zero in `total_iters` epochs, as a power of what is left of them.
+
+    Arguments:
+        power: the power
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4, power=2.0)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([1.0000, 0.5625, 0.2500, 0.0625])
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -344,7 +462,22 @@ class PolynomialLR(_FactorLR):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Between the first rate and `eta_min` along a cosine whose half takes `T_max` epochs."""
+    """Between the first rate and `eta_min` along a cosine whose half takes `T_max` epochs.
+
+    Arguments:
+        T_max: the epochs from the first rate to `eta_min`
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([1.0000, 0.8536, 0.5000, 0.1464])
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
@@ -373,7 +506,23 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """A falling half of a cosine that starts anew after T_0 epochs, then after T_mult times as many, and so on."""
+    """A falling half of a cosine that starts anew after T_0 epochs, then after T_mult times as many, and so on.
+
+    Arguments:
+        T_0: the epochs until the first restart
+        T_mult: by what the epochs until the next grow
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([1.0000, 0.5000, 1.0000, 0.5000])
+    """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
                  last_epoch: int = -1) -> None:
@@ -446,7 +595,24 @@ class _Composed(LRScheduler):
 
 
 class SequentialLR(_Composed):
-    """One schedule after the other, each from its milestone on."""
+    """One schedule after the other, each from its milestone on.
+
+    Arguments:
+        milestones: the epochs at which the next schedule begins
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> warm = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warm, decay], milestones=[2])
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([0.1000, 0.1000, 1.0000, 0.5000])
+    """
 
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int],
                  last_epoch: int = -1) -> None:
@@ -487,7 +653,21 @@ class SequentialLR(_Composed):
 
 
 class ChainedScheduler(_Composed):
-    """Several schedules at once, each of which changes what the one before has made."""
+    """Several schedules at once, each of which changes what the one before has made.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> warm = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([warm, decay])
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([0.1000, 0.0500, 0.2500, 0.1250])
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         check(len(schedulers) >= 1,
@@ -505,7 +685,26 @@ class ChainedScheduler(_Composed):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` where a metric has not improved for more than `patience` epochs."""
+    """Times `factor` where a metric has not improved for more than `patience` epochs.
+
+    Arguments:
+        mode: "min" or "max": what is better
+        patience: the epochs without improvement that are allowed
+        threshold: what counts as an improvement
+        threshold_mode: "rel" or "abs": whether the threshold is a share of the best value
+        cooldown: the epochs after a reduction in which none are counted
+        min_lr: the least rate, one for all groups or a list
+        eps: the least change of a rate that is made
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+        >>> for loss in (3.0, 2.0, 2.0, 2.0):
+        ...     optimizer.step()
+        ...     scheduler.step(loss)
+        >>> scheduler.get_last_lr()
+        [0.1]
+    """
 
     def __init__(self, optimizer: Optimizer, mode: Literal["min", "max"] = "min", factor: float = 0.1,
                  patience: int = 10, threshold: float = 1e-4, threshold_mode: Literal["rel", "abs"] = "rel",
@@ -609,7 +808,29 @@ class _MomentumCycle(LRScheduler):
 
 
 class CyclicLR(_MomentumCycle):
-    """Up from `base_lr` to `max_lr` and down again, while the momentum goes down and up."""
+    """Up from `base_lr` to `max_lr` and down again, while the momentum goes down and up.
+
+    Arguments:
+        base_lr: the least rate, one for all groups or a list
+        step_size_up: the steps up
+        step_size_down: the steps down; None means as many
+        mode: "triangular", "triangular2" (each cycle half as high) or "exp_range" (gamma ** step as high)
+        gamma: the base of exp_range
+        scale_fn: a function for the height in place of `mode`
+        scale_mode: "cycle" or "iterations": what scale_fn is called with
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CyclicLR(
+        ...     optimizer, base_lr=0.1, max_lr=1.0, step_size_up=2, cycle_momentum=False)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([0.1000, 0.5500, 1.0000, 0.5500])
+    """
 
     def __init__(self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],
                  step_size_up: int = 2000, step_size_down: int | None = None,
@@ -702,7 +923,29 @@ def _phases(total, part, three):
 
 
 class OneCycleLR(_MomentumCycle):
-    """Up to `max_lr` once, and down to nearly nothing, while the momentum goes down and up."""
+    """Up to `max_lr` once, and down to nearly nothing, while the momentum goes down and up.
+
+    Arguments:
+        total_steps: the steps of the cycle; None means epochs * steps_per_epoch
+        epochs: the epochs of the cycle
+        steps_per_epoch: the steps of an epoch
+        pct_start: the share of steps on the way up
+        div_factor: max_lr by the first rate
+        final_div_factor: the first rate by the last
+        three_phase: whether the way down takes as many steps as the way up, and the last phase the rest
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(
+        ...     optimizer, max_lr=1.0, total_steps=5, cycle_momentum=False)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([0.0400, 0.9505, 0.6113, 0.1883])
+    """
 
     def __init__(self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None,
                  epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,

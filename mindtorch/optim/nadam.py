@@ -16,7 +16,19 @@ __all__ = ["NAdam", "nadam"]
 
 
 class NAdam(Algorithm):
-    """Adam that looks ahead along its momentum."""
+    """Adam that looks ahead along its momentum.
+
+    Arguments:
+        momentum_decay: how fast the momentum grows with the steps
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.NAdam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.8944, -1.8944])
+    """
 
     _counters = {"step": 0, "mu_product": 1}
     _tensors = ("exp_avg", "exp_avg_sq")

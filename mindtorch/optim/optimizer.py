@@ -63,7 +63,18 @@ def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
 
 
 class Optimizer:
-    """Holds groups of parameters with their options, and the state that an algorithm keeps for each parameter."""
+    """Holds groups of parameters with their options, and the state that an algorithm keeps for each parameter.
+
+    Arguments:
+        defaults: the options of groups that have none of their own
+
+    Example:
+        >>> net = nn.Linear(2, 1)
+        >>> groups = [{"params": [net.weight], "weight_decay": 0.1}, {"params": [net.bias]}]
+        >>> optimizer = torch.optim.SGD(groups, lr=0.1)
+        >>> [group["weight_decay"] for group in optimizer.param_groups]
+        [0.1, 0]
+    """
 
     OptimizerPreHook: TypeAlias = Callable[[Self, tuple[Any, ...], dict[str, Any]],
                                            tuple[tuple[Any, ...], dict[str, Any]] | None]

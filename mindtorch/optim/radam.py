@@ -16,7 +16,16 @@ __all__ = ["RAdam", "radam"]
 
 
 class RAdam(Algorithm):
-    """Adam that scales by squared gradients only once their variance is tractable."""
+    """Adam that scales by squared gradients only once their variance is tractable.
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.RAdam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.8000, -1.6000])
+    """
 
     _tensors = ("exp_avg", "exp_avg_sq")
 

@@ -15,7 +15,20 @@ __all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(Algorithm):
-    """Gradients scaled by the average of their squares, or by their variance."""
+    """Gradients scaled by the average of their squares, or by their variance.
+
+    Arguments:
+        alpha: the decay of the average of squares
+        centered: whether the gradients' mean is taken off: the variance
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.RMSprop([w], lr=0.05)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.5000, -1.5000])
+    """
 
     _tensors = ("square_avg",)
 

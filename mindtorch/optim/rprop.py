@@ -15,7 +15,21 @@ __all__ = ["Rprop", "rprop"]
 
 
 class Rprop(Algorithm):
-    """Steps that follow the signs of gradients: longer while a sign stays, shorter when it turns."""
+    """Steps that follow the signs of gradients: longer while a sign stays, shorter when it turns.
+
+    Arguments:
+        lr: the first step
+        etas: the factors of a step that shrinks and of one that grows
+        step_sizes: the least and the largest step
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.Rprop([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.9000, -1.9000])
+    """
 
     _tensors = ("prev",)
 

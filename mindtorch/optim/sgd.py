@@ -16,7 +16,19 @@ __all__ = ["SGD", "sgd"]
 
 
 class SGD(Algorithm):
-    """Stochastic gradient descent with optional momentum."""
+    """Stochastic gradient descent with optional momentum.
+
+    Arguments:
+        dampening: the share of the gradient that does not enter the momentum
+
+    Example:
+        >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.SGD([w], lr=0.1, momentum=0.9)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([ 0.8000, -1.6000])
+    """
 
     _counters = {}
     _complex_as_real = False        # every operator is linear

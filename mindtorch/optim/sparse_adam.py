@@ -17,7 +17,18 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam that changes, of parameters and averages, the elements that the sparse gradient has."""
+    """Adam that changes, of parameters and averages, the elements that the sparse gradient has.
+
+    Example:
+        >>> embedding = nn.Embedding(3, 2, sparse=True, _weight=torch.ones(3, 2))
+        >>> optimizer = torch.optim.SparseAdam(embedding.parameters(), lr=0.1)
+        >>> embedding(torch.tensor([1])).sum().backward()
+        >>> optimizer.step()
+        >>> embedding.weight.detach()
+        tensor([[1.0000, 1.0000],
+                [0.9000, 0.9000],
+                [1.0000, 1.0000]])
+    """
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, maximize: bool = False) -> None:

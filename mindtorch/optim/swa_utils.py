@@ -31,7 +31,13 @@ def _is_smooth(tensor):
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Any:
-    """A function of (average, value, count): the average moved towards the value by 1 - `decay`."""
+    """A function of (average, value, count): the average moved towards the value by 1 - `decay`.
+
+    Example:
+        >>> average = torch.optim.swa_utils.get_ema_avg_fn(decay=0.9)
+        >>> average(torch.tensor(1.0), torch.tensor(2.0), 5)
+        tensor(1.1000)
+    """
     _check_decay(decay)
 
     @no_grad()
@@ -41,7 +47,15 @@ def get_ema_avg_fn(decay: float = 0.999) -> Any:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
-    """The same on lists of one dtype, in place."""
+    """The same on lists of one dtype, in place.
+
+    Example:
+        >>> average = torch.optim.swa_utils.get_ema_multi_avg_fn(decay=0.9)
+        >>> averages = [torch.tensor(1.0)]
+        >>> average(averages, [torch.tensor(2.0)], 5)
+        >>> averages
+        [tensor(1.1000)]
+    """
     _check_decay(decay)
 
     @no_grad()
@@ -55,7 +69,13 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
 
 
 def get_swa_avg_fn() -> Any:
-    """A function of (average of `count` values, another one, count): the average of all of them."""
+    """A function of (average of `count` values, another one, count): the average of all of them.
+
+    Example:
+        >>> average = torch.optim.swa_utils.get_swa_avg_fn()
+        >>> average(torch.tensor(1.0), torch.tensor(4.0), 2)
+        tensor(2.)
+    """
     @no_grad()
     def swa_update(averaged_param, current_param, num_averaged):
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
@@ -63,7 +83,15 @@ def get_swa_avg_fn() -> Any:
 
 
 def get_swa_multi_avg_fn() -> Any:
-    """The same on lists of one dtype, in place; the dtype is not one of whole numbers."""
+    """The same on lists of one dtype, in place; the dtype is not one of whole numbers.
+
+    Example:
+        >>> average = torch.optim.swa_utils.get_swa_multi_avg_fn()
+        >>> averages = [torch.tensor(1.0)]
+        >>> average(averages, [torch.tensor(4.0)], 2)
+        >>> averages
+        [tensor(2.)]
+    """
     @no_grad()
     def swa_update(averaged_param_list, current_param_list, num_averaged):
         count = float(num_averaged)
@@ -80,6 +108,22 @@ class AveragedModel(Module):
     """A copy of a model whose parameters are averages, equal ones or those of a function, of the ones it is shown.
 
     Buffers are averaged with `use_buffers`, else they are the last model's.
+
+    Arguments:
+        model: the model, a Module
+        device: where the averages are; None means where the model is
+        avg_fn: a function of average, value and count; None means equal averages
+        multi_avg_fn: the same on lists, in place
+        use_buffers: whether buffers are averaged, too
+
+    Example:
+        >>> net = nn.Linear(1, 1, bias=False)
+        >>> averaged = torch.optim.swa_utils.AveragedModel(net)
+        >>> for value in (1.0, 2.0):
+        ...     _ = nn.init.constant_(net.weight, value)
+        ...     averaged.update_parameters(net)
+        >>> averaged.module.weight.item()
+        1.5
     """
 
     n_averaged: Tensor
@@ -145,6 +189,12 @@ def update_bn(loader: Iterable[Any], model: Module, device: int | device | None 
     """Compute the running statistics of a model's batch norms anew, from one pass over the batches of `loader`.
 
     Of a batch that is a list or a tuple, the first item is the input.
+
+    Example:
+        >>> net = nn.BatchNorm1d(1)
+        >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], net)
+        >>> net.running_mean
+        tensor([2.])
     """
     norms = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not norms:
@@ -166,7 +216,24 @@ _ANNEALING = {"cos": lambda t: (1 - math.cos(math.pi * t)) / 2, "linear": lambda
 
 
 class SWALR(LRScheduler):
-    """Anneals each rate to `swa_lr` in `anneal_epochs`, along a line or a cosine, and leaves it there."""
+    """Anneals each rate to `swa_lr` in `anneal_epochs`, along a line or a cosine, and leaves it there.
+
+    Arguments:
+        swa_lr: the rate at the end, one for all groups or a list
+        anneal_epochs: the epochs until then
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
+        >>> scheduler = torch.optim.swa_utils.SWALR(
+        ...     optimizer, swa_lr=0.2, anneal_epochs=2, anneal_strategy="linear")
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> torch.tensor(rates)
+        tensor([1.0000, 0.6000, 0.2000, 0.2000])
+    """
 
     def __init__(self, optimizer: Optimizer, swa_lr: float, anneal_epochs: float = 10,
                  anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: Any = -1) -> None:

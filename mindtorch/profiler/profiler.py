@@ -24,12 +24,22 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def supported_activities() -> Any:
-    """The activities that can be profiled here: the CPU, and launches where there is an NPU."""
+    """The activities that can be profiled here: the CPU, and launches where there is an NPU.
+
+    Example:
+        >>> sorted(activity.name for activity in torch.profiler.supported_activities())
+        ['CPU', 'PrivateUse1']
+    """
     return {ProfilerActivity.CPU, *([ProfilerActivity.PrivateUse1] if _backend.npu_available() else [])}
 
 
 def kineto_available() -> Any:
-    """Whether profiles of this module can be recorded: always."""
+    """Whether profiles of this module can be recorded: always.
+
+    Example:
+        >>> torch.profiler.kineto_available()
+        True
+    """
     return True
 
 
@@ -40,6 +50,11 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
     After `skip_first` steps come cycles of `wait` steps without a profile, `warmup` ones and `active` recorded ones;
     `repeat` cycles, 0 for no end. With skip_first_wait the first cycle does not wait. AssertionError for numbers that
     make no schedule.
+
+    Example:
+        >>> steps = torch.profiler.schedule(wait=1, warmup=1, active=2)
+        >>> [steps(step).name for step in range(4)]
+        ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
     """
     def action(step):
         if step < 0:
@@ -71,6 +86,14 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
 
     The files are called worker_name (host and process where it is None), time, and .pt.trace.json, with .gz where
     use_gzip is set. RuntimeError where the folder cannot be made.
+
+    Example:
+        >>> import os, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with torch.profiler.profile(on_trace_ready=torch.profiler.tensorboard_trace_handler(folder)):
+        ...     x = torch.ones(4) + 1
+        >>> len(os.listdir(folder))
+        1
     """
     def handle(prof):
         try:
@@ -95,6 +118,12 @@ class profile:
     autograd.profiler.profile. acc_events: keep the events of all cycles, not the last one's alone. with_modules and
     post_processing_timeout_s change nothing: they are about TorchScript and Kineto. AssertionError for activities that
     are none, NotImplementedError for options of Kineto; RuntimeError from `start` where another profile runs.
+
+    Example:
+        >>> with torch.profiler.profile() as profile:
+        ...     x = torch.ones(4, 4) @ torch.ones(4, 4)
+        >>> "aten::matmul" in profile.key_averages().table()
+        True
     """
 
     def __init__(self, *, activities: Iterable[ProfilerActivity | dict[ProfilerActivity, list[str]]] | None = None,

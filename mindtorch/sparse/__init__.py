@@ -11,21 +11,37 @@ __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "lo
 
 
 def mm(mat1, mat2, reduce="sum", *, out=None):
-    """The product of two matrices of which one or both are sparse; `reduce` says what is done in place of the sum."""
+    """The product of two matrices of which one or both are sparse; `reduce` says what is done in place of the sum.
+
+    Example:
+        >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.tensor([[1.0], [2.0]]))
+        tensor([[1.],
+                [2.]])
+    """
     if reduce == "sum":
         return _products.mm(mat1, mat2)
     return _products.reduced_mm(mat1, mat2, reduce)
 
 
 def sum(input, dim=None, dtype=None):
-    """The sum of a sparse tensor over dimensions; a number without them."""
+    """The sum of a sparse tensor over dimensions; a number without them.
+
+    Example:
+        >>> torch.sparse.sum(torch.eye(2).to_sparse())
+        tensor(2.)
+    """
     if not _is_sparse(input):
         return input.sum() if dim is None else input.sum(dim, dtype=dtype)
     return _reductions.sum(input, dim, dtype=dtype)
 
 
 def spsolve(input, other, *, left=True):
-    """NotImplementedError: torch has it for CUDA alone."""
+    """NotImplementedError: torch has it for CUDA alone.
+
+    Example:
+        >>> torch.linalg.solve(2 * torch.eye(2).to_sparse().to_dense(), torch.ones(2))     # in its place
+        tensor([0.5000, 0.5000])
+    """
     raise NotImplementedError("torch.sparse.spsolve: there is no sparse solver here. Call torch.linalg.solve on "
                               "input.to_dense()")
 
@@ -34,5 +50,12 @@ solve = spsolve
 
 
 def as_sparse_gradcheck(gradcheck):
-    """`gradcheck` itself: it takes sparse inputs and outputs."""
+    """`gradcheck` itself: it takes sparse inputs and outputs.
+
+    Example:
+        >>> check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
+        >>> x = torch.eye(2, dtype=torch.float64).to_sparse().requires_grad_()
+        >>> check(lambda x: x.to_dense(masked_grad=False), (x,), masked=False)
+        True
+    """
     return gradcheck

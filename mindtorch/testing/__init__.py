@@ -165,6 +165,14 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
     Without tolerances, those of the dtype hold. Shapes must be equal; so must devices, dtypes, layouts and strides as
     far as the check_* arguments say. `msg` replaces the message, or is a function that is given it.
+
+    Example:
+        >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
+        >>> try:
+        ...     torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([2.0]))
+        ... except AssertionError as error:
+        ...     print(str(error).splitlines()[0])
+        Tensor-likes are not close!
     """
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or omitted, but got no "
@@ -182,7 +190,11 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
 
 def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
-    """assert_close that compares no dtypes, as older programs call it."""
+    """assert_close that compares no dtypes, as older programs call it.
+
+    Example:
+        >>> torch.testing.assert_allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
+    """
     if not isinstance(actual, mindtorch.Tensor):
         actual = mindtorch.tensor(actual)
     if not isinstance(expected, mindtorch.Tensor):

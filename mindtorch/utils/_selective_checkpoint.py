@@ -15,7 +15,12 @@ SAC_IGNORED_OPS = {getattr(packet, form) for packet in (
 
 
 class CheckpointPolicy(Enum):
-    """Whether the result of an operator is kept, or computed again. PREFER_ and MUST_ mean the same here."""
+    """Whether the result of an operator is kept, or computed again. PREFER_ and MUST_ mean the same here.
+
+    Example:
+        >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
+        'MUST_SAVE'
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -31,7 +36,12 @@ _RECOMPUTED, _USED = object(), object()         # in place of a kept result
 
 
 class SelectiveCheckpointContext:
-    """A policy's first argument: whether this is the recomputation, and the result of the first run."""
+    """A policy's first argument: whether this is the recomputation, and the result of the first run.
+
+    Example:
+        >>> torch.utils.checkpoint.SelectiveCheckpointContext(is_recompute=False).is_recompute
+        False
+    """
 
     def __init__(self, *, is_recompute, op_output=None):
         self.is_recompute, self.op_output = is_recompute, op_output
@@ -109,6 +119,18 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
 
     policy_fn_or_list: a list of overloads (torch.ops.aten.mm.default) whose results are kept, or a function of a
     SelectiveCheckpointContext, the overload and its arguments that returns a CheckpointPolicy, or whether to keep it.
+
+    Example:
+        >>> from functools import partial
+        >>> products = [torch.ops.aten.mm.default]
+        >>> contexts = partial(torch.utils.checkpoint.create_selective_checkpoint_contexts, products)
+        >>> x = torch.ones(2, 2, requires_grad=True)
+        >>> y = torch.utils.checkpoint.checkpoint(
+        ...     lambda x: (x @ x).relu(), x, use_reentrant=False, context_fn=contexts)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([[4., 4.],
+                [4., 4.]])
     """
     policy = policy_fn_or_list
     if isinstance(policy, list):

@@ -36,11 +36,21 @@ _early_stop = None                      # what set_checkpoint_early_stop says, f
 
 
 class CheckpointError(RuntimeError):
-    """The second run of a checkpointed function differed from the first."""
+    """The second run of a checkpointed function differed from the first.
+
+    Example:
+        >>> issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
+        True
+    """
 
 
 def noop_context_fn() -> Any:
-    """Contexts for the first and the second run that do nothing."""
+    """Contexts for the first and the second run that do nothing.
+
+    Example:
+        >>> len(torch.utils.checkpoint.noop_context_fn())
+        2
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -52,6 +62,12 @@ def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, con
     `inputs=` are refused. False: backward computes again what was saved, when it first needs it. preserve_rng_state
     (default True): the second run sees the random numbers of the first. early_stop: without reentrance, the second run
     ends as soon as it has all that the first one saved.
+
+    Example:
+        >>> layer, x = nn.Linear(2, 2), torch.ones(1, 2, requires_grad=True)
+        >>> torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False).sum().backward()
+        >>> x.grad.shape
+        torch.Size([1, 2])
     """
     if use_reentrant is None:
         warnings.warn(
@@ -75,7 +91,15 @@ def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, con
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Any:
-    """Inside, calls of checkpoint without reentrance have that `early_stop`, whatever they were given."""
+    """Inside, calls of checkpoint without reentrance have that `early_stop`, whatever they were given.
+
+    Example:
+        >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+        ...     x = torch.ones(1, requires_grad=True)
+        ...     torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False).backward()
+        >>> x.grad
+        tensor([2.7183])
+    """
     global _early_stop
     before = _early_stop
     _early_stop = enable
@@ -87,7 +111,13 @@ def set_checkpoint_early_stop(enable: bool) -> Any:
 
 def checkpoint_sequential(functions: Any, segments: Any, input: Tensor, use_reentrant: Any = None,
                           **kwargs: Any) -> Any:
-    """A chain of functions in `segments` parts, each a checkpoint but for the last."""
+    """A chain of functions in `segments` parts, each a checkpoint but for the last.
+
+    Example:
+        >>> layers, x = [nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)], torch.ones(1, 2, requires_grad=True)
+        >>> torch.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=False).shape
+        torch.Size([1, 1])
+    """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
@@ -111,7 +141,13 @@ def checkpoint_sequential(functions: Any, segments: Any, input: Tensor, use_reen
 # --- random numbers --------------------------------------------------------------------------------------------------
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The numbers of the NPUs that hold tensors among `args`, also inside containers, and their generators' states."""
+    """The numbers of the NPUs that hold tensors among `args`, also inside containers, and their generators' states.
+
+    Example:
+        >>> devices, states = torch.utils.checkpoint.get_device_states(torch.ones(1, device="npu"))
+        >>> devices, len(states)
+        ([0], 1)
+    """
     from mindtorch import npu
     from mindtorch.utils._pytree import tree_iter
     devices = dict.fromkeys(a.get_device() for a in tree_iter(args) if isinstance(a, TensorBase) and a.is_npu)
@@ -119,7 +155,12 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> None:
-    """Sets the generators of the NPUs with these numbers. `device_type` is "npu" wherever there is a number."""
+    """Sets the generators of the NPUs with these numbers. `device_type` is "npu" wherever there is a number.
+
+    Example:
+        >>> devices, states = torch.utils.checkpoint.get_device_states(torch.ones(1, device="npu"))
+        >>> torch.utils.checkpoint.set_device_states(devices, states, device_type="npu")
+    """
     from mindtorch import npu
     for device, state in zip(devices, states, strict=False):
         npu.set_rng_state(state, device)

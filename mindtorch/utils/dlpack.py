@@ -29,7 +29,14 @@ def _is_on(device, *described):
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """The tensor of another library (or a DLPack capsule), sharing its memory. BufferError where that is impossible."""
+    """The tensor of another library (or a DLPack capsule), sharing its memory. BufferError where that is impossible.
+
+    Example:
+        >>> import numpy
+        >>> array = numpy.arange(3)
+        >>> torch.from_dlpack(array)
+        tensor([0, 1, 2])
+    """
     if hasattr(ext_tensor, "__dlpack__"):
         options = {"max_version": (1, 0)} | ({} if copy is None else {"copy": copy})
         if device is not None and not _is_on(device, *ext_tensor.__dlpack_device__()):

@@ -1,45 +1,71 @@
-"""Examples in docstrings give what they print; every layer of torch.nn and every function of nn.init has one."""
+"""Every public name has a docstring with an example, which gives what it prints; parameters are described."""
 import doctest
 import inspect
+import types
+import warnings
+from importlib import import_module
 
+import pytest
 from doc_checker import Checker
 
 import mindtorch as torch
 from mindtorch import _docs
 
-# Bases, aliases, and what needs several devices or processes.
-WITHOUT_EXAMPLE = {
-    "Any", "Buffer", "Container", "DataParallel", "LinearCrossEntropyLoss", "LinearCrossEntropyOptions", "NLLLoss2d",
-    "RNNBase", "RNNCellBase", "SyncBatchNorm", "UninitializedBuffer", "UninitializedParameter"}
+# The modules whose names programs use; what a module has stands in its __all__, or is what torch's has, too.
+MODULES = (
+    "", "amp", "autograd", "autograd.forward_ad", "autograd.functional", "autograd.graph", "func", "futures", "library",
+    "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.rnn",
+    "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils", "profiler", "random", "serialization",
+    "signal.windows", "sparse", "testing", "utils.checkpoint", "utils.data")
+
+
+def public_names():
+    """(name after `torch.`, class or function)."""
+    for module in MODULES:
+        space = import_module(f"mindtorch.{module}".rstrip("."))
+        theirs = dir(import_module(f"torch.{module}".rstrip(".")))
+        for name in dict.fromkeys(getattr(space, "__all__", ()) or [one for one in dir(space) if one in theirs]):
+            value = getattr(space, name)
+            ours = (getattr(value, "__module__", None) or "torch").partition(".")[0] in ("mindtorch", "torch")
+            if (name[0] != "_" and callable(value) and ours and not isinstance(value, types.ModuleType)
+                    and not getattr(value, "refuses", False)):
+                yield f"{module}.{name}".lstrip("."), value
+
+
 # What a constructor passes to its base, and does not take from its caller; RNN takes one more from **kwargs.
 INTERNAL = {"RNNBase": {"mode", "proj_size"}, "RNN": {"mode", "proj_size", "nonlinearity"},
             "GRU": {"mode", "proj_size"}, "LSTM": {"mode"}, "RNNCellBase": {"num_chunks"}}
 
 
-def layers():
-    return {name: value for name, value in vars(torch.nn).items() if isinstance(value, type) and name[0] != "_"}
+def test_every_name_has_an_example():
+    assert [name for name, value in public_names() if ">>> " not in (inspect.getdoc(value) or "")] == []
 
 
-def test_every_layer_has_an_example():
-    missing = {name for name, layer in layers().items() if ">>>" not in (layer.__doc__ or "")}
-    assert missing == WITHOUT_EXAMPLE
+def described_classes():
+    """(class, its __doc__, the file that describes its parameters)."""
+    for space, file in ((torch.nn.modules, "layers"), (torch.optim, "optimizers"),
+                        (torch.optim.lr_scheduler, "optimizers"), (torch.optim.swa_utils, "optimizers")):
+        for name in space.__all__:
+            value = getattr(space, name)
+            if isinstance(value, type) and value is not torch.nn.Module:
+                yield value, vars(value)["__doc__"], file
 
 
-def test_arguments_of_layers_are_those_of_the_constructor():
-    for name in torch.nn.modules.__all__[1:]:
-        layer = getattr(torch.nn, name)
-        _, _, rest = (layer.__doc__ or "").partition("Arguments:\n")
-        described = {line.strip().partition(":")[0] for line in rest.partition("\n\n")[0].splitlines()}
-        taken = {parameter for parameter in _docs.constructor_parameters(layer) if parameter[0] != "_"}
-        assert described - INTERNAL.get(name, set()) == taken - INTERNAL.get(name, set()), name
+def test_arguments_of_classes_are_those_of_the_constructor():
+    for described, _, _ in described_classes():
+        name = described.__name__
+        _, _, rest = (described.__doc__ or "").partition("Arguments:\n")
+        said = {line.strip().partition(":")[0] for line in rest.partition("\n\n")[0].splitlines()}
+        taken = {parameter for parameter in _docs.constructor_parameters(described) if parameter[0] != "_"}
+        assert said - INTERNAL.get(name, set()) == taken - INTERNAL.get(name, set()), name
 
 
-def test_a_docstring_of_a_layer_says_only_what_is_special():
-    """What it says of a parameter is not what layers.txt says of that name."""
-    common = _docs.parameters("layers").items()
-    for name in torch.nn.modules.__all__[1:]:
-        _, _, own = (vars(getattr(torch.nn, name))["__doc__"].docstring or "").partition("Arguments:\n")
-        assert not common & {tuple(line.strip().split(": ", 1)) for line in own.splitlines() if ": " in line}, name
+def test_a_docstring_of_a_class_says_only_what_is_special():
+    """What it says of a parameter is not what layers.txt or optimizers.txt says of that name."""
+    for described, completed, file in described_classes():
+        _, _, own = (completed.docstring or "").partition("Arguments:\n")
+        said = {tuple(line.strip().split(": ", 1)) for line in own.splitlines() if ": " in line}
+        assert not _docs.parameters(file).items() & said, described.__name__
 
 
 def test_subclasses_of_layers_have_docstrings_of_their_own():
@@ -65,11 +91,16 @@ def test_arguments_of_init_are_described():
         assert ">>> " in rest, name
 
 
-def test_examples_of_layers_and_init():
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_give_what_they_print(module):
+    """Those of functions and classes of this module; some say on stderr that they are deprecated."""
     runner, report = doctest.DocTestRunner(Checker()), []
-    for name, layer in {**layers(), **init_functions()}.items():
-        torch.manual_seed(0)
-        names = {"torch": torch, "nn": torch.nn}
-        test = doctest.DocTestParser().get_doctest(inspect.getdoc(layer), names, name, None, 0)
-        runner.run(test, out=report.append)
+    for name, value in public_names():
+        if name.rpartition(".")[0] == module:
+            torch.manual_seed(0)
+            names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "__name__": "example"}
+            test = doctest.DocTestParser().get_doctest(inspect.getdoc(value), names, name, None, 0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                runner.run(test, out=report.append)
     assert not report, "".join(report)

@@ -118,6 +118,16 @@ def test_the_calls_fit_the_prototypes_of_each_release(release):
     assert fit.differences(release) == ""
 
 
+def test_the_calls_are_compared_by_a_compiler_that_always_compiles(tmp_path, monkeypatch):
+    """As zig does, which refuses -fsyntax-only for the -c that it adds."""
+    compiler = tmp_path / "cc"
+    compiler.write_text('#!/bin/sh\ncase " $* " in *" -fsyntax-only "*) echo "unused: -c" >&2; exit 1;; esac\n'
+                        'exec cc "$@"\n', encoding="utf-8")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    assert fit.differences("8.5.0") == ""
+
+
 @pytest.mark.parametrize(("header", "old", "new", "said"), [
     ("aclnn_cumsum.h", "int64_t dim", "double dim", "aclnnCumsum"),
     ("aclnn_erf.h", "aclnnErfGetWorkspaceSize", "aclnnErfV2GetWorkspaceSize", "aclnnErfGetWorkspaceSize"),

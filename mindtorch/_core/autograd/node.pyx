@@ -78,7 +78,13 @@ cdef bint inference_enabled() noexcept:
 
 
 def is_grad_enabled():
-    """Whether operators are recorded, in this thread."""
+    """Whether operators are recorded, in this thread.
+
+    Example:
+        >>> with torch.no_grad():
+        ...     print(torch.is_grad_enabled())
+        False
+    """
     return not mindtorch_grad_disabled & NO_GRAD
 
 
@@ -88,7 +94,13 @@ def _set_grad_enabled(bint enabled):
 
 
 def is_inference_mode_enabled():
-    """Whether this thread is in inference_mode."""
+    """Whether this thread is in inference_mode.
+
+    Example:
+        >>> with torch.inference_mode():
+        ...     print(torch.is_inference_mode_enabled())
+        True
+    """
     return bool(mindtorch_inference)
 
 
@@ -103,17 +115,35 @@ def _set_inference_mode(bint enabled):
 
 
 def is_anomaly_enabled():
-    """Whether nodes keep the traceback of their forward."""
+    """Whether nodes keep the traceback of their forward.
+
+    Example:
+        >>> with torch.autograd.detect_anomaly(check_nan=False):
+        ...     print(torch.is_anomaly_enabled())
+        True
+    """
     return anomaly_mode > 0
 
 
 def is_anomaly_check_nan_enabled():
-    """Whether backward checks the gradients of every node for NaN."""
+    """Whether backward checks the gradients of every node for NaN.
+
+    Example:
+        >>> torch.is_anomaly_check_nan_enabled()
+        False
+    """
     return anomaly_mode == 2
 
 
 def set_anomaly_enabled(bint enabled, bint check_nan=True):
-    """Switch anomaly detection for the process; `autograd.set_detect_anomaly` is the context manager."""
+    """Switch anomaly detection for the process; `autograd.set_detect_anomaly` is the context manager.
+
+    Example:
+        >>> torch.set_anomaly_enabled(True)
+        >>> torch.is_anomaly_enabled()
+        True
+        >>> torch.set_anomaly_enabled(False)
+    """
     global anomaly_mode
     anomaly_mode = (2 if check_nan else 1) if enabled else 0
 
@@ -244,7 +274,13 @@ cdef uint64_t next_sequence_nr() noexcept:
 
 
 cdef class Node:
-    """A call of an operator. `next_functions` are the nodes that made its operands."""
+    """A call of an operator. `next_functions` are the nodes that made its operands.
+
+    Example:
+        >>> y = torch.ones(1, requires_grad=True).exp()
+        >>> y.grad_fn.name(), isinstance(y.grad_fn, torch.autograd.graph.Node)
+        ('ExpBackward0', True)
+    """
 
     def __cinit__(self, *args, **kwargs):
         self.input_nrs = self.inline_input_nrs

@@ -222,12 +222,25 @@ cdef int device_slot(object device_type, str function) except -1:
 
 
 def is_autocast_enabled(device_type="cuda"):
-    """Whether autocast is on for that type of device, in this thread."""
+    """Whether autocast is on for that type of device, in this thread.
+
+    Example:
+        >>> with torch.autocast("npu"):
+        ...     print(torch.is_autocast_enabled("npu"), torch.is_autocast_enabled("cpu"))
+        True False
+    """
     return bool(mindtorch_autocast_devices & (1u << device_slot(device_type, "is_autocast_enabled")))
 
 
 def set_autocast_enabled(device_type, enabled=None):
-    """Turn autocast on or off for a type of device, in this thread; with one argument, a bool, for "cuda"."""
+    """Turn autocast on or off for a type of device, in this thread; with one argument, a bool, for "cuda".
+
+    Example:
+        >>> torch.set_autocast_enabled("cpu", True)
+        >>> (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
+        torch.bfloat16
+        >>> torch.set_autocast_enabled("cpu", False)
+    """
     if enabled is None:
         require_bool(device_type, b"set_autocast_enabled", b"enabled", 1)
         device_type, enabled = "cuda", device_type
@@ -238,12 +251,24 @@ def set_autocast_enabled(device_type, enabled=None):
 
 
 def get_autocast_dtype(device_type):
-    """The dtype of autocast's lower precision: bfloat16 on the CPU, else float16, until set_autocast_dtype."""
+    """The dtype of autocast's lower precision: bfloat16 on the CPU, else float16, until set_autocast_dtype.
+
+    Example:
+        >>> torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("npu")
+        (torch.bfloat16, torch.float16)
+    """
     return DTYPES[mindtorch_autocast_dtypes[device_slot(device_type, "get_autocast_dtype")]]
 
 
 def set_autocast_dtype(device_type, dtype):
-    """Set the dtype of autocast's lower precision for a type of device, in this thread."""
+    """Set the dtype of autocast's lower precision for a type of device, in this thread.
+
+    Example:
+        >>> torch.set_autocast_dtype("npu", torch.bfloat16)
+        >>> torch.get_autocast_dtype("npu")
+        torch.bfloat16
+        >>> torch.set_autocast_dtype("npu", torch.float16)
+    """
     cdef int state = device_slot(device_type, "set_autocast_dtype")
     if dtype is None:
         raise_wrong_type(dtype, b"set_autocast_dtype", b"dtype", 2, "torch.dtype")
@@ -251,12 +276,21 @@ def set_autocast_dtype(device_type, dtype):
 
 
 def is_autocast_cache_enabled():
-    """Whether autocast casts a parameter once in a region, in this thread, rather than for each operator."""
+    """Whether autocast casts a parameter once in a region, in this thread, rather than for each operator.
+
+    Example:
+        >>> torch.is_autocast_cache_enabled()
+        True
+    """
     return not mindtorch_autocast_cache_disabled
 
 
 def set_autocast_cache_enabled(enabled):
-    """Switch the cache of casts of parameters, for this thread."""
+    """Switch the cache of casts of parameters, for this thread.
+
+    Example:
+        >>> torch.set_autocast_cache_enabled(True)
+    """
     global mindtorch_autocast_cache_disabled
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
@@ -264,19 +298,37 @@ def set_autocast_cache_enabled(enabled):
 
 
 def clear_autocast_cache():
-    """Drop the cached casts of parameters. The outermost region does it at its end."""
+    """Drop the cached casts of parameters. The outermost region does it at its end.
+
+    Example:
+        >>> torch.clear_autocast_cache()
+    """
     CACHE.clear()
 
 
 def autocast_increment_nesting():
-    """Count a region that was entered in this thread; returns how many are open."""
+    """Count a region that was entered in this thread; returns how many are open.
+
+    Example:
+        >>> torch.autocast_increment_nesting()
+        1
+        >>> torch.autocast_decrement_nesting()
+        0
+    """
     global mindtorch_autocast_nesting
     mindtorch_autocast_nesting += 1
     return mindtorch_autocast_nesting
 
 
 def autocast_decrement_nesting():
-    """Count a region that was left in this thread; returns how many are open."""
+    """Count a region that was left in this thread; returns how many are open.
+
+    Example:
+        >>> torch.autocast_increment_nesting()
+        1
+        >>> torch.autocast_decrement_nesting()
+        0
+    """
     global mindtorch_autocast_nesting
     mindtorch_autocast_nesting -= 1
     return mindtorch_autocast_nesting

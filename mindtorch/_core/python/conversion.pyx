@@ -406,7 +406,16 @@ cdef TensorBase from_array(object value):
 
 
 def from_numpy(ndarray, /):
-    """A tensor that shares the memory of a NumPy array. Writing to one shows in the other."""
+    """A tensor that shares the memory of a NumPy array. Writing to one shows in the other.
+
+    Example:
+        >>> import numpy
+        >>> array = numpy.zeros(3)
+        >>> x = torch.from_numpy(array)
+        >>> array[0] = 5
+        >>> x
+        tensor([5., 0., 0.], dtype=torch.float64)
+    """
     if not isinstance(ndarray, cnp.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     if not ndarray.flags.writeable:

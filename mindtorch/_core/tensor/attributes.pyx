@@ -311,7 +311,14 @@ def set_requires_grad(TensorBase self, value):
 
 
 def increment_version(tensor):
-    """Increase the version of a tensor, or of several, for a write that no operator has made."""
+    """Increase the version of a tensor, or of several, for a write that no operator has made.
+
+    Example:
+        >>> x = torch.ones(1)
+        >>> torch.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
     if isinstance(tensor, TensorBase):
         tensor = (tensor,)
     for written in tensor:

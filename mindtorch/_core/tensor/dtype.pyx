@@ -156,7 +156,14 @@ cdef object scalar_to_python(const Scalar *scalar):
 
 
 cdef class dtype:
-    """The element type of a tensor, as `torch.dtype`. The instances are the module's constants (`float32`, ...)."""
+    """The element type of a tensor, as `torch.dtype`. The instances are the module's constants (`float32`, ...).
+
+    Example:
+        >>> torch.float16.itemsize, torch.float16.is_floating_point
+        (2, True)
+        >>> torch.ones(1).dtype is torch.float32
+        True
+    """
 
     def __init__(self):
         raise TypeError("cannot create 'torch.dtype' instances")
@@ -366,7 +373,14 @@ NUMPY_TO_SCALAR_TYPE = {instance.numpy_dtype: instance.code for instance in DTYP
 # The functions of the torch namespace that are about dtypes.
 
 def set_default_dtype(d, /):
-    """Set the dtype of new floating-point tensors and of results of true divisions; float32 at first."""
+    """Set the dtype of new floating-point tensors and of results of true divisions; float32 at first.
+
+    Example:
+        >>> torch.set_default_dtype(torch.float64)
+        >>> torch.tensor(0.5).dtype
+        torch.float64
+        >>> torch.set_default_dtype(torch.float32)
+    """
     global DEFAULT_DTYPE
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
@@ -378,16 +392,40 @@ def set_default_dtype(d, /):
 
 
 def get_default_dtype():
-    """The dtype set by `set_default_dtype`."""
+    """The dtype set by `set_default_dtype`.
+
+    Example:
+        >>> torch.get_default_dtype()
+        torch.float32
+    """
     return DTYPES[DEFAULT_DTYPE]
 
 
 def _promote_types(type1, type2):
+    """The smallest dtype to which both can be cast without another kind of number: that of a sum of two such tensors.
+
+    TypeError for anything but dtypes.
+
+    Example:
+        >>> torch.promote_types(torch.int64, torch.float16)
+        torch.float16
+    """
     return DTYPES[promote_types(require_dtype_argument(type1, "promote_types", "type1", 1),
                                 require_dtype_argument(type2, "promote_types", "type2", 2))]
 
 
 def _can_cast(from_, to):
+    """Whether a result of dtype `from_` may be written to a tensor of dtype `to`.
+
+    Not from complex numbers to real ones, from floats to integers, or from numbers to bool. TypeError for anything but
+    dtypes.
+
+    Example:
+        >>> torch.can_cast(torch.int32, torch.float32)
+        True
+        >>> torch.can_cast(torch.float32, torch.int32)
+        False
+    """
     return can_cast(require_dtype_argument(from_, "can_cast", "from_", 1), require_dtype_argument(to, "can_cast", "to",
                                                                                                   2))
 

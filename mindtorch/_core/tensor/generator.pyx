@@ -164,7 +164,14 @@ EXPECTED_BYTES = "expected a torch.ByteTensor, but got "
 
 
 cdef class Generator:
-    """Generator(device="cpu"): a source of random numbers for operators on that kind of device."""
+    """Generator(device="cpu"): a source of random numbers for operators on that kind of device.
+
+    Example:
+        >>> generator = torch.Generator().manual_seed(3)
+        >>> first = torch.rand(2, generator=generator)
+        >>> torch.equal(first, torch.rand(2, generator=generator.manual_seed(3)))
+        True
+    """
 
     def __init__(self, device="cpu"):
         if not isinstance(device, (torch_device, str)):

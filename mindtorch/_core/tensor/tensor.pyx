@@ -28,7 +28,15 @@ DEVICE_SIGNATURES = " * (torch.device device)\n{hint} * (str type, int index = -
 
 
 cdef class device:
-    """A kind of device and, where given, which one of them: `torch.device("npu:1")`, `torch.device("npu", 1)`."""
+    """A kind of device and, where given, which one of them: `torch.device("npu:1")`, `torch.device("npu", 1)`.
+
+    Example:
+        >>> device = torch.device("npu:0")
+        >>> device.type, device.index
+        ('npu', 0)
+        >>> torch.ones(1, device=torch.device("cpu"))
+        tensor([1.])
+    """
 
     def __init__(self, *args, **kwargs):
         if kwargs:
@@ -225,13 +233,25 @@ cdef device default_device():
 
 
 def set_default_device(device_or_none):
-    """Set the device on which factory functions make tensors when none is given; None goes back to the CPU."""
+    """Set the device on which factory functions make tensors when none is given; None goes back to the CPU.
+
+    Example:
+        >>> torch.set_default_device("npu")
+        >>> torch.ones(1).device
+        device(type='npu', index=0)
+        >>> torch.set_default_device(None)
+    """
     global DEFAULT_DEVICE
     DEFAULT_DEVICE = CPU_DEVICE if device_or_none is None else device(device_or_none)
 
 
 def get_default_device():
-    """The device on which factory functions make tensors when none is given."""
+    """The device on which factory functions make tensors when none is given.
+
+    Example:
+        >>> torch.get_default_device()
+        device(type='cpu')
+    """
     cdef int type_code, index
     resolve_device(None, &type_code, &index)
     return make_device(type_code, index)
@@ -334,7 +354,14 @@ cdef tuple EMPTY_TUPLE = ()
 
 
 class Size(tuple):
-    """The shape of a tensor: a tuple of ints, as `torch.Size`."""
+    """The shape of a tensor: a tuple of ints, as `torch.Size`.
+
+    Example:
+        >>> torch.Size([2, 3]).numel()
+        6
+        >>> torch.zeros(2, 3).size() == (2, 3)
+        True
+    """
 
     __slots__ = ()
 

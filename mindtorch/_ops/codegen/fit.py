@@ -55,11 +55,13 @@ def differences(release, include=None) -> str:
     else:                       # the vendor's files have their own rule of names: take all
         headers = {path.name for path in Path(include, "aclnnop").glob("aclnn_*.h")}
     folders = [f"-I{folder}" for folder in (include, INCLUDE) if folder is not None]
-    with tempfile.NamedTemporaryFile("w", suffix=".c") as file:     # of which the compiler quotes lines
-        file.write(emit_thunks.assignments(calls(), names, headers))
-        file.flush()
-        command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Werror", "-fsyntax-only", *folders]
-        return subprocess.run([*command, file.name], capture_output=True, text=True, check=False).stderr
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "calls.c")            # of which the compiler quotes lines
+        source.write_text(emit_thunks.assignments(calls(), names, headers), encoding="utf-8")
+        # Not -fsyntax-only: zig adds -c by itself, and warns that the two do not go together.
+        command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Werror", *folders, "-c", str(source),
+                   "-o", f"{source}.o"]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
 def check(release):

@@ -1,6 +1,7 @@
 """torch.nn.modules: the layers."""
 from importlib import import_module as _import_module
 
+from mindtorch._tensor.docstrings import CompletedDocstring as _CompletedDocstring
 from mindtorch.nn.modules.module import Module
 
 _LAYERS = [_import_module(f"mindtorch.nn.modules.{name}") for name in (
@@ -12,17 +13,5 @@ globals().update({name: getattr(module, name) for module in _LAYERS for name in 
 __all__ = ["Module"]
 __all__ += [name for module in _LAYERS for name in module.__all__]
 
-
-class _LayerDocstring:
-    """The __doc__ of a layer: its docstring, completed by what layers.txt says of its parameters."""
-
-    def __init__(self, docstring):
-        self.docstring = docstring
-
-    def __get__(self, instance, layer):
-        from mindtorch import _docs
-        return self.docstring and _docs.describe_layer(layer, self.docstring)
-
-
 for _name in __all__[1:]:
-    globals()[_name].__doc__ = _LayerDocstring(globals()[_name].__doc__)
+    globals()[_name].__doc__ = _CompletedDocstring(globals()[_name].__doc__, "layers")

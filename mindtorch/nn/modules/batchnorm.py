@@ -205,6 +205,11 @@ class SyncBatchNorm(_BatchNorm):
 
     Arguments:
         process_group: the processes whose batches are one; None means all
+
+    Example:
+        >>> net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+        >>> nn.SyncBatchNorm.convert_sync_batchnorm(net)[1]
+        SyncBatchNorm(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
 
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,

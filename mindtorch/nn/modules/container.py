@@ -20,7 +20,13 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """A module with others below it; every module can have those."""
+    """A module with others below it; every module can have those.
+
+    Example:
+        >>> box = nn.Container(layer=nn.Linear(1, 1))
+        >>> box.layer
+        Linear(in_features=1, out_features=1, bias=True)
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "

@@ -25,6 +25,11 @@ class LinearCrossEntropyOptions:
         chunking_method: "auto", "aspect_ratio" or "aspect_ratio:4"; None means no parts
         acc_policy: "accurate", "balanced", "compact" or "auto"
         acc_dtype: the dtype in which parts are added up; None means any
+
+    Example:
+        >>> options = nn.LinearCrossEntropyOptions(batch_chunk_size=128)
+        >>> nn.LinearCrossEntropyLoss(3, 2, options=options).options.batch_chunk_size
+        128
     """
 
     allow_retain_graph: bool = False

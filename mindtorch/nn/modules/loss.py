@@ -350,7 +350,13 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """NLLLoss, under the name that it had for images."""
+    """NLLLoss, under the name that it had for images.
+
+    Example:
+        >>> loss = nn.NLLLoss2d()
+        >>> loss(torch.zeros(1, 2, 1, 1), torch.zeros(1, 1, 1, dtype=torch.long))
+        tensor(0.)
+    """
 
 
 class CrossEntropyLoss(_WeightedLoss):
@@ -431,6 +437,11 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         weight: one weight for each class
         label_smoothing: the share of the target that is spread over all classes
         options: a LinearCrossEntropyOptions, or None
+
+    Example:
+        >>> loss = nn.LinearCrossEntropyLoss(3, 2)
+        >>> loss(torch.ones(4, 3), torch.tensor([0, 1, 1, 0])).shape
+        torch.Size([])
     """
 
     num_classes: int

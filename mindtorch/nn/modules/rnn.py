@@ -23,7 +23,12 @@ _MODES = {"LSTM": (lstm, 4), "GRU": (gru, 3), "RNN_TANH": (rnn_tanh, 1), "RNN_RE
 
 
 class RNNBase(Module):
-    """Layers of cells over sequences (T, N, C), (N, T, C) with `batch_first`, or (T, C)."""
+    """Layers of cells over sequences (T, N, C), (N, T, C) with `batch_first`, or (T, C).
+
+    Example:
+        >>> isinstance(nn.LSTM(2, 3), nn.RNNBase)
+        True
+    """
 
     mode: str
     input_size: int
@@ -259,7 +264,12 @@ class GRU(RNNBase):
 # --- cells -----------------------------------------------------------------------------------------------------------
 
 class RNNCellBase(Module):
-    """Parameters of one cell with `num_chunks` gates."""
+    """Parameters of one cell with `num_chunks` gates.
+
+    Example:
+        >>> isinstance(nn.LSTMCell(2, 3), nn.RNNCellBase)
+        True
+    """
 
     input_size: int
     hidden_size: int

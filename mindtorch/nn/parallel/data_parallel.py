@@ -27,6 +27,11 @@ class DataParallel(Module):
     """Calls `module` with a part of the batch on each NPU, and gathers what they give on `output_device`.
 
     With one NPU the module is moved there; without any it is called as it is.
+
+    Example:
+        >>> net = nn.DataParallel(nn.Linear(2, 3))
+        >>> net(torch.ones(4, 2)).shape
+        torch.Size([4, 3])
     """
 
     def __init__(self, module: Any, device_ids: Sequence[int | device] | None = None,

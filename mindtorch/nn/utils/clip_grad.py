@@ -32,7 +32,12 @@ def _alike(tensors):
 @no_grad()
 def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:
-    """The norm of all elements of all tensors, as if they were one vector."""
+    """The norm of all elements of all tensors, as if they were one vector.
+
+    Example:
+        >>> nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+        tensor(5.)
+    """
     tensors = [tensors] if isinstance(tensors, TensorBase) else list(tensors)
     norm_type = float(norm_type)
     if not tensors:
@@ -55,7 +60,16 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
 @no_grad()
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: Any, total_norm: Any,
                           foreach: bool | None = None) -> None:
-    """Scale the gradients down if their total norm is above `max_norm`."""
+    """Scale the gradients down if their total norm is above `max_norm`.
+
+    Example:
+        >>> w = nn.Parameter(torch.zeros(2))
+        >>> w.grad = torch.tensor([3.0, 4.0])
+        >>> norm = nn.utils.get_total_norm([w.grad])
+        >>> nn.utils.clip_grads_with_norm_([w], 1.0, norm)
+        >>> w.grad
+        tensor([0.6000, 0.8000])
+    """
     # Multiplied even where the factor is 1: to look at it would be to wait for the device.
     factor = mindtorch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     for group in _alike(_gradients(parameters)):
@@ -69,7 +83,16 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: Any, 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
-    """Scale the gradients so that their total norm is at most `max_norm`; returns the norm before."""
+    """Scale the gradients so that their total norm is at most `max_norm`; returns the norm before.
+
+    Example:
+        >>> w = nn.Parameter(torch.zeros(2))
+        >>> w.grad = torch.tensor([3.0, 4.0])
+        >>> nn.utils.clip_grad_norm_([w], max_norm=1.0)
+        tensor(5.)
+        >>> w.grad
+        tensor([0.6000, 0.8000])
+    """
     if not isinstance(parameters, TensorBase):
         generated = isinstance(parameters, types.GeneratorType)
         parameters = list(parameters)
@@ -82,7 +105,15 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
 
 def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
-    """clip_grad_norm_ under its old name."""
+    """clip_grad_norm_ under its old name.
+
+    Example:
+        >>> w = nn.Parameter(torch.zeros(2))
+        >>> w.grad = torch.tensor([3.0, 4.0])
+        >>> norm = nn.utils.clip_grad_norm([w], max_norm=1.0)
+        >>> norm, w.grad
+        (tensor(5.), tensor([0.6000, 0.8000]))
+    """
     warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
                   FutureWarning, stacklevel=2)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
@@ -90,7 +121,15 @@ def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_
 
 @no_grad()
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Limit every element of the gradients to the range from -clip_value to clip_value."""
+    """Limit every element of the gradients to the range from -clip_value to clip_value.
+
+    Example:
+        >>> w = nn.Parameter(torch.zeros(2))
+        >>> w.grad = torch.tensor([3.0, -0.5])
+        >>> nn.utils.clip_grad_value_([w], 1.0)
+        >>> w.grad
+        tensor([ 1.0000, -0.5000])
+    """
     limit = float(clip_value)
     for group in _alike(_gradients(parameters)):
         if foreach in (None, True):

@@ -23,12 +23,24 @@ def _on_one_device(parameters):
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements, one parameter after the other."""
+    """All elements, one parameter after the other.
+
+    Example:
+        >>> nn.utils.parameters_to_vector([torch.ones(2), torch.zeros(1, 2)])
+        tensor([1., 1., 0., 0.])
+    """
     return mindtorch.cat([parameter.view(-1) for parameter in _on_one_device(parameters)])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make each parameter a view of its part of the vector."""
+    """Make each parameter a view of its part of the vector.
+
+    Example:
+        >>> net = nn.Linear(2, 1)
+        >>> nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), net.parameters())
+        >>> net.weight.detach(), net.bias.detach()
+        (tensor([[1., 2.]]), tensor([3.]))
+    """
     if not isinstance(vec, TensorBase):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     begin = 0

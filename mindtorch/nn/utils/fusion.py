@@ -28,14 +28,29 @@ def _fused(weight, bias, mean, variance, eps, scale, shift, shape):
 def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
                          bn_w: Tensor | None, bn_b: Tensor | None,
                          transpose: bool = False) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a convolution that computes convolution and norm; None stands for no bias, 1 and 0."""
+    """Weight and bias of a convolution that computes convolution and norm; None stands for no bias, 1 and 0.
+
+    Example:
+        >>> mean, variance = torch.zeros(1), torch.tensor([3.0])
+        >>> weight, bias = nn.utils.fuse_conv_bn_weights(
+        ...     torch.ones(1, 1, 1, 1), None, mean, variance, 1.0, None, None)
+        >>> weight.item(), bias.item()
+        (0.5, 0.0)
+    """
     rest = [1] * (conv_w.dim() - 2)
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [1, -1, *rest] if transpose else [-1, 1, *rest])
 
 
 def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
                            bn_w: Tensor, bn_b: Tensor) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a Linear that computes Linear and norm."""
+    """Weight and bias of a Linear that computes Linear and norm.
+
+    Example:
+        >>> mean, variance, one = torch.zeros(1), torch.tensor([3.0]), torch.ones(1)
+        >>> weight, bias = nn.utils.fuse_linear_bn_weights(torch.ones(1, 2), None, mean, variance, 1.0, one, one)
+        >>> weight.detach(), bias.detach()
+        (tensor([[0.5000, 0.5000]]), tensor([1.]))
+    """
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
@@ -47,7 +62,14 @@ def _check(layer, bn):
 
 
 def fuse_conv_bn_eval(conv: Any, bn: _BatchNorm, transpose: bool = False) -> Any:
-    """A copy of a convolution with the batch norm after it fused into it; both must be in eval mode."""
+    """A copy of a convolution with the batch norm after it fused into it; both must be in eval mode.
+
+    Example:
+        >>> conv, norm = nn.Conv2d(1, 2, 3).eval(), nn.BatchNorm2d(2).eval()
+        >>> x = torch.ones(1, 1, 4, 4)
+        >>> torch.allclose(nn.utils.fuse_conv_bn_eval(conv, norm)(x), norm(conv(x)), atol=1e-6)
+        True
+    """
     _check(conv, bn)
     made = copy.deepcopy(conv)
     made.weight, made.bias = fuse_conv_bn_weights(made.weight, made.bias, bn.running_mean, bn.running_var, bn.eps,
@@ -56,7 +78,14 @@ def fuse_conv_bn_eval(conv: Any, bn: _BatchNorm, transpose: bool = False) -> Any
 
 
 def fuse_linear_bn_eval(linear: Any, bn: _BatchNorm) -> Any:
-    """A copy of a Linear with the batch norm after it fused into it; both must be in eval mode."""
+    """A copy of a Linear with the batch norm after it fused into it; both must be in eval mode.
+
+    Example:
+        >>> linear, norm = nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval()
+        >>> x = torch.ones(1, 3)
+        >>> torch.allclose(nn.utils.fuse_linear_bn_eval(linear, norm)(x), norm(linear(x)), atol=1e-6)
+        True
+    """
     _check(linear, bn)
     if bn.num_features not in (linear.out_features, 1):
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "

@@ -10,7 +10,13 @@ __all__ = ["skip_init"]
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters hold anything; the random numbers are those that would come without it."""
+    """A module whose parameters hold anything; the random numbers are those that would come without it.
+
+    Example:
+        >>> net = nn.utils.skip_init(nn.Linear, 2, 3, device="npu")
+        >>> net.weight.shape, net.weight.device
+        (torch.Size([3, 2]), device(type='npu', index=0))
+    """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

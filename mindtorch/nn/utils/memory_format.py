@@ -19,10 +19,22 @@ def _convert(module, memory_format, layers):
 
 
 def convert_conv2d_weight_memory_format(module: Any, memory_format: memory_format) -> Any:
-    """Lay out the weights of all Conv2d and ConvTranspose2d in `module` so; gives the module."""
+    """Lay out the weights of all Conv2d and ConvTranspose2d in `module` so; gives the module.
+
+    Example:
+        >>> conv = nn.utils.convert_conv2d_weight_memory_format(nn.Conv2d(2, 4, 3), torch.channels_last)
+        >>> conv.weight.stride()
+        (18, 1, 6, 2)
+    """
     return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
 
 
 def convert_conv3d_weight_memory_format(module: Any, memory_format: memory_format) -> Any:
-    """Lay out the weights of all Conv3d and ConvTranspose3d in `module` so; gives the module."""
+    """Lay out the weights of all Conv3d and ConvTranspose3d in `module` so; gives the module.
+
+    Example:
+        >>> conv = nn.utils.convert_conv3d_weight_memory_format(nn.Conv3d(2, 4, 3), torch.channels_last_3d)
+        >>> conv.weight.stride()
+        (54, 1, 18, 6, 2)
+    """
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))

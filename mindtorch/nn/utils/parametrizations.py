@@ -147,6 +147,11 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
 
     `orthogonal_map` is "matrix_exp", "cayley" or "householder". With `use_trivialization` the map is relative to a
     base, and any orthogonal matrix can be assigned.
+
+    Example:
+        >>> net = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
+        >>> torch.allclose(net.weight @ net.weight.t(), torch.eye(3), atol=1e-5)
+        True
     """
     weight = _weight(module, name)
     if weight.ndim < 2:
@@ -178,7 +183,13 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
-    """Train the norms of the slices of a weight along `dim` (or of all of it, None) apart from their directions."""
+    """Train the norms of the slices of a weight along `dim` (or of all of it, None) apart from their directions.
+
+    Example:
+        >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> net.parametrizations.weight.original0.shape
+        torch.Size([3, 1])
+    """
     made = _WeightNorm(dim)
     register_parametrization(module, name, made, unsafe=True)
 
@@ -244,6 +255,11 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     """Have a weight, seen as a matrix whose rows are `dim`, the spectral norm 1.
 
     The singular value is found by `n_power_iterations` steps with each forward in training.
+
+    Example:
+        >>> net = nn.utils.parametrizations.spectral_norm(nn.Linear(2, 3), n_power_iterations=50)
+        >>> torch.linalg.matrix_norm(net.weight.detach(), 2)
+        tensor(1.0000)
     """
     weight = _weight(module, name)
     if dim is None:

@@ -24,7 +24,14 @@ _cache: dict[tuple[int, str], TensorBase] = {}      # (identity of a module, nam
 
 @contextmanager
 def cached() -> Any:
-    """Within this context every parametrized tensor is computed once."""
+    """Within this context every parametrized tensor is computed once.
+
+    Example:
+        >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> with nn.utils.parametrize.cached():
+        ...     print(net.weight is net.weight)
+        True
+    """
     global _cache_enabled, _cache
     _cache_enabled += 1
     try:
@@ -49,6 +56,11 @@ def _kind(value):
 class ParametrizationList(ModuleList):
     """The modules that compute one tensor, and what they compute it from: `original`, or `original0`, `original1`, ...
     where the first module takes several. `is_tensor` says which, `ntensors` how many.
+
+    Example:
+        >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> [name for name, _ in net.parametrizations.weight.named_parameters()]
+        ['original0', 'original1']
     """
 
     original: Tensor
@@ -206,12 +218,24 @@ def _set_class(module):
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that the module has or had without parametrizations."""
+    """The class that the module has or had without parametrizations.
+
+    Example:
+        >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> type(net) is nn.Linear, nn.utils.parametrize.type_before_parametrizations(net) is nn.Linear
+        (False, True)
+    """
     return getattr(type(module), "_before_parametrizations", type(module))
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether the tensor of that name, or any, is parametrized."""
+    """Whether the tensor of that name, or any, is parametrized.
+
+    Example:
+        >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> nn.utils.parametrize.is_parametrized(net, "weight"), nn.utils.parametrize.is_parametrized(net, "bias")
+        (True, False)
+    """
     known = getattr(module, "parametrizations", None)
     if not isinstance(known, ModuleDict):
         return False
@@ -251,6 +275,14 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     """Have `module.tensor_name` computed by `parametrization` from what it is now, or from right_inverse of that.
 
     Unless `unsafe`, shape and dtype must stay. Gives the module, whose class is now one derived from its own.
+
+    Example:
+        >>> class Symmetric(nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).t()
+        >>> net = nn.utils.parametrize.register_parametrization(nn.Linear(3, 3), "weight", Symmetric())
+        >>> torch.equal(net.weight, net.weight.t())
+        True
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -273,7 +305,14 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make `tensor_name` a parameter or buffer again: as it is computed, or the original."""
+    """Make `tensor_name` a parameter or buffer again: as it is computed, or the original.
+
+    Example:
+        >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> net = nn.utils.parametrize.remove_parametrizations(net, "weight")
+        >>> sorted(name for name, _ in net.named_parameters())
+        ['bias', 'weight']
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     chain = module.parametrizations[tensor_name]
@@ -300,7 +339,14 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
                                          tensor_name: str | None = None) -> Module:
-    """Parametrize `to_module` as the other is; the two share modules and originals afterwards."""
+    """Parametrize `to_module` as the other is; the two share modules and originals afterwards.
+
+    Example:
+        >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> other = nn.utils.parametrize.transfer_parametrizations_and_params(net, nn.Linear(2, 3))
+        >>> torch.equal(other.weight, net.weight)
+        True
+    """
     if not is_parametrized(from_module):
         return to_module
     for name in list(from_module.parametrizations) if tensor_name is None else [tensor_name]:

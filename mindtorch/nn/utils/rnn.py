@@ -41,6 +41,11 @@ class PackedSequence(_Fields):
     """The elements of all sequences step by step; `batch_sizes` says how many sequences have each step.
 
     The sequences lie from the longest to the shortest: `sorted_indices` says which are where.
+
+    Example:
+        >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
 
     def __new__(cls, data: Tensor, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
@@ -97,7 +102,12 @@ for _name, _dtype in (("double", float64), ("float", float32), ("half", float16)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """Where each index stands in `permutation`."""
+    """Where each index stands in `permutation`.
+
+    Example:
+        >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     places = arange(permutation.numel(), device=permutation.device)
@@ -106,7 +116,14 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 def pack_padded_sequence(input: Tensor, lengths: Tensor | list[int], batch_first: bool = False,
                          enforce_sorted: bool = True) -> PackedSequence:
-    """The first `lengths` steps of each of the sequences (T, N, *)."""
+    """The first `lengths` steps of each of the sequences (T, N, *).
+
+    Example:
+        >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
+        >>> packed = nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True)
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
+    """
     lengths = lengths.to("cpu") if is_tensor(lengths) else tensor(lengths, dtype=int64)
     indices = None
     if not enforce_sorted:
@@ -136,7 +153,14 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | list[int], batch_first
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:
-    """The sequences (T, N, *) with `padding_value` behind the shorter ones, and their lengths."""
+    """The sequences (T, N, *) with `padding_value` behind the shorter ones, and their lengths.
+
+    Example:
+        >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
+        >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+        (tensor([[1, 2, 3],
+                [4, 0, 0]]), tensor([3, 1]))
+    """
     sizes = sequence.batch_sizes.tolist()
     steps = len(sizes) if total_length is None else total_length
     if steps < len(sizes):
@@ -164,7 +188,14 @@ def _sequences(data, sizes, lengths):
 
 def pad_sequence(sequences: Tensor | list[Tensor], batch_first: bool = False, padding_value: float = 0.0,
                  padding_side: str = "right") -> Tensor:
-    """Tensors (length, *) together as (T, N, *), shorter ones padded on `padding_side`."""
+    """Tensors (length, *) together as (T, N, *), shorter ones padded on `padding_side`.
+
+    Example:
+        >>> sequences = [torch.tensor([1, 2, 3]), torch.tensor([4])]
+        >>> nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=-1)
+        tensor([[ 1,  2,  3],
+                [ 4, -1, -1]])
+    """
     if not hasattr(sequences, "__iter__"):
         raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg of type: "
                            f"{type(sequences)}")
@@ -183,18 +214,35 @@ def pad_sequence(sequences: Tensor | list[Tensor], batch_first: bool = False, pa
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """Each of the padded sequences alone, at its length."""
+    """Each of the padded sequences alone, at its length.
+
+    Example:
+        >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
+        >>> nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 1]), batch_first=True)
+        [tensor([1, 2, 3]), tensor([4])]
+    """
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[:length] for row, length in zip(rows.unbind(0), lengths.tolist(), strict=False)]
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Tensors (length, *) packed together."""
+    """Tensors (length, *) packed together.
+
+    Example:
+        >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([4]), torch.tensor([1, 2, 3])], enforce_sorted=False)
+        >>> packed.data, packed.sorted_indices
+        (tensor([1, 4, 2, 3]), tensor([1, 0]))
+    """
     lengths = [len(one) for one in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Each of the packed sequences alone."""
+    """Each of the packed sequences alone.
+
+    Example:
+        >>> nn.utils.rnn.unpack_sequence(nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]))
+        [tensor([1, 2, 3]), tensor([4])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

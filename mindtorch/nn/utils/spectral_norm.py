@@ -137,7 +137,14 @@ class SpectralNormStateDictHook:
 
 def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
                   dim: int | None = None) -> Any:
-    """Divide a weight, seen as a matrix whose rows are `dim`, by its largest singular value before each forward."""
+    """Divide a weight, seen as a matrix whose rows are `dim`, by its largest singular value before each forward.
+
+    Example:
+        >>> net = nn.utils.spectral_norm(nn.Linear(2, 3), n_power_iterations=50)
+        >>> _ = net(torch.ones(1, 2))
+        >>> torch.linalg.matrix_norm(net.weight.detach(), 2)
+        tensor(1.0000)
+    """
     if dim is None:
         dim = 1 if isinstance(module, _ConvTransposeNd) else 0
     SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
@@ -145,7 +152,13 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Undo spectral_norm: the weight, as it is now, is a parameter again."""
+    """Undo spectral_norm: the weight, as it is now, is a parameter again.
+
+    Example:
+        >>> net = nn.utils.spectral_norm(nn.Linear(2, 3))
+        >>> [name for name, _ in nn.utils.remove_spectral_norm(net).named_parameters()]
+        ['bias', 'weight']
+    """
     hooks = module._forward_pre_hooks
     number = next((number for number, hook in hooks.items() if isinstance(hook, SpectralNorm) and hook.name == name),
                   None)

@@ -110,7 +110,15 @@ def _functional_call(module, tensors, args=None, kwargs=None, *, tie_weights=Tru
 
 def functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any | tuple | None = None,
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
-    """torch.func.functional_call under its old name."""
+    """torch.func.functional_call under its old name.
+
+    Example:
+        >>> net = nn.Linear(1, 1)
+        >>> parameters = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}
+        >>> y = nn.utils.stateless.functional_call(net, parameters, torch.tensor([3.0]))
+        >>> y
+        tensor([7.])
+    """
     warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a "
                   "future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
                   "replacement.", FutureWarning, stacklevel=2)

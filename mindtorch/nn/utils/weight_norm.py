@@ -62,7 +62,13 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int = 0) -> Any:
-    """Replace a weight by `<name>_g`, the norms of its slices along `dim`, and `<name>_v`, their directions."""
+    """Replace a weight by `<name>_g`, the norms of its slices along `dim`, and `<name>_v`, their directions.
+
+    Example:
+        >>> net = nn.utils.weight_norm(nn.Linear(2, 3))
+        >>> net.weight_g.shape, net.weight_v.shape
+        (torch.Size([3, 1]), torch.Size([3, 2]))
+    """
     warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
                   "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=2)
     WeightNorm.apply(module, name, dim)
@@ -70,7 +76,13 @@ def weight_norm(module: Any, name: str = "weight", dim: int = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Undo weight_norm: the weight is a parameter again."""
+    """Undo weight_norm: the weight is a parameter again.
+
+    Example:
+        >>> net = nn.utils.weight_norm(nn.Linear(2, 3))
+        >>> [name for name, _ in nn.utils.remove_weight_norm(net).named_parameters()]
+        ['bias', 'weight']
+    """
     for number, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)

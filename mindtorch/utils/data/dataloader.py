@@ -88,6 +88,13 @@ class DataLoader(Generic[_T_co]):
     `batch_size` at a time; `batch_size=None` gives single samples. With `num_workers` > 0, that many processes fetch
     `prefetch_factor` batches each in advance; the process itself does it otherwise. Workers are forked where that is
     the system's way: one that uses the NPU needs `multiprocessing_context="spawn"` if this process has used it.
+
+    Example:
+        >>> pairs = torch.utils.data.TensorDataset(torch.arange(4.0), torch.arange(4))
+        >>> for x, y in torch.utils.data.DataLoader(pairs, batch_size=2):
+        ...     print(x, y)
+        tensor([0., 1.]) tensor([0, 1])
+        tensor([2., 3.]) tensor([2, 3])
     """
 
     dataset: Dataset[_T_co]

@@ -25,6 +25,15 @@ class Dataset(Generic[_T_co]):
     """Samples that are reached by a key. Subclasses define `__getitem__`, and `__len__` for most samplers.
 
     One that can fetch many samples at once may define `__getitems__(keys)`, which the loader prefers.
+
+    Example:
+        >>> class Squares(torch.utils.data.Dataset):
+        ...     def __len__(self):
+        ...         return 3
+        ...     def __getitem__(self, index):
+        ...         return index ** 2
+        >>> next(iter(torch.utils.data.DataLoader(Squares(), batch_size=3)))
+        tensor([0, 1, 4])
     """
 
     def __getitem__(self, index: Any) -> _T_co:
@@ -35,14 +44,27 @@ class Dataset(Generic[_T_co]):
 
 
 class IterableDataset(Dataset[_T_co]):
-    """Samples that come one after another. Subclasses define `__iter__`."""
+    """Samples that come one after another. Subclasses define `__iter__`.
+
+    Example:
+        >>> class Count(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        >>> list(torch.utils.data.DataLoader(Count(), batch_size=2))
+        [tensor([0, 1]), tensor([2])]
+    """
 
     def __add__(self, other: Dataset[_T_co]) -> Any:
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
-    """Sample `i` is the tuple of row `i` of each tensor."""
+    """Sample `i` is the tuple of row `i` of each tensor.
+
+    Example:
+        >>> torch.utils.data.TensorDataset(torch.arange(3), torch.ones(3))[1]
+        (tensor(1), tensor(1.))
+    """
 
     tensors: tuple[Tensor, ...]
 
@@ -59,7 +81,12 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Sample `i` is the tuple, or where the data sets were given by name the dict, of sample `i` of each."""
+    """Sample `i` is the tuple, or where the data sets were given by name the dict, of sample `i` of each.
+
+    Example:
+        >>> torch.utils.data.StackDataset(image=[1, 2], label=["a", "b"])[1]
+        {'image': 2, 'label': 'b'}
+    """
 
     datasets: tuple | dict
 
@@ -99,7 +126,13 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset[_T_co]):
-    """The samples of the first data set, then those of the second, and so on."""
+    """The samples of the first data set, then those of the second, and so on.
+
+    Example:
+        >>> both = torch.utils.data.ConcatDataset([[1, 2], [3]])
+        >>> len(both), both[2]
+        (3, 3)
+    """
 
     datasets: list[Dataset[_T_co]]
     cumulative_sizes: list[int]
@@ -129,7 +162,15 @@ class ConcatDataset(Dataset[_T_co]):
 
 
 class ChainDataset(IterableDataset):
-    """The samples of the first iterable data set, then those of the second, and so on."""
+    """The samples of the first iterable data set, then those of the second, and so on.
+
+    Example:
+        >>> class Count(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(2))
+        >>> list(torch.utils.data.ChainDataset([Count(), Count()]))
+        [0, 1, 0, 1]
+    """
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
@@ -148,7 +189,12 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset[_T_co]):
-    """The samples of `dataset` at `indices`."""
+    """The samples of `dataset` at `indices`.
+
+    Example:
+        >>> list(torch.utils.data.Subset("abcd", [3, 0]))
+        ['d', 'a']
+    """
 
     dataset: Dataset[_T_co]
     indices: Sequence[int]
@@ -195,7 +241,13 @@ def _lengths_of_fractions(fractions, total):
 
 
 def random_split(dataset: Any, lengths: Sequence[int | float], generator: Generator | None = default_generator) -> Any:
-    """Subsets of `dataset` that share no sample, of the given lengths, or fractions that sum to 1."""
+    """Subsets of `dataset` that share no sample, of the given lengths, or fractions that sum to 1.
+
+    Example:
+        >>> parts = torch.utils.data.random_split(range(10), [0.8, 0.2])
+        >>> [len(part) for part in parts]
+        [8, 2]
+    """
     total = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _lengths_of_fractions(lengths, total)

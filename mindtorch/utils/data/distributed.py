@@ -19,6 +19,10 @@ class DistributedSampler(Sampler):
 
     The shares are equally long: keys are repeated from the beginning, or with `drop_last` left out at the end. Call
     `set_epoch` before each pass, or every pass has the same order.
+
+    Example:
+        >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+        [1, 3, 0]
     """
 
     def __init__(self, dataset: Dataset, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,

@@ -19,14 +19,29 @@ _DRAW_BLOCK_SIZE = 32          # torch draws with replacement in blocks of this 
 
 
 class Sampler(Generic[_T_co]):
-    """Base class of objects that yield keys of a data set, or lists of them. Subclasses define `__iter__`."""
+    """Base class of objects that yield keys of a data set, or lists of them. Subclasses define `__iter__`.
+
+    Example:
+        >>> class Backwards(torch.utils.data.Sampler):
+        ...     def __init__(self, data):
+        ...         self.data = data
+        ...     def __iter__(self):
+        ...         return iter(reversed(range(len(self.data))))
+        >>> list(Backwards("abc"))
+        [2, 1, 0]
+    """
 
     def __iter__(self) -> Iterator[_T_co]:
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2 ..."""
+    """0, 1, 2 ...
+
+    Example:
+        >>> list(torch.utils.data.SequentialSampler("abc"))
+        [0, 1, 2]
+    """
 
     data_source: Sized
 
@@ -55,7 +70,12 @@ def _permutation(n, generator):
 
 
 class RandomSampler(Sampler[int]):
-    """Keys in random order: permutations of all, or with `replacement` independent draws."""
+    """Keys in random order: permutations of all, or with `replacement` independent draws.
+
+    Example:
+        >>> sorted(torch.utils.data.RandomSampler(range(4)))
+        [0, 1, 2, 3]
+    """
 
     data_source: Sized
     replacement: bool
@@ -98,7 +118,12 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given keys in random order."""
+    """The given keys in random order.
+
+    Example:
+        >>> sorted(torch.utils.data.SubsetRandomSampler([2, 5]))
+        [2, 5]
+    """
 
     indices: Sequence[int]
 
@@ -114,7 +139,12 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Keys 0 to len(weights) - 1, each as likely as its weight."""
+    """Keys 0 to len(weights) - 1, each as likely as its weight.
+
+    Example:
+        >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
+        [1, 1, 1]
+    """
 
     weights: Tensor
     num_samples: int
@@ -142,7 +172,12 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list]):
-    """Lists of `batch_size` keys of another sampler; with `drop_last` no shorter one at the end."""
+    """Lists of `batch_size` keys of another sampler; with `drop_last` no shorter one at the end.
+
+    Example:
+        >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool) -> None:
         _require_count("batch_size", batch_size)

@@ -3,6 +3,7 @@ from typing import Any
 
 import mindtorch as torch
 from mindtorch import Tensor
+from mindtorch import distributed as dist
 from mindtorch.autograd import Function
 from mindtorch.distributions import Categorical, Normal, kl_divergence
 from mindtorch.utils.checkpoint import checkpoint
@@ -46,3 +47,5 @@ entropy: Tensor = Categorical(logits=torch.zeros(4)).entropy()
 distance: Tensor = kl_divergence(normal, Normal(0.0, 1.0))
 jacobian = torch.func.grad(lambda value: (value ** 2).sum())(x)
 threads: int = torch.get_num_threads()
+if dist.is_available() and dist.is_initialized():
+    dist.all_reduce(sample, op=dist.ReduceOp.SUM)

@@ -43,6 +43,9 @@ torch.add(x, x, alpha=2, out=x)
 x.add_(1).mul_(2.0).clamp_(0, 1)
 limits: float = torch.finfo(torch.float32).eps
 torch.manual_seed(0)
+(found,) = torch.nonzero(x.sum(1) > 0, as_tuple=True)
+places: Tensor = x.nonzero()
+found_columns: Tensor = x.nonzero(as_tuple=True)[1]
 grid = torch.meshgrid(torch.arange(3), torch.arange(3), indexing="ij")
 ordered, order = torch.sort(x, dim=1, descending=True)
 top = x.topk(1).indices

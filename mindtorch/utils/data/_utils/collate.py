@@ -30,7 +30,13 @@ def _holds_text_or_objects(dtype):
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays and numbers, also inside containers, as tensors; all else as it is."""
+    """NumPy arrays and numbers, also inside containers, as tensors; all else as it is.
+
+    Example:
+        >>> import numpy
+        >>> torch.utils.data.default_convert({"x": numpy.arange(2)})
+        {'x': tensor([0, 1])}
+    """
     if isinstance(data, mindtorch.Tensor):
         return data
     if type(data).__module__ == "numpy" and not isinstance(data, (np.str_, np.bytes_)):
@@ -116,5 +122,10 @@ default_collate_fn_map = {
 
 
 def default_collate(batch: Any) -> Any:
-    """One sample that holds all of the list `batch`: tensors stacked, numbers made tensors, texts left in lists."""
+    """One sample that holds all of the list `batch`: tensors stacked, numbers made tensors, texts left in lists.
+
+    Example:
+        >>> torch.utils.data.default_collate([{"x": 1.0, "y": "a"}, {"x": 2.0, "y": "b"}])
+        {'x': tensor([1., 2.], dtype=torch.float64), 'y': ['a', 'b']}
+    """
     return collate(batch, collate_fn_map=default_collate_fn_map)

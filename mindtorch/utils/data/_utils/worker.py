@@ -38,7 +38,12 @@ class WorkerInfo:
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The WorkerInfo of the worker process that this is; None elsewhere."""
+    """The WorkerInfo of the worker process that this is; None elsewhere.
+
+    Example:
+        >>> print(torch.utils.data.get_worker_info())
+        None
+    """
     return _worker_info
 
 
