@@ -42,6 +42,23 @@ cdef enum:
     ALIGNMENT = 64
     ONE_ELEMENT = 16            # bytes of the largest element
     LONG_COPY = 256 * 1024      # copies of at least so many bytes release the GIL
+    HUGE = 4 * 1024 * 1024      # memory of so many bytes lies on huge pages, as NumPy's does
+
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <sys/mman.h>
+    static void advise_huge_pages(void *data, size_t nbytes) {
+    #ifdef MADV_HUGEPAGE
+        const uintptr_t page = 2 << 20;
+        const uintptr_t first = ((uintptr_t)data + page - 1) / page * page;
+        const uintptr_t last = ((uintptr_t)data + nbytes) / page * page;
+        if (first < last) madvise((void *)first, last - first, MADV_HUGEPAGE);  /* where it fails, pages are small */
+    #endif
+    }
+    """
+    void advise_huge_pages(void *data, size_t nbytes)
 
 
 cdef class CpuStorage(Storage):
@@ -56,6 +73,8 @@ cdef Storage allocate(size_t nbytes, int index):
         data = malloc(nbytes)
     elif nbytes and posix_memalign(&data, ALIGNMENT, nbytes):
         data = NULL
+    elif nbytes >= HUGE:
+        advise_huge_pages(data, nbytes)
     if data == NULL and nbytes:
         raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes.")
     storage.data = <char *>data

@@ -1,5 +1,5 @@
 """The caching allocator of device memory: torch's algorithm, one NpuAllocator for each device."""
-from mindtorch._core.tensor.tensor cimport Storage
+from mindtorch._core.tensor.tensor cimport Storage, TensorBase
 from mindtorch._npu.segments cimport SegmentCache
 from mindtorch._npu.structs cimport Block, BlockPool, PrivatePool, StreamSlot
 
@@ -58,3 +58,5 @@ cdef class NpuStorage(Storage):      # `block` is a Block; NULL when nbytes is 0
     pass
 
 cdef Storage allocate(size_t nbytes, int index)
+# `stream` uses the memory of the tensor, too.
+cdef int add_use_of_tensor(TensorBase tensor, StreamSlot *stream) except -1

@@ -712,11 +712,16 @@ cdef Storage allocate(size_t nbytes, int index):
 
 def record_stream(TensorBase tensor not None, stream):
     """Tensor.record_stream: when the memory is freed, it is reused only after the work of `stream` so far."""
-    cdef Storage storage = tensor.storage
     if not isinstance(stream, Stream):
         raise RuntimeError("unknown parameter type")
-    if isinstance(storage, NpuStorage) and storage.block != NULL:
-        add_stream_use(<Block *>storage.block, (<Stream>stream).slot)
+    add_use_of_tensor(tensor, (<Stream>stream).slot)
+
+
+cdef int add_use_of_tensor(TensorBase tensor, StreamSlot *stream) except -1:
+    cdef Storage storage = tensor.storage
+    if isinstance(storage, NpuStorage) and (<NpuStorage>storage).block != NULL:
+        add_stream_use((<NpuStorage>storage).block, stream)
+    return 0
 
 
 # --- memory by address -----------------------------------------------------------------------------------------------

@@ -6,15 +6,15 @@ from libc.string cimport memcpy, memset
 
 from mindtorch._npu.acl import driver_message
 from mindtorch._npu.acl_loader import OLDEST, open_hccl
-from mindtorch._npu.streams import get_current_stream, set_current_stream
 
 from mindtorch._core.tensor.dtype cimport (
     BFloat16, Bool, Byte, Char, Double, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, Long,
     NUM_SCALAR_TYPES, Short, UInt16, UInt32, UInt64,
 )
-from mindtorch._core.tensor.tensor cimport NPU, TensorBase, bump_version
+from mindtorch._core.tensor.tensor cimport BACKENDS, NPU, TensorBase, bump_version
 from mindtorch._npu.acl cimport api as acl_api
 from mindtorch._npu.acl cimport drain_queue, find_symbols
+from mindtorch._npu.allocator cimport add_use_of_tensor
 from mindtorch._npu.cann cimport ACL_STREAM_STATUS_COMPLETE, aclrtStreamStatus
 from mindtorch._npu.hccl_api cimport (
     HCCL_COMM_CONFIG_EXEC_TIMEOUT, HCCL_DATA_TYPE_BFP16, HCCL_DATA_TYPE_FP16,
@@ -26,7 +26,8 @@ from mindtorch._npu.hccl_api cimport (
     mindtorch_hccl_optional_names,
 )
 from mindtorch._npu.streams cimport (
-    Stream, capture_count, current_stream, is_capturing, synchronize_stream, use_device, wait_stream,
+    Event, Stream, capture_count, current_stream, is_capturing, synchronize_stream, thread_state, use_device,
+    wait_stream,
 )
 from mindtorch._npu.structs cimport StreamSlot
 
@@ -145,21 +146,27 @@ cdef class Communicator:
         if self.last != NULL and self.last.handle != NULL:
             synchronize_stream(self.last)    # which waits for the streams of those before
 
-    def run_on(self, Stream stream not None, collective, tuple args not None):
+    def run_on(self, Stream stream not None, collective, tuple args not None, used):
         """Call collective(self, *args) with `stream` as the current one, behind the work that the current one has so
-        far. Returns the event of its end."""
-        before = get_current_stream(self.device)
-        stream.wait_stream(before)
-        set_current_stream(stream)
+        far. `used` are its tensors. Returns the event of its end."""
+        cdef StreamSlot *before = current_stream(self.device)
+        cdef Event event = Event()
+        cdef TensorBase tensor
+        wait_stream(stream.slot, before)
+        BACKENDS[<int>NPU].streams = True
+        thread_state().streams[self.device] = stream.slot       # the thread's Stream of `before` stays alive
         try:
             collective(self, *args)
-            return stream.record_event()
+            event.record_first(stream.slot)
         finally:
-            set_current_stream(before)
+            thread_state().streams[self.device] = before
+        for tensor in used:
+            add_use_of_tensor(tensor, stream.slot)
+        return event
 
-    def wait_for(self, event):
+    def wait_for(self, Event event not None):
         """Let the current stream wait for the event of `run_on`."""
-        event.wait(get_current_stream(self.device))
+        event.let_wait(current_stream(self.device))
 
     def is_idle(self):
         """Whether all operations are done or have failed. True during a capture, when HCCL must not be asked."""

@@ -166,3 +166,11 @@ cdef class Stream:
     cdef StreamSlot *slot
 
 cdef Stream wrap_stream(StreamSlot *slot)
+
+
+cdef class Event:
+    cdef EventSlot *slot             # NULL before the first record
+    cdef int kind
+
+    cdef int record_first(self, StreamSlot *stream) except -1
+    cdef int let_wait(self, StreamSlot *waiting) except -1       # after a record

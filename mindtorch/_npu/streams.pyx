@@ -916,9 +916,6 @@ cdef class Event:
     The first record creates the driver's event. An event that was never recorded counts as complete. `blocking` has no
     effect: a thread that waits always sleeps. An interprocess event cannot measure times.
     """
-    cdef EventSlot *slot
-    cdef int kind
-
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
         if interprocess and enable_timing:
             raise RuntimeError("Parameter interprocess cannot be specified together with other parameters.")
@@ -951,13 +948,14 @@ cdef class Event:
         """Mark the end of the work submitted so far to `stream` (None: the current one). May be called again."""
         cdef StreamSlot *on = stream_or_current(stream)
         if self.slot == NULL:
-            return self.record_first(on)
+            self.record_first(on)
+            return
         if self.slot.device != on.device:
             raise RuntimeError(f"Event device npu:{self.slot.device} does not match recording stream's device "
                                f"npu:{on.device}.")
         record(self.slot, on)
 
-    cdef record_first(self, StreamSlot *stream):
+    cdef int record_first(self, StreamSlot *stream) except -1:
         cdef EventSlot *slot = get_event(stream.device, self.kind)
         try:
             record(slot, stream)
@@ -965,6 +963,7 @@ cdef class Event:
         finally:
             if slot != NULL:
                 return_event(slot)
+        return 0
 
     def wait(self, stream=None):
         """Later work of `stream` (None: the current one) waits for this event."""
@@ -972,13 +971,16 @@ cdef class Event:
         if self.slot == NULL and stream is None:
             return
         waiting = stream_or_current(stream)
-        if self.slot == NULL:
-            return
+        if self.slot != NULL:
+            self.let_wait(waiting)
+
+    cdef int let_wait(self, StreamSlot *waiting) except -1:
         use_device(waiting.device)
         with nogil:
             check(api.aclrtStreamWaitEvent(waiting.handle, self.slot.handle), b"aclrtStreamWaitEvent")
         if capture_count != 0:
             join_capture(waiting)
+        return 0
 
     def query(self):
         """Whether the work before the last record is done."""

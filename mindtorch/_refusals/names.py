@@ -1,8 +1,8 @@
 """The names of torch that refuse, by what mindtorch lacks: a line for each module. An @ marks a decorator."""
 
 _DISTRIBUTED = "mindtorch has not this part of torch.distributed. Use its collectives and process groups"
-_FSDP1 = ("mindtorch has fully_shard (FSDP2) instead of FullyShardedDataParallel. Call fully_shard(layer) for each "
-          "layer, then fully_shard(model): parameters keep their names and shapes")
+_FSDP1 = ("mindtorch has FullyShardedDataParallel and fully_shard without this name. Keep states by the names of "
+          "parameters, and train in bfloat16, which needs no scaler")
 _PIPELINES = ("mindtorch cuts no models into stages, and has no schedules with zero bubbles. Make a PipelineStage of "
               "each part of the model, and run them by ScheduleGPipe, Schedule1F1B or ScheduleInterleaved1F1B")
 _EXPORT = "mindtorch exports no programs. Save the state_dict, and export the model with PyTorch"
@@ -94,16 +94,9 @@ NAMES = {
             unregister_cp_sharding_rules
     """,
     _FSDP1: """
-        torch.distributed.fsdp: BackwardPrefetch CPUOffload DataParallelMeshDims FullyShardedDataParallel
-            LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision OptimStateKeyType ShardingStrategy
-            StateDictSettings share_comm_ctx
-        torch.distributed.fsdp.api: BackwardPrefetch CPUOffload LocalOptimStateDictConfig LocalStateDictConfig
-            MixedPrecision ShardingStrategy StateDictSettings
-        torch.distributed.fsdp.fully_sharded_data_parallel: BackwardPrefetch CPUOffload FullyShardedDataParallel
-            LocalOptimStateDictConfig MixedPrecision ShardingStrategy
+        torch.distributed.fsdp: DataParallelMeshDims OptimStateKeyType share_comm_ctx
+        torch.distributed.fsdp.fully_sharded_data_parallel: OptimStateKeyType
         torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
-        torch.distributed.fsdp.wrap: CustomPolicy ModuleWrapPolicy _or_policy enable_wrap
-            lambda_auto_wrap_policy size_based_auto_wrap_policy transformer_auto_wrap_policy
     """,
     _PIPELINES: """
         torch.distributed.pipelining: Pipe ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble

@@ -197,9 +197,7 @@ class ProcessGroupHCCL(Backend):
         if opts is not None and not opts.asyncOp and self._coalesced is None:
             collective(channel.communicator, *args)
             return channel.waited_for
-        event = channel.communicator.run_on(channel.stream, collective, args)
-        for tensor in used:
-            tensor.record_stream(channel.stream)
+        event = channel.communicator.run_on(channel.stream, collective, args, used)
         return HcclWork(op_type, results, channel, event)
 
     # Reductions

@@ -12,14 +12,13 @@ import socket
 import threading
 import time
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy
 
 import mindtorch
-from mindtorch.distributed import _pmi, _watchdog
+from mindtorch.distributed import _pmi, _shared_files, _watchdog
 from mindtorch.distributed._backend import Backend
 from mindtorch.distributed._monitored_barrier import monitored_barrier
 from mindtorch.distributed._options import OpType, ReduceOp, reduction
@@ -58,6 +57,7 @@ def _library():
 
 
 def _initialize():
+    _shared_files.remove_stale()
     provided = ctypes.c_int()
     if _library().MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(provided)):
         raise DistBackendError("MPI_Init_thread failed")
@@ -75,17 +75,9 @@ def _launched_size():
 
 def _initialize_under_launcher():
     _initialize_all()
-    _remove_shared_files()
+    _shared_files.remove_named()
     import atexit
     atexit.register(_library().MPI_Finalize)    # mpiexec takes a process that ends without it for one that has failed
-
-
-def _remove_shared_files():
-    """Remove the names of the files with which MPI shares memory, so that they end with the last process."""
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/dev/shm/mpich_shm" in line}
-    for path in paths:
-        Path(path).unlink(missing_ok=True)
 
 
 def world_of_launcher(timeout: timedelta) -> tuple[Store | None, int, int]:
@@ -113,7 +105,7 @@ def start(store: Store, rank: int, size: int, timeout: timedelta) -> None:
             _initialize_under_launcher()
     elif size == 1:
         _initialize()
-        _remove_shared_files()
+        _shared_files.remove_named()
     else:
         _start_by_store(PrefixStore("mpi", store.clone()), rank, size, timeout)
     if MPI.COMM_WORLD.size != size:
@@ -136,7 +128,7 @@ def _start_by_store(store, rank, size, timeout):
         _wait_for_ranks(store, "waited", rank, size, min(timeout, _ANSWER))     # raises for the rank that is gone
         raise
     finally:
-        _remove_shared_files()
+        _shared_files.remove_named()
 
 
 def _initialize_all():

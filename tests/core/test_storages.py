@@ -1,4 +1,7 @@
 """Storages, buffers and mapped files, beside torch 2.13; the names of devices that have no tensors here."""
+import re
+from pathlib import Path
+
 import pytest
 import torch as oracle
 from oracle import check, expressions
@@ -167,3 +170,15 @@ def test_pinned_memory_stays_pinned():
     x.resize_(2000)
     assert x.is_pinned()
     assert x[:3].tolist() == [0, 1, 2]
+
+
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="the kernel has no huge pages")
+def test_long_memory_lies_on_huge_pages():
+    tensor = torch.ones(4 << 20)
+    middle, flags = tensor.data_ptr() + (8 << 20), None
+    for line in Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines():
+        if re.match("[0-9a-f]+-[0-9a-f]+ ", line):
+            first, last = (int(number, 16) for number in line.split()[0].split("-"))
+        elif line.startswith("VmFlags:") and first <= middle < last:
+            flags = line.split()
+    assert "hg" in flags

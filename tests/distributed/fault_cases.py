@@ -1,10 +1,12 @@
 """What ranks do in test_group_faults.py: groups that time out, lose a rank, or do not agree."""
 import functools
+import json
 import os
 import pkgutil
 import signal
 import time
 from datetime import timedelta
+from pathlib import Path
 
 LONG, SHORT = timedelta(seconds=60), timedelta(seconds=1)
 
@@ -97,6 +99,17 @@ def lost(torch, rank, size, folder, engine, cases):
     end_at("start")
     error = error_of(train, torch, device, engine, f"file://{folder}/store{number}", rank, step, end_at)
     return error, named_segments()
+
+
+def killed_together(torch, rank, size, folder):
+    """All ranks are killed when MPI has mapped its shared memory; rank 0 writes what that is called."""
+    def end():
+        Path(folder, f"mapped{rank}").write_text(json.dumps(named_segments()), encoding="utf-8")
+        torch.distributed.FileStore(f"{folder}/end", size).barrier("end", size, LONG)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    call_before("mindtorch.distributed._shared_files:remove_named", end)
+    torch.distributed.init_process_group("mpi", f"file://{folder}/store", rank=rank, world_size=size)
 
 
 def train(torch, device, engine, address, rank, step, end_at):

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,23 @@ def test_a_rank_that_is_gone_is_named(tmp_path, engine):
         expected = ERRORS[engine].get(step)
         assert (error is None) == (expected is None), (step, how, error)
         assert all(part.format(lost) in error[1] for part in expected or ()), (step, how, error)
+
+
+def test_the_memory_of_ranks_that_were_killed_together_goes(tmp_path):
+    run_ranks("fault_cases:killed_together", 2, tmp_path, backend="none", exit_codes=[-9, -9],
+              arguments=[str(tmp_path)])
+    left, = {Path(line.split()[-1]) for line in json.loads(tmp_path.joinpath("mapped0").read_text())}
+    used = Path(tempfile.mkstemp(prefix="mpich_shm_", dir="/dev/shm")[1])
+    young = Path(tempfile.mkstemp(prefix="mpich_shm_", dir="/dev/shm")[1])
+    try:
+        for path in (left, used):
+            os.utime(path, (0, 0))
+        with open(used, "rb"):
+            run_ranks("fault_cases:one_rank", 1, tmp_path, backend="cpu:mpi")
+            assert [path.exists() for path in (left, used, young)] == [False, True, True]
+    finally:
+        used.unlink()
+        young.unlink()
 
 
 def test_a_group_of_one_rank(tmp_path):

@@ -12,6 +12,7 @@ import mindtorch
 from mindtorch import Tensor
 from mindtorch import distributed as dist
 from mindtorch.distributed.checkpoint._nested_dict import flatten_state_dict, unflatten_state_dict
+from mindtorch.distributed.fsdp import FullyShardedDataParallel, StateDictType
 from mindtorch.nn.parallel import DistributedDataParallel
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ def _checked(options):
 # --- names ------------------------------------------------------------------------------------------------------------
 
 def _get_fqns(model: Module, name: str, dsd_fqn_modifiers: str = "_fqn_modifiers") -> set[str]:
-    """The name of a parameter in the plain model, in a set: that of FSDP1 could have several."""
+    """The name of a parameter in the plain model, in a set, as torch has it."""
     kept, holder = [], model
     for part in name.split("."):
-        if not (isinstance(holder, DistributedDataParallel) and part == "module"):
+        if part != "_fsdp_wrapped_module" and not (isinstance(holder, DistributedDataParallel) and part == "module"):
             kept.append(part)
         holder = getattr(holder, part, None)
     return {".".join(kept)}
@@ -132,12 +133,18 @@ def _like(value, own):
 
 # --- models -----------------------------------------------------------------------------------------------------------
 
+def _own_state(model):
+    """The state as this rank has it: FullyShardedDataParallel gives DTensors when it is asked for them."""
+    with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
+        return model.state_dict()
+
+
 @mindtorch.no_grad()
 def get_model_state_dict(model: Module, *, submodules: set[Module] | None = None,
                          options: StateDictOptions | None = None) -> dict[str, Any]:
     """The state of a model, by the names in the plain model."""
     options = _checked(options)
-    state = {_plain_name(model, name): value for name, value in model.state_dict().items()}
+    state = {_plain_name(model, name): value for name, value in _own_state(model).items()}
     if options.ignore_frozen_params:
         for parameter, name in _parameter_names(model).items():
             if not parameter.requires_grad:
@@ -154,7 +161,7 @@ def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *,
                          options: StateDictOptions | None = None) -> Any:
     """Give a model the state of get_model_state_dict; the names that lacked or were too many."""
     options = _checked(options)
-    own = model.state_dict()
+    own = _own_state(model)
     names = {_plain_name(model, name): name for name in own}
     if options.full_state_dict:
         model_state_dict = _taken_in(model_state_dict, {plain: own[name] for plain, name in names.items()}, options)

@@ -10,17 +10,27 @@ from mindtorch.distributed.fsdp._fully_shard import (
     register_fsdp_forward_method,
 )
 from mindtorch.distributed.fsdp.api import (
+    BackwardPrefetch,
+    CPUOffload,
     FullOptimStateDictConfig,
     FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
+    MixedPrecision,
     OptimStateDictConfig,
     ShardedOptimStateDictConfig,
     ShardedStateDictConfig,
+    ShardingStrategy,
     StateDictConfig,
+    StateDictSettings,
     StateDictType,
 )
+from mindtorch.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel
 
-__all__ = ["CPUOffloadPolicy", "FSDPModule", "FullOptimStateDictConfig", "FullStateDictConfig", "MixedPrecisionPolicy",
-           "OffloadPolicy", "OptimStateDictConfig", "ShardedOptimStateDictConfig", "ShardedStateDictConfig",
-           "StateDictConfig", "StateDictType", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
+__all__ = ["BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "FullOptimStateDictConfig",
+           "FullStateDictConfig", "FullyShardedDataParallel", "LocalOptimStateDictConfig", "LocalStateDictConfig",
+           "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy", "OptimStateDictConfig",
+           "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig",
+           "StateDictSettings", "StateDictType", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
 
 __getattr__ = refused_names(__name__)

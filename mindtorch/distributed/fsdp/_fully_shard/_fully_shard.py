@@ -17,18 +17,19 @@ from mindtorch.utils._pytree import tree_leaves, tree_map_only
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
+__all__ = ["FSDPModule", "ShardedModule", "State", "UnshardHandle", "default_device_type", "fully_shard",
+           "move", "register_fsdp_forward_method", "shard"]
 
 
 class _Order:
     """What the modules under one root share: the order in which their forwards ran, and the current backward."""
 
     def __init__(self) -> None:
-        self.states: list[_State] = []      # in the order of forwards
+        self.states: list[State] = []      # in the order of forwards
         self.in_backward = False
 
 
-class _State:
+class State:
     """What fully_shard has added to a module, or to several that run one after the other."""
 
     def __init__(self, policy: MixedPrecisionPolicy, free_after_forward: bool | None) -> None:
@@ -38,8 +39,8 @@ class _State:
         self.group: ParameterGroup
         self.order: _Order | None = None
         self.is_root = False
-        self.forward_prefetch: list[_State] = []
-        self.backward_prefetch: list[_State] | None = None  # None: the module that ran its forward just before
+        self.forward_prefetch: list[State] = []
+        self.backward_prefetch: list[State] | None = None  # None: the module that ran its forward just before
         self._waits_for: set[int] = set()
 
     def set_up(self, module: nn.Module) -> None:
@@ -47,8 +48,12 @@ class _State:
         if self.order is None:
             self.is_root, order = True, _Order()
             for below in module.modules():
-                if isinstance(below, FSDPModule):
+                if isinstance(below, ShardedModule):
                     below._fsdp_state.order = order
+
+    def casts_inputs(self) -> bool:
+        """Whether the inputs of its forward are cast."""
+        return self.policy.cast_forward_inputs
 
     # Forward
 
@@ -61,7 +66,7 @@ class _State:
         self._watch_gradients()
         for state in self.forward_prefetch:
             state.group.unshard()
-        if self.policy.cast_forward_inputs and self.policy.param_dtype:
+        if self.casts_inputs() and self.policy.param_dtype:
             args, kwargs = _cast((args, kwargs), self.policy.param_dtype)
         return args, kwargs
 
@@ -139,22 +144,37 @@ class UnshardHandle:
         self._group.wait_for_unshard()
 
 
-class FSDPModule:
-    """What a module's class gets as its first base by fully_shard."""
+class ShardedModule:
+    """A module with shards: that of fully_shard, or a FullyShardedDataParallel."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """An instance of the class that the module had: new ones are not sharded."""
-        original = cls.__mro__[2]
-        made = original.__new__(original)
-        made.__init__(*args, **kwargs)
-        return made
-
-    def _get_fsdp_state(self) -> _State:
+    def _get_fsdp_state(self) -> State:
         return self._fsdp_state
 
     def _each(self, recurse=True):
         modules = self.modules() if recurse else [self]
-        return [module._fsdp_state for module in modules if isinstance(module, FSDPModule)]
+        return [module._fsdp_state for module in modules if isinstance(module, ShardedModule)]
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+        """to(), to_empty() and their like change the shards."""
+        states = self._each()
+        for state in states:
+            state.group.free()
+        result = super()._apply(*args, **kwargs)
+        for state in states:
+            for each in state.group.members:
+                each.update_sharded()
+        return result
+
+
+class FSDPModule(ShardedModule):
+    """What a module's class gets as its first base by fully_shard."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance of the class that the module had: new ones are not sharded."""
+        original = cls.__bases__[1]
+        made = original.__new__(original)
+        made.__init__(*args, **kwargs)
+        return made
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gather the module's own parameters; with `async_op` what it returns is to be waited for."""
@@ -210,17 +230,6 @@ class FSDPModule:
     def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
         """Does nothing: what the backward needs is gathered."""
 
-    def _apply(self, *args: Any, **kwargs: Any) -> Any:
-        """to(), to_empty() and their like change the shards."""
-        states = self._each()
-        for state in states:
-            state.group.free()
-        result = super()._apply(*args, **kwargs)
-        for state in states:
-            for each in state.group.members:
-                each.update_sharded()
-        return result
-
 
 @functools.cache
 def _class(kind):
@@ -228,12 +237,12 @@ def _class(kind):
     return type(f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": kind.__module__})
 
 
-def _default_mesh():
-    """All ranks, on the accelerator if the default group serves it: parameters on the CPU move there, as in torch."""
+def default_device_type() -> str:
+    """The accelerator's if the default group serves it: parameters on the CPU move there, as in torch."""
     accelerator = mindtorch.accelerator.current_accelerator()
     is_served = accelerator is not None and any(each.type == accelerator.type
                                                 for each in _get_default_group()._device_types)
-    return init_device_mesh(accelerator.type if is_served else "cpu", (get_world_size(),))
+    return accelerator.type if is_served else "cpu"
 
 
 def _own_parameters(modules, ignored):
@@ -242,7 +251,7 @@ def _own_parameters(modules, ignored):
     seen: set[nn.Module] = set()
 
     def visit(module):
-        if module in seen or isinstance(module, FSDPModule):
+        if module in seen or (module not in modules and isinstance(module, ShardedModule)):
             return
         seen.add(module)
         for name, parameter in module._parameters.items():
@@ -271,9 +280,9 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     for each in modules:
         if isinstance(each, (nn.ModuleList, nn.ModuleDict)) and type(each).forward is nn.Module.forward:
             raise ValueError(f"fully_shard does not support containers that do not implement forward: {each}")
-        if isinstance(each, FSDPModule):
+        if isinstance(each, ShardedModule):
             raise ValueError("fully_shard has already been applied to this module")
-    mesh = mesh or _default_mesh()
+    mesh = mesh or init_device_mesh(default_device_type(), (get_world_size(),))
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     if not isinstance(reshard_after_forward, (bool, type(None))):
@@ -286,26 +295,33 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
             raise AssertionError(f"fully_shard expects Shard placement, got {place}")
         return 0 if place is None else place.dim % parameter.dim()
 
-    parameters = _own_parameters(modules, set(ignored_params))
+    state = State(mp_policy or MixedPrecisionPolicy(), reshard_after_forward)
+    shard(modules, state, mesh, dim_of, offload_policy or OffloadPolicy(), ignored_params)
+    for each in modules:
+        each.__class__ = _class(type(each))
+    return module
+
+
+def shard(modules: list[Any], state: State, mesh: DeviceMesh, dim_of: Callable, offload: OffloadPolicy,
+          ignored: Iterable[nn.Parameter]) -> None:
+    """Give each of the modules the state, cut their parameters, and let their forwards gather."""
+    parameters = _own_parameters(modules, set(ignored))
     for parameter, _ in parameters:
         if parameter.dim() == 0:
             raise ValueError("fully_shard doesn't support scalar parameters. Change the parameter to a 1D tensor with "
                              "numel equal to 1.")
     for each in modules:
         if mesh.device_type != "meta":
-            _move(parameters, each, mesh.device_type)
-    state = _State(mp_policy or MixedPrecisionPolicy(), reshard_after_forward)
-    state.group = ParameterGroup(parameters, mesh, dim_of, state.policy, offload_policy or OffloadPolicy())
+            move(parameters, each, mesh.device_type)
+    state.group = ParameterGroup(parameters, mesh, dim_of, state.policy, offload)
     for each in modules:
         each._fsdp_state = state
-        each.__class__ = _class(type(each))
         each.register_state_dict_pre_hook(functools.partial(_shards_for_state_dict, state))
     modules[0].register_forward_pre_hook(state.before_forward, prepend=True, with_kwargs=True)
     modules[-1].register_forward_hook(state.after_forward)
-    return module
 
 
-def _move(parameters, module, device_type):
+def move(parameters: list[tuple[nn.Parameter, Any]], module: nn.Module, device_type: str) -> None:
     """Parameters and buffers to the device of the mesh."""
     with mindtorch.no_grad():
         for parameter, _ in parameters:
