@@ -719,8 +719,8 @@ def record_stream(TensorBase tensor not None, stream):
 
 cdef int add_use_of_tensor(TensorBase tensor, StreamSlot *stream) except -1:
     cdef Storage storage = tensor.storage
-    if isinstance(storage, NpuStorage) and (<NpuStorage>storage).block != NULL:
-        add_stream_use((<NpuStorage>storage).block, stream)
+    if isinstance(storage, NpuStorage) and storage.block != NULL:
+        add_stream_use(<Block *>storage.block, stream)
     return 0
 
 

@@ -161,7 +161,7 @@ def are_loops_warned_of():
 
 def _loop(call):
     """The operator, called for each sample."""
-    if _warning and not draws(call.func):
+    if _warning and not is_random(call.func):
         warnings.warn(f"There is a performance drop because we have not yet implemented the batching rule for "
                       f"{call.func._schema.name}.", UserWarning, stacklevel=2)
     level, written = current_level(), call.written()

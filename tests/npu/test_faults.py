@@ -205,7 +205,7 @@ def test_an_event_whose_first_record_failed_is_as_new():
     ("aclrtMemcpy", lambda: torch.zeros(3, device="npu").to("cpu")),
     ("aclrtMemcpyAsync", lambda: torch.zeros(3).to("npu")),
     ("aclrtSynchronizeStream", lambda: torch.zeros(3, device="npu").tolist()),
-    ("aclnnAddGetWorkspaceSize", lambda: torch.zeros(3, device="npu").add(torch.zeros(3, device="npu"), alpha=next(NEW_NUMBERS))),
+    ("aclnnAddGetWorkspaceSize", lambda: torch.add(*torch.zeros((2, 3), device="npu"), alpha=next(NEW_NUMBERS))),
     ("aclnnAdd", lambda: torch.zeros(3, device="npu") + torch.zeros(3, device="npu")),
     ("aclrtSynchronizeDevice", torch.npu.synchronize if hasattr(torch, "npu") else None),
 ])

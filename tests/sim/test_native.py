@@ -170,8 +170,9 @@ def test_native(program, variant, tmp_path):
     libraries = [f"-l{LIBRARIES[folder][0]}" for folder in reversed(NEEDS[program.parent.name])]
     binary = tmp_path / program.stem
     declare(program.parent.name, tmp_path)
-    run(["g++", program, "-o", binary, *FLAGS, *PROGRAM, *SANITIZERS.get(variant, []), *(f"-I{i}" for i in [*INCLUDE, tmp_path]), f"-L{lib64}",
-         *libraries, f"-Wl,-rpath,{lib64}", f"-Wl,-rpath-link,{lib64}"])
+    run(["g++", program, "-o", binary, *FLAGS, *PROGRAM, *SANITIZERS.get(variant, []),
+         *(f"-I{i}" for i in [*INCLUDE, tmp_path]), f"-L{lib64}", *libraries, f"-Wl,-rpath,{lib64}",
+         f"-Wl,-rpath-link,{lib64}"])
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MINDTORCH_", "ASCEND_"))}
     if variant == "valgrind":
         out = run([*VALGRIND, binary], env=clean | SMALL_DEVICE, timeout=300)
