@@ -241,8 +241,8 @@ cdef enum LibraryConversion:
     NUM_HEADS_OF
 
 cdef dict LIBRARY_CONVERSIONS = {
-    "constant": CONSTANT, "tensor": TENSOR, "cast": CAST, "empty_output": EMPTY_OUTPUT, "scalar": SCALAR,
-    "opmath_scalar": OPMATH_SCALAR, "plain_scalar": PLAIN_SCALAR, "integer": INTEGER, "real": REAL,
+    "constant": CONSTANT, "absent_tensor": CONSTANT, "tensor": TENSOR, "cast": CAST, "empty_output": EMPTY_OUTPUT,
+    "scalar": SCALAR, "opmath_scalar": OPMATH_SCALAR, "plain_scalar": PLAIN_SCALAR, "integer": INTEGER, "real": REAL,
     "int_array": INT_ARRAY, "bool_array": BOOL_ARRAY, "dims_or_all": DIMS_OR_ALL, "dtype_of": DTYPE_OF,
     "first_or_zero": FIRST_OR_ZERO, "or_epsilon": OR_EPSILON, "or_zero": OR_ZERO, "or_minus_one": OR_MINUS_ONE,
     "num_heads_of": NUM_HEADS_OF}

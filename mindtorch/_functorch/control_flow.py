@@ -15,6 +15,11 @@ def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any = ()) -
 
     RuntimeError for another pred, for branches that cannot be called, and for operands other than tensors and
     containers of them.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0])
+        >>> torch.cond(x.sum() > 2, torch.neg, torch.exp, (x,))
+        tensor([-1., -2.])
     """
     if not isinstance(pred, (bool, Tensor)):
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
@@ -33,6 +38,10 @@ def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any
     """`carried = body_fn(*carried)` as long as cond_fn(*carried) is true; the last `carried`.
 
     RuntimeError for functions that cannot be called, and for inputs that are no tuple or list.
+
+    Example:
+        >>> torch.while_loop(lambda x: x < 10, lambda x: (x * 2,), (torch.tensor(3),))
+        (tensor(12),)
     """
     if not callable(cond_fn):
         raise RuntimeError("Expect cond_fn to be callable.")

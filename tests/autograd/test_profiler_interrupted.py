@@ -85,13 +85,13 @@ def test_a_first_beginning_that_is_interrupted():
 import mindtorch, pytest
 from mindtorch.autograd import _profiled_functions as functions
 from mindtorch.autograd.profiler import profile
-named = functions._named
+named = functions._operator_names
 def stop():
     raise KeyboardInterrupt
-functions._named = stop
+functions._operator_names = stop
 with pytest.raises(KeyboardInterrupt), profile():
     pass
-functions._named = named
+functions._operator_names = named
 with profile() as recorded:
     mindtorch.nn.functional.dropout(mindtorch.relu(mindtorch.ones(2)))
 assert [e.name for e in recorded.function_events][:3] == ["aten::ones", "aten::relu", "aten::dropout"]

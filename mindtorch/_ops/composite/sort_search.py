@@ -82,12 +82,10 @@ def combinations(input, r=2, with_replacement=False):
     size = input.shape[0]
     if size ** min(r, 64) >= 2 ** 63:                   # torch's mask of all rows
         raise RuntimeError("numel: integer multiplication overflow")
-    if size < (1 if with_replacement else r):
-        return input.new_empty((0, r))
-    if size == 1:
+    if size == 1 and (with_replacement or r == 1):
         return input.repeat(1, r)
     choose = _with_replacement if with_replacement else _combinations
-    rows = list(choose(range(input.shape[0]), r))
+    rows = [] if size < (1 if with_replacement else r) else list(choose(range(size), r))
     places = _FACTORIES["zeros"]((0, r), dtype=int64) if not rows else tensor_from_data(rows, None, None, False,
                                                                                         "tensor")
     return input.index_select(0, places.reshape(-1).to(input.device)).reshape(len(rows), r)

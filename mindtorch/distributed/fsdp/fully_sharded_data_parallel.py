@@ -247,39 +247,15 @@ class FullyShardedDataParallel(ShardedModule, nn.Module):
     # Whole parameters
 
     @staticmethod
-    @contextlib.contextmanager
     def summon_full_params(module: nn.Module, recurse: bool = True, writeback: bool = True, rank0_only: bool = False,
-                           offload_to_cpu: bool = False, with_grads: bool = False) -> Iterator[None]:
+                           offload_to_cpu: bool = False, with_grads: bool = False,
+                           ) -> contextlib.AbstractContextManager[None]:
         """Within the block parameters are whole, in their own dtype, under the names of the plain module.
 
         With `writeback` what they are at its end counts, each rank's for its shard. With `rank0_only` the other ranks
         have shards, and nothing is written back from rank 0 either.
         """
-        if rank0_only and writeback and get_world_size() > 1:
-            raise NotImplementedError("summon_full_params: writeback=True and rank0_only=True is not supported")
-        wrappers = FullyShardedDataParallel.fsdp_modules(module)
-        members = [each for wrapper in wrappers if recurse or wrapper is module
-                   for each in wrapper._fsdp_state.group.members]
-        whole = []
-        for wrapper in wrappers:
-            wrapper._fsdp_state.group.free()
-        for each in members:
-            made = _whole_parameter(each.sharded, offload_to_cpu, with_grads)
-            if not rank0_only or mindtorch.distributed.get_rank() == 0:
-                whole.append((each, made))
-        for each, made in whole:
-            each.put(made)
-        for wrapper in wrappers:
-            wrapper.__dict__["_summoned"] = True
-        try:
-            yield
-        finally:
-            for wrapper in wrappers:
-                wrapper.__dict__["_summoned"] = False
-            for each, made in whole:
-                each.put(each.sharded)
-                if writeback:
-                    _write_back(each.sharded, made, with_grads)
+        return _summon_full_params(module, recurse, writeback, rank0_only, offload_to_cpu, with_grads)
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, nn.Parameter]]:
         """As any module's; within summon_full_params without the names of the wrappers."""
@@ -306,18 +282,12 @@ class FullyShardedDataParallel(ShardedModule, nn.Module):
         return found[0]._settings if found else _settings(StateDictType.FULL_STATE_DICT, None, None)
 
     @staticmethod
-    @contextlib.contextmanager
     def state_dict_type(module: nn.Module, state_dict_type: StateDictType,
                         state_dict_config: StateDictConfig | None = None,
-                        optim_state_dict_config: OptimStateDictConfig | None = None) -> Iterator[None]:
+                        optim_state_dict_config: OptimStateDictConfig | None = None,
+                        ) -> contextlib.AbstractContextManager[None]:
         """set_state_dict_type for a block."""
-        before = FullyShardedDataParallel.set_state_dict_type(module, state_dict_type, state_dict_config,
-                                                              optim_state_dict_config)
-        try:
-            yield
-        finally:
-            for wrapper in FullyShardedDataParallel.fsdp_modules(module):
-                wrapper._settings = before
+        return _state_dict_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
 
     @staticmethod
     def optim_state_dict(model: nn.Module, optim: Optimizer, optim_state_dict: dict[str, Any] | None = None,
@@ -351,6 +321,45 @@ class FullyShardedDataParallel(ShardedModule, nn.Module):
 
 def _is_wrapped(module):
     return isinstance(module, FullyShardedDataParallel)
+
+
+@contextlib.contextmanager
+def _summon_full_params(module, recurse, writeback, rank0_only, offload_to_cpu, with_grads):
+    if rank0_only and writeback and get_world_size() > 1:
+        raise NotImplementedError("summon_full_params: writeback=True and rank0_only=True is not supported")
+    wrappers = FullyShardedDataParallel.fsdp_modules(module)
+    members = [each for wrapper in wrappers if recurse or wrapper is module
+               for each in wrapper._fsdp_state.group.members]
+    whole = []
+    for wrapper in wrappers:
+        wrapper._fsdp_state.group.free()
+    for each in members:
+        made = _whole_parameter(each.sharded, offload_to_cpu, with_grads)
+        if not rank0_only or mindtorch.distributed.get_rank() == 0:
+            whole.append((each, made))
+    for each, made in whole:
+        each.put(made)
+    for wrapper in wrappers:
+        wrapper.__dict__["_summoned"] = True
+    try:
+        yield
+    finally:
+        for wrapper in wrappers:
+            wrapper.__dict__["_summoned"] = False
+        for each, made in whole:
+            each.put(each.sharded)
+            if writeback:
+                _write_back(each.sharded, made, with_grads)
+
+
+@contextlib.contextmanager
+def _state_dict_type(module, kind, config, optim_config):
+    before = FullyShardedDataParallel.set_state_dict_type(module, kind, config, optim_config)
+    try:
+        yield
+    finally:
+        for wrapper in FullyShardedDataParallel.fsdp_modules(module):
+            wrapper._settings = before
 
 
 def _settings(kind, config, optim_config):
