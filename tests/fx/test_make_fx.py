@@ -120,3 +120,16 @@ def test_operators_of_torch_ops_are_traced():
         return [(node.op, node.name, str(node.target)) for node in traced.graph.nodes], traced.code
     ours, theirs = map(run, LIBRARIES)
     assert ours == theirs
+
+
+@pytest.mark.parametrize("lib", LIBRARIES)
+def test_the_mode_is_known_while_it_traces(lib):
+    module = importlib.import_module(f"{lib.__name__}.fx.experimental.proxy_tensor")
+    seen = []
+
+    def function(x):
+        seen.append(module.get_proxy_mode())
+        return x + 1
+    module.make_fx(function)(lib.ones(2))
+    assert seen[-1] is not None
+    assert module.get_proxy_mode() is None

@@ -13,7 +13,7 @@ from mindtorch.fx.graph import Graph
 from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import map_aggregate
 from mindtorch.nn import Module, Parameter
-from mindtorch.utils._python_dispatch import TorchDispatchMode
+from mindtorch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 __all__ = ["get_proxy_mode", "make_fx"]
 
@@ -121,9 +121,9 @@ def _place(tensor):
             tensor.dtype)
 
 
-def get_proxy_mode() -> Any:
-    """None: what runs outside of make_fx is not traced."""
-    return
+def get_proxy_mode() -> TorchDispatchMode | None:
+    """The mode by which make_fx traces what runs now; None outside of it."""
+    return next((mode for mode in reversed(_get_current_dispatch_mode_stack()) if isinstance(mode, _Recorder)), None)
 
 
 __getattr__ = refused_names(__name__)
