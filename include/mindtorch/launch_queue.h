@@ -403,13 +403,12 @@ static aclError mindtorch_aclrtDeviceTaskAbort(int32_t device, uint32_t timeout)
   return status;
 }
 
-#define MINDTORCH_ORDERED_FUNCTIONS(X)                                                                      \
-  X(aclrtSynchronizeDevice)                                                                                 \
-  X(aclrtSynchronizeStream) X(aclrtSynchronizeEvent) X(aclrtMemcpy) X(aclrtMemcpyAsync) X(aclrtRecordEvent) \
-      X(aclrtStreamWaitEvent) X(aclrtResetEvent) X(aclrtLaunchHostFunc) X(aclrtDestroyStream) X(aclrtFree)  \
-          X(aclrtUnmapMem) X(aclrtDeviceTaskAbort) X(aclrtCtxSetSysParamOpt) X(aclrtSetDeviceResLimit)      \
-              X(aclrtSetOpExecuteTimeOutWithMs) X(aclmdlInitDump) X(aclmdlSetDump) X(aclmdlFinalizeDump)    \
-                  X(aclmdlRICaptureBegin) X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRIExecuteAsync)
+#define MINDTORCH_ORDERED_FUNCTIONS(X)                                                                        \
+  X(aclrtSynchronizeDevice) X(aclrtSynchronizeStream) X(aclrtSynchronizeEvent) X(aclrtMemcpy)                 \
+  X(aclrtMemcpyAsync) X(aclrtRecordEvent) X(aclrtStreamWaitEvent) X(aclrtResetEvent) X(aclrtLaunchHostFunc)   \
+  X(aclrtDestroyStream) X(aclrtFree) X(aclrtUnmapMem) X(aclrtDeviceTaskAbort) X(aclrtCtxSetSysParamOpt)       \
+  X(aclrtSetDeviceResLimit) X(aclrtSetOpExecuteTimeOutWithMs) X(aclmdlInitDump) X(aclmdlSetDump)              \
+  X(aclmdlFinalizeDump) X(aclmdlRICaptureBegin) X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRIExecuteAsync)
 
 /* Called when CANN has been loaded: from now on `api` waits for queues. What the toolkit lacks stays NULL. */
 static void mindtorch_order_calls(CannApi *api) {
