@@ -254,6 +254,7 @@ import threading
 import mindtorch as torch
 a = torch.zeros(3, device="npu")
 a.add_(1)
+torch.npu.synchronize()
 full, free = torch.npu.Stream(), torch.npu.Stream()
 gate = threading.Event()
 
@@ -271,7 +272,7 @@ with torch.npu.stream(free):
     free.wait_stream(torch.npu.current_stream())
     for _ in range(10):
         b.add_(1)
-print(b.tolist(), filling.is_alive())
+    print(b.tolist(), filling.is_alive())
 gate.set()
 filling.join()
 torch.npu.synchronize()
