@@ -204,6 +204,10 @@ class Build(build_ext):
         modules = [e for e in self.extensions if not isinstance(e, SharedLibrary)]
         units = [unit for library in LIBRARIES for unit in self._stale_units(library)]
         dependencies = create_dependency_tree(quiet=True)
+        # Of the files that a module cimports, only ours can change. Cython would look for each name in all of sys.path.
+        dependencies.context.find_pxd_file = lambda name, source_file_path: next(
+            (path for path in (name.replace(".", "/") + end for end in (".pxd", "/__init__.pxd")) if os.path.exists(path)),
+            None)
         write_shared_utilities(modules[0].sources[0])
         for module in modules[1:]:  # read once, for all processes that are forked here
             dependencies.newest_dependency(module.sources[0])
@@ -352,8 +356,24 @@ class Build(build_ext):
             subprocess.run(["strip", "--strip-debug", *Path(self.build_lib).rglob("*.so")], check=True)
 
 
+def generate():
+    """Runs the generator, unless its inputs and outputs are those of its last run. pip runs this file three times."""
+    folders = [Path("mindtorch", name) for name in ("_ops", "_core", "_npu", "_cpu")] + [Path("include", "aclnnop")]
+    suffixes = (".toml", ".jsonl", ".txt", ".py", ".pyx", ".pxd", ".pxi", ".h")
+    stamp = Path("mindtorch", "_core", "_gen", ".generated")
+
+    def files():
+        return sorted(map(str, [path for folder in folders for path in folder.rglob("*") if path.suffix in suffixes]
+                          + [Path("mindtorch", "return_types.py"), *Path("docs").glob("*.md")]))
+
+    if not (stamp.exists() and stamp.read_text(encoding="utf-8").split("\n") == files()
+            and up_to_date(stamp, *files())):
+        op_generator.main([])
+        stamp.write_text("\n".join(files()), encoding="utf-8")
+
+
 os.chdir(ROOT)
-op_generator.main([])
+generate()
 version = re.search('(?m)^mindtorch = "(.+)"', VERSION_FILE.read_text(encoding="utf-8"))[1]
 setup(version=f"{version}+cann{CANN.lower()}" if CANN else version, ext_modules=[*cython_modules(), *LIBRARIES],
       cmdclass={"build_ext": Build})
