@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_mode
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "mindtorch"
 SUFFIXES = (".py", ".pyx", ".pxd", ".pxi")
