@@ -5,10 +5,12 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 TEST_PROCESSES ?= auto
 RUN := $(VENV)/bin/python
-CLIENTS := .venv-clients
+CLIENTS := $(VENV)-clients
 PACKAGES := .venv-packages
-# What has once been compiled is used again, by the wheel that the tests build, too.
+# What has once been compiled is used again, by the wheel that the tests build, too; and by the many processes of the
+# tests that import torch, what Python has compiled.
 export MINDTORCH_BUILD_CACHE := $(CURDIR)/build/cache
+unexport PYTHONDONTWRITEBYTECODE
 
 SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/aclnnop/*' -not -path '*/toolkit/*' \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.toml' -o -name 'aten.txt' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \
@@ -19,7 +21,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
-.PHONY: test test-processors test-queue quick coverage sanitizers valgrind lint format build wheel wheels test-clients test-packages
+.PHONY: test test-packaging test-suite test-processors test-queue quick coverage sanitizers valgrind lint format build wheel wheels test-clients test-packages
 .PHONY: bench bench-save bench-compare bench-report
 .PHONY: test-pytorch scan-packages fuzz pyright docs clean distclean
 .DELETE_ON_ERROR:
@@ -36,9 +38,16 @@ train-digits: $(VENV)/.package $(VENV)/.examples            ## train a convoluti
 train-gpt: $(VENV)/.package $(VENV)/.examples            ## train a small GPT on Python's own sources, on the NPU
 	$(RUN) examples/train_gpt.py
 
-test: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## the whole test suite, without sanitizers and valgrind
+SUITE = $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS)
+
+test: test-packaging test-suite            ## the whole test suite, without sanitizers and valgrind
+
+test-packaging: $(VENV)/.package $(VENV)/.test            ## the source archive and the wheel, alone: other tests share the tree
 	$(RUN) -m pytest $(PYTEST_ARGS) tests/test_packaging.py
-	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) --ignore tests/test_packaging.py
+
+# Launches go by the queue, as they do by default, and CANN keeps executors; in `make test-queue` neither.
+test-suite: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## all other tests
+	MINDTORCH_SIM_OP_CACHE=1 $(SUITE) --ignore tests/test_packaging.py
 
 quick: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## a small subset, in seconds
 	$(RUN) -m pytest -m quick $(PYTEST_ARGS)
@@ -51,17 +60,16 @@ PRECISION_TESTS := tests/ops/test_ops.py tests/ops/test_corners.py tests/ops/tes
 	-k "(test_forms and float16) or test_corners or test_number_rounding or test_parametrize or test_layers"
 
 test-processors: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## what depends on precision, as on the least of processors; `make test` uses all of this one
-	$(LEAST_PROCESSOR) $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(PRECISION_TESTS)
+	$(LEAST_PROCESSOR) $(SUITE) $(PRECISION_TESTS)
 
-# `make test` runs with TASK_QUEUE_ENABLE=2 and without CANN's cache of executors, as programs do on the simulator. The
-# whole suite in the other modes takes minutes: make test-queue QUEUE_TESTS='tests -k "not cpu"'
+# What depends on who launches first, with the other combinations of queue and cache.
 QUEUE_TESTS ?= $(patsubst %,tests/npu/test_%.py,streams npu_streams_events copies threads graphs graph_random) \
-	tests/npu/test_faults.py::test_any_call_may_fail_once tests/ops/test_opinfo.py tests/ops/test_programs.py -k "not cpu"
+	tests/npu/test_faults.py::test_any_call_may_fail_once -k "not cpu"
 
-test-queue: $(VENV)/.package $(VENV)/.test            ## streams, graphs, faults, op database and random programs with other TASK_QUEUE_ENABLE, and CANN's cache
-	TASK_QUEUE_ENABLE=0 MINDTORCH_SIM_OP_CACHE=1 $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(QUEUE_TESTS)
-	TASK_QUEUE_ENABLE=1 MINDTORCH_SIM_OP_CACHE=0 $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(QUEUE_TESTS)
-	TASK_QUEUE_ENABLE=2 MINDTORCH_SIM_OP_CACHE=1 $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(QUEUE_TESTS)
+test-queue: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## what used the NPU in `make test` once more, without queue and cache; streams, graphs and faults with one of both
+	TASK_QUEUE_ENABLE=0 MINDTORCH_SIM_OP_CACHE=0 $(SUITE) --used-npu --ignore tests/test_packaging.py
+	TASK_QUEUE_ENABLE=0 MINDTORCH_SIM_OP_CACHE=1 $(SUITE) $(QUEUE_TESTS)
+	TASK_QUEUE_ENABLE=1 MINDTORCH_SIM_OP_CACHE=0 $(SUITE) $(QUEUE_TESTS)
 
 coverage: $(VENV)/.package $(VENV)/.test $(VENV)/.examples $(VENV)/.coverage            ## the suite's coverage of the Python sources, which must not fall below the floor in pyproject.toml
 	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) --cov --cov-report=term:skip-covered $(PYTEST_ARGS) --ignore tests/test_packaging.py
@@ -151,7 +159,7 @@ wheels: $(VENV)/.build $(VENV)/.wheels            ## dist/mindtorch-*-manylinux*
 	done
 	PATH="$(abspath $(VENV))/bin:$$PATH" auditwheel repair $(addprefix --plat ,$(PLATFORM)) --wheel-dir dist build/wheels/*.whl
 
-test-clients: $(VENV)/.package            ## the published torch_npu wheel on the simulated toolkit, and mindtorch beside it
+test-clients: $(VENV)/.package $(VENV)/.test            ## the published torch_npu wheel on the simulated toolkit, and mindtorch beside it
 	@if [ "$$(uname -m)" != x86_64 ] || ! $(RUN) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
 		echo "test-clients: left out, torch_npu is published for x86_64 and Python 3.11 only"; \
 	else \
@@ -212,10 +220,12 @@ $(VENV)/.installed: pyproject.toml
 	$(RUN) -m pip install --quiet --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(CLIENTS)/.ready:
-	$(RUN) -m venv $(CLIENTS)
-	$(CLIENTS)/bin/python -m pip install --quiet torch==2.13.0 numpy pyyaml
-	$(CLIENTS)/bin/python -m pip install --quiet --no-deps torch_npu==2.13.0
+# With the torch and the NumPy of the tests.
+$(CLIENTS)/.ready: | $(VENV)/.test
+	$(RUN) -m venv --without-pip $(CLIENTS)
+	$(RUN) -c 'import sys, sysconfig; open(sys.argv[1], "w").write(sysconfig.get_path("purelib"))' \
+		"$$($(CLIENTS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth"
+	$(RUN) -m pip --python $(CLIENTS)/bin/python install --quiet --no-compile --no-deps torch_npu==2.13.0
 	@touch $@
 
 # Without dependencies, so that no torch comes in: the list is complete.

@@ -1,4 +1,9 @@
-"""What every test shares: the `device` parameter, and the count of live objects that each test must leave as it was."""
+"""What every test shares: the `device` parameter, and the count of live objects that each test must leave as it was.
+
+A run also remembers, in pytest's cache, which tests used no NPU. `pytest --used-npu` leaves these out: it runs all the
+others once more, with another TASK_QUEUE_ENABLE, or with or without CANN's cache of executors.
+"""
+import functools
 import gc
 import os
 import sys
@@ -10,14 +15,90 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
 PASSED = pytest.StashKey[bool]()
+BEFORE = pytest.StashKey[tuple]()
+WITHOUT_NPU = "mindtorch/tests-without-npu"     # in pytest's cache
+# Their tests work in processes that outlive them, or share results: all of them use the NPU.
+OF_THE_NPU = ("tests/npu/", "tests/distributed/")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--used-npu", action="store_true",
+                     help="leave out the tests that used no NPU when they last ran, and those marked one_mode")
+
+
+def pytest_configure(config):
+    # The processes of xdist send their reports to the one that has no input.
+    if config.pluginmanager.has_plugin("cacheprovider") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_NpuUse(config))
+
+
+class _NpuUse:
+    """Keeps which tests used no NPU when they last ran."""
+
+    def __init__(self, config):
+        self.cache, self.without = config.cache, set(config.cache.get(WITHOUT_NPU, []))
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "teardown":
+            (self.without.discard if report.used_npu else self.without.add)(report.nodeid)
+
+    def pytest_sessionfinish(self):
+        self.cache.set(WITHOUT_NPU, sorted(self.without))
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("used_npu"):
+        without = set(config.cache.get(WITHOUT_NPU, []))
+        kept, left_out = [], []
+        for item in items:
+            (left_out if item.nodeid in without or item.get_closest_marker("one_mode") else kept).append(item)
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def _allocations():
+    """How many allocations the devices have seen."""
+    simulator = _simulator()
+    if simulator is None:
+        return 0
+    from mindtorch._npu.allocator import get_allocator
+    return sum(get_allocator(index)._stats["allocation.all.allocated"] for index in range(simulator[0].device_count()))
+
+
+def _children_time():
+    return os.times()[2:4]
+
+
+@functools.cache
+def _warm():
+    """Creates what the first use of a device creates for the life of the process: contexts, streams, workspaces."""
+    import mindtorch
+    if os.environ.get("MINDTORCH_NPU") != "off":
+        mindtorch.npu.init()
+        for index in range(mindtorch.npu.device_count()):
+            ones = mindtorch.ones((2, 2), device=f"npu:{index}")
+            (ones @ ones).sum().item()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item):
+    if "mindtorch" in sys.modules:
+        _warm()
+    item.stash[BEFORE] = (_allocations(), _children_time())
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Remembers whether the test passed, for the fixtures that come after it."""
+    """Remembers whether the test passed, for the fixtures that come after it; tells in the end if it used the NPU."""
     report = yield
     if report.when == "call":
         item.stash[PASSED] = report.passed
+    if report.when == "teardown":
+        allocations, children_time = item.stash[BEFORE]
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        in_others = item.nodeid.startswith(OF_THE_NPU) or children_time != _children_time()
+        report.used_npu = allocations != _allocations() or (in_others and ("cpu" not in values or "npu" in values))
     return report
 
 
@@ -71,21 +152,8 @@ def _live(npu, sim):
     return counts
 
 
-@pytest.fixture(scope="session")
-def _warm():
-    """Creates what the first use of a device creates for the life of the process: contexts, streams, workspaces."""
-    if "mindtorch" not in sys.modules:
-        return
-    import mindtorch
-    if os.environ.get("MINDTORCH_NPU") != "off":
-        mindtorch.npu.init()
-        for index in range(mindtorch.npu.device_count()):
-            ones = mindtorch.ones((2, 2), device=f"npu:{index}")
-            (ones @ ones).sum().item()
-
-
 @pytest.fixture(autouse=True)
-def _nothing_left_behind(_warm, request):
+def _nothing_left_behind(request):
     """Fails a test that ends with more live objects than it began with.
 
     Garbage is collected only where a count has grown: that takes longer than most tests. A test that has failed is left

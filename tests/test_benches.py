@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from mindtorch._ops.codegen.rows import Table
+
+pytestmark = pytest.mark.one_mode
 
 ROOT = Path(__file__).parent.parent
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_mode
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "mindtorch"
 SUFFIXES = (".py", ".pyx", ".pxd", ".pxi")
@@ -150,6 +152,7 @@ def cython_imports(path, inside_functions):
             yield from (name.split()[0] for name in found["plain"].split(",") if name.strip())
 
 
+@functools.cache
 def imports_of(path, inside_functions=True):
     """Full names that `path` imports or cimports."""
     return set((python_imports if path.suffix == ".py" else cython_imports)(path, inside_functions))

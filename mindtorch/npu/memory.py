@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import npu
@@ -46,6 +46,8 @@ __all__ = [
 
 class _UninitializedAllocator:
     """The allocator before the first use of a device: its statistics are empty, as in torch."""
+
+    _stats: Any = Counter()
 
     def memory_stats(self) -> Any:
         return OrderedDict()
@@ -93,22 +95,22 @@ def memory_stats_as_nested_dict(device: Device = None) -> dict[str, Any]:
 
 def memory_allocated(device: Device = None) -> int:
     """Bytes that tensors occupy now. Workspaces of operators count during the launch, so they show in the peak."""
-    return memory_stats(device).get("allocated_bytes.all.current", 0)
+    return npu._get_allocator(device)._stats["allocated_bytes.all.current"]
 
 
 def max_memory_allocated(device: Device = None) -> int:
     """The peak of memory_allocated since the start or the last reset_peak_memory_stats."""
-    return memory_stats(device).get("allocated_bytes.all.peak", 0)
+    return npu._get_allocator(device)._stats["allocated_bytes.all.peak"]
 
 
 def memory_reserved(device: Device = None) -> int:
     """Bytes that the allocator holds, in use or cached."""
-    return memory_stats(device).get("reserved_bytes.all.current", 0)
+    return npu._get_allocator(device)._stats["reserved_bytes.all.current"]
 
 
 def max_memory_reserved(device: Device = None) -> int:
     """The peak of memory_reserved since the start or the last reset_peak_memory_stats."""
-    return memory_stats(device).get("reserved_bytes.all.peak", 0)
+    return npu._get_allocator(device)._stats["reserved_bytes.all.peak"]
 
 
 def reset_peak_memory_stats(device: Device = None) -> None:

@@ -24,6 +24,8 @@ from mindtorch._ops.codegen.aclnn import operators
 from mindtorch._ops.codegen.aclnn_calls import read_call
 from mindtorch._ops.codegen.rows import RowError, Table, instances, read_row
 
+pytestmark = pytest.mark.one_mode
+
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
 TABLE = Table()

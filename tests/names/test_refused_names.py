@@ -8,6 +8,8 @@ import pytest
 import mindtorch
 from mindtorch._refusals import modules
 
+pytestmark = pytest.mark.one_mode
+
 MODULES = {name: modules.refused(name) for name in sorted(modules.refused_modules())}
 IN_TORCH = """
 import importlib, json, sys, warnings

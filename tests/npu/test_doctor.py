@@ -12,6 +12,8 @@ import pytest
 from mindtorch._npu import elf, toolkit
 from mindtorch.npu import doctor
 
+pytestmark = pytest.mark.one_mode
+
 OTHER, NUMBER = ("aarch64", 183) if platform.machine() == "x86_64" else ("x86_64", 62)
 ASK = """
 import contextlib, io, json, sys, warnings

@@ -4,7 +4,7 @@ What torch refuses must be refused, what it computes must come out equal: value,
 may refuse a dtype that CANN does not document for it, by NotImplementedError.
 """
 import warnings
-from functools import partial
+from functools import lru_cache, partial
 
 import pytest
 import torch
@@ -174,25 +174,37 @@ def on_device(row, kwargs, device):
     return {**kwargs, "device": device} if row.factory and not takes_tensor_first(row) else kwargs
 
 
+# The devices last: of two neighbouring tests the second one finds what torch has made for the first.
+both_devices = pytest.mark.parametrize("device", ["cpu", "npu"])
+
+
+@lru_cache(maxsize=3)
+def compared(key, dtype, layout="contiguous"):
+    """Each sample in each form, and what torch makes of it: [(where, form, call, args, kwargs, torch's outcome)]."""
+    row = ROWS[key]
+    return [(where, form, call, args, kwargs, expected(row, call, layout, args, kwargs, dtype))
+            for where, args, kwargs in cases(row, dtype) for form, call in forms(row)]
+
+
+@both_devices
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("key", ROWS)
 def test_forms(key, dtype, device):
     row = ROWS[key]
     if not_on(row, device):
         return
-    for where, args, kwargs in cases(row, dtype):
-        for form, call in forms(row):
-            theirs = expected(row, call, "contiguous", args, kwargs, dtype)
-            if beyond(row, device, theirs):
-                continue
-            ours = outcome(call, mindtorch, device, "contiguous", args, on_device(row, kwargs, device))
-            if row.key in UNDEFINED_CONTENT and not isinstance(theirs, Exception) and not isinstance(ours, Exception):
-                assert (tuple(ours.shape), str(ours.dtype)) == (tuple(theirs.shape), str(theirs.dtype)), where
-                continue
-            check(ours, theirs, f"{where}, {form} on {device}, {args} {kwargs}", device == "npu", dtype,
-                  row.schema.name in IN_FLOAT32)
+    for where, form, call, args, kwargs, theirs in compared(key, dtype):
+        if beyond(row, device, theirs):
+            continue
+        ours = outcome(call, mindtorch, device, "contiguous", args, on_device(row, kwargs, device))
+        if row.key in UNDEFINED_CONTENT and not isinstance(theirs, Exception) and not isinstance(ours, Exception):
+            assert (tuple(ours.shape), str(ours.dtype)) == (tuple(theirs.shape), str(theirs.dtype)), where
+            continue
+        check(ours, theirs, f"{where}, {form} on {device}, {args} {kwargs}", device == "npu", dtype,
+              row.schema.name in IN_FLOAT32)
 
 
+@both_devices
 @pytest.mark.parametrize("layout", LAYOUTS[1:])
 @pytest.mark.parametrize("key", ROWS)
 def test_layouts(key, layout, device):
@@ -201,18 +213,26 @@ def test_layouts(key, layout, device):
     if row.key in UNDEFINED_CONTENT or not_on(row, device):
         return
     for dtype in ("float32", "int64"):
-        for where, args, kwargs in cases(row, dtype):
-            for form, call in forms(row):
-                theirs = outcome(call, torch, "cpu", layout, args, kwargs)
-                if beyond(row, device, theirs):
-                    continue
-                ours = outcome(call, mindtorch, device, layout, args, on_device(row, kwargs, device))
-                if layout == "expanded" and form == "in-place" and isinstance(ours, RuntimeError) and (
-                        row.inout or row.schema.name in OVERWRITING):
-                    continue      # torch has deprecated what is refused here
-                check(ours, theirs, f"{where}, {form} on {device}, {layout}, {args} {kwargs}", device == "npu", dtype)
+        for where, form, call, args, kwargs, theirs in compared(key, dtype, layout):
+            if beyond(row, device, theirs):
+                continue
+            ours = outcome(call, mindtorch, device, layout, args, on_device(row, kwargs, device))
+            if layout == "expanded" and form == "in-place" and isinstance(ours, RuntimeError) and (
+                    row.inout or row.schema.name in OVERWRITING):
+                continue      # torch has deprecated what is refused here
+            check(ours, theirs, f"{where}, {form} on {device}, {layout}, {args} {kwargs}", device == "npu", dtype)
 
 
+@lru_cache(maxsize=3)
+def compared_with_out(key, dtype):
+    """Each sample with each kind of out=: [(where, kind, call, args, kwargs, torch's outcome)]."""
+    row = ROWS[key]
+    calls = [(make_out.__name__, partial(_with_out, row, make_out)) for make_out in (_empty_out, _wide_out, _strided_out)]
+    return [(where, kind, call, args, kwargs, outcome(call, torch, "cpu", "contiguous", args, kwargs))
+            for where, args, kwargs in cases(row, dtype) for kind, call in calls]
+
+
+@both_devices
 @pytest.mark.parametrize("key", [key for key, row in ROWS.items()
                                  if row.takes_out and not (row.by_hand or row.schema.inplace or row.factory)])
 def test_out(key, device):
@@ -221,16 +241,13 @@ def test_out(key, device):
     if not_on(row, device):
         return
     for dtype in ("float32", "int64", "bool"):
-        for where, args, kwargs in cases(row, dtype):
-            for make_out in (_empty_out, _wide_out, _strided_out):
-                call = partial(_with_out, row, make_out)
-                theirs = outcome(call, torch, "cpu", "contiguous", args, kwargs)
-                # Overloads that take no out= in torch; taking one does no harm.
-                if isinstance(theirs, TypeError) or "match any schema" in str(theirs) or beyond(row, device, theirs):
-                    continue
-                ours = outcome(call, mindtorch, device, "contiguous", args, kwargs)
-                described = f"{where}, {make_out.__name__} on {device}, {args} {kwargs}"
-                check(ours, theirs, described, device == "npu", dtype)
+        for where, kind, call, args, kwargs, theirs in compared_with_out(key, dtype):
+            # Overloads that take no out= in torch; taking one does no harm.
+            if isinstance(theirs, TypeError) or beyond(row, device, theirs) or (
+                    isinstance(theirs, Exception) and "match any schema" in str(theirs)):
+                continue
+            ours = outcome(call, mindtorch, device, "contiguous", args, kwargs)
+            check(ours, theirs, f"{where}, {kind} on {device}, {args} {kwargs}", device == "npu", dtype)
 
 
 def _empty_out(lib, like):

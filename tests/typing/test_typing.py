@@ -14,6 +14,8 @@ import mindtorch
 from mindtorch._core.python.torch_function import OverridableFunction
 from mindtorch.npu._unavailable import _Unavailable
 
+pytestmark = pytest.mark.one_mode
+
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(__file__).parent / "scripts"
 
