@@ -53,15 +53,15 @@ PRECISION_TESTS := tests/ops/test_ops.py tests/ops/test_corners.py tests/ops/tes
 test-processors: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## what depends on precision, as on the least of processors; `make test` uses all of this one
 	$(LEAST_PROCESSOR) $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(PRECISION_TESTS)
 
-# `make test` runs with TASK_QUEUE_ENABLE=2 and without CANN's cache of executors, as programs do on the simulator. The
+# `make test` runs with TASK_QUEUE_ENABLE=2 and with CANN's cache of executors, as programs do by default. The
 # whole suite in the other modes takes minutes: make test-queue QUEUE_TESTS='tests -k "not cpu"'
 QUEUE_TESTS ?= $(patsubst %,tests/npu/test_%.py,streams npu_streams_events copies threads graphs graph_random) \
 	tests/npu/test_faults.py::test_any_call_may_fail_once tests/ops/test_opinfo.py tests/ops/test_programs.py -k "not cpu"
 
-test-queue: $(VENV)/.package $(VENV)/.test            ## streams, graphs, faults, op database and random programs with other TASK_QUEUE_ENABLE, and CANN's cache
-	TASK_QUEUE_ENABLE=0 MINDTORCH_SIM_OP_CACHE=1 $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(QUEUE_TESTS)
-	TASK_QUEUE_ENABLE=1 MINDTORCH_SIM_OP_CACHE=0 $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(QUEUE_TESTS)
-	TASK_QUEUE_ENABLE=2 MINDTORCH_SIM_OP_CACHE=1 $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(QUEUE_TESTS)
+test-queue: $(VENV)/.package $(VENV)/.test            ## streams, graphs, faults, op database and random programs with other TASK_QUEUE_ENABLE, and without CANN's cache
+	TASK_QUEUE_ENABLE=0 MINDTORCH_SIM_OP_CACHE=0 $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(QUEUE_TESTS)
+	TASK_QUEUE_ENABLE=1 MINDTORCH_SIM_OP_CACHE=1 $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(QUEUE_TESTS)
+	TASK_QUEUE_ENABLE=2 MINDTORCH_SIM_OP_CACHE=0 $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(QUEUE_TESTS)
 
 coverage: $(VENV)/.package $(VENV)/.test $(VENV)/.examples $(VENV)/.coverage            ## the suite's coverage of the Python sources, which must not fall below the floor in pyproject.toml
 	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) --cov --cov-report=term:skip-covered $(PYTEST_ARGS) --ignore tests/test_packaging.py

@@ -27,9 +27,9 @@ from mindtorch._core.tensor.tensor cimport (
 from mindtorch._core.tensor.views cimport expand_to
 from mindtorch._npu.acl cimport (
     MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, LaunchQueue, QueuedFunctions, QueuedLaunch, TensorPlace,
-    add_known_call, add_launch, api, check, copy_long_key, count_kept, drain_queue, find_known_call, find_kept, find_queue, has_launches, keep_executor,
-    keep_executors, launch_kept, make_repeatable, missed_look_ups, next_launch, queue_mode, queues_in_use, refuse,
-    release_kept, set_key, start_queue,
+    add_known_call, add_launch, api, check, copy_long_key, count_kept, drain_queue, find_known_call, find_kept,
+    find_queue, has_launches, keep_executor, keep_executors, launch_kept, make_repeatable, missed_look_ups,
+    next_launch, queue_mode, queues_in_use, refuse, release_kept, set_key, start_queue,
 )
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
 from mindtorch._npu.cann cimport (

@@ -212,7 +212,8 @@ int main(void) {
   mindtorch_keep_executors(ROOM, destroyKept);
   queue = mindtorch_start_queue(0, &api, &(QueuedFunctions){phase1OfKept, destroyKept, mayLaunch});
   runThreads(workWithKept, NULL);
-  if (launched != THREADS * LAUNCHES || mindtorch_count_kept() > ROOM || executors != (int)mindtorch_count_kept()) abort();
+  const uint64_t kept = mindtorch_count_kept();
+  if (launched != THREADS * LAUNCHES || kept > ROOM || executors != (int)kept) abort();
   mindtorch_drop_kept();
   if (executors != 0) abort();
   mindtorch_forget_queues();

@@ -32,7 +32,7 @@ for number in (2.0, 3.0, 4.0):
     print(lists, torch.linspace(0, 5, 6, device="npu"), torch.isclose(a, a + 0.25, rtol=0.2), a.nan_to_num(7),
           a.logit(0.25), torch.quantile(a[:2], 0.5), a.cumsum(0), torch.nn.functional.gelu(a, approximate="tanh"))
 """
-    assert run(code, **kept).stdout == run(code).stdout
+    assert run(code, **kept).stdout == run(code, MINDTORCH_SIM_OP_CACHE="0").stdout
 
 
 # A program by a seed: operators over views of a few tensors, of which some die; streams, graphs, other memory.
@@ -216,7 +216,8 @@ print(json.dumps(made))
 def test_a_hit_makes_fewer_calls_than_a_miss(kept, queue):
     made = json.loads(run(HITS, TASK_QUEUE_ENABLE=queue, **kept).stdout)
     for title, ((miss, halves_of_miss), (hit, halves_of_hit)) in made.items():
-        assert hit < miss and halves_of_miss > 0 and halves_of_hit == 0, title
+        assert hit < miss, title
+        assert (halves_of_miss > 0, halves_of_hit) == (True, 0), title
 
 
 def test_an_unknown_setting_is_refused():

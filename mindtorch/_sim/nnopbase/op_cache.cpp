@@ -140,7 +140,7 @@ int32_t simOpCache = -1;
 
 bool readOpCacheSetting() {
   const char *setting = std::getenv("MINDTORCH_SIM_OP_CACHE");
-  const bool kept = setting != nullptr && std::strcmp(setting, "1") == 0;
+  const bool kept = setting == nullptr || std::strcmp(setting, "0") != 0;
   __atomic_store_n(&simOpCache, kept ? 1 : 0, __ATOMIC_RELAXED);
   return kept;
 }

@@ -8,6 +8,8 @@
 #include "aclnnop/aclnn_add.h"
 #include "op_test.h"
 
+extern "C" int64_t simCost(const char *name); /* runtime/cost.h */
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
