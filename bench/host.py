@@ -4,8 +4,9 @@ In each profile mindtorch and the published torch_npu wheel run the same program
 operators is on as it is on CANN, with each TASK_QUEUE_ENABLE, mindtorch without that cache, too. The processes take
 turns, and the least is shown: us the caller waits, us until the device is done, us that the driver's calls take by the
 model (the floor: nobody who makes these calls is faster), and how many launches a call has that CANN's cache did not
-know and did know. Then mindtorch's times as parts of torch_npu's, both at their defaults and at their best, and the
-end as a multiple of the floor. The profile `none` is a driver that costs nothing. `--html FILE` also writes a page.
+know and did know. Then mindtorch's times as parts of torch_npu's, both at their defaults and at their best, and the end
+as a multiple of the floor. The profile `none` is a driver that costs nothing; every phase 1 counts as a miss there.
+`--html FILE` also writes a page.
 
 A run of all profiles takes about ten minutes on two idle cores; `--seconds` says how long each program is repeated.
 """

@@ -8,7 +8,6 @@
 #ifndef MINDTORCH_KEPT_EXECUTORS_H_
 #define MINDTORCH_KEPT_EXECUTORS_H_
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@ struct KeptExecutor {
   KeptExecutor *newer, *older; /* by their last use */
   int listed;                  /* calls find it */
   int users;                   /* launches that have found it; the table's lock guards the members above and this one */
-  atomic_int taken;            /* by a launch */
+  atomic_int taken;            /* by a launch; MINDTORCH_AWAITED: and another launch waits for it */
   aclOpExecutor *executor;
   uint64_t workspace_size;
   int words, tensors, count;
@@ -32,15 +31,18 @@ struct KeptExecutor {
   unsigned char *kinds;
 };
 
+enum { MINDTORCH_TAKEN = 1, MINDTORCH_AWAITED = 2 };
+
 static CannApi mindtorch_own_api; /* CANN's functions */
 
 static struct {
   pthread_mutex_t lock;
+  pthread_cond_t left; /* by a launch, of an executor that another launch awaits */
   uint64_t limit, size;
   int (*destroy)(void *handle, int kind);
   KeptExecutor *newest, *oldest;
   KeptExecutor *places[MINDTORCH_KNOWN_CALLS];
-} mindtorch_kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} mindtorch_kept = {.lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
 
 static inline size_t mindtorch_place_of(const uint64_t *text, int words) {
   uint64_t hash = (uint64_t)words;
@@ -116,7 +118,10 @@ static void mindtorch_keep_executors(uint64_t limit, int (*destroy)(void *handle
 static KeptExecutor *mindtorch_find_kept(const uint64_t *text, int words, int take) {
   pthread_mutex_lock(&mindtorch_kept.lock);
   KeptExecutor *kept = mindtorch_search_kept(text, words);
-  if (kept != NULL && take && atomic_exchange(&kept->taken, 1)) kept = NULL;
+  if (kept != NULL && take) {
+    int free = 0;
+    if (!atomic_compare_exchange_strong(&kept->taken, &free, MINDTORCH_TAKEN)) kept = NULL;
+  }
   if (kept != NULL) {
     ++kept->users;
     if (kept != mindtorch_kept.newest) {
@@ -128,8 +133,26 @@ static KeptExecutor *mindtorch_find_kept(const uint64_t *text, int words, int ta
   return kept;
 }
 
+/* Sleeps until no other launch has the executor. */
+static void mindtorch_take(KeptExecutor *kept) {
+  int free = 0;
+  if (atomic_compare_exchange_strong(&kept->taken, &free, MINDTORCH_TAKEN)) return;
+  pthread_mutex_lock(&mindtorch_kept.lock);
+  while (atomic_exchange(&kept->taken, MINDTORCH_AWAITED) != 0) {
+    pthread_cond_wait(&mindtorch_kept.left, &mindtorch_kept.lock);
+  }
+  pthread_mutex_unlock(&mindtorch_kept.lock);
+}
+
+static void mindtorch_leave(KeptExecutor *kept) {
+  if (atomic_exchange(&kept->taken, 0) != MINDTORCH_AWAITED) return;
+  pthread_mutex_lock(&mindtorch_kept.lock);
+  pthread_cond_broadcast(&mindtorch_kept.left);
+  pthread_mutex_unlock(&mindtorch_kept.lock);
+}
+
 static void mindtorch_release_kept(KeptExecutor *kept, int taken) {
-  if (taken) kept->taken = 0;
+  if (taken) mindtorch_leave(kept);
   pthread_mutex_lock(&mindtorch_kept.lock);
   const int unused = --kept->users == 0 && !kept->listed;
   pthread_mutex_unlock(&mindtorch_kept.lock);
@@ -203,10 +226,10 @@ static aclnnStatus mindtorch_set_addresses(const KeptExecutor *kept, void *const
 /* Phase 2, with the addresses of the storages. An executor whose launch fails is not found again. */
 static aclnnStatus mindtorch_launch_kept(KeptExecutor *kept, int taken, void *const *storages, QueuedPhase2 phase2,
                                          void *workspace, uint64_t workspace_size, aclrtStream stream) {
-  while (!taken && atomic_exchange(&kept->taken, 1)) sched_yield();
+  if (!taken) mindtorch_take(kept);
   aclnnStatus status = mindtorch_set_addresses(kept, storages);
   if (status == 0) status = phase2(workspace, workspace_size, kept->executor, stream);
-  kept->taken = 0;
+  mindtorch_leave(kept);
   if (status == 0) return status;
   pthread_mutex_lock(&mindtorch_kept.lock);
   if (kept->listed) mindtorch_unlist_kept(kept);
@@ -232,6 +255,7 @@ static void mindtorch_drop_kept(void) {
 /* In the child of a fork: the executors are of its parent's device. */
 static void mindtorch_forget_kept(void) {
   pthread_mutex_init(&mindtorch_kept.lock, NULL);
+  pthread_cond_init(&mindtorch_kept.left, NULL);
   memset(mindtorch_kept.places, 0, sizeof mindtorch_kept.places);
   mindtorch_kept.newest = mindtorch_kept.oldest = NULL;
   mindtorch_kept.size = 0;

@@ -61,12 +61,54 @@ static RefusedHandle *_Atomic mindtorch_refused;
 
 /* --- launches --- */
 
+/* Copies the key to the launch, the first tensors of one for which that has no room. */
+static void mindtorch_shorten_key(QueuedLaunch *launch, const uint64_t *text, int words, void *const *storages,
+                                  const unsigned short *places, int tensors) {
+  launch->words = words < MINDTORCH_QUEUE_WORDS ? words : MINDTORCH_QUEUE_WORDS;
+  launch->tensors = tensors < MINDTORCH_QUEUE_TENSORS ? tensors : MINDTORCH_QUEUE_TENSORS;
+  while (launch->tensors != 0) {
+    const int place = places[launch->tensors - 1];
+    if (place < launch->words && place + (int)(text[place] >> 8 & 255) < launch->words) break;
+    --launch->tensors;
+  }
+  launch->text = launch->own_text;
+  launch->storages = launch->own_storages;
+  launch->places = launch->own_places;
+  launch->long_key = NULL;
+  memcpy(launch->text, text, (size_t)launch->words * sizeof *text);
+  memcpy(launch->storages, storages, (size_t)launch->tensors * sizeof *storages);
+  memcpy(launch->places, places, (size_t)launch->tensors * sizeof *places);
+}
+
+/* Copies the whole key to a block, NULL if the host has no memory left. */
+static void *mindtorch_copy_key(const uint64_t *text, int words, void *const *storages, const unsigned short *places,
+                                int tensors) {
+  const size_t bytes = (size_t)words * sizeof *text, room = (size_t)tensors * sizeof *storages;
+  char *block = (char *)malloc(bytes + room + (size_t)tensors * sizeof *places);
+  if (block == NULL) return NULL;
+  memcpy(block, text, bytes);
+  memcpy(block + bytes, storages, room);
+  memcpy(block + bytes + room, places, (size_t)tensors * sizeof *places);
+  return block;
+}
+
+static void mindtorch_set_long_key(QueuedLaunch *launch, void *block, int words, int tensors) {
+  launch->words = words;
+  launch->tensors = tensors;
+  launch->text = (uint64_t *)block;
+  launch->storages = (void **)(launch->text + words);
+  launch->places = (unsigned short *)(launch->storages + tensors);
+  launch->long_key = block;
+}
+
 static void mindtorch_keep_failure(const QueuedLaunch *launch, int status) {
   const char *message = mindtorch_own_api.aclGetRecentErrMsg();
   pthread_mutex_lock(&mindtorch_failure_lock);
   if (!mindtorch_failure.there) {
     mindtorch_failure.status = status;
     mindtorch_failure.launch = *launch;
+    mindtorch_shorten_key(&mindtorch_failure.launch, launch->text, launch->words, launch->storages, launch->places,
+                          launch->tensors);
     mindtorch_failure.message[0] = '\0';
     if (message != NULL) strncat(mindtorch_failure.message, message, sizeof mindtorch_failure.message - 1);
     mindtorch_failure.there = 1;
@@ -74,7 +116,7 @@ static void mindtorch_keep_failure(const QueuedLaunch *launch, int status) {
   pthread_mutex_unlock(&mindtorch_failure_lock);
 }
 
-static void mindtorch_refuse(void *handle, int kind) {
+static inline void mindtorch_refuse(void *handle, int kind) {
   RefusedHandle *entry = (RefusedHandle *)malloc(sizeof *entry);
   mindtorch_own_api.aclGetRecentErrMsg(); /* clears the message, which would show up in that of a failed launch */
   if (entry == NULL) return;              /* the host has no memory left: the object leaks */
@@ -139,16 +181,15 @@ static void mindtorch_make_launch(const LaunchQueue *queue, QueuedLaunch *launch
     status = mindtorch_get_executor(queue, launch);
   }
   if (status == 0 && launch->found != NULL) {
-    status =
-        mindtorch_launch_kept(launch->found, 0, launch->all_storages == NULL ? launch->storages : launch->all_storages,
-                              launch->phase2, launch->workspace, launch->workspace_size, launch->stream);
+    status = mindtorch_launch_kept(launch->found, 0, launch->storages, launch->phase2, launch->workspace,
+                                   launch->workspace_size, launch->stream);
   } else if (status == 0) {
     status = launch->phase2(launch->workspace, launch->workspace_size, launch->executor, launch->stream);
     launch->executor = NULL; /* phase 2 frees it, even if it fails */
   }
   if (status != 0) mindtorch_keep_failure(launch, status);
   if (launch->found != NULL) mindtorch_release_kept(launch->found, 0);
-  free(launch->all_storages);
+  free(launch->long_key);
   if (launch->executor != NULL) mindtorch_destroy(queue, launch->executor, MINDTORCH_EXECUTOR);
   for (int i = 0; i < launch->count; ++i) mindtorch_destroy(queue, launch->handles[i], launch->kinds[i]);
 }

@@ -7,6 +7,7 @@ enum {
   MINDTORCH_FAILED_LAUNCH = -10001, /* no status of CANN's */
   MINDTORCH_QUEUE_LENGTH = 2048,
   MINDTORCH_QUEUE_HANDLES = 24,
+  MINDTORCH_QUEUE_TENSORS = 24, /* of a key without a block of its own */
   MINDTORCH_QUEUE_YIELDS = 100,
   MINDTORCH_QUEUE_WORDS = 128,
   MINDTORCH_KNOWN_CALLS = 4096,
@@ -40,10 +41,13 @@ typedef struct QueuedLaunch {
   /* The key (_npu/launch.pxd), to find or make the executor and for messages of errors. */
   int words; /* 0: there is none */
   int tensors;
-  uint64_t text[MINDTORCH_QUEUE_WORDS];
-  void *storages[MINDTORCH_QUEUE_HANDLES];
-  void **all_storages; /* of `found`, where they have no room above; the launch frees them */
-  unsigned short places[MINDTORCH_QUEUE_HANDLES]; /* in the text, of the tensors */
+  uint64_t *text;
+  void **storages;
+  unsigned short *places; /* in the text, of the tensors */
+  void *long_key;         /* a block with these three, where they have no room below; the launch frees it */
+  uint64_t own_text[MINDTORCH_QUEUE_WORDS];
+  void *own_storages[MINDTORCH_QUEUE_TENSORS];
+  unsigned short own_places[MINDTORCH_QUEUE_TENSORS];
 } QueuedLaunch;
 
 /* Functions of Cython code for a queue, which itself knows no tensors and no Python threads. */

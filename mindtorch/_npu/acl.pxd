@@ -50,7 +50,7 @@ ctypedef aclnnStatus (*QueuedPhase2)(void *, uint64_t, aclOpExecutor *, aclrtStr
 cdef extern from "mindtorch/queued_launch.h" nogil:
     enum:
         MAX_QUEUED_WORDS "MINDTORCH_QUEUE_WORDS"
-        MAX_QUEUED_TENSORS "MINDTORCH_QUEUE_HANDLES"
+        MAX_QUEUED_TENSORS "MINDTORCH_QUEUE_TENSORS"
 
     ctypedef struct LaunchQueue:
         pass
@@ -81,8 +81,9 @@ cdef extern from "mindtorch/queued_launch.h" nogil:
         int tensors
         uint64_t *text
         void **storages
-        void **all_storages
-        unsigned short *places
+        void *long_key
+        uint64_t *own_text
+        unsigned short *own_places
 
     ctypedef struct QueuedFunctions:
         int (*phase1)(QueuedLaunch *launch) noexcept nogil
@@ -103,10 +104,17 @@ cdef LaunchQueue *start_queue(int device, aclrtContext context, const QueuedFunc
 
 # The place of the next launch. Releases the GIL while the queue is full.
 cdef QueuedLaunch *next_launch(LaunchQueue *queue) noexcept
+# Copy a key to the launch. `long_key` is what `copy_long_key` has returned, NULL: only the first tensors of a key for
+# which the launch has no room are copied, which messages of errors name.
+cdef void set_key(QueuedLaunch *launch, void *long_key, const uint64_t *text, int words, void **storages,
+                  const unsigned short *places, int tensors) noexcept
+cdef void *copy_long_key(const uint64_t *text, int words, void **storages, const unsigned short *places,
+                         int tensors) except NULL
 cdef void add_launch(LaunchQueue *queue) noexcept
 cdef bint has_launches(int device) noexcept nogil            # which are not made yet
 cdef void drain_queue(int device) noexcept nogil    # wait until the launches of the device are made; not with the GIL
 cdef void forget_queues() noexcept                  # in the child of a fork
+cdef void refuse(void *handle, int kind) noexcept nogil         # it could not be destroyed
 cdef void *take_refused(int *kind) noexcept nogil   # an argument that could not be destroyed; NULL: there is none
 
 # Calls that were made before, by their keys (launch.pxd), with the sizes of their workspaces.

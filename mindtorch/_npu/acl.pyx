@@ -200,12 +200,18 @@ cdef extern from "mindtorch/launch_queue.h" nogil:
     LaunchQueue *mindtorch_find_queue(int device) noexcept
     QueuedLaunch *mindtorch_next_launch(LaunchQueue *queue) noexcept
     void mindtorch_add_launch(LaunchQueue *queue) noexcept
+    void *mindtorch_copy_key(const uint64_t *text, int words, void **storages, const unsigned short *places,
+                             int tensors) noexcept
+    void mindtorch_set_long_key(QueuedLaunch *launch, void *block, int words, int tensors) noexcept
+    void mindtorch_shorten_key(QueuedLaunch *launch, const uint64_t *text, int words, void **storages,
+                               const unsigned short *places, int tensors) noexcept
     void mindtorch_wait_for_place(LaunchQueue *queue) noexcept
     void mindtorch_drain(LaunchQueue *queue) noexcept
     bint mindtorch_has_launches(LaunchQueue *queue) noexcept
     LaunchQueue *mindtorch_start_queue(int device, aclrtContext context, const QueuedFunctions *functions) noexcept
     void mindtorch_stop_queue(int device) noexcept
     void mindtorch_forget_queues() noexcept
+    void mindtorch_refuse(void *handle, int kind) noexcept
     RefusedHandle *mindtorch_take_refused() noexcept
     bint mindtorch_take_failure(int *status, char *message, size_t room, QueuedLaunch *launch) noexcept
     bint mindtorch_find_known(const uint64_t *text, int words, uint64_t *workspace_size) noexcept
@@ -269,6 +275,22 @@ cdef QueuedLaunch *next_launch(LaunchQueue *queue) noexcept:
     return launch
 
 
+cdef void *copy_long_key(const uint64_t *text, int words, void **storages, const unsigned short *places,
+                         int tensors) except NULL:
+    cdef void *block = mindtorch_copy_key(text, words, storages, places, tensors)
+    if block == NULL:
+        raise MemoryError()
+    return block
+
+
+cdef void set_key(QueuedLaunch *launch, void *long_key, const uint64_t *text, int words, void **storages,
+                  const unsigned short *places, int tensors) noexcept:
+    if long_key != NULL:
+        mindtorch_set_long_key(launch, long_key, words, tensors)
+    else:
+        mindtorch_shorten_key(launch, text, words, storages, places, tensors)
+
+
 cdef void add_launch(LaunchQueue *queue) noexcept:
     mindtorch_add_launch(queue)
 
@@ -317,6 +339,10 @@ cdef void forget_queues() noexcept:
     mindtorch_forget_queues()
 
 
+cdef void refuse(void *handle, int kind) noexcept nogil:
+    mindtorch_refuse(handle, kind)
+
+
 cdef void *take_refused(int *kind) noexcept nogil:
     cdef RefusedHandle *entry = mindtorch_take_refused()
     cdef void *handle
@@ -334,7 +360,7 @@ cdef object describe_tensors(const QueuedLaunch *launch):
     cdef list tensors = []
     cdef int i, j
     for i in range(launch.tensors):
-        word = &launch.text[launch.places[i]]
+        word = &launch.own_text[launch.own_places[i]]
         sizes = [word[j + 1] for j in range(<int>(word[0] >> 8 & 255))]
         tensors.append(f"{DTYPES[<int>(word[0] >> 16 & 65535)]} {sizes}")
     if launch.words == MAX_QUEUED_WORDS or launch.tensors == MAX_QUEUED_TENSORS:

@@ -28,19 +28,20 @@ from mindtorch._core.tensor.tensor cimport (
     BACKENDS, NPU, TensorBase, copy_data, empty_tensor, make_view, set_version, version_of,
 )
 from mindtorch._npu.acl cimport (
-    MAX_QUEUED_TENSORS, NO_QUEUE, QUEUE_ALL, AclnnFunction, QueuedLaunch, TensorPlace, find_function, queue_mode,
+    NO_QUEUE, QUEUE_ALL, AclnnFunction, QueuedLaunch, TensorPlace, find_function, queue_mode,
 )
 from mindtorch._npu.allocator cimport allocate
-from mindtorch._npu.cann cimport ACL_ERROR_BAD_ALLOC, AclnnValue, aclTensor
+from mindtorch._npu.cann cimport ACL_ERROR_BAD_ALLOC, AclnnValue, aclOpExecutor, aclTensor, aclnnStatus
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
     FOUND, KEY_HEAD, MAX_KEY_TENSORS, MAX_LIST_TENSORS, MAX_RANK, MISSED, NOT_KEPT, Call, Key, LookUp, Phase2,
-    acl_dtype, add_known, add_real, add_scalar, add_shape, add_tensor, add_tensors, add_text, add_word,
-    bool_array_argument, cache_enabled, cast_to_supported, copy, end_look_up, find_executor, free_call, init_call,
+    acl_dtype, add_known, add_real, add_scalar, add_shape, add_tensor, add_tensors, add_word, bool_array_argument,
+    bool_array_of_key, cache_enabled, cast_to_supported, copy, end_look_up, find_executor, free_call, init_call,
     init_key, int_array_argument, int_array_of_key, is_known, keep, keep_on_queue, keeps_executors, launch,
     make_contiguous, merge_dims, optional_tensor_argument, raise_missing_symbol, raise_not_capturable,
-    raise_not_supported, read, scalar_argument, scalar_list_argument, scalar_of_key, set_output_shape,
-    set_phase1_of_queues, tensor_argument, tensor_list_argument, tensor_of_key, view_as_int, wait_for_shapes,
+    raise_not_supported, read, scalar_argument, scalar_list_argument, scalar_list_of_key, scalar_of_key,
+    set_copy_calls, set_output_shape, set_phase1_of_queues, tensor_argument, tensor_list_argument,
+    tensor_list_of_key, tensor_of_key, view_as_int, wait_for_shapes,
 )
 from mindtorch._npu.streams cimport current_capture, thread_state
 
@@ -153,7 +154,6 @@ cdef class AclnnCall:
     cdef bint of_one_tensor             # ... as those of the one operand, where its result is 0-d
     cdef int dims_argument              # the argument that is a list of ints, or -1
     cdef QueuedCall queued              # what the thread of a queue reads; its address stands in keys
-    cdef bint queueable                 # that thread can make all arguments
 
 
 cdef const char *keep_bytes(object text):
@@ -165,12 +165,8 @@ cdef const char *keep_bytes(object text):
 cdef AclnnCall read_call(Operator op, tuple encoded):
     """The AclnnCall of an entry of the table."""
     cdef AclnnCall call = AclnnCall.__new__(AclnnCall)
-    cdef Parameter *parameter
     cdef int i
     name, since, signature, call.device_argument, call.per_tensor, parameters = encoded
-    call.name, call.since = keep_bytes(name), keep_bytes(since)
-    call.signature = SIGNATURES[<int>signature]
-    find_function(&call.function, name)
     call.of_lists = op.is_foreach
     call.elementwise = op.tensor_count == 0 or (op.inplace_only and op.tensor_count == 1) or (
         op.outputs[0].elementwise and op.tensor_count <= sum([place >= 0 for place in op.outputs[0].operands]))
@@ -180,7 +176,15 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
         if op.argument_types[i] == operators.INT_LIST:
             call.dims_argument = i
     call.arguments = op.argument_count + op.result_count
-    call.kept = call.queueable = True
+    read_function(call, name, since, SIGNATURES[<int>signature], parameters)
+    return call
+
+
+cdef int read_function(AclnnCall call, str name, str since, AclnnPhase1 signature, tuple parameters) except -1:
+    cdef Parameter *parameter
+    call.name, call.since, call.signature = keep_bytes(name), keep_bytes(since), signature
+    find_function(&call.function, name)
+    call.kept = True
     if len(parameters) > MAX_PARAMETERS:
         raise ValueError(f"{name} has {len(parameters)} parameters, {MAX_PARAMETERS} at most")
     for word, found, *preparation in parameters:
@@ -196,12 +200,10 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
         if preparation:
             read_preparation(call, parameter, preparation)
         call.count += 1
-        call.queueable = call.queueable and parameter.conversion not in (TENSOR_LIST, BOOL_ARRAY, SCALAR_LIST,
-                                                                         OPMATH_SCALAR_LIST, TEXT)
     call.kept = call.kept and not call.dynamic_shapes
     call.queued.signature, call.queued.phase1 = call.signature, call.function.phase1
     call.queued.count, call.queued.parameters = call.count, &call.parameters[0]
-    return call
+    return 0
 
 
 cdef int read_constant(AclnnValue *constant, object value) except -1:
@@ -464,7 +466,7 @@ cdef int run_keyed_call(AclnnCall made, Call *call, Argument *arguments, Argumen
     init_key(&key, &made.queued, call.device, thread_state().limits)
     call.key = &key                              # also of a call that is never alike, for messages of errors
     comparable = write_key(made, &key, arguments, adapted, dtype) and made.kept
-    queued = comparable and made.queueable and queue_mode == QUEUE_ALL
+    queued = comparable and queue_mode == QUEUE_ALL
     if queued and is_known(call):
         return launch(call, 0, made.name, <Phase2>made.function.phase2)
     if comparable and cache_enabled:
@@ -503,7 +505,7 @@ cdef void list_places(const QueuedCall *made, const AclnnValue *values, const in
     for i in range(made.count):
         if not made.parameters[i].has_tensors:
             continue
-        if lengths == NULL or lengths[i] < 0:
+        if lengths[i] < 0:
             if values[i].pointer != NULL:
                 places[0] = TensorPlace(values[i].pointer, index, -1)
                 places += 1
@@ -519,13 +521,15 @@ cdef int phase1_by_key(QueuedLaunch *queued) noexcept nogil:
     cdef const QueuedCall *made = <const QueuedCall *><void *>queued.text[0]
     cdef const uint64_t *text = &queued.text[KEY_HEAD]
     cdef AclnnValue values[MAX_PARAMETERS]
-    cdef TensorPlace places[MAX_QUEUED_TENSORS]
+    cdef TensorPlace places[MAX_KEY_TENSORS]
+    cdef int lengths[MAX_PARAMETERS]
     cdef Conversion conversion
     cdef bint created = True
     cdef int tensors = 0
     cdef int i, status
     for i in range(made.count):
         conversion = made.parameters[i].conversion
+        lengths[i] = -1
         if conversion == CONSTANT:
             values[i] = made.parameters[i].constant
         elif conversion == TENSOR or conversion == OPTIONAL_TENSOR:
@@ -534,14 +538,21 @@ cdef int phase1_by_key(QueuedLaunch *queued) noexcept nogil:
             created = scalar_of_key(queued, &text, &values[i].pointer)
         elif conversion == INT_ARRAY:
             created = int_array_of_key(queued, &text, &values[i].pointer)
-        else:                                    # INTEGER, REAL
+        elif conversion == TENSOR_LIST:
+            lengths[i] = <int>text[0]
+            created = tensor_list_of_key(queued, &text, &tensors, &values[i].pointer)
+        elif conversion == SCALAR_LIST or conversion == OPMATH_SCALAR_LIST:
+            created = scalar_list_of_key(queued, &text, &values[i].pointer)
+        elif conversion == BOOL_ARRAY:
+            created = bool_array_of_key(queued, &text, &values[i].pointer)
+        else:                                    # INTEGER, REAL, TEXT
             values[i].integer = <int64_t>text[0]
             text += 1
         if not created:
             return ACL_ERROR_BAD_ALLOC           # CANN's message says more
     status = made.signature(made.phase1, values, &queued.workspace_size, &queued.executor)
     if status == 0 and queued.kept and keeps_executors:
-        list_places(made, values, NULL, places)
+        list_places(made, values, lengths, places)
         keep_on_queue(queued, places)
     return status
 
@@ -581,7 +592,7 @@ cdef bint write_key(AclnnCall made, Key *key, Argument *arguments, Argument *ada
         elif conversion == TENSOR_LIST:
             kept = add_tensors(key, <list>argument.object)
         elif conversion == TEXT:
-            kept = add_text(key, <const char *>argument.object)
+            kept = add_word(key, <uint64_t>argument.object)      # adapters give constant strings
         else:
             number_dtype = dtype if conversion == SCALAR_LIST else opmath(dtype)
             kept = add_word(key, <uint64_t>len(<tuple>argument.object))
@@ -661,6 +672,45 @@ cdef int call_per_tensor(AclnnCall call, Argument *given, ScalarType dtype) exce
                 one[parameter.place].object = <PyObject *>element
         marshal(call, one, &one[call.arguments], given, dtype, <TensorBase>tensors[at])
     return 0
+
+
+# Copies and casts within a device, which have no row
+
+cdef aclnnStatus phase1_of_copy(void *function, const AclnnValue *values, uint64_t *workspace_size,
+                                aclOpExecutor **executor) noexcept nogil:
+    return (<aclnnStatus (*)(void *, void *, uint64_t *, aclOpExecutor **) noexcept nogil>function)(
+        values[0].pointer, values[1].pointer, workspace_size, executor)
+
+
+cdef aclnnStatus phase1_of_cast(void *function, const AclnnValue *values, uint64_t *workspace_size,
+                                aclOpExecutor **executor) noexcept nogil:
+    return (<aclnnStatus (*)(void *, aclDataType, void *, uint64_t *, aclOpExecutor **) noexcept nogil>function)(
+        values[0].pointer, <aclDataType>values[1].integer, values[2].pointer, workspace_size, executor)
+
+
+cdef AclnnCall COPY, CAST
+
+
+cdef int call_copy(TensorBase dst, TensorBase src) except -1:
+    cdef Argument arguments[2]
+    arguments[0].object, arguments[1].object = <PyObject *>dst, <PyObject *>src
+    return run_call(COPY, arguments, dst.dtype)
+
+
+cdef int call_cast(TensorBase dst, TensorBase src) except -1:
+    cdef Argument arguments[3]
+    arguments[0].object, arguments[2].object = <PyObject *>src, <PyObject *>dst
+    arguments[1].integer = acl_dtype(dst.dtype)
+    return run_call(CAST, arguments, dst.dtype)
+
+
+def register_copies():
+    global COPY, CAST
+    COPY, CAST = AclnnCall.__new__(AclnnCall), AclnnCall.__new__(AclnnCall)
+    COPY.arguments, CAST.arguments = 2, 3
+    read_function(COPY, "aclnnInplaceCopy", "8.0", phase1_of_copy, (("tensor", 0), ("tensor", 1)))
+    read_function(CAST, "aclnnCast", "8.0", phase1_of_cast, (("tensor", 0), ("integer", 1), ("tensor", 2)))
+    set_copy_calls(call_copy, call_cast)
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
@@ -816,6 +866,7 @@ def register():
     BACKENDS[<int>NPU].read = read
     BACKENDS[<int>NPU].capturing = current_capture_id
     set_phase1_of_queues(phase1_by_key)
+    register_copies()
     register_calls()
     register_decompositions()
     BACKENDS[<int>NPU].ready = True

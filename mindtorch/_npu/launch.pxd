@@ -55,7 +55,6 @@ cdef enum:
     KEY_HEAD = 3                 # words before the arguments: the address of the call, settings, limits
     MAX_KEY_WORDS = 1024             # CANN takes keys of 8 KiB
     MAX_KEY_TENSORS = 512
-    MAX_TEXT = 64                # bytes of a string
     MAX_ARGUMENT_WORDS = 4 + 2 * MAX_DIMS
     SEEN_BITS = 1024
 
@@ -158,7 +157,6 @@ cdef inline bint add_tensor(Key *key, TensorBase tensor) noexcept:
     return has_room(key)
 
 cdef bint add_tensors(Key *key, list tensors) noexcept
-cdef bint add_text(Key *key, const char *text) noexcept nogil
 
 
 # Look-ups
@@ -254,6 +252,9 @@ cdef void set_phase1_of_queues(int (*function)(QueuedLaunch *launch) noexcept no
 cdef bint tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil
 cdef bint scalar_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
 cdef bint int_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
+cdef bint bool_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
+cdef bint tensor_list_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil
+cdef bint scalar_list_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
 
 # After the launch of an operator with dynamic shapes: wait for the stream; give an output, which is contiguous, the
 # shape of its descriptor; free the handles. On failure the first two free the handles and raise.
@@ -278,6 +279,10 @@ cdef TensorBase make_contiguous(TensorBase tensor)
 # --- copies ----------------------------------------------------------------------------------------------------------
 # Backend.copy and Backend.read of the NPU; `read` copies all elements to host memory.
 
+
+# The calls that copy or cast within a device, of aclnn_call.pyx.
+ctypedef int (*CopyFunction)(TensorBase dst, TensorBase src) except -1
+cdef void set_copy_calls(CopyFunction copy_function, CopyFunction cast_function) noexcept
 
 cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1
 cdef int read(TensorBase src, char *elements) except -1

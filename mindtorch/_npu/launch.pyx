@@ -7,7 +7,7 @@ from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 cimport cython
 from libc.stdint cimport int64_t, intptr_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, strlen
+from libc.string cimport memcpy
 from libcpp cimport bool as cbool
 
 from mindtorch._npu import peers, runtime
@@ -26,10 +26,10 @@ from mindtorch._core.tensor.tensor cimport (
 )
 from mindtorch._core.tensor.views cimport expand_to
 from mindtorch._npu.acl cimport (
-    MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, AclnnFunction, LaunchQueue, QueuedFunctions, QueuedLaunch,
-    TensorPlace, add_known_call, add_launch, api, check, count_kept, drain_queue, find_function, find_known_call,
-    find_kept, find_queue, has_launches, keep_executor, keep_executors, launch_kept, make_repeatable, missed_look_ups,
-    next_launch, queue_mode, queues_in_use, release_kept, start_queue,
+    MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, LaunchQueue, QueuedFunctions, QueuedLaunch, TensorPlace,
+    add_known_call, add_launch, api, check, copy_long_key, count_kept, drain_queue, find_known_call, find_kept,
+    find_queue, has_launches, keep_executor, keep_executors, launch_kept, make_repeatable, missed_look_ups,
+    next_launch, queue_mode, queues_in_use, refuse, release_kept, set_key, start_queue,
 )
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
 from mindtorch._npu.cann cimport (
@@ -90,16 +90,6 @@ cdef bint add_tensors(Key *key, list tensors) noexcept:
         if not isinstance(tensor, TensorBase) or not add_tensor(key, <TensorBase>tensor):
             return False
     return True
-
-
-cdef bint add_text(Key *key, const char *text) noexcept nogil:
-    cdef size_t length = strlen(text)
-    if length > MAX_TEXT or not add_word(key, length):
-        return False
-    key.text[key.words + length // 8] = 0
-    memcpy(&key.text[key.words], text, length)
-    key.words += <int>(length // 8 + 1)
-    return has_room(key)
 
 
 cdef dict SETTINGS = {}         # of the settings
@@ -566,25 +556,6 @@ cdef bint may_launch(int device) noexcept nogil:
     return thread_state().bound == device and thread_state().limits == NULL
 
 
-cdef inline bint fits_queue(const Key *key) noexcept:
-    return key.words <= MAX_QUEUED_WORDS and key.tensors <= MAX_QUEUED_TENSORS
-
-
-cdef inline void copy_key(QueuedLaunch *queued, const Key *key) noexcept:
-    """Copy the key to the launch. Of a key that is too long, copy the first tensors, which messages of errors name."""
-    cdef int place
-    queued.words = min(key.words, <int>MAX_QUEUED_WORDS)
-    queued.tensors = min(key.tensors, <int>MAX_QUEUED_TENSORS)
-    while queued.tensors != 0:
-        place = key.places[queued.tensors - 1]
-        if place < queued.words and place + <int>(key.text[place] >> 8 & 255) < queued.words:
-            break
-        queued.tensors -= 1
-    memcpy(queued.text, key.text, queued.words * sizeof(uint64_t))
-    memcpy(queued.storages, key.storages, queued.tensors * sizeof(void *))
-    memcpy(queued.places, key.places, queued.tensors * sizeof(unsigned short))
-
-
 cdef list take_objects(Call *call):
     """The Python objects of the call, without CANN's objects in them. They may die once the launch is in the queue:
     only later work of the stream reuses the memory of a tensor."""
@@ -622,13 +593,11 @@ FUNCTIONS_OF_QUEUES.may_launch = may_launch
 
 
 cdef bint is_known(Call *call) noexcept:
-    return (fits_queue(call.key) and can_be_queued(call)
-            and find_known_call(call.key.text, call.key.words, &call.workspace_size))
+    return can_be_queued(call) and find_known_call(call.key.text, call.key.words, &call.workspace_size)
 
 
 cdef void add_known(const Call *call) noexcept:
-    if fits_queue(call.key):
-        add_known_call(call.key.text, call.key.words, call.workspace_size)
+    add_known_call(call.key.text, call.key.words, call.workspace_size)
 
 
 # MINDTORCH_LAUNCH_LINES=1: each launch in a queue keeps the line of the program that called the operator.
@@ -656,21 +625,19 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
     cdef QueuedLaunch *queued
     cdef StreamSlot *stream = call.stream
     cdef list _objects = None                        # until the launch is in the queue
+    cdef Key *key = call.key
     cdef const char *line = NULL
-    cdef void **storages = NULL
+    cdef void *long_key = NULL
     try:
-        if call.found != NULL and not fits_queue(call.key):
-            storages = <void **>malloc(call.key.tensors * sizeof(void *))
-            if storages == NULL:
-                raise MemoryError()
-            memcpy(storages, call.key.storages, call.key.tensors * sizeof(void *))
+        if call.executor == NULL and (key.words > MAX_QUEUED_WORDS or key.tensors > MAX_QUEUED_TENSORS):
+            long_key = copy_long_key(key.text, key.words, key.storages, key.places, key.tensors)
         if RECORDS_LINES:
             line = calling_line()
         queue = find_queue(call.device)
         if queue == NULL:
             queue = start_queue(call.device, device_context(call.device), &FUNCTIONS_OF_QUEUES)
     except BaseException:
-        free(storages)
+        free(long_key)
         free_call(call)
         if workspace_block != NULL:
             free_block(workspace_block)
@@ -688,15 +655,15 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
     queued.workspace_size = call.workspace_size
     queued.executor = call.executor
     queued.found = call.found
-    queued.all_storages = storages
     queued.stream = stream.handle
     queued.count = call.count
     memcpy(queued.handles, call.handles, call.count * sizeof(void *))
     memcpy(queued.kinds, call.kinds, call.count)
     queued.kept = cache_enabled
     queued.words = queued.tensors = 0
-    if call.key != NULL:
-        copy_key(queued, call.key)
+    queued.long_key = NULL
+    if key != NULL:
+        set_key(queued, long_key, key.text, key.words, key.storages, key.places, key.tensors)
     add_launch(queue)
     stream.launches -= 1
     if workspace_block != NULL:
@@ -705,6 +672,14 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
 
 
 cdef bint tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil:
+    if text[0][0] != 0:
+        return keep_handle(launch, read_tensor(launch, text, tensors), made, TENSOR)
+    text[0] += 1                                 # None
+    made[0] = NULL
+    return True
+
+
+cdef aclTensor *read_tensor(QueuedLaunch *launch, const uint64_t **text, int *tensors) noexcept nogil:
     cdef const uint64_t *word = text[0]
     cdef const int64_t *sizes = <const int64_t *>(word + 1)
     cdef const int64_t *strides = sizes
@@ -714,11 +689,7 @@ cdef bint tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensor
     cdef int ndim = (word[0] >> 8) & 255
     cdef int dtype = (word[0] >> 16) & 65535
     cdef int i
-    text[0] += 1
-    made[0] = NULL
-    if word[0] == 0:                             # None
-        return True
-    text[0] += ndim
+    text[0] += 1 + ndim
     if word[0] & 2:
         for i in range(ndim - 1, -1, -1):
             dense[i] = elements
@@ -729,13 +700,13 @@ cdef bint tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensor
         offset = strides[ndim]
         elements = strides[ndim + 1] // ITEMSIZE[dtype]
         text[0] += ndim + 2
-    made[0] = api.aclCreateTensor(sizes, ndim, ACL_DTYPES[dtype], strides, offset, FORMATS[ndim], &elements, 1,
-                                  launch.storages[tensors[0]])
     tensors[0] += 1
-    return keep_handle(launch, made[0], TENSOR)
+    return api.aclCreateTensor(sizes, ndim, ACL_DTYPES[dtype], strides, offset, FORMATS[ndim], &elements, 1,
+                               launch.storages[tensors[0] - 1])
 
 
-cdef inline bint keep_handle(QueuedLaunch *launch, void *handle, Kind kind) noexcept nogil:
+cdef inline bint keep_handle(QueuedLaunch *launch, void *handle, void **made, Kind kind) noexcept nogil:
+    made[0] = handle
     if handle == NULL:
         return False
     launch.handles[launch.count] = handle
@@ -745,11 +716,15 @@ cdef inline bint keep_handle(QueuedLaunch *launch, void *handle, Kind kind) noex
 
 
 cdef bint scalar_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
-    cdef Scalar scalar
+    if text[0][0] != 0:
+        return keep_handle(launch, read_scalar(text), made, SCALAR)
+    text[0] += 1                                 # None
     made[0] = NULL
-    if text[0][0] == 0:                          # None
-        text[0] += 1
-        return True
+    return True
+
+
+cdef aclScalar *read_scalar(const uint64_t **text) noexcept nogil:
+    cdef Scalar scalar
     scalar.kind = <ScalarKind>(text[0][0] - 1)
     scalar.integer = <int64_t>text[0][1]
     memcpy(&scalar.real, text[0] + 1, sizeof(double))
@@ -757,15 +732,67 @@ cdef bint scalar_of_key(QueuedLaunch *launch, const uint64_t **text, void **made
         memcpy(&scalar.imag, text[0] + 2, sizeof(double))
         text[0] += 1
     text[0] += 2
-    made[0] = create_scalar(&scalar)
-    return keep_handle(launch, made[0], SCALAR)
+    return create_scalar(&scalar)
 
 
 cdef bint int_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
     cdef uint64_t count = text[0][0]
-    made[0] = api.aclCreateIntArray(<const int64_t *>(text[0] + 1), count)
+    cdef const int64_t *values = <const int64_t *>(text[0] + 1)
     text[0] += 1 + count
-    return keep_handle(launch, made[0], INT_ARRAY)
+    return keep_handle(launch, api.aclCreateIntArray(values, count), made, INT_ARRAY)
+
+
+cdef bint bool_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
+    cdef cbool truths[MAX_DIMS]
+    cdef uint64_t count = text[0][0]
+    cdef uint64_t i
+    for i in range(count):
+        truths[i] = text[0][1 + i] != 0
+    text[0] += 1 + count
+    return keep_handle(launch, api.aclCreateBoolArray(truths, count), made, BOOL_ARRAY)
+
+
+cdef bint tensor_list_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil:
+    cdef const aclTensor *elements[MAX_KEY_TENSORS]
+    cdef aclTensorList *result = NULL
+    cdef uint64_t count = text[0][0]
+    cdef uint64_t i = 0
+    text[0] += 1
+    made[0] = NULL
+    if count == 0:
+        return True
+    while i < count:
+        elements[i] = read_tensor(launch, text, tensors)
+        if elements[i] == NULL:
+            break
+        i += 1
+    if i == count:
+        result = api.aclCreateTensorList(elements, count)
+    while result == NULL and i > 0:
+        i -= 1
+        if try_destroy(<void *>elements[i], TENSOR) != 0:
+            refuse(<void *>elements[i], TENSOR)
+    return keep_handle(launch, result, made, TENSOR_LIST)
+
+
+cdef bint scalar_list_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
+    cdef const aclScalar *elements[MAX_KEY_TENSORS]
+    cdef aclScalarList *result = NULL
+    cdef uint64_t count = text[0][0]
+    cdef uint64_t i = 0
+    text[0] += 1
+    while i < count:
+        elements[i] = read_scalar(text)
+        if elements[i] == NULL:
+            break
+        i += 1
+    if i == count:
+        result = api.aclCreateScalarList(elements, count)
+    while result == NULL and i > 0:
+        i -= 1
+        if try_destroy(<void *>elements[i], SCALAR) != 0:
+            refuse(<void *>elements[i], SCALAR)
+    return keep_handle(launch, result, made, SCALAR_LIST)
 
 
 # After a launch: profiles, and ACL_LAUNCH_BLOCKING
@@ -967,19 +994,12 @@ cdef enum:
     # The dtypes that aclnnCast documents.
     CAST_DTYPES = COMMON_DTYPES | 1 << Float8_e5m2 | 1 << Float8_e4m3fn | 1 << UInt16 | 1 << UInt32 | 1 << UInt64
 
-ctypedef aclnnStatus (*CopyPhase1)(aclTensor *, const aclTensor *, uint64_t *, aclOpExecutor **) noexcept nogil
-ctypedef aclnnStatus (*CastPhase1)(const aclTensor *, aclDataType, aclTensor *, uint64_t *,
-                                   aclOpExecutor **) noexcept nogil
-
-cdef AclnnFunction IN_PLACE_COPY, CAST_TO       # looked up at their first use
+cdef CopyFunction call_copy, call_cast
 
 
-cdef inline int find_required_function(AclnnFunction *function, const char *name) except -1:
-    if function.phase1 == NULL:
-        find_function(function, name.decode())
-        if function.phase1 == NULL:
-            raise_missing_symbol(name, b"8.0")
-    return 0
+cdef void set_copy_calls(CopyFunction copy_function, CopyFunction cast_function) noexcept:
+    global call_copy, call_cast
+    call_copy, call_cast = copy_function, cast_function
 
 
 cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
@@ -997,83 +1017,24 @@ cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
 # Within one device
 
 cdef int copy_on_device(TensorBase dst, TensorBase src) except -1:
-    cdef Call call
-    cdef Key key
-    cdef LookUp found = NOT_KEPT
-    cdef aclTensor *target
-    cdef aclTensor *source
-    cdef int status = 0
     if is_float8(dst.dtype) or is_float8(src.dtype):
         if dst.dtype != src.dtype:
             return cast_on_device(dst, src)
         dst = view_as_int(dst, FLOAT8_COPIED_AS, b"aclnnInplaceCopy", b"selfRef")
         src = view_as_int(src, FLOAT8_COPIED_AS, b"aclnnInplaceCopy", b"src")
-    find_required_function(&IN_PLACE_COPY, b"aclnnInplaceCopy")
     if dst.ndim > MAX_RANK:
         dst, src = merge_dims([dst, src])
         if dst.ndim > MAX_RANK:
             return copy_slices(dst, src)
-    init_call(&call, dst)
-    if cache_enabled or queue_mode != NO_QUEUE:
-        found = find_copy(&call, &key, b"aclnnInplaceCopy", &IN_PLACE_COPY, dst, src)
-    if found != FOUND:
-        try:
-            target = tensor_argument(&call, dst)
-            source = tensor_argument(&call, src)
-            status = (<CopyPhase1>IN_PLACE_COPY.phase1)(target, source, &call.workspace_size, &call.executor)
-        finally:
-            if found == MISSED:
-                end_look_up()
-        keep_copy(&call, found, status, target, source)
-    return launch(&call, status, b"aclnnInplaceCopy", <Phase2>IN_PLACE_COPY.phase2)
-
-
-cdef LookUp find_copy(Call *call, Key *key, const char *name, AclnnFunction *function, TensorBase first,
-                      TensorBase second) noexcept:
-    """Look for the executor of a copy; `first` and `second` are in the order of the function's parameters."""
-    init_key(key, function, call.device, thread_state().limits)
-    call.key = key
-    if not add_tensor(key, first) or not add_tensor(key, second) or not cache_enabled:
-        return NOT_KEPT
-    return find_executor(call, name)
-
-
-cdef int keep_copy(Call *call, LookUp found, int status, aclTensor *first, aclTensor *second) except -1:
-    """After phase 1 of a copy; `first` and `second` are in the order of the function's parameters."""
-    cdef TensorPlace places[2]
-    if status != 0 or found != MISSED or not keeps_executors:
-        return 0
-    places[0] = TensorPlace(first, 0, -1)
-    places[1] = TensorPlace(second, 1, -1)
-    return keep(call, places)
+    return call_copy(dst, src)
 
 
 cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
-    cdef Call call
-    cdef Key key
-    cdef LookUp found = NOT_KEPT
     cdef Shape shape
-    cdef aclTensor *target
-    cdef aclTensor *source
-    cdef int status = 0
-    find_required_function(&CAST_TO, b"aclnnCast")
     same_shape(&shape, dst)
     src = cast_to_supported(expand_to(src, &shape), src.dtype, CAST_DTYPES, b"aclnnCast", b"self")
     cast_to_supported(dst, dst.dtype, CAST_DTYPES, b"aclnnCast", b"out")
-    init_call(&call, dst)
-    if cache_enabled or queue_mode != NO_QUEUE:
-        found = find_copy(&call, &key, b"aclnnCast", &CAST_TO, src, dst)
-    if found != FOUND:
-        try:
-            target = tensor_argument(&call, dst)
-            source = tensor_argument(&call, src)
-            status = (<CastPhase1>CAST_TO.phase1)(source, ACL_DTYPES[<int>dst.dtype], target, &call.workspace_size,
-                                                  &call.executor)
-        finally:
-            if found == MISSED:
-                end_look_up()
-        keep_copy(&call, found, status, source, target)
-    return launch(&call, status, b"aclnnCast", <Phase2>CAST_TO.phase2)
+    return call_cast(dst, src)
 
 
 cdef list merge_dims(list tensors):

@@ -1,5 +1,6 @@
 """Executors that are kept, by CANN or mindtorch: which calls are alike, results and faults with them, statistics."""
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,7 @@ for number in (2.0, 3.0, 4.0):
     print(lists, torch.linspace(0, 5, 6, device="npu"), torch.isclose(a, a + 0.25, rtol=0.2), a.nan_to_num(7),
           a.logit(0.25), torch.quantile(a[:2], 0.5), a.cumsum(0), torch.nn.functional.gelu(a, approximate="tanh"))
 """
-    assert run(code, **kept).stdout == run(code).stdout
+    assert run(code, **kept).stdout == run(code, MINDTORCH_SIM_OP_CACHE="0").stdout
 
 
 # A program by a seed: operators over views of a few tensors, of which some die; streams, graphs, other memory.
@@ -138,11 +139,22 @@ for tensor in tensors:
     (8, BY_MINDTORCH, {"TASK_QUEUE_ENABLE": "1"}), (9, BY_MINDTORCH, {"TASK_QUEUE_ENABLE": "2"}),
     (10, BY_MINDTORCH, {"TASK_QUEUE_ENABLE": "2", "ACLNN_CACHE_LIMIT": "40"})])
 def test_random_programs_give_the_same_results(seed, kept, settings):
+    compare_program(seed, kept, settings)
+
+
+# Another program in each run of the suite; if it fails, pytest shows its seed.
+@by_both
+@pytest.mark.parametrize("queue", ["0", "2"])
+def test_a_new_random_program_gives_the_same_results(kept, queue):
+    compare_program(int.from_bytes(os.urandom(4)), kept, {"TASK_QUEUE_ENABLE": queue})
+
+
+def compare_program(seed, kept, settings):
     common = {"TASK_QUEUE_ENABLE": "0", "MINDTORCH_SIM_OP_CACHE": "0"}
     program = f"SEED = {seed}\n{RANDOM_PROGRAM}print(npu.executor_cache_stats()['hits'] > 50)"
     expected = run(program, **common).stdout.splitlines()
     settings = common | kept | settings
-    assert run(program, **settings).stdout.splitlines() == [*expected[:-1], str(bool(kept))]
+    assert run(program, **settings).stdout.splitlines() == [*expected[:-1], str(bool(kept))], f"SEED = {seed}"
 
 
 # With room for one call nearly all calls are looked for in vain. With CANN's cache as it is by default test_faults.py
@@ -175,6 +187,37 @@ def test_statistics(settings, hits, misses):
     expected = [{"hits": 0, "misses": 0, "size": 0, "limit": 100},
                 {"hits": hits, "misses": misses, "size": misses, "limit": 100}]
     assert run(STATS, ACLNN_CACHE_LIMIT="100", **settings).stdout.splitlines() == [str(line) for line in expected]
+
+
+# A hit makes no argument and runs no phase 1, and all in all fewer calls of CANN than the miss before it.
+HITS = """
+import json
+import mindtorch as torch
+from mindtorch import sim
+a, m, v = torch.ones(4, device="npu"), torch.ones(8, 8, device="npu"), torch.ones(8, device="npu")
+programs = {
+    "a + b": lambda: a + a, "relu": lambda: torch.relu(a), "sum": lambda: m.sum(0), "cat": lambda: torch.cat([a, v]),
+    "addmm": lambda: torch.addmm(v, m, m), "copy_": lambda: m.copy_(v), "cast": lambda: m.half(),
+    "foreach": lambda: torch._foreach_mul_([a, v], [2.0, 3.0])}
+made = {}
+for title, program in programs.items():
+    for _ in range(2):
+        with sim.counting() as counts:
+            program()
+            torch.npu.synchronize()
+        first_halves = [name for name in counts if name.startswith("aclCreate") or name.endswith("GetWorkspaceSize")]
+        made.setdefault(title, []).append([sum(counts.values()), len(first_halves)])
+print(json.dumps(made))
+"""
+
+
+@by_both
+@pytest.mark.parametrize("queue", ["0", "2"])
+def test_a_hit_makes_fewer_calls_than_a_miss(kept, queue):
+    made = json.loads(run(HITS, TASK_QUEUE_ENABLE=queue, **kept).stdout)
+    for title, ((miss, halves_of_miss), (hit, halves_of_hit)) in made.items():
+        assert hit < miss, title
+        assert (halves_of_miss > 0, halves_of_hit) == (True, 0), title
 
 
 def test_an_unknown_setting_is_refused():

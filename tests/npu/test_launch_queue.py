@@ -69,6 +69,77 @@ for function, act in (("aclnnInplaceUniform", lambda: a.uniform_()), ("aclnnInpl
                     ", ".join(["torch.float32 [2]"] * 24 + ["..."])]
 
 
+# Each call launches one operator. Its phase 1 fails when a call was like it before: on the queue's thread, which
+# makes the arguments of the key, however long it is.
+FIRST_HALVES = """
+import mindtorch as torch
+import mindtorch._torch_npu as torch_npu
+from mindtorch import sim
+
+def ones(*sizes, **options):
+    return torch.ones(sizes, device="npu", **options)
+
+a, halves, byte = ones(3, 4), ones(3, 4, dtype=torch.float16), ones(4).to(torch.float8_e5m2)
+lists = [ones(2) for _ in range(40)]
+row, mean, query = ones(4), ones(3, 1), ones(1, 2, 2, 16, dtype=torch.float16)
+parameter, gradient, moments, step = ones(4), ones(4), [ones(4), ones(4)], torch.ones((), device="npu")
+calls = {
+    "copy_": lambda: a.copy_(row),
+    "copy_ that casts": lambda: a.copy_(halves),
+    "contiguous": lambda: a.t().contiguous(),
+    "a cast of 8-bit floats": lambda: byte.float(),
+    "cat": lambda: torch.cat([a, a]),
+    "a list and a number": lambda: torch._foreach_mul_(lists, 1.0),
+    "numbers": lambda: torch._foreach_mul_([a, row], [1.0, 1.0]),
+    "bools": lambda: torch.ops.aten.native_layer_norm_backward(a, a, [4], mean, mean, row, row, [True, True, False]),
+    "text": lambda: torch_npu.npu_fusion_attention(query, query, query, 2, "BNSD"),
+    "a product": lambda: torch.addmm(a, ones(3, 4), ones(4, 4)),
+}
+for title, call in calls.items():
+    call(), torch.npu.synchronize()
+    with sim.counting() as counts:
+        call()
+        torch.npu.synchronize()
+    phase1 = list(counts.operators())[-1] + "GetWorkspaceSize"
+    with sim.fault(phase1):
+        call()
+        try:
+            torch.npu.synchronize()
+        except RuntimeError as error:
+            print(title, f"{phase1} failed" in str(error), "was called with the tensors torch." in str(error))
+    call(), torch.npu.synchronize()
+print(a.tolist() == [[1.0] * 4] * 3, lists[39].tolist())
+"""
+
+
+def test_the_queue_s_thread_runs_phase_1_of_every_kind_of_call():
+    said = run(FIRST_HALVES, TASK_QUEUE_ENABLE="2", MINDTORCH_SIM_OP_CACHE="0").stdout.splitlines()
+    assert said[-1] == "True [1.0, 1.0]"
+    assert [line.endswith(" True True") for line in said[:-1]] == [True] * 10, said
+
+
+# An argument that cannot be made there: what there is of it is destroyed, and the error says why.
+def test_an_argument_that_the_queue_s_thread_cannot_make():
+    code = COUNT_AT_EXIT + """
+lists = [torch.ones(2, device="npu") for _ in range(30)]
+for _ in range(2):
+    torch._foreach_mul_(lists, [2.0] * 30)
+    torch.npu.synchronize()
+live = sim.live_objects()
+for function, nth in (("aclCreateTensor", 7), ("aclCreateTensorList", 1), ("aclCreateScalar", 9),
+                      ("aclCreateScalarList", 1)):
+    with sim.fault(function, nth=nth):
+        torch._foreach_mul_(lists, [2.0] * 30)
+        try:
+            torch.npu.synchronize()
+        except RuntimeError as error:
+            print(f"{function}: this call fails" in str(error), sim.live_objects() == live)
+print(lists[29].tolist())
+"""
+    said = run(code, TASK_QUEUE_ENABLE="2", MINDTORCH_SIM_OP_CACHE="0").stdout
+    assert said == "True True\n" * 4 + "[4.0, 4.0]\nleft: {}\n"
+
+
 def test_the_caller_raises_what_phase_1_refuses_in_every_mode():
     code = """
 import mindtorch as torch

@@ -30,10 +30,16 @@ struct Caller {
   std::vector<void *> addresses;
 };
 
-Caller &caller() {
+/* Every hook asks for it, so it is found by one load after the first time. */
+__attribute__((tls_model("initial-exec"))) thread_local Caller *known_caller = nullptr;
+
+SIM_COLD Caller &newCaller() {
   static thread_local Caller instance;
+  known_caller = &instance;
   return instance;
 }
+
+inline Caller &caller() { return known_caller != nullptr ? *known_caller : newCaller(); }
 
 class OpCache {
  public:
@@ -112,13 +118,12 @@ void setKey(std::string *key, char kind, const void *bytes, size_t count) {
 
 void setKey(std::string *key, uint64_t hash) { setKey(key, kHash, hash == 0 ? nullptr : &hash, sizeof hash); }
 
-/* By the key that `own` looks for. */
-aclOpExecutor *getCall(const char *function, const Caller &own, uint64_t *workspace_size) {
+aclOpExecutor *getCall(const char *function, const Caller &own, const std::string &wanted, uint64_t *workspace_size) {
   if (workspace_size == nullptr) {
     simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: workspaceSize is NULL", function);
     return nullptr;
   }
-  aclOpExecutor *found = opCacheEnabled() && !own.wanted.empty() ? cache().get(own.wanted, own.operation) : nullptr;
+  aclOpExecutor *found = opCacheEnabled() && !wanted.empty() ? cache().get(wanted, own.operation) : nullptr;
   if (found == nullptr) return nullptr;
   for (Operand &operand : found->operands) {
     if (operand.tensor == nullptr || operand.given >= own.addresses.size()) continue;
@@ -140,7 +145,7 @@ int32_t simOpCache = -1;
 
 bool readOpCacheSetting() {
   const char *setting = std::getenv("MINDTORCH_SIM_OP_CACHE");
-  const bool kept = setting != nullptr && std::strcmp(setting, "1") == 0;
+  const bool kept = setting == nullptr || std::strcmp(setting, "0") != 0;
   __atomic_store_n(&simOpCache, kept ? 1 : 0, __ATOMIC_RELAXED);
   return kept;
 }
@@ -223,14 +228,16 @@ SIM_API aclOpExecutor *PTAGetExecCache(uint64_t hash, uint64_t *workspaceSize) {
   SIM_ENTER_VALUE(PTAGetExecCache, nullptr);
   Caller &own = caller();
   setKey(&own.wanted, hash);
-  return getCall("PTAGetExecCache", own, workspaceSize);
+  return getCall("PTAGetExecCache", own, own.wanted, workspaceSize);
 }
 
 SIM_API aclOpExecutor *PTAFindExecCache(uint8_t *buf, size_t len, uint64_t *workspaceSize) {
   SIM_ENTER_VALUE(PTAFindExecCache, nullptr);
   Caller &own = caller();
-  setKey(&own.wanted, kCaller, buf, len);
-  return getCall("PTAFindExecCache", own, workspaceSize);
+  const bool set = buf != nullptr && own.key.size() == len + 1 && own.key[0] == kCaller &&
+                   std::memcmp(own.key.data() + 1, buf, len) == 0; /* by SetPTACacheHashKey, as callers do */
+  if (!set) setKey(&own.wanted, kCaller, buf, len);
+  return getCall("PTAFindExecCache", own, set ? own.key : own.wanted, workspaceSize);
 }
 
 }  // extern "C"

@@ -1,6 +1,6 @@
-/* The operator cache (MINDTORCH_SIM_OP_CACHE=1), as CANN has it: one for all threads, of ACLNN_CACHE_LIMIT calls
- * (10000). Phase 2 puts a call in; the next equal one finds its executor, in phase 1 or by the caller's own key
- * (include/aclnn/op_cache.h). An executor from there cannot be made repeatable.
+/* The operator cache, as CANN has it: one for all threads, of ACLNN_CACHE_LIMIT calls (10000). It is on, as on CANN;
+ * MINDTORCH_SIM_OP_CACHE=0 switches it off. Phase 2 puts a call in; the next equal one finds its executor, in phase 1
+ * or by the caller's own key (include/aclnn/op_cache.h). An executor from there cannot be made repeatable.
  *
  * Rules: (1) A call whose phase 2 has not succeeded is not found. (2) Nor is one whose executor was made repeatable, or
  * whose results have shapes that the elements decide. (3) When the cache is full of calls by 64-bit keys, no more are

@@ -36,6 +36,10 @@ constexpr struct {
     {"aclCreateTensor", {100, 150, 300}},
     {"aclCreate*", {50, 80, 150}},
     {"aclDestroy*", {30, 50, 100}},
+    // opbase's source: the address is written to the tensor, and to the executor of a single kernel. Assumed: as
+    // little as to destroy an object. The first of them, once for each executor, looks through its kernels.
+    {"aclSetAclOpExecutorRepeatable", {100, 150, 300}},
+    {"[aA]clSet*TensorAddr", {30, 50, 100}},
     // Assumed: page tables of the device change.
     {"aclrtMalloc*", {20000, 50000, 100000}},
     {"aclrtFree*", {20000, 50000, 100000}},

@@ -8,6 +8,8 @@
 #include "aclnnop/aclnn_add.h"
 #include "op_test.h"
 
+extern "C" int64_t simCost(const char *name); /* runtime/cost.h */
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -209,6 +211,9 @@ int main(int count, char **arguments) {
     const bool modelled = std::getenv("MINDTORCH_SIM_COST")[0] != '\0';
     Session session;
     EXPECT((simKernelTime(1, 0) > 0) == modelled && (simArmed != 0) == modelled);
+    for (const char *name : {"aclSetAclOpExecutorRepeatable", "aclSetTensorAddr", "AclSetDynamicOutputTensorAddr"}) {
+      EXPECT((simCost(name) > 0) == modelled);
+    }
     return 0;
   }
   for (size_t i = 0; i < sizeof kRefused / sizeof kRefused[0]; ++i) {
