@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import numpy
@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT / "mindtorch" / "_ops"))   # the generator must not 
 import codegen.__main__ as op_generator  # noqa: E402
 import codegen.fit as fit  # noqa: E402
 import codegen.sim_exports as sim_exports  # noqa: E402
+from codegen.dependencies import Stamp, headers_of, up_to_date  # noqa: E402
 
 INCLUDE = ["include", "mindtorch/_npu/_gen", numpy.get_include()]
 SIM = "mindtorch/_sim"
@@ -115,35 +116,6 @@ def write_shared_utilities(path):
     if not file_generated_by_this_cython(path):
         subprocess.run([sys.executable, "-m", "cython", "generate-shared", path, "--module-name", SHARED_UTILITIES,
                         "--exclude", "MemoryView"], check=True)
-
-
-def up_to_date(target, *sources):
-    """Whether `target` is up to date with every one of `sources`."""
-    return os.path.exists(target) and all(os.path.getmtime(s) <= os.path.getmtime(target) for s in sources)
-
-
-_INCLUDED = re.compile(r'#[ \t]*include[ \t]*"([^"]+)"')
-
-
-@cache
-def headers_in(path, folders):
-    """The project's files that a C or C++ file includes: as it names them, beside it or in one of the folders."""
-    text = Path(path).read_text(encoding="utf-8", errors="replace")
-    found = set()
-    for name in _INCLUDED.findall(text):
-        places = (os.path.normpath(os.path.join(folder, name)) for folder in (os.path.dirname(path), *folders))
-        found.update(next(([place] for place in places if os.path.exists(place)), []))
-    return frozenset(found)
-
-
-def headers_of(source, folders):
-    """The same with what those include, in turn."""
-    found, waiting = set(), [str(source)]
-    while waiting:
-        for header in headers_in(waiting.pop(), tuple(folders)) - found:
-            found.add(header)
-            waiting.append(header)
-    return sorted(found)
 
 
 class Cache:
@@ -251,9 +223,14 @@ class Build(build_ext):
                    module.define_macros]
         compile = partial(super().build_extension, module)
         target = self.get_ext_fullpath(module.name)
-        sources = [*module.sources, *(header for path in module.sources for header in headers_of(path, INCLUDE[:2]))]
-        if self.force or not up_to_date(target, *sources):
-            self._make(target, sources, command, compile)
+        headers = [header for path in module.sources for header in headers_of(path, INCLUDE[:2])]
+        stamp = self._stamp(module.name, target, module.sources, headers)
+        if self.force or not stamp.up_to_date():
+            self._make(target, [*module.sources, *headers], command, compile)
+            stamp.write()
+
+    def _stamp(self, name, target, sources, headers):
+        return Stamp(Path(self.build_temp, "stamps", name.replace("/", ".")), target, sources, headers)
 
     def _make(self, target, sources, command, compile):
         Path(target).unlink(missing_ok=True)    # setuptools looks at the times of sources alone, not of headers
@@ -288,7 +265,7 @@ class Build(build_ext):
             library.include_dirs.append(exports)
         for source, target in self._objects(library).items():
             headers = headers_of(source, ("include", SIM, *library.include_dirs))
-            if self.force or not up_to_date(target, source, *headers):
+            if self.force or not self._stamp(source, target, [source], headers).up_to_date():
                 yield library, source, target, headers
 
     def _compile(self, library, source, target, headers):
@@ -304,6 +281,7 @@ class Build(build_ext):
             self.spawn([*command, *quick, *precompiled, *folders, "-c", source, "-o", target])
 
         self._make(target, [source, *headers], [*command, *quick], compile)
+        self._stamp(source, target, [source], headers).write()
 
     def _precompile(self, library, header, command):
         """Compiles a header that many sources include, unless it is up to date, and returns options that include it.

@@ -190,7 +190,7 @@ class UntypedStorage(StorageBase):
         return self if pinned is tensor else self.of(pinned)
 
     def byteswap(self, dtype: dtype) -> None:
-        """Turns the bytes of each element of that dtype round, in place; of a complex one, those of its parts."""
+        """Reverses the bytes of each element of that dtype in place; of a complex number, those of each part."""
         size = dtype.itemsize // (2 if dtype.is_complex else 1)
         rows = self._as_tensor().view(-1, size)
         rows.copy_(rows.flip(1))

@@ -12,12 +12,13 @@ from mindtorch._npu.launch import enable_executor_cache
 
 from mindtorch._core._gen.calls cimport op__foreach_add_List, op__foreach_sub_Scalar, op_fill__Scalar, op_sub_Scalar
 from mindtorch._core.autograd.node cimport set_grad_enabled
-from mindtorch._core.autograd.recording cimport ints_of
+from mindtorch._core.autograd.history cimport ints_of
 from mindtorch._core.operators.autocast cimport disable, set_enabled_devices
 cimport mindtorch._core.operators.operator as operators
-from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, ONE, Kernel, Operator, find_operator, opmath
+from mindtorch._core.operators.operator cimport (
+    MAX_ARGUMENTS, ONE, Kernel, Operator, common_base, find_operator, opmath,
+)
 from mindtorch._core.operators.run_operator cimport load_operator
-from mindtorch._core.rules.array cimport common_base
 from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
     FLOAT_KIND, INT_KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
@@ -997,12 +998,12 @@ cdef list add_weight_decay(list grads, list tensors, double weight_decay, bint m
 
 
 cdef list steps_minus_one(list state_steps):
-    cdef TensorBase together = common_base(state_steps)
+    cdef TensorBase base = common_base(state_steps)
     cdef Py_ssize_t i
-    if together is None:
+    if base is None:
         return list(op__foreach_sub_Scalar(state_steps, &ONE))
-    together = op_sub_Scalar(together, &ONE, &ONE, None)
-    return [make_view(together, 0, NULL, NULL, i) for i in range(together.numel)]
+    base = op_sub_Scalar(base, &ONE, &ONE, None)
+    return [make_view(base, 0, NULL, NULL, i) for i in range(base.numel)]
 
 
 cdef int scatter_reduction(object reduce) except -1:

@@ -2,10 +2,11 @@
 from mindtorch._core.tensor.tensor import device as torch_device
 
 
-def get_device_index(device, optional=False, allow_cpu=False):
-    """The index of `device`: an int, a string, a torch.device, or None for the current device where `optional`.
+def get_device_index(device, current=None, allow_cpu=False):
+    """The index of `device`: an int, a string, a torch.device, or None.
 
-    -1 stands for the CPU where `allow_cpu`. ValueError for a device of another kind or without an index.
+    Without an index it is what the function `current` returns; ValueError where there is no such function, and for a
+    device of another kind. -1 stands for the CPU where `allow_cpu`.
     """
     if isinstance(device, int):
         return device
@@ -18,7 +19,6 @@ def get_device_index(device, optional=False, allow_cpu=False):
             raise ValueError(f"Expected a npu{' or cpu' if allow_cpu else ''} device, but got: {device}")
         if device.index is not None:
             return device.index
-    if not optional:
+    if current is None:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
-    from mindtorch._npu.streams import current_device  # here, since `streams` imports this module
-    return current_device()
+    return current()

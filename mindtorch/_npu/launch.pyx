@@ -1037,35 +1037,55 @@ cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
     return call_cast(dst, src)
 
 
+cdef enum:
+    MAX_MERGED_TENSORS = 24         # as many as an operator has arguments
+
+
+cdef int64_t size_from(TensorBase tensor, int dim, int rank, int64_t *stride) noexcept:
+    """The size and stride in a dimension of `rank` dimensions, to which the tensor broadcasts."""
+    dim -= rank - tensor.ndim
+    stride[0] = tensor.strides[dim] if dim >= 0 else 0
+    return tensor.sizes[dim] if dim >= 0 else 1
+
+
 cdef list merge_dims(list tensors):
     """Views of tensors that broadcast to one shape, with fewer dimensions, which broadcast as well.
 
     Dimensions are merged that lie behind each other in the memory of all tensors. 0-d tensors stay.
     """
+    cdef Shape sizes[MAX_MERGED_TENSORS]
+    cdef Shape strides[MAX_MERGED_TENSORS]
     cdef TensorBase tensor
-    cdef Shape sizes, strides
-    cdef int i, rank = max([tensor.ndim for tensor in tensors])
-    cdef list described = []            # for each tensor (size, stride) by dimension, of the largest rank
-    cdef list merged, views = []
-    for tensor in tensors:
-        described.append([(1, 0)] * (rank - tensor.ndim) +
-                         [(tensor.sizes[i], tensor.strides[i]) for i in range(tensor.ndim)])
-    merged = [[] for _ in tensors]
-    for dims in zip(*described):
-        if all([size == 1 for size, _ in dims]):
+    cdef int i, dim, rank = 0, count = len(tensors), merged = 0
+    cdef int64_t size, stride, outer
+    cdef bint single, joined
+    cdef list views = []
+    if count > MAX_MERGED_TENSORS:
+        raise ValueError(f"{count} tensors, {MAX_MERGED_TENSORS} at most")
+    for i in range(count):
+        rank = max(rank, (<TensorBase>tensors[i]).ndim)
+    for dim in range(rank):
+        single, joined = True, merged > 0
+        for i in range(count):
+            size = size_from(<TensorBase>tensors[i], dim, rank, &stride)
+            single = single and size == 1
+            if joined:
+                outer = sizes[i].sizes[merged - 1]
+                joined = outer == 1 if size == 1 else outer != 1 and strides[i].sizes[merged - 1] == stride * size
+        if single:
             continue
-        outer = [kept.pop() for kept in merged] if merged[0] else None
-        if outer and all([(outer_size == 1) == (size == 1) and (size == 1 or outer_stride == stride * size)
-                          for (outer_size, outer_stride), (size, stride) in zip(outer, dims)]):
-            dims = [(outer_size * size, stride) for (outer_size, _), (size, stride) in zip(outer, dims)]
-            outer = None
-        for kept, found in zip(merged, zip(outer, dims) if outer else zip(dims)):
-            kept.extend(found)
-    for tensor, dims in zip(tensors, merged):
-        for i, (size, stride) in enumerate(dims):
-            sizes.sizes[i], strides.sizes[i] = size, stride
+        for i in range(count):
+            size = size_from(<TensorBase>tensors[i], dim, rank, &stride)
+            if joined:
+                sizes[i].sizes[merged - 1] *= size
+                strides[i].sizes[merged - 1] = stride
+            else:
+                sizes[i].sizes[merged], strides[i].sizes[merged] = size, stride
+        merged += not joined
+    for i in range(count):
+        tensor = <TensorBase>tensors[i]
         views.append(tensor if tensor.ndim == 0 else
-                     make_view(tensor, len(dims), sizes.sizes, strides.sizes, tensor.offset))
+                     make_view(tensor, merged, sizes[i].sizes, strides[i].sizes, tensor.offset))
     return views
 
 

@@ -693,7 +693,7 @@ cdef class Stream:
         if stream_id is not None:
             self.slot = get_stream_by_id(device_index or 0, stream_id)
         else:
-            self.slot = get_stream_from_pool(get_device_index(device, optional=True),
+            self.slot = get_stream_from_pool(get_device_index(device, current_device),
                                              HIGH_STREAM if priority < 0 else NORMAL_STREAM)
 
     def __dealloc__(self):
@@ -804,7 +804,7 @@ class SyncLaunchStream(Stream):
     def __init__(self, device=None, int priority=0):
         if priority:
             raise RuntimeError("a SyncLaunchStream has no priority")
-        set_slot(self, get_stream_from_pool(get_device_index(device, optional=True), SYNC_LAUNCH_STREAM))
+        set_slot(self, get_stream_from_pool(get_device_index(device, current_device), SYNC_LAUNCH_STREAM))
 
 
 class ExternalStream(Stream):
@@ -818,7 +818,7 @@ class ExternalStream(Stream):
             raise RuntimeError("ExternalStream needs the handle of a stream, got a null pointer")
         if priority:
             raise RuntimeError("an ExternalStream has the priority that it was made with")
-        set_slot(self, get_external_stream(get_device_index(device, optional=True), <aclrtStream><intptr_t>stream_ptr))
+        set_slot(self, get_external_stream(get_device_index(device, current_device), <aclrtStream><intptr_t>stream_ptr))
 
 
 cdef int set_slot(Stream stream, StreamSlot *slot) except -1:
@@ -1041,7 +1041,7 @@ cdef class Event:
         cdef aclrtIpcEventHandle raw
         cdef aclrtEvent opened = NULL
         cdef bytes content = handle
-        cdef int index = get_device_index(device, optional=True)
+        cdef int index = get_device_index(device, current_device)
         if len(content) != sizeof(raw):
             raise ValueError(f"an event's handle is {sizeof(raw)} bytes, got {len(content)}")
         use_device(index)

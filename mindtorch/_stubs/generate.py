@@ -83,7 +83,7 @@ def result_of(schema) -> str:
     return "None" if not types else types[0] if len(types) == 1 else f"tuple[{', '.join(types)}]"
 
 
-def given(schema) -> list:
+def call_arguments(schema) -> list:
     """The arguments but for the results that an out= form takes."""
     return [a for a in schema.arguments if not (a.written and a.keyword_only)]
 
@@ -96,7 +96,7 @@ def receiver_of(schema) -> str | None:
 
 def covers(other, schema) -> bool:
     """Whether `other` takes all calls that `schema` takes, as the same arguments."""
-    ours, theirs = given(schema), given(other)
+    ours, theirs = call_arguments(schema), call_arguments(other)
     same = [(a.name, a.type, a.keyword_only) for a in ours]
     rest = [a for a in theirs if (a.name, a.type, a.keyword_only) not in same]
     return other is not schema and len(theirs) > len(ours) and len(rest) == len(theirs) - len(ours) and all(
@@ -107,7 +107,7 @@ def parameters(schema, outputs, method, spread) -> str:
     """`spread`: the list of ints in first place comes as several arguments."""
     positional, keywords = [], []
     receiver = method and receiver_of(schema)
-    for argument in given(schema):
+    for argument in call_arguments(schema):
         name = argument.name
         if method and name == receiver:
             positional.insert(0, "self")
@@ -128,26 +128,28 @@ def parameters(schema, outputs, method, spread) -> str:
 
 def spreads(schema, method) -> bool:
     """Whether the sizes may come as several arguments: x.view(2, 3), torch.zeros(2, 3)."""
-    places = [a for a in given(schema) if not a.keyword_only][1 if method else 0:]
+    places = [a for a in call_arguments(schema) if not a.keyword_only][1 if method else 0:]
     return (method or schema.name in _FACTORIES) and len(places) == 1 and (
         places[0].type == "int[]" and not places[0].sized and places[0].default is None)
 
 
 def declarations(name, schemas, method=False) -> list:
     """The function as overloads, one for each schema, its out= form with it."""
-    plain = [s for s in schemas if len(given(s)) == len(s.arguments)]
+    plain = [s for s in schemas if len(call_arguments(s)) == len(s.arguments)]
     outputs = {}
     for schema in schemas:
-        outputs[tuple((a.name, a.type) for a in given(schema))] = len(schema.arguments) - len(given(schema))
+        own = call_arguments(schema)
+        outputs[tuple((a.name, a.type) for a in own)] = len(schema.arguments) - len(own)
     if method:
         plain = [s for s in plain if receiver_of(s) == "self" or (s.arguments[:1] and s.arguments[0].type == "Tensor")]
     plain = [s for s in plain if not any(covers(other, s) for other in plain)]
     made = {}
     for schema in plain or schemas:
-        out = 0 if method else outputs[tuple((a.name, a.type) for a in given(schema))]
-        if out == 0 and not method and plain:
-            out = next((len(s.arguments) - len(given(s)) for s in schemas if s is not schema and given(s) and
-                        [a.name for a in given(s)] == [a.name for a in given(schema)]), 0)
+        own = call_arguments(schema)
+        out = 0 if method else outputs[tuple((a.name, a.type) for a in own)]
+        if out == 0 and not method and plain and own:
+            out = next((len(s.arguments) - len(own) for s in schemas if s is not schema and
+                        [a.name for a in call_arguments(s)] == [a.name for a in own]), 0)
         for spread in (False, True) if spreads(schema, method) else (False,):
             made[f"({parameters(schema, out, method, spread)}) -> {result_of(schema)}: ..."] = None
     overload = "@overload\n" if len(made) > 1 else ""

@@ -127,7 +127,7 @@ def _check_probability(p):
 
 
 def _dropped(input, p, training, inplace, drop):
-    """`input` with what `drop` leaves of it in training; zeros where p says that nothing stays."""
+    """The result of `drop` in training, `input` itself otherwise; zeros where `p` is 1."""
     _check_probability(p)
     if not training or p == 0 or input.numel() == 0:
         return input

@@ -62,8 +62,10 @@ def _existing_devices():
 
 def _get_device_index(device, optional=False, allow_cpu=False):
     """The index of `device`; see mindtorch._npu.index.get_device_index. torch.npu.device objects are accepted too."""
+    from mindtorch._npu import streams
     from mindtorch._npu.index import get_device_index
-    return get_device_index(device.idx if isinstance(device, npu.device) else device, optional, allow_cpu)
+    return get_device_index(device.idx if isinstance(device, npu.device) else device,
+                            streams.current_device if optional else None, allow_cpu)
 
 
 def _valid_index(device):

@@ -15,7 +15,7 @@ from mindtorch._core.tensor.tensor import any_sparse
 from mindtorch._tensor import Tensor
 from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.optim._foreach import DIFFERENTIABLE, FOREACH, PLAIN
-from mindtorch.optim._step_counters import count, scalar_state, values
+from mindtorch.optim._step_counters import counter_values, increment, scalar_state
 from mindtorch.optim.optimizer import Optimizer
 
 _ACCELERATORS = ("npu",)
@@ -241,8 +241,8 @@ class Algorithm(Optimizer):
         """Increment the counters and return each parameter's; a fused operator reads the counters itself."""
         if not self._counters:
             return [None] * len(states)
-        steps, together = count(states, self._gathers)
-        return steps if group.get("fused") else values(steps, together, group.get("capturable"))
+        steps, base = increment(states, self._gathers)
+        return steps if group.get("fused") else counter_values(steps, base, group.get("capturable"))
 
     def _follow(self, ops, group, params, grads, states, counts):
         """One step in the form that `ops` has; `counts` are the steps so far."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import mindtorch
-from mindtorch._core.rules.array import common_base
+from mindtorch._core.operators.operator import common_base
 from mindtorch._tensor import Tensor
 
 
@@ -36,57 +36,57 @@ def gather(states: Any, name: str) -> Any:
     None in its place where they are not alike, or are one.
     """
     counters = column(states, name)
-    together = common_base(counters)
-    if together is not None or len(counters) == 1:
-        return counters, together
+    base = common_base(counters)
+    if base is not None or len(counters) == 1:
+        return counters, base
     if len({(counter.device, counter.dtype, counter.shape) for counter in counters}) > 1 or counters[0].dim():
         return counters, None
-    together = mindtorch.stack(counters)
-    counters = list(together.unbind())
+    base = mindtorch.stack(counters)
+    counters = list(base.unbind())
     for state, counter in zip(states, counters, strict=True):
         state[name] = counter
-    return counters, together
+    return counters, base
 
 
-def count(states: Any, gathers: Any) -> Any:
+def increment(states: Any, gathers: Any) -> Any:
     """Count a step of the parameters that `states` are of; return their counters, and what has them as its elements.
 
     Separate counters are gathered into one tensor if `gathers`.
     """
     steps = column(states, "step")
-    together = common_base(steps)
-    if together is None and gathers:
-        steps, together = gather(states, "step")
-    if together is None:
+    base = common_base(steps)
+    if base is None and gathers:
+        steps, base = gather(states, "step")
+    if base is None:
         mindtorch._foreach_add_(steps, 1)
     else:
-        together.add_(1)
-    return steps, together
+        base.add_(1)
+    return steps, base
 
 
 def multiply_(counters: Any, factors: Any) -> None:
     """Multiply each counter by its factor, a number or a tensor."""
-    together = common_base(counters)
-    if together is None:
+    base = common_base(counters)
+    if base is None:
         for counter, factor in zip(counters, factors, strict=True):
             counter.mul_(factor)
     elif isinstance(factors[0], Tensor):
-        together.mul_(mindtorch.stack(factors))
+        base.mul_(mindtorch.stack(factors))
     else:
-        together.mul_(mindtorch.tensor(factors, dtype=together.dtype, device=together.device))
+        base.mul_(mindtorch.tensor(factors, dtype=base.dtype, device=base.device))
 
 
-def values(counters: Any, together: Any, capturable: Any) -> Any:
+def counter_values(counters: Any, base: Any, capturable: Any) -> Any:
     """The values of counters: numbers, or tensors where the step must not wait for the device."""
-    if together is None:
+    if base is None:
         return [counter.clone() if capturable else counter.item() for counter in counters]
-    return list(together.clone().unbind()) if capturable else together.tolist()
+    return list(base.clone().unbind()) if capturable else base.tolist()
 
 
-def uncount(steps: Any, found_inf: Any) -> None:
-    """Take a step back where `found_inf` is one and not zero."""
-    together = common_base(steps)
-    if together is None:
+def decrement(steps: Any, found_inf: Any) -> None:
+    """Take back a step that the optimizer has left out: `found_inf` is 1 then, else 0."""
+    base = common_base(steps)
+    if base is None:
         mindtorch._foreach_sub_(steps, [found_inf] * len(steps))
     else:
-        together.sub_(found_inf)
+        base.sub_(found_inf)

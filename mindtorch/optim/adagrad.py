@@ -8,7 +8,7 @@ from mindtorch._core.tensor.tensor import any_sparse
 from mindtorch._sparse.tensors import with_values
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
 from mindtorch.optim._foreach import scaled_addcdiv_
-from mindtorch.optim._step_counters import column, uncount
+from mindtorch.optim._step_counters import column, decrement
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -81,7 +81,7 @@ class Adagrad(Algorithm):
             weight_decay=group["weight_decay"], eps=group["eps"], maximize=group["maximize"],
             grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
         if found_inf is not None:
-            uncount(steps, found_inf)
+            decrement(steps, found_inf)
 
 
 def _update_rows(param, grad, squares, rate, eps):

@@ -7,7 +7,7 @@ import mindtorch
 from mindtorch._tensor import Tensor
 from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, check_single, corrections, like, to_scalar
 from mindtorch.optim._foreach import average_, average_squares_, scaled_addcdiv_
-from mindtorch.optim._step_counters import column, uncount
+from mindtorch.optim._step_counters import column, decrement
 
 if TYPE_CHECKING:
     from mindtorch.optim.optimizer import ParamsT
@@ -95,7 +95,7 @@ class Adam(Algorithm):
               beta2=beta2, weight_decay=group["weight_decay"], eps=group["eps"], amsgrad=group["amsgrad"],
               maximize=group["maximize"], grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
         if found_inf is not None:
-            uncount(steps, found_inf)
+            decrement(steps, found_inf)
 
 
 def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindtorch._core.rules.array import common_base
+from mindtorch._core.operators.operator import common_base
 from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, corrections
 from mindtorch.optim._foreach import average_, average_squares_, scaled_addcdiv_
-from mindtorch.optim._step_counters import column, gather, multiply_, values
+from mindtorch.optim._step_counters import column, counter_values, gather, multiply_
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -70,7 +70,7 @@ class NAdam(Algorithm):
         multiply_(products, momenta)
         now, ahead = [], []
         stays = group["capturable"] or group["differentiable"]      # on the device, or in the graph
-        reached = values(products, common_base(products), stays)
+        reached = counter_values(products, common_base(products), stays)
         for count, momentum, product in zip(counts, momenta, reached, strict=True):
             following = momentum_at(count + 1)
             now.append(-lr * (1.0 - momentum) / (1.0 - product))

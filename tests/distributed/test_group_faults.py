@@ -1,4 +1,4 @@
-"""Ranks that are late, gone, or of another mind; and the ways to start."""
+"""Ranks that are late, that have died, or that call another collective; and the ways to start."""
 import json
 import os
 import subprocess

@@ -311,7 +311,7 @@ def test_divergences_between_classes(names, device):
 
 
 def test_divergence_from_a_uniform_on_all_that_there_is():
-    """It is finite; torch's is infinite, of a Uniform that begins or ends just where the other does."""
+    """It is finite. torch gives infinity where the bounds of the Uniform are those of the other distribution."""
     d, one = mindtorch.distributions, mindtorch.tensor(0.25)
     found = d.kl_divergence(d.ContinuousBernoulli(one), d.Uniform(0.0, 1.0))
     assert abs(found + d.ContinuousBernoulli(one).entropy()) < 1e-6
@@ -452,12 +452,12 @@ FAMILIES = ["bernoulli", "beta", "continuous bernoulli", "dirichlet", "exponenti
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_exponential_families(name, device):
-    """What the log normalizer alone says is what it says in torch, or what the class's own formula says."""
+    """The entropy by the log normalizer alone is torch's, or that of the class's own formula."""
     pairs, results = pair(name, device), []
     for lib, (made, _) in zip((mindtorch, torch), pairs, strict=True):
         family = lib.distributions.ExponentialFamily
         assert isinstance(made, family)
-        if name == "wishart":                   # of which torch's has another sign, and fails for want of a shape
+        if name == "wishart":                   # torch's has the other sign, and fails without a shape
             results.append([(family if lib is mindtorch else type(made)).entropy(made).detach().cpu().numpy()])
             continue
         listed = [key for key in made.arg_constraints if key != "logits"]

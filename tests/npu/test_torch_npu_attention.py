@@ -37,7 +37,7 @@ def scores(query, key, scale, hidden):
 
 
 def attention(query, key, value, scale=1.0, hidden=None):
-    """A query that may look nowhere gives zeros."""
+    """The result is zero for a query from which every key is hidden."""
     weights = scores(query, key, scale, hidden).softmax(-1).nan_to_num(0)
     return weights @ value.repeat_interleave(query.shape[1] // value.shape[1], 1)
 
@@ -118,7 +118,7 @@ def test_short_floats(dtype):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_dropout(layout):
-    """The weights, which values of one row of 1 each show, are dropped or grow; the gradient drops the same."""
+    """Values that are the identity show the weights: each is dropped or scaled up, and its gradient likewise."""
     query, key, _ = tensors(keys=WIDTH)
     value = torch.eye(WIDTH, dtype=torch.float64).expand(BATCH, HEADS, WIDTH, WIDTH)
     ours = [on_npu(arranged(x, layout)).requires_grad_() for x in (query, key, value)]

@@ -2,8 +2,8 @@
 """The engine of backward, and the nodes of autograd.Function.
 
 The engine runs the nodes below the roots in the order of their sequence numbers, the highest first, and adds up
-gradients on the way. Edges lead to nodes with lower numbers (connect in recording.pyx sees to that), so the node with
-the highest number among those reached has got all its gradients.
+gradients on the way. Edges lead to nodes with lower numbers (set_next_edge in history.pyx sees to that), so the node
+with the highest number among those reached has got all its gradients.
 """
 import threading
 
@@ -22,7 +22,7 @@ from mindtorch._core.autograd.node cimport (
     is_differentiable_dtype, raw_value, record_forward_stream, requires_grad, set_grad_enabled, set_metadata,
     set_undefined_metadata, unpack_value, zeros_like_metadata,
 )
-from mindtorch._core.autograd.recording cimport (
+from mindtorch._core.autograd.history cimport (
     forbid_inplace, gradient_edge, rebase_history, save_operand, save_result, set_history, set_next_edge,
     should_record_inplace,
 )

@@ -19,7 +19,7 @@ cdef tuple saved_hooks()                              # (pack, unpack) of this t
 
 # --- the data of tensors and nodes -----------------------------------------------------------------------------------
 # An operator tests `may_require_grad` of its operands, which costs two loads where there is no graph. Where it is true,
-# it calls `recording`, and after its kernel `record_operator`, which makes the node that the row describes
+# it calls `should_record`, and after its kernel `record_operator`, which makes the node that the row describes
 # (_gen/nodes.py).
 
 cdef struct InputMetadata:  # shape, dtype and device of an output of a node, which its gradient must have
@@ -148,7 +148,7 @@ ctypedef int (*Accumulate)(TensorBase leaf, TensorBase grad) except -1
 cdef Accumulate accumulate_grad                                                # engine.pyx sets it
 ctypedef int (*PackTensor)(SavedTensor kept, TensorBase tensor, object pack, object unpack) except -1
 cdef SavedTensor FREED                                                         # replaces a saved tensor that was freed
-cdef PackTensor pack_tensor                                                    # recording.pyx sets it
+cdef PackTensor pack_tensor                                                    # history.pyx sets it
 
 # --- backward --------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """The graph of autograd: modes, the autograd data of a tensor, nodes, what they save and what they compute.
 
-recording.pyx makes nodes, engine.pyx runs them.
+history.pyx makes nodes, engine.pyx runs them.
 """
 from collections import namedtuple
 from importlib import import_module
@@ -593,18 +593,13 @@ cdef int raise_version_mismatch(Node node, SavedTensor kept, TensorBase tensor) 
               origin_text(tensor))
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{type_text(tensor)} {shape_text(tensor.ndim, tensor.sizes)}]"
+        f"[{(<object>tensor).type()} {shape_text(tensor.ndim, tensor.sizes)}]"
         f"{', ' if origin else ''}{origin} is at version {version_of(tensor)}; expected version {kept.version} "
         "instead. Hint: " + (
             "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
             "question was changed in there or anywhere later. Good luck!" if anomaly_mode else
             "enable anomaly detection to find the operation that failed to compute its gradient, with "
             "torch.autograd.set_detect_anomaly(True)."))
-
-
-cdef str type_text(TensorBase tensor):
-    from mindtorch._core.tensor.copy_cast import get_legacy_type_name
-    return get_legacy_type_name(tensor)
 
 
 cdef str origin_text(TensorBase tensor):
@@ -672,9 +667,9 @@ cdef object grad_or_zeros(Node node, list grads, int output_nr):
 
 
 cdef object zeros_like_metadata(InputMetadata *metadata):
-    from mindtorch._core.tensor.factories import zeros
-    return zeros(tuple([metadata.sizes[i] for i in range(metadata.ndim)]), dtype=DTYPES[<int>metadata.dtype],
-                 device=make_device(metadata.device_type, metadata.device_index))
+    return derivative_functions().ops.zeros(
+        tuple([metadata.sizes[i] for i in range(metadata.ndim)]), dtype=DTYPES[<int>metadata.dtype],
+        device=make_device(metadata.device_type, metadata.device_index))
 
 
 cdef object DERIVATIVE_FUNCTIONS = None

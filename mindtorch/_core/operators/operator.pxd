@@ -269,3 +269,36 @@ cdef int check_embedding(TensorBase weight, TensorBase indices) except -1
 cdef int check_approximate(object approximate) except -1
 cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1
 cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1
+
+# Lists of tensors (foreach.pxi): what `fused_if` asks, what their functions share, and checks.
+# RuntimeError unless the lists have elements, equally many, or a number each.
+cdef Py_ssize_t checked_length(list tensors) except -1
+cdef int check_same_length(list tensors, list others) except -1
+cdef int check_scalar_count(list tensors, tuple numbers) except -1
+# Whether a kernel may take the list at once: one dtype (a bit of `dtypes`), one device, contiguous, nothing recorded.
+cdef bint is_fast_route_list(list tensors, unsigned int dtypes) noexcept
+# The same of a second list, each tensor of which must also have the shape of the first list's.
+cdef bint matches_fast_route_list(list tensors, list others) noexcept
+cdef list empty_like_list(list tensors)  # a new tensor like each
+cdef int bump_versions(list tensors) except -1
+# copies `result` to `self`, for an operator without an in-place form
+cdef int write_inplace_result(TensorBase self, TensorBase result) except -1
+cdef int highest_kind_scalar(tuple numbers, Scalar *number) except -1  # the number of the highest kind
+cdef bint all_equal(tuple numbers) except -1  # all the same, in type as well
+cdef tuple unpack_scalars(TensorBase scalars, list tensors)  # the elements of a 1-d CPU tensor, one for each tensor
+cdef double single_double(TensorBase tensor) except? -1.0  # the element of a tensor that stands for a number
+cpdef TensorBase common_base(list tensors)  # the 1-d tensor whose elements they are, in order, or None
+cdef int check_not_empty_list(list tensors, str op) except -1  # NotImplementedError for an empty list
+cdef int check_matching_list(list tensors, list others, str name) except -1
+cdef int check_matching_list_if(bint wanted, list tensors, list others, str name) except -1
+cdef int check_momentum(double momentum, list tensors, list others, str name) except -1
+cdef int check_list_length(list tensors, list others, str name) except -1
+cdef int check_all_float(list tensors, str op) except -1
+cdef int check_one_float(TensorBase tensor, str name) except -1
+cdef int check_one_int(TensorBase tensor, str name) except -1
+cdef int check_on_device(list tensors, TensorBase other) except -1
+cdef int check_scalar_tensor(TensorBase other) except -1
+cdef int check_no_empty_tensor(list tensors) except -1
+cdef bint may_use_device_scalar(list tensors, TensorBase other) noexcept
+cdef bint may_norm(const Scalar *ord) noexcept
+cdef bint may_step(list grads, TensorBase grad_scale, TensorBase found_inf) except -1

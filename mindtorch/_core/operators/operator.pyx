@@ -761,3 +761,8 @@ cdef int embedding_weight(Shape *shape, TensorBase grad_output, int64_t num_weig
     shape.sizes[0] = num_weights
     shape.sizes[1] = grad_output.sizes[grad_output.ndim - 1]
     return 0
+
+
+# --- lists of tensors ------------------------------------------------------------------------------------------------
+
+include "foreach.pxi"

@@ -9,7 +9,7 @@ from mindtorch._core import hooks, once
 from mindtorch._core.autograd.node cimport (
     any_may_require_grad, any_requires_grad, may_require_grad, may_require_grad_optional, requires_grad,
 )
-from mindtorch._core.autograd.recording cimport (
+from mindtorch._core.autograd.history cimport (
     clone_before_write, record_operator, should_record, should_record_inplace,
 )
 cimport mindtorch._core.operators.autocast as autocast
@@ -18,10 +18,11 @@ from mindtorch._core.operators.operator cimport (
     MAX_ARGUMENTS, MAX_OPERANDS, MAX_RESULTS, ONE, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
     OPTIONAL_TENSOR_LIST, RESULT_DTYPE, RULE, SAME_ARGUMENT, SCALAR, SCALAR_LIST, SCALAR_OF_LIST, STRING, TENSOR,
     TENSOR_LIST, TENSOR_OF_LIST, ArgumentType, CommonDevice, ForeachArgument, ForeachArgumentKind, Operand, OperandKind,
-    Output, Rule, Rules, common_device_of_list, find_operator, find_rule, init_common_device, initialize_inout,
-    require_kernel, run_kernel, set_default_argument, unexpanded_view, update_common_device, write_back_out,
+    Output, Rule, Rules, all_equal, bump_versions, check_not_empty_list, check_same_length, check_scalar_count,
+    checked_length, common_device_of_list, empty_like_list, find_operator, find_rule, highest_kind_scalar,
+    init_common_device, initialize_inout, is_fast_route_list, matches_fast_route_list, require_kernel, run_kernel,
+    set_default_argument, unexpanded_view, update_common_device, write_back_out, write_inplace_result,
 )
-cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.rules.infer cimport (
     channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, is_channels_last,
     output_or_temporary, result_or_temporary, shrink_to_fit, wrap_dim,
@@ -803,16 +804,16 @@ cdef object run_foreach(Operator op, Argument *arguments, bint inplace):
     cdef int i
     if op.single is None:
         return run_fused(op, arguments)
-    array_rules.checked_length(tensors)
+    checked_length(tensors)
     for i in range(op.tensor_list_argument + 1, op.argument_count):
         if op.argument_types[i] == TENSOR_LIST:
-            array_rules.check_same_length(tensors, list_argument(arguments, i))
+            check_same_length(tensors, list_argument(arguments, i))
     if op.scalars_argument >= 0:
-        array_rules.check_scalar_count(tensors, <tuple>arguments[op.scalars_argument].object)
+        check_scalar_count(tensors, <tuple>arguments[op.scalars_argument].object)
     run_checks(&op.checks, arguments, NULL)
     if can_use_fast_route(op, arguments, tensors):
         return run_fast_route(op, arguments, tensors, inplace)
-    if op.scalar_variant is not None and array_rules.all_equal(<tuple>arguments[op.scalars_argument].object):
+    if op.scalar_variant is not None and all_equal(<tuple>arguments[op.scalars_argument].object):
         scalar_from_python((<tuple>arguments[op.scalars_argument].object)[0], &number)
         arguments[op.scalars_argument].scalar = &number
         return run_inplace(op.scalar_variant, arguments) if inplace else run(op.scalar_variant, arguments)
@@ -832,11 +833,10 @@ cdef bint can_use_fast_route(Operator op, Argument *arguments, list tensors) exc
     cdef int i
     if torch_dispatch.active and is_dispatched(op, arguments, False):
         return False
-    if not array_rules.is_fast_route_list(tensors, op.foreach_dtypes[first.device_type]):
+    if not is_fast_route_list(tensors, op.foreach_dtypes[first.device_type]):
         return False
     for i in range(op.tensor_list_argument + 1, op.argument_count):
-        if op.argument_types[i] == TENSOR_LIST and not array_rules.matches_fast_route_list(tensors,
-                                                                                           list_argument(arguments, i)):
+        if op.argument_types[i] == TENSOR_LIST and not matches_fast_route_list(tensors, list_argument(arguments, i)):
             return False
     for i in range(op.fused_if.count):
         if not evaluate_rule(op.fused_if.rules[i], arguments, NULL, NULL):
@@ -844,7 +844,7 @@ cdef bint can_use_fast_route(Operator op, Argument *arguments, list tensors) exc
     if op.single_is_method or op.single.inplace_only:
         return True
     if op.scalars_argument >= 0:
-        array_rules.highest_kind_scalar(<tuple>arguments[op.scalars_argument].object, &number)
+        highest_kind_scalar(<tuple>arguments[op.scalars_argument].object, &number)
     fill_single_arguments(op, of_first, arguments, 0, &number)
     return result_dtype(op.single, of_first) == first.dtype
 
@@ -854,13 +854,13 @@ cdef object run_fast_route(Operator op, Argument *arguments, list tensors, bint 
     cdef list out = tensors
     if op.result_count and not inplace:
         if op.single.outputs[0].elementwise:
-            out = array_rules.empty_like_list(tensors)
+            out = empty_like_list(tensors)
         else:
             out = [allocate_foreach_result(op, arguments, i) for i in range(len(tensors))]
     arguments[op.argument_count].object = <PyObject *>out
     run_kernel(op, first.device_type, arguments, first.dtype, inplace)
     if not op.result_count or inplace:
-        array_rules.bump_versions(tensors)
+        bump_versions(tensors)
         return tensors
     return tuple(out)
 
@@ -883,7 +883,7 @@ cdef object run_fused(Operator op, Argument *arguments):
     cdef ScalarType dtype
     cdef CommonDevice place
     cdef int i
-    array_rules.check_not_empty_list(tensors, op.key)
+    check_not_empty_list(tensors, op.key)
     common_device_of_list(&place, tensors)
     dtype = (<TensorBase>tensors[0]).dtype
     require_kernel(op, place.type, dtype)
@@ -893,7 +893,7 @@ cdef object run_fused(Operator op, Argument *arguments):
             return None
     run_kernel(op, place.type, arguments, dtype)
     for i in range(op.written_list_count):
-        array_rules.bump_versions(list_argument(arguments, op.written_lists[i]))
+        bump_versions(list_argument(arguments, op.written_lists[i]))
     return None
 
 
@@ -965,7 +965,7 @@ cdef int run_single_inplace(Operator op, Argument *arguments, int index) except 
     written = <TensorBase>of_one[0].object
     kept = clone_before_write(written) if may_require_grad(written) else written
     of_one[0].object = <PyObject *>kept
-    return array_rules.write_inplace_result(written, <TensorBase>run(op.single, of_one))
+    return write_inplace_result(written, <TensorBase>run(op.single, of_one))
 
 
 # --- operators that handlers of __torch_dispatch__ compute -----------------------------------------------------------

@@ -5,20 +5,20 @@ for __torch_function__. `bind` matches arguments to parameters, `call_matching_o
 tests hold, `convert_argument` makes C values, and run_operator.pyx runs the operator. The specifications are data, in
 _core/_gen/functions.py.
 """
-import inspect
-
 from cpython.object cimport Py_EQ, PyObject_RichCompareBool
 from cpython.ref cimport PyObject, Py_INCREF
 
 from mindtorch import return_types
 from mindtorch._core import hooks, once
 from mindtorch._core.once import warn_once
+from mindtorch._core.python.specification import make_signature, read_parameters
 
 from mindtorch._core.operators.operator cimport (
     BOOL, BOOL_LIST, DTYPE, FLOAT, GENERATOR, INT, INT_LIST, MAX_ARGUMENTS, OPTIONAL_FLOAT, OPTIONAL_INT,
     OPTIONAL_SCALAR, OPTIONAL_TENSOR, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Argument, Operator, find_operator,
     inferred_scalar_tensor, make_return_type as as_named, optional_scalar, promoted_scalar_tensor,
-    promoted_scalar_tensor_on_host, require_outs, set_default_argument, wrap_number, wrapped_scalar_tensor,
+    promoted_scalar_tensor_on_host, require_outs, set_default_argument, single_double, unpack_scalars, wrap_number,
+    wrapped_scalar_tensor,
 )
 from mindtorch._core.operators.run_operator cimport ARGUMENT_TYPES, load_operator, run, run_inplace
 from mindtorch._core.python.conversion cimport (
@@ -29,7 +29,6 @@ from mindtorch._core.python.conversion cimport (
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
 from mindtorch._core.python.torch_function cimport OverridableFunction, Vectorcall, set_vectorcall_slot
-cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from_python
 from mindtorch._core.tensor.generator cimport require_generator
 from mindtorch._core.tensor.tensor cimport SLOT_IADD, TENSOR_SLOTS, Shape, TensorBase, is_tensor
@@ -129,14 +128,10 @@ cdef int load_function(OperatorFunction function) except -1:
 cdef int read_specification(OperatorFunction function) except -1:
     cdef int i
     cdef dict spec = function.specification
-    parameters = spec["parameters"]
-    function.parameter_count = len(parameters)
-    function.positional_count = sum([not keyword_only for _, _, keyword_only, _ in parameters])
-    function.names = tuple([name for name, _, _, _ in parameters])
-    function.defaults = tuple([default for _, default, _, _ in parameters])
-    function.aliases = {synonym: i for i, (_, _, _, synonyms) in enumerate(parameters) for synonym in synonyms}
+    function.names, function.defaults, function.aliases, function.positional_count, function.encoded_names = (
+        read_parameters(spec["parameters"]))
+    function.parameter_count = len(function.names)
     function.encoded = function.name.encode()
-    function.encoded_names = [name.rstrip("_").encode() for name in function.names]
     function.out_count = spec.get("results", 0)
     function.is_method, function.is_inplace = spec.get("method", False), spec.get("inplace", False)
     function.accepts_number_self, function.varargs = spec.get("takes_numbers", False), spec.get("of_many", False)
@@ -383,10 +378,10 @@ cdef int convert_again(OperatorFunction function, Overload overload, const Conve
     """Convert a number where the operator takes a tensor, or a tensor where it takes a number."""
     cdef TensorBase tensor
     if conversion.second == SINGLE_NUMBER:
-        argument.real = array_rules.single_double(<TensorBase>argument.object)
+        argument.real = single_double(<TensorBase>argument.object)
         return 0
     if conversion.second == PACKED_SCALARS:
-        return keep_alive(storage, array_rules.unpack_scalars(<TensorBase>argument.object, require_tensors(
+        return keep_alive(storage, unpack_scalars(<TensorBase>argument.object, require_tensors(
             <object>bound[0], function.encoded, <bytes>function.encoded_names[0], 1)), argument)
     if conversion.second == INFERRED_SCALAR:
         tensor = inferred_scalar_tensor(argument.scalar, require_tensor(<object>bound[0], function.encoded,
@@ -565,20 +560,7 @@ cdef class OperatorFunction(OverridableFunction):
 
     @property
     def __signature__(self):
-        spec = specification_of(self)
-        parameter = inspect.Parameter
-        if spec.get("of_many"):
-            return inspect.Signature([parameter("self", parameter.POSITIONAL_OR_KEYWORD),
-                                      parameter("args", parameter.VAR_POSITIONAL),
-                                      parameter("kwargs", parameter.VAR_KEYWORD)])
-        made = [parameter(name, parameter.KEYWORD_ONLY if keyword_only else parameter.POSITIONAL_OR_KEYWORD,
-                          default=parameter.empty if default is REQUIRED else default)
-                for name, default, keyword_only, _ in spec["parameters"]]
-        if spec.get("results"):
-            made.append(parameter("out", parameter.KEYWORD_ONLY, default=None))
-        made += [parameter(synonym, parameter.KEYWORD_ONLY, default=None)
-                 for _, _, _, synonyms in spec["parameters"] for synonym in synonyms]
-        return inspect.Signature(made)
+        return make_signature(specification_of(self))
 
 
 cdef class OperatorMethod(OperatorFunction):

@@ -346,7 +346,7 @@ cdef int check_masked_fill_value(TensorBase self, TensorBase value) except -1:
 
 
 cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase source) except -1:
-    """The mask must be bool, and the source long enough. It may count the mask, and wait for that."""
+    """The mask must be bool, and the source long enough. Where the source may be too short, the host counts the mask."""
     cdef Shape places
     if mask.dtype != Bool:
         raise RuntimeError(
@@ -355,7 +355,6 @@ cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase sourc
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
                            f"{dtype_name(self.dtype)} and {dtype_name(source.dtype)}")
     broadcast_numel(&places, self, mask)
-    # Only a source that may be too short has the mask counted, which waits for the device.
     if source.numel < places.sizes[0] and source.numel < places.sizes[0] // mask.numel * <object>mask.sum().item():
         raise RuntimeError("Number of elements of source < number of ones in mask")
     return 0

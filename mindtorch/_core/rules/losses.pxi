@@ -142,7 +142,7 @@ cdef int check_kl_div(TensorBase self, TensorBase target) except -1:
 
 cdef int check_bce_with_logits(TensorBase self, TensorBase target) except -1:
     """The target must have the shape and a dtype for the loss, and must not be bool."""
-    # torch computes in 1 - target, which so decides on the dtype and must have the shape.
+    # torch writes the loss to the memory of 1 - target: so the target decides its shape and dtype.
     cdef Shape shape
     cdef int i
     check_subtract(target, target)

@@ -8,7 +8,7 @@ from mindtorch._core.autograd.node cimport (
     AutogradMeta, Node, inference_enabled, is_differentiable_dtype, materialize_autograd_meta, removable_handle,
     requires_grad,
 )
-from mindtorch._core.autograd.recording cimport current_grad_fn, gradient_edge, set_retains_grad
+from mindtorch._core.autograd.history cimport current_grad_fn, gradient_edge, set_retains_grad
 from mindtorch._core.python.conversion cimport require_int, require_scalar, require_tensor
 from mindtorch._core.rules.infer cimport promote, promote_scalar, resize_storage, scalar_dtype, wrap_dim
 from mindtorch._core.tensor.dtype cimport (

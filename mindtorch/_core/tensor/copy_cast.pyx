@@ -5,11 +5,13 @@ from libc.stdint cimport int64_t
 
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
-from mindtorch._core._gen.record_history cimport record__to_copy, record_clone, record_copy_
 from mindtorch._core.autograd.node cimport (
     AutogradMeta, inference_enabled, is_below_autograd, may_require_grad, requires_grad,
 )
-from mindtorch._core.autograd.recording cimport should_record, should_record_inplace
+cimport mindtorch._core.autograd.history as history
+from mindtorch._core.autograd.history cimport (
+    record__to_copy, record_clone, record_copy_, should_record, should_record_inplace,
+)
 from mindtorch._core.python.conversion cimport (
     parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_device, require_dtype, require_tensor,
     scalar_tensor,
@@ -61,6 +63,9 @@ cdef TensorBase clone_tensor(TensorBase self):
     result = empty_like_tensor(self, self.dtype, self.device_type, self.device_index)
     copy_data(result, self, False)
     return with_clone_history(self, result)
+
+
+history.clone_before_write = clone_tensor
 
 
 cdef int warn_discards_imaginary(ScalarType source, ScalarType target) except -1:
@@ -140,11 +145,6 @@ cdef int fill_by_copy(TensorBase self, const Scalar *value) except -1:
 
 
 TENSOR_SLOTS.fill = fill_by_copy
-
-
-def get_legacy_type_name(TensorBase self):
-    """"torch.FloatTensor", as messages call a tensor."""
-    return legacy_type_name(self)
 
 
 cdef str legacy_type_name(TensorBase self):
@@ -283,7 +283,7 @@ cdef TensorBase to_from_options(TensorBase self, dict options):
         code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
         if options.get("device") is not None:
             require_device(options["device"], &device_type, &device_index, b"to")
-    cdef bint asynchronous = non_blocking and device_type != CPU      # the CPU reorders elements that have arrived
+    cdef bint asynchronous = non_blocking and device_type != CPU      # the CPU waits: it reorders the elements
     if is_channels_last(options.get("memory_format")):
         return to_channels_last(to_copy(self, code, device_type, device_index, asynchronous, copy),
                                 options["memory_format"])

@@ -86,7 +86,7 @@ cdef bint is_scalar(object number) noexcept:
 
 
 cdef double round_to_format(double value, int digits, int least, double largest) noexcept:
-    """To the nearest number of so many binary digits that is a multiple of 2**least, by way of float32 as in torch."""
+    """Round to `digits` binary digits and to a multiple of 2**least; first to float32, as torch does."""
     cdef double result = <float>value
     cdef int exponent = 0
     if not isfinite(result):
@@ -217,50 +217,45 @@ cdef ScalarType COMPLEX_TYPE[NUM_SCALAR_TYPES]
 cdef ScalarType DEFAULT_DTYPE = Float
 
 
-def _define_dtypes():
-    rows = (
-        (Byte, "Byte", "uint8", INT_KIND, numpy.uint8),
-        (Char, "Char", "int8", INT_KIND, numpy.int8),
-        (Short, "Short", "int16", INT_KIND, numpy.int16),
-        (Int, "Int", "int32", INT_KIND, numpy.int32),
-        (Long, "Long", "int64", INT_KIND, numpy.int64),
-        (Half, "Half", "float16", FLOAT_KIND, numpy.float16),
-        (Float, "Float", "float32", FLOAT_KIND, numpy.float32),
-        (Double, "Double", "float64", FLOAT_KIND, numpy.float64),
-        (ComplexFloat, "ComplexFloat", "complex64", COMPLEX_KIND, numpy.complex64),
-        (ComplexDouble, "ComplexDouble", "complex128", COMPLEX_KIND, numpy.complex128),
-        (Bool, "Bool", "bool", BOOL_KIND, numpy.bool_),
-        (BFloat16, "BFloat16", "bfloat16", FLOAT_KIND, ml_dtypes.bfloat16),
-        (UInt16, "UInt16", "uint16", INT_KIND, numpy.uint16),
-        (UInt32, "UInt32", "uint32", INT_KIND, numpy.uint32),
-        (UInt64, "UInt64", "uint64", INT_KIND, numpy.uint64),
-        (Float8_e5m2, "Float8_e5m2", "float8_e5m2", FLOAT_KIND, ml_dtypes.float8_e5m2),
-        (Float8_e4m3fn, "Float8_e4m3fn", "float8_e4m3fn", FLOAT_KIND, ml_dtypes.float8_e4m3fn),
-        (Float8_e5m2fnuz, "Float8_e5m2fnuz", "float8_e5m2fnuz", FLOAT_KIND, ml_dtypes.float8_e5m2fnuz),
-        (Float8_e4m3fnuz, "Float8_e4m3fnuz", "float8_e4m3fnuz", FLOAT_KIND, ml_dtypes.float8_e4m3fnuz),
-        (Float8_e8m0fnu, "Float8_e8m0fnu", "float8_e8m0fnu", FLOAT_KIND, ml_dtypes.float8_e8m0fnu),
-    )
-    cdef dtype instance
-    cdef int code
-    for code, dtype_name, name, kind, numpy_type in rows:
-        instance = dtype.__new__(dtype)
-        instance.code = <ScalarType>code
-        instance.name = name
-        instance.numpy_dtype = numpy.dtype(numpy_type)
-        instance.itemsize = instance.numpy_dtype.itemsize
-        ITEMSIZE[code], ITEM_SHIFT[code] = instance.itemsize, instance.itemsize.bit_length() - 1
-        KIND[code] = <ScalarKind><int>kind
-        DTYPES[code] = instance
-        SCALAR_TYPE_NAMES[code] = dtype_name
-        REAL_TYPE[code] = <ScalarType>code
-        COMPLEX_TYPE[code] = Undefined
-        globals()[name] = instance
-    REAL_TYPE[<int>ComplexFloat] = Float
-    REAL_TYPE[<int>ComplexDouble] = Double
-    for code in (ComplexFloat, Float, BFloat16):
-        COMPLEX_TYPE[code] = ComplexFloat
-    for code in (ComplexDouble, Double):
-        COMPLEX_TYPE[code] = ComplexDouble
+cdef int define_dtype(ScalarType code, str type_name, str name, ScalarKind kind) except -1:
+    cdef dtype instance = dtype.__new__(dtype)
+    instance.code = code
+    instance.name = name
+    instance.numpy_dtype = numpy.dtype(getattr(ml_dtypes, name, name))
+    instance.itemsize = instance.numpy_dtype.itemsize
+    ITEMSIZE[<int>code], KIND[<int>code] = instance.itemsize, kind
+    while 1 << ITEM_SHIFT[<int>code] < instance.itemsize:
+        ITEM_SHIFT[<int>code] += 1
+    DTYPES[<int>code] = instance
+    SCALAR_TYPE_NAMES[<int>code] = type_name
+    REAL_TYPE[<int>code], COMPLEX_TYPE[<int>code] = code, Undefined
+    globals()[name] = instance
+    return 0
+
+
+define_dtype(Byte, "Byte", "uint8", INT_KIND)
+define_dtype(Char, "Char", "int8", INT_KIND)
+define_dtype(Short, "Short", "int16", INT_KIND)
+define_dtype(Int, "Int", "int32", INT_KIND)
+define_dtype(Long, "Long", "int64", INT_KIND)
+define_dtype(Half, "Half", "float16", FLOAT_KIND)
+define_dtype(Float, "Float", "float32", FLOAT_KIND)
+define_dtype(Double, "Double", "float64", FLOAT_KIND)
+define_dtype(ComplexFloat, "ComplexFloat", "complex64", COMPLEX_KIND)
+define_dtype(ComplexDouble, "ComplexDouble", "complex128", COMPLEX_KIND)
+define_dtype(Bool, "Bool", "bool", BOOL_KIND)
+define_dtype(BFloat16, "BFloat16", "bfloat16", FLOAT_KIND)
+define_dtype(UInt16, "UInt16", "uint16", INT_KIND)
+define_dtype(UInt32, "UInt32", "uint32", INT_KIND)
+define_dtype(UInt64, "UInt64", "uint64", INT_KIND)
+define_dtype(Float8_e5m2, "Float8_e5m2", "float8_e5m2", FLOAT_KIND)
+define_dtype(Float8_e4m3fn, "Float8_e4m3fn", "float8_e4m3fn", FLOAT_KIND)
+define_dtype(Float8_e5m2fnuz, "Float8_e5m2fnuz", "float8_e5m2fnuz", FLOAT_KIND)
+define_dtype(Float8_e4m3fnuz, "Float8_e4m3fnuz", "float8_e4m3fnuz", FLOAT_KIND)
+define_dtype(Float8_e8m0fnu, "Float8_e8m0fnu", "float8_e8m0fnu", FLOAT_KIND)
+REAL_TYPE[<int>ComplexFloat], REAL_TYPE[<int>ComplexDouble] = Float, Double
+COMPLEX_TYPE[<int>ComplexFloat] = COMPLEX_TYPE[<int>Float] = COMPLEX_TYPE[<int>BFloat16] = ComplexFloat
+COMPLEX_TYPE[<int>ComplexDouble] = COMPLEX_TYPE[<int>Double] = ComplexDouble
 
 
 cdef ScalarType promote_pair(ScalarType a, ScalarType b) noexcept:
@@ -295,7 +290,6 @@ def _fill_promotion_table():
                 PROMOTION_TABLE[a][b] = promote_pair(<ScalarType>a, <ScalarType>b)
 
 
-_define_dtypes()
 _fill_promotion_table()
 
 

@@ -100,7 +100,7 @@ class MersenneTwister:
         return words
 
     def uint64s(self, count):
-        """64-bit words of two 32-bit ones, the first of them on top."""
+        """64-bit words, each of two 32-bit words, of which the first has the high bits."""
         cdef Twister *twister = <Twister *><uintptr_t>self._state
         words = np.empty(count, np.uint64)
         cdef uint64_t *target = <uint64_t *>address_of(words)
@@ -206,7 +206,7 @@ cdef class Generator:
 
     cdef Generator capture_generator(self, intptr_t capture):
         cdef Generator found
-        if self.seed_tensor is not None:      # one already, handed on by a formula
+        if self.seed_tensor is not None:      # a decomposition has been given the capture's generator
             return self
         found = None if self.capture_generators is None else self.capture_generators.get(capture)
         if found is None:

@@ -18,9 +18,10 @@ from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core._gen.calls cimport (
     op_index_Tensor, op_masked_fill__Scalar, op_index_put, op_index_put_, op_masked_select, op_nonzero,
 )
-from mindtorch._core._gen.record_history cimport record__basic_index, record_select_int
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
-from mindtorch._core.autograd.recording cimport should_record_inplace, should_record_view
+from mindtorch._core.autograd.history cimport (
+    record__basic_index, record_select_int, should_record_inplace, should_record_view,
+)
 from mindtorch._core.operators.operator cimport write_back_out
 from mindtorch._core.python.conversion cimport (
     as_int, check_scalar_overflow, optional_tensor, read_scalar, require_bool, require_tensor, type_name,
@@ -28,10 +29,10 @@ from mindtorch._core.python.conversion cimport (
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
 from mindtorch._core.python.torch_function cimport handle_index, operands_are_overridden
-from mindtorch._core.rules.array cimport check_index_put
 from mindtorch._core.rules.infer cimport (
     check_no_internal_overlap, check_no_overlap, check_no_partial_overlap, output_or_temporary, same_shape,
 )
+from mindtorch._core.rules.rules cimport check_index_put
 from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
     INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,

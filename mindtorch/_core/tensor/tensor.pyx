@@ -682,7 +682,7 @@ cdef void sort_dims_by_stride(TensorBase like, int *order) noexcept nogil:
 
 
 cdef inline int compare_strides(TensorBase like, int a, int b) noexcept nogil:
-    """Below 0: `a` runs faster; above 0: `b` does; 0: they do not tell."""
+    """Below 0: the stride of dimension `a` is the smaller one; above 0: that of `b`; 0: the strides do not decide."""
     if like.strides[a] == 0 or like.strides[b] == 0:
         return 0
     if like.strides[a] != like.strides[b]:
@@ -858,7 +858,7 @@ cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except 
 
 
 # --- the meta device -------------------------------------------------------------------------------------------------
-# Its storages have a size and no bytes. Operators have no kernel there but their rules: see Operator.
+# Its storages have a size and no bytes. The rules of a row make the result, and its kernel does nothing.
 
 cdef Storage allocate_meta(size_t nbytes, int index):
     cdef Storage storage = Storage.__new__(Storage)

@@ -6,14 +6,12 @@ from libc.string cimport memcpy
 
 from mindtorch._core.operators.autocast import with_autocast_policy
 
-from mindtorch._core._gen.record_history cimport (
-    record_split_Tensor, record__slice, record_diagonal, record_expand, record_permute, record_select_int,
-    record_squeeze, record_transpose_int, record_unbind_int, record_unfold, record_unsqueeze, record_view,
-    record_view_as_complex, record_view_as_real,
-)
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
-from mindtorch._core.autograd.recording cimport (
-    adopt_history, ints_of, record_as_strided, should_record_inplace, should_record_view,
+from mindtorch._core.autograd.history cimport (
+    adopt_history, ints_of, record__slice, record_as_strided, record_diagonal, record_expand, record_permute,
+    record_select_int, record_split_Tensor, record_squeeze, record_transpose_int, record_unbind_int, record_unfold,
+    record_unsqueeze, record_view, record_view_as_complex, record_view_as_real, should_record_inplace,
+    should_record_view,
 )
 from mindtorch._core.operators.operator cimport real_dtype, to_complex_dtype
 from mindtorch._core.python.conversion cimport (
@@ -767,8 +765,7 @@ cdef TensorBase adjoint_as(TensorBase self, str name, str name_without_dims):
         self = transpose_dims(self, -2, -1)
     if KIND[<int>self.dtype] != COMPLEX_KIND:
         return self
-    from mindtorch._core.operators.composites import conj
-    return conj(self)
+    return (<object>self).conj()
 
 
 def permute(input, dims):

@@ -59,7 +59,7 @@ def write(files):
     for folder in FOLDERS:
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.iterdir():
-            if path not in files and path.suffix in (".py", ".pyx", ".pxd", ".h"):
+            if path not in files and path.suffix in (".py", ".pyx", ".pxd", ".pxi", ".h"):
                 path.unlink()
     for path, text in files.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2]
 _FUNCTION = re.compile(r"^(?:def )?([a-zA-Z]\w*)(?=\(| = )", re.MULTILINE)
-# Attributes that are saved in the place of a tensor, or of a list of tensors: how recording.pyx calls them.
+# Attributes that are saved in the place of a tensor, or of a list of tensors: how history.pyx calls them.
 PROPERTIES = {"shape": "shape", "dtype": "dtype_of", "device": "device", "ndim": "ndim", "stride": "stride"}
 LIST_PROPERTIES = {"shape": "shapes"}
 _CONSTANTS = {"True", "False", "None"}

@@ -2,8 +2,8 @@
 
 mindtorch/_core/_gen/calls.pyx has `op_<slot>` for each such name that this Cython calls: it takes the arguments of the
 schema, then out= of the plain form, and runs the operator. `op_add__Tensor` is the in-place form of add.Tensor.
-mindtorch/_core/_gen/record_history.pyx has `record_<slot>` for each row with a derivative and a handwritten function:
-it takes the arguments and the results, and records the operator's autograd node.
+mindtorch/_core/_gen/record_history.pxi, which autograd/history.pyx includes, has `record_<slot>` for each row with a
+derivative and a handwritten function: it takes the arguments and the results, and records the operator's autograd node.
 """
 import re
 from pathlib import Path
@@ -67,29 +67,28 @@ def _recorders(table) -> list:
     return found
 
 
-def _pxd(functions) -> str:
-    return (NOTE.format(source="*.toml") + "from libc.stdint cimport int64_t\n\n"
-            "from mindtorch._core.tensor.generator cimport Generator\n"
-            "from mindtorch._core.tensor.dtype cimport Scalar, ScalarType\n"
-            "from mindtorch._core.tensor.tensor cimport Shape, TensorBase\n\n\n" +
-            "".join(f"{head}\n" for head, _, _ in functions))
+def _declarations(functions) -> str:
+    return "".join(f"{head}\n" for head, _, _ in functions)
 
 
-def _pyx(functions, cimports) -> str:
-    return (NOTE.format(source="*.toml") + "from cpython.ref cimport PyObject\n\n" + cimports + "\n" +
-            "".join(operator for _, _, operator in functions) + "\n\n" +
+def _definitions(functions) -> str:
+    return ("".join(operator for _, _, operator in functions) + "\n\n" +
             "\n\n".join(f"{head}:\n{body}" for head, body, _ in functions))
 
 
 def modules(table) -> dict:
     """File name in _core/_gen -> text."""
     calls, recorders = _calls(table), _recorders(table)
+    note = NOTE.format(source="*.toml")
     return {
-        "calls.pxd": _pxd(calls), "record_history.pxd": _pxd(recorders),
-        "calls.pyx": _pyx(calls, "from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Operator, "
-                                 "find_operator\n"
-                                 "from mindtorch._core.operators.run_operator cimport run, run_inplace\n"),
-        "record_history.pyx": _pyx(recorders, "from mindtorch._core.operators.operator cimport Argument, Operator, "
-                                     "find_operator\n"
-                                     "from mindtorch._core.autograd.recording cimport record_operator\n"),
+        "calls.pxd": f"{note}from libc.stdint cimport int64_t\n\n"
+                     "from mindtorch._core.tensor.generator cimport Generator\n"
+                     "from mindtorch._core.tensor.dtype cimport Scalar, ScalarType\n"
+                     "from mindtorch._core.tensor.tensor cimport Shape, TensorBase\n\n\n" + _declarations(calls),
+        "calls.pyx": f"{note}from cpython.ref cimport PyObject\n\n"
+                     "from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Operator, "
+                     "find_operator\n"
+                     "from mindtorch._core.operators.run_operator cimport run, run_inplace\n\n" + _definitions(calls),
+        "history_functions.pxi": note + _declarations(recorders),
+        "record_history.pxi": note + _definitions(recorders),
     }

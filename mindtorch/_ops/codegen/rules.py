@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Modules of _core whose .pxd files declare the rules.
-RULE_MODULES = ("operators.operator", "rules.infer", "rules.array", "rules.nn")
+RULE_MODULES = ("operators.operator", "rules.infer", "rules.rules")
 
 
 def alias(module: str) -> str:

@@ -123,13 +123,13 @@ struct CopyWork {
   aclError operator()() const {
     const bool to_pinned = copy.dst_place.kind == Place::kPinned;
     const bool from_pinned = copy.src_place.kind == Place::kPinned;
-    if (!to_pinned && !from_pinned) return finish(move(function, copy));
+    if (!to_pinned && !from_pinned) return asDmaError(move(function, copy));
     const PinnedGuard guard(to_pinned ? copy.dst : copy.src, to_pinned ? copy.dstBytes() : copy.srcBytes());
-    if (guard.held()) return finish(move(function, copy));
-    return finish(to_pinned ? badRange(function, "dst", copy.dst, copy.dstBytes())
-                            : badRange(function, "src", copy.src, copy.srcBytes()));
+    if (guard.held()) return asDmaError(move(function, copy));
+    return asDmaError(to_pinned ? badRange(function, "dst", copy.dst, copy.dstBytes())
+                                : badRange(function, "src", copy.src, copy.srcBytes()));
   }
-  static aclError finish(aclError error) { return error == ACL_SUCCESS ? ACL_SUCCESS : ACL_ERROR_RT_SYS_DMA; }
+  static aclError asDmaError(aclError error) { return error == ACL_SUCCESS ? ACL_SUCCESS : ACL_ERROR_RT_SYS_DMA; }
 };
 
 // That the modelled device or its link to the host needs for the copy.
@@ -367,5 +367,5 @@ aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value, size_t c
   SIM_TRY(device.check(__func__));
   SIM_TRY(checkFill(__func__, device, devPtr, maxCount, count));
   const char *function = __func__;
-  return submitBrief(*found, function, [=] { return CopyWork::finish(fill(function, devPtr, value, count)); });
+  return submitBrief(*found, function, [=] { return CopyWork::asDmaError(fill(function, devPtr, value, count)); });
 }

@@ -13,7 +13,7 @@ namespace sim {
 class IpcEvent {
  public:
   static std::shared_ptr<IpcEvent> create();  // nullptr: the host has no shared memory left
-  static std::shared_ptr<IpcEvent> open(const aclrtIpcEventHandle &handle);  // nullptr: of no event that lives
+  static std::shared_ptr<IpcEvent> open(const aclrtIpcEventHandle &handle);  // nullptr: the event is gone
   ~IpcEvent();                                                               // the creator takes the name away
   IpcEvent(const IpcEvent &) = delete;
   IpcEvent &operator=(const IpcEvent &) = delete;

@@ -151,7 +151,7 @@ aclnnStatus prepareRotary(aclOpExecutor &executor, const Argument *arguments, co
   return ACLNN_SUCCESS;
 }
 
-/* x, cos, sin, mode, rotate, out: a matrix that turns the lines otherwise is refused. */
+/* x, cos, sin, mode, rotate, out. Refuses `rotate`, a matrix that replaces the rotation which `mode` names. */
 aclnnStatus prepareRotaryV2(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   if (executor.operands[3].tensor != nullptr) return refuse(executor, "rotate is given, this kernel has it left out");
   executor.operands[3] = executor.operands[4];

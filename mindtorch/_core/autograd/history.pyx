@@ -1,5 +1,7 @@
-"""Recording of operators: which are recorded, edges to their operands, what is saved, history of results and views."""
+"""History of tensors: which operators are recorded, edges to their operands, what is saved, history of results and
+views."""
 cimport cython
+from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
 
 cimport mindtorch._core.autograd.node as node_module
@@ -13,6 +15,7 @@ from mindtorch._core.autograd.node cimport (
     requires_grad, saved_hooks, saved_hooks_active, set_grad_enabled, set_output_metadata, set_outputs_metadata,
     short_name,
 )
+from mindtorch._core.operators.operator cimport find_operator
 from mindtorch._core.tensor.dtype cimport DTYPES, scalar_to_python
 from mindtorch._core.tensor.tensor cimport device_of, make_size, version_of
 from mindtorch._core.tensor.torch_dispatch cimport alias_of
@@ -484,12 +487,6 @@ cdef int record_as_strided(TensorBase view, TensorBase source) except -1:
     return set_history(view, node, 0)
 
 
-cdef TensorBase clone_before_write(TensorBase self):
-    # The clone is recorded, for double backward.
-    from mindtorch._core.tensor.copy_cast import clone
-    return clone(self)
-
-
 cdef int rebase_history(TensorBase self, Node node, int output_nr) except -1:
     """Make `node`, which overwrote self, the history of self; for a view, that of its base."""
     cdef CopySlices slices
@@ -512,3 +509,8 @@ cdef int rebase_history(TensorBase self, Node node, int output_nr) except -1:
     node.edges[0] = None if slices.edges[0] is None else ALWAYS_COMPUTED
     set_history(self.base, slices, 0)
     return regenerate_grad_fn(self) is None and 0
+
+
+# --- operators that are Cython ---------------------------------------------------------------------------------------
+
+include "../_gen/record_history.pxi"

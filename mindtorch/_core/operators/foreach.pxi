@@ -2,7 +2,6 @@
 from cpython.object cimport PyObject_RichCompareBool, Py_NE
 
 from mindtorch._core.autograd.node cimport AutogradMeta, grad_enabled, may_require_grad
-from mindtorch._core.operators.operator cimport check_kernel_float, raise_not_implemented
 from mindtorch._core.python.conversion cimport read_scalar
 from mindtorch._core.rules.infer cimport (
     common_device, common_device_index, inplace_output, raise_device_mismatch, same_shape,

@@ -1,33 +1,42 @@
-"""Rules of operators on arrays: shapes, dtypes and errors. Each subject is a file of its own, which this includes."""
+"""Rules of operators: shapes, dtypes and errors. Each subject is a file of its own, which this includes."""
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
 from mindtorch._core.operators.operator cimport Argument, Operator, find_operator, run_kernel
 from mindtorch._core.python.conversion cimport load_element
 from mindtorch._core.tensor.dtype cimport ITEMSIZE, Long, Scalar, ScalarType
-from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Shape, empty_tensor, make_view
+from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Shape, empty_tensor, make_view, shape_text
 
 include "reductions.pxi"
 include "sorting.pxi"
 include "rearrangements.pxi"
 include "indexing.pxi"
 include "random.pxi"
-include "foreach.pxi"
 include "linalg.pxi"
 include "fft.pxi"
 include "distances.pxi"
+include "convolution.pxi"
+include "pooling.pxi"
+include "padding.pxi"
+include "resampling.pxi"
+include "normalization.pxi"
+include "activations.pxi"
+include "losses.pxi"
+include "recurrent.pxi"
+include "attention.pxi"
+include "torch_npu.pxi"
 
 
 # Numbers that the host reads. Of few elements it reads all; of many a kernel computes what it reads.
 
 cdef enum:
-    DIRECT_READ_LIMIT = 256           # elements that are read as fast as one is, and need no kernel's time before
+    DIRECT_READ_LIMIT = 256           # so many elements are read as fast as one: no kernel need run before
 
 
-cdef Operator SUM = find_operator("sum.dim_IntList")
+cdef Operator SUM_OPERATOR = find_operator("sum.dim_IntList")
 
 
-cdef Operator AMINMAX = find_operator("aminmax")
+cdef Operator AMINMAX_OPERATOR = find_operator("aminmax")
 
 
 cdef struct HostElements:
@@ -76,7 +85,7 @@ cdef int64_t read_sum(TensorBase x) except? -1:
         result = element_view(kept, 0)
         arguments[0].object, arguments[1].ints = <PyObject *>x, &none
         arguments[2].integer, arguments[3].integer, arguments[4].object = False, Long, <PyObject *>result
-        run_kernel(SUM, x.device_type, arguments, Long)
+        run_kernel(SUM_OPERATOR, x.device_type, arguments, Long)
         x = kept
     read_elements(x, &found)
     for i in range(x.numel):
@@ -93,7 +102,7 @@ cdef TensorBase device_min_max(TensorBase x):
     least, most = element_view(kept, 0), element_view(kept, 1)
     arguments[0].object, arguments[1].ints, arguments[2].integer = <PyObject *>x, &none, False
     arguments[3].object, arguments[4].object = <PyObject *>least, <PyObject *>most
-    run_kernel(AMINMAX, x.device_type, arguments, x.dtype)
+    run_kernel(AMINMAX_OPERATOR, x.device_type, arguments, x.dtype)
     return kept
 
 
@@ -108,3 +117,27 @@ cdef int read_min_max(TensorBase x, int64_t *least, int64_t *most) except -1:
         number = element_at(&found, i).integer
         least[0], most[0] = min(least[0], number), max(most[0], number)
     return 0
+
+
+# What several subjects use.
+
+cdef str list_text(const Shape *values):
+    return shape_text(values.ndim, values.sizes)
+
+
+cdef str size_text(TensorBase tensor):
+    return shape_text(tensor.ndim, tensor.sizes)
+
+
+cdef list list_of(const Shape *values):
+    cdef int i
+    return [values.sizes[i] for i in range(values.ndim)]
+
+
+cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept:
+    cdef int64_t quotient = a // b if a >= 0 else -((-a + b - 1) // b)
+    return quotient
+
+
+cdef str sizes_by_side(list sizes):
+    return ", ".join([f"{side}: {size}" for side, size in zip(("D", "H", "W")[-len(sizes):], sizes)])

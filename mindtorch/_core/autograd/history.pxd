@@ -1,6 +1,9 @@
-"""Recording of operators: tests, edges, saved values, history of results. See docs/design.md, "Autograd"."""
+"""History of tensors: which operators are recorded, edges, saved values. See docs/design.md, "Autograd"."""
+from libc.stdint cimport int64_t
+
 from mindtorch._core.autograd.node cimport AutogradMeta, Node
 from mindtorch._core.operators.operator cimport Argument, Operator
+from mindtorch._core.tensor.dtype cimport Scalar, ScalarType
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 
@@ -22,8 +25,10 @@ cdef bint should_record(TensorBase out, str op) except -1
 cdef bint should_record_inplace(TensorBase self, bint wanted) except -1
 # Whether to record views of a tensor.
 cdef bint should_record_view(TensorBase self, object views) except -1
-# The clone of `self` that an in-place operator saves where its derivative needs the old elements.
-cdef TensorBase clone_before_write(TensorBase self)
+# The clone of `self` that an in-place operator saves where its derivative needs the old elements. It is recorded, for
+# double backward. copy_cast.pyx sets the function.
+ctypedef TensorBase (*CloneTensor)(TensorBase self)
+cdef CloneTensor clone_before_write
 
 cdef Node current_grad_fn(TensorBase tensor)                              # None for a leaf
 cdef Node gradient_edge(TensorBase tensor, int *input_nr)                 # None where it needs no gradient
@@ -38,6 +43,9 @@ cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self,
 cdef int adopt_history(TensorBase self, TensorBase view) except -1        # squeeze_, t_: self becomes that view
 cdef int record_as_strided(TensorBase view, TensorBase source) except -1
 cdef int set_history(TensorBase result, Node node, int output_nr) except -1
-cdef int forbid_inplace(TensorBase view, str refusal) except -1           # `refusal`: an error of recording.pyx
+cdef int forbid_inplace(TensorBase view, str refusal) except -1           # `refusal`: an error of history.pyx
 cdef int rebase_history(TensorBase self, Node node, int output_nr) except -1     # after `node` overwrote self
 cdef int set_retains_grad(AutogradMeta meta) except -1
+
+# record_view, record_clone, ...: record_operator with C arguments, for the operators that are Cython.
+include "../_gen/history_functions.pxi"
