@@ -112,7 +112,7 @@ def several_tensors_between_stages(n):
 
 def cut_model(n):
     """A model with three cuts in its forward, a value that goes past one of them, and a decision within a layer."""
-    p = names(n)
+    p, zeros = names(n), n.torch.zeros(4, device=n.device)
 
     class Layer(n.nn.Module):
         def __init__(self, inner):
@@ -128,8 +128,8 @@ def cut_model(n):
             self.layers = n.nn.ModuleList(Layer(part) for part in parts(n, 4))
             self.register_buffer("shift", n.numbers(4))
 
-        def forward(self, x, scale=None):
-            kept = x * 2
+        def forward(self, x, scale=None, offset=zeros):
+            kept = x * 2 + offset
             for place, layer in enumerate(self.layers):
                 x = layer(x)
                 if place < 3:
@@ -156,9 +156,9 @@ def models_cut_in_their_forward(n):
     model, x = cut_model(n), n.numbers(8, 4)
     called, count = model, 4
     if n.torch.__name__ == "mindtorch":     # torch cannot export the decision, and its stages pass no gradients
-        pipe = names(n).pipeline(model, (x,))
-        called, count = lambda x: pipe(x)[0], pipe.num_stages
-    result = called(x)
+        pipe = names(n).pipeline(model, (x,), {"offset": x})
+        called, count = lambda x, offset: pipe(x, offset=offset)[0], pipe.num_stages
+    result = called(x, offset=x)
     result.sum().backward()
     return [result, count, [[name, each.grad] for name, each in model.named_parameters()]]
 
