@@ -13,7 +13,7 @@ from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._groups import _find_or_create_pg_by_ranks_and_tag
 from mindtorch.distributed._options import ReduceOp
 from mindtorch.distributed._process_group import ProcessGroup
-from mindtorch.distributed._world import _resolve_process_group, get_process_group_ranks
+from mindtorch.distributed._world import _get_group_tag, _resolve_process_group, get_process_group_ranks
 from mindtorch.distributed.device_mesh import DeviceMesh
 
 if TYPE_CHECKING:
@@ -55,8 +55,17 @@ def _resolve_group_name(group: Any, tag: str = "") -> str:
 
 
 def _expand_group(group: Any, tag: str = "") -> tuple[str, list[int], int]:
-    ranks = get_process_group_ranks(_resolve_group(group, tag))
-    return tag, ranks, len(ranks)
+    """(tag, ranks, size of a group), of what names a group; lists in a list are groups side by side."""
+    if isinstance(group, list):
+        groups = group if isinstance(group[0], list) else [group]
+        if len({len(each) for each in groups}) > 1:
+            raise ValueError(f"group sizes must be identical found {sorted({len(each) for each in groups})}")
+        return tag, [rank for each in groups for rank in each], len(groups[0])
+    if isinstance(group, DeviceMesh) and group.ndim != 1:
+        raise AssertionError("Only 1D mesh is supported, pass in (DeviceMesh, int) together if mesh > 1D")
+    found = _resolve_group(group, tag)
+    ranks = get_process_group_ranks(found)
+    return tag or _get_group_tag(found), ranks, len(ranks)
 
 
 class AsyncCollectiveTensor(Tensor):

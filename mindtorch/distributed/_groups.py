@@ -219,6 +219,9 @@ def _new_group_with_tag(ranks=None, timeout=None, backend=None, backend_options=
     for rank in ranks:
         if not 0 <= rank < size:
             raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")
+    known = _find_pg_by_ranks_and_tag(pg_tag, ranks) if pg_tag else None
+    if known is not None:
+        return known
     if not use_local_synchronization:
         _start_engines(names, store.underlying_store, default.rank(), size, timeout)
     name = _name_of(ranks) if use_local_synchronization else _next_name()

@@ -318,7 +318,7 @@ def _device_capability(group=None):
 def _get_object_coll_device(group=None):
     """The device through which a group sends objects: the CPU where it can."""
     kinds = _device_capability(group)
-    return "cpu" if "cpu" in kinds else kinds[0]
+    return "cpu" if "cpu" in kinds or not kinds else kinds[0]       # a group written in Python names none
 
 
 def _get_pg_default_device(group=None):
