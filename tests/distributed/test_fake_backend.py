@@ -201,3 +201,20 @@ def test_groups_by_ranks_and_tag(library):
         assert expand((mesh, 0))[1:] == ([1, 3], 2)
     finally:
         dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("library", ["mindtorch", "torch"])
+@pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")
+def test_functional_collectives_of_meta_tensors(library):
+    torch = importlib.import_module(library)
+    functional = importlib.import_module(f"{library}.distributed._functional_collectives")
+    torch.distributed.init_process_group("fake", store=torch.distributed.HashStore(), rank=1, world_size=2)
+    try:
+        x, group = torch.ones(4, 3, device="meta"), torch.distributed.group.WORLD
+        made = [functional.all_reduce(x, "sum", group), functional.all_gather_tensor(x, 1, group),
+                functional.reduce_scatter_tensor(x, "sum", 0, group),
+                functional.all_to_all_single(x, [1, 1], [2, 2], group), functional.broadcast(x, 0, group)]
+        assert [tuple(each.shape) for each in made] == [(4, 3), (4, 6), (2, 3), (2, 3), (4, 3)]
+        assert {str(each.device) for each in made} == {"meta"}
+    finally:
+        torch.distributed.destroy_process_group()
