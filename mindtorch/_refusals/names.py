@@ -42,7 +42,6 @@ NAMES = {
         torch.distributed._state_dict_utils: _gather_state_dict
         torch.distributed._symmetric_memory: _test_mode empty enable_symm_mem_for_group get_backend
             get_symm_mem_workspace is_symm_mem_enabled_for_group rendezvous set_backend
-        torch.distributed._tensor.device_mesh: DeviceMesh init_device_mesh
         torch.distributed.algorithms.ddp_comm_hooks:
         torch.distributed.checkpoint: HuggingFaceStorageReader HuggingFaceStorageWriter
             QuantizedHuggingFaceStorageReader load_sharded_optimizer_state_dict
