@@ -216,13 +216,20 @@ class _Ops(ModuleType):
     def __init__(self):
         super().__init__("torch.ops")
         self.loaded_libraries = set()
+        self._modules = {}
 
     def __getattr__(self, name):
         if name in ("__path__", "__wrapped__"):         # what import and inspect ask of any module
             raise AttributeError(f"module 'torch.ops' has no attribute '{name}'")
         namespace = _OpNamespace(name)
         setattr(self, name, namespace)
+        if name in self._modules:
+            import_module(self._modules[name])
         return namespace
+
+    def import_on_use(self, namespaces, module):
+        """Have a module that registers the operators of these namespaces imported when one of them is used."""
+        self._modules.update(dict.fromkeys(namespaces, module))
 
     def __iter__(self):
         return iter([name for name, value in vars(self).items() if isinstance(value, _OpNamespace)])

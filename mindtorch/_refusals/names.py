@@ -2,9 +2,9 @@
 
 _DISTRIBUTED = "mindtorch has not this part of torch.distributed. Use its collectives and process groups"
 _FSDP1 = ("mindtorch has FullyShardedDataParallel and fully_shard without this name. Keep states by the names of "
-          "parameters, and train in bfloat16, which needs no scaler")
-_PIPELINES = ("mindtorch cuts no models into stages, and has no schedules with zero bubbles. Make a PipelineStage of "
-              "each part of the model, and run them by ScheduleGPipe, Schedule1F1B or ScheduleInterleaved1F1B")
+          "parameters")
+_PIPELINES = ("mindtorch has no schedules with zero bubbles. Run the stages by ScheduleGPipe, Schedule1F1B or "
+              "ScheduleInterleaved1F1B")
 _EXPORT = "mindtorch exports no programs. Save the state_dict, and export the model with PyTorch"
 _QUANTIZED = "mindtorch has no quantized tensors. Keep the model in a floating-point dtype"
 _NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
@@ -42,15 +42,7 @@ NAMES = {
         torch.distributed._state_dict_utils: _gather_state_dict
         torch.distributed._symmetric_memory: _test_mode empty enable_symm_mem_for_group get_backend
             get_symm_mem_workspace is_symm_mem_enabled_for_group rendezvous set_backend
-        torch.distributed._tensor.device_mesh: DeviceMesh init_device_mesh
-        torch.distributed._tensor.experimental: implicit_replication
-        torch.distributed.algorithms._checkpoint.checkpoint_wrapper: ActivationWrapper CheckpointImpl
-            CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper offload_wrapper
         torch.distributed.algorithms.ddp_comm_hooks:
-        torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook: PostLocalSGDState
-        torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: batched_powerSGD_hook
-        torch.distributed.algorithms.model_averaging:
-        torch.distributed.algorithms.model_averaging.averagers: ModelAverager PeriodicModelAverager
         torch.distributed.checkpoint: HuggingFaceStorageReader HuggingFaceStorageWriter
             QuantizedHuggingFaceStorageReader load_sharded_optimizer_state_dict
         torch.distributed.checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files
@@ -73,8 +65,7 @@ NAMES = {
         torch.distributed.fsdp._runtime_utils: _post_backward_final_callback
         torch.distributed.fsdp._traversal_utils: _get_fsdp_states
         torch.distributed.nn: RemoteModule
-        torch.distributed.optim: DistributedOptimizer PostLocalSGDOptimizer
-            as_functional_optim
+        torch.distributed.optim: DistributedOptimizer as_functional_optim
         torch.distributed.pipelining.microbatch: _split_block_mask
         torch.distributed.pipelining.schedules: BACKWARD_INPUT BACKWARD_WEIGHT OVERLAP_F_B REDUCE_GRAD RESHARD UNSHARD
             _PipelineContext _PipelineScheduleRuntime _wait_batch_p2p
@@ -84,8 +75,7 @@ NAMES = {
         torch.distributed.rpc.api: _all_gather _require_initialized
         torch.distributed.tensor._ops:
         torch.distributed.tensor._random: manual_seed
-        torch.distributed.tensor.experimental: context_parallel implicit_replication local_map
-            register_sharding
+        torch.distributed.tensor.experimental: context_parallel register_sharding
         torch.distributed.tensor.experimental._attention: _HeadTailLoadBalancer _PTRRLoadBalancer
             _context_parallel_shard _cp_options _enable_context_parallel_dispatcher set_rotate_method
         torch.distributed.tensor.experimental._context_parallel:
@@ -96,11 +86,9 @@ NAMES = {
     _FSDP1: """
         torch.distributed.fsdp: DataParallelMeshDims OptimStateKeyType share_comm_ctx
         torch.distributed.fsdp.fully_sharded_data_parallel: OptimStateKeyType
-        torch.distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
     """,
     _PIPELINES: """
-        torch.distributed.pipelining: Pipe ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble
-            SplitPoint build_stage pipe_split pipeline
+        torch.distributed.pipelining: ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble
         torch.distributed.pipelining.schedules: ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleZBVZeroBubble
     """,
     _EXPORT: """

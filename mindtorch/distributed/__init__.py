@@ -2,6 +2,7 @@
 # ruff: noqa: F401, F403 - the names are here for programs
 from __future__ import annotations
 
+from mindtorch import ops as _ops
 from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed import device_mesh, distributed_c10d
 from mindtorch.distributed._debug import (
@@ -50,4 +51,5 @@ def is_available() -> bool:
 
 
 set_debug_level_from_env()
+_ops.import_on_use(("_c10d_functional", "c10d_functional", "c10d"), "mindtorch.distributed._collective_operators")
 __getattr__ = refused_names(__name__)

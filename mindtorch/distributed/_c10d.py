@@ -28,4 +28,9 @@ from mindtorch.distributed._work import Work, _create_work_from_future
 from mindtorch.distributed._world import _resolve_process_group
 from mindtorch.distributed.constants import default_pg_timeout as _DEFAULT_PG_TIMEOUT
 
+
+def _set_thread_isolation_mode(enable: bool) -> None:
+    """Nothing: groups are found by their names in the records, which differ between threads where a program says so."""
+
+
 __getattr__ = refused_names("mindtorch._C._distributed_c10d")

@@ -13,7 +13,7 @@ from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._groups import _find_or_create_pg_by_ranks_and_tag
 from mindtorch.distributed._options import ReduceOp
 from mindtorch.distributed._process_group import ProcessGroup
-from mindtorch.distributed._world import _resolve_process_group, get_process_group_ranks
+from mindtorch.distributed._world import _get_group_tag, _resolve_process_group, get_process_group_ranks
 from mindtorch.distributed.device_mesh import DeviceMesh
 
 if TYPE_CHECKING:
@@ -55,8 +55,17 @@ def _resolve_group_name(group: Any, tag: str = "") -> str:
 
 
 def _expand_group(group: Any, tag: str = "") -> tuple[str, list[int], int]:
-    ranks = get_process_group_ranks(_resolve_group(group, tag))
-    return tag, ranks, len(ranks)
+    """(tag, ranks, size of a group), of what names a group; lists in a list are groups side by side."""
+    if isinstance(group, list):
+        groups = group if isinstance(group[0], list) else [group]
+        if len({len(each) for each in groups}) > 1:
+            raise ValueError(f"group sizes must be identical found {sorted({len(each) for each in groups})}")
+        return tag, [rank for each in groups for rank in each], len(groups[0])
+    if isinstance(group, DeviceMesh) and group.ndim != 1:
+        raise AssertionError("Only 1D mesh is supported, pass in (DeviceMesh, int) together if mesh > 1D")
+    found = _resolve_group(group, tag)
+    ranks = get_process_group_ranks(found)
+    return tag or _get_group_tag(found), ranks, len(ranks)
 
 
 class AsyncCollectiveTensor(Tensor):
@@ -85,12 +94,18 @@ def _gradient_of_reduction(name, grad):
     return grad.contiguous()
 
 
+def _run(collective, result, *args):
+    """Call a collective that writes to `result`; on the device meta there is nothing to send."""
+    if not result.is_meta:
+        collective(result, *args)
+
+
 class _AllReduce(Function):
     @staticmethod
     def forward(ctx, tensor, op, group):
         ctx.op, ctx.group = op, group
         result = tensor.contiguous().clone()
-        collectives.all_reduce(result, _reduction(op), group)
+        _run(collectives.all_reduce, result, _reduction(op), group)
         return result
 
     @staticmethod
@@ -105,7 +120,7 @@ class _AllGather(Function):
     def forward(ctx, tensor, group):
         ctx.group = group
         result = tensor.new_empty((tensor.shape[0] * group.size(), *tensor.shape[1:]))
-        collectives.all_gather_single(result, tensor.contiguous(), group)
+        _run(collectives.all_gather_single, result, tensor.contiguous(), group)
         return result
 
     @staticmethod
@@ -120,7 +135,7 @@ class _ReduceScatter(Function):
     def forward(ctx, tensor, op, group):
         ctx.op, ctx.group = op, group
         result = tensor.new_empty((tensor.shape[0] // group.size(), *tensor.shape[1:]))
-        collectives.reduce_scatter_single(result, tensor.contiguous(), _reduction(op), group)
+        _run(collectives.reduce_scatter_single, result, tensor.contiguous(), _reduction(op), group)
         return result
 
     @staticmethod
@@ -135,7 +150,7 @@ class _AllToAll(Function):
         ctx.splits, ctx.group = (input_splits, output_splits), group
         rows = tensor.shape[0] if output_splits is None else sum(output_splits)
         result = tensor.new_empty((rows, *tensor.shape[1:]))
-        collectives.all_to_all_single(result, tensor.contiguous(), output_splits, input_splits, group)
+        _run(collectives.all_to_all_single, result, tensor.contiguous(), output_splits, input_splits, group)
         return result
 
     @staticmethod
@@ -146,7 +161,7 @@ class _AllToAll(Function):
 def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
     """The tensor of rank `src`, a global rank."""
     result = self.contiguous().clone()
-    collectives.broadcast(result, src, _resolve_group(group, tag))
+    _run(collectives.broadcast, result, src, _resolve_group(group, tag))
     return result
 
 
@@ -192,7 +207,7 @@ def all_gather_single_coalesced(self: list[Tensor], group: Any, tag: str = "") -
                for tensor in self]
     with collectives._coalescing_manager(group):
         for result, tensor in zip(results, self, strict=True):
-            collectives.all_gather_single(result, tensor.contiguous(), group)
+            _run(collectives.all_gather_single, result, tensor.contiguous(), group)
     return results
 
 
@@ -205,7 +220,7 @@ def reduce_scatter_single_coalesced(inputs: list[Tensor], reduceOp: str, scatter
     results = [source.new_empty((source.shape[0] // group.size(), *source.shape[1:])) for source in sources]
     with collectives._coalescing_manager(group):
         for result, source in zip(results, sources, strict=True):
-            collectives.reduce_scatter_single(result, source, _reduction(reduceOp), group)
+            _run(collectives.reduce_scatter_single, result, source, _reduction(reduceOp), group)
     return results
 
 

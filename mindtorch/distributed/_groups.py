@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["destroy_process_group", "init_process_group", "new_group", "new_subgroups", "new_subgroups_by_enumeration",
            "split_group"]
 
+STORE_BASED_BARRIER_PREFIX = "store_based_barrier_key"
 # Engine -> the module whose create_backend(options, pg_options) makes it.
 _ENGINES = {Backend.MPI: "_mpi", Backend.HCCL: "_hccl", Backend.FAKE: "_fake"}
 
@@ -218,6 +219,9 @@ def _new_group_with_tag(ranks=None, timeout=None, backend=None, backend_options=
     for rank in ranks:
         if not 0 <= rank < size:
             raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")
+    known = _find_pg_by_ranks_and_tag(pg_tag, ranks) if pg_tag else None
+    if known is not None:
+        return known
     if not use_local_synchronization:
         _start_engines(names, store.underlying_store, default.rank(), size, timeout)
     name = _name_of(ranks) if use_local_synchronization else _next_name()
@@ -326,7 +330,7 @@ def _find_or_create_pg_by_ranks_and_tag(tag, ranks, stride):
 
 def _store_based_barrier(rank, store, group_name, rendezvous_count, timeout, logging_interval=timedelta(seconds=10)):
     """Wait until so many ranks have come, by the store alone."""
-    key = f"store_based_barrier_key:{group_name}"
+    key = f"{STORE_BASED_BARRIER_PREFIX}:{group_name}"
     try:
         store.barrier(key, rendezvous_count, timeout)
     except DistStoreError as error:

@@ -34,6 +34,11 @@ class RedOpType(_IntegerEnum):
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
 
+    @property
+    def op(self) -> RedOpType:
+        """Itself: a reduction with a factor is an object that has its kind as `op`."""
+        return self
+
 
 class _ReduceOpMeta(type):
     def __instancecheck__(cls, instance: object) -> bool:

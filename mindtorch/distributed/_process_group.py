@@ -43,10 +43,25 @@ def _filled(kind, opts, timeout, **fields):
     return made
 
 
+_TWO_NAMES = (("all_gather_single", "_allgather_base"), ("reduce_scatter_single", "_reduce_scatter_base"),
+              ("all_gather_single_coalesced", "allgather_into_tensor_coalesced"),
+              ("reduce_scatter_single_coalesced", "reduce_scatter_tensor_coalesced"),
+              ("all_to_all_single", "alltoall_base"))
+
+
 class ProcessGroup:
     """Ranks that communicate. Each collective goes to the engine of its tensors' device type."""
 
     BackendType = BackendType
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """A group that is written in Python may have methods by torch's newer or by its older names."""
+        super().__init_subclass__(**kwargs)
+        own = vars(cls)
+        for names in _TWO_NAMES:
+            for name, other in (names, names[::-1]):
+                if name in own and other not in own:
+                    setattr(cls, other, own[name])
 
     def __init__(self, *args: Any) -> None:
         """(rank, size) or (store, rank, size)."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from mindtorch.distributed._process_group import ProcessGroup
+    from mindtorch.nn.parallel._mixed_precision import LowerParameters
     from mindtorch.nn.parameter import Parameter
 
 __all__ = ["FIRST_BUCKET_BYTES", "GradBucket", "Reducer"]
@@ -92,12 +93,14 @@ class Reducer:
     """The buckets of a module's parameters, and what its current backward has done with them."""
 
     def __init__(self, named_parameters: list[tuple[str, Parameter]], group: ProcessGroup, first_limit: int, limit: int,
-                 find_unused: bool, as_view: bool, static_graph: bool, sparse: Collection[str] = ()) -> None:
+                 find_unused: bool, as_view: bool, static_graph: bool, sparse: Collection[str] = (),
+                 lower: LowerParameters | None = None) -> None:
         self._names = [name for name, _ in named_parameters]
         self._parameters = [parameter for _, parameter in named_parameters]
         self._group, self._limits = group, (first_limit, limit)
         self._find_unused, self._as_view, self._static_graph = find_unused, as_view, static_graph
         self._hook, self._state, self.divisor = None, None, group.size()
+        self._lower = lower     # mixed precision: buckets have the dtypes that parameters have between steps
         self._sparse = {number for number, name in enumerate(self._names) if name in sparse}
         # In which gradients became ready first; None once it is used, and where that differs from step to step.
         self._order: list[int] | None = None if find_unused and not static_graph else []
@@ -169,6 +172,8 @@ class Reducer:
 
     def _on_gradient(self, number):
         if not self.active:
+            if self._lower is not None:
+                self._lower.restore_after_backward()
             return
         if not self._began:
             self._began = True
@@ -223,7 +228,7 @@ class Reducer:
                                f"{self._names[number]} has one")
         elif gradient.data_ptr() != view.data_ptr():
             view.copy_(gradient)
-            if self._as_view:
+            if self._as_view and self._lower is None:
                 parameter.grad = view
 
     @mindtorch.no_grad()
@@ -239,6 +244,8 @@ class Reducer:
     @mindtorch.no_grad()
     def _wait_for_buckets(self):
         """Called at the end of a backward: wait for the buckets, and give the parameters their gradients."""
+        if self._lower is not None:
+            self._lower.restore()
         used = self._used_anywhere() if self._find_unused or self._unused else None
         for bucket in self.buckets:
             if isinstance(bucket, _SparseBucket):

@@ -148,6 +148,8 @@ def watch(engine: Backend) -> None:
             _stop.clear()
             _thread = threading.Thread(target=_run, name="watchdog", daemon=True)
             _thread.start()
+            atexit.unregister(stop)
+            atexit.register(stop)       # now, so that it ends before the NPU is shut down, which it asks
 
 
 def unwatch(engine: Backend) -> None:
@@ -168,7 +170,6 @@ def describe_ranks(engine: Backend) -> str:
         return f"the store does not answer: {error}"
 
 
-@atexit.register
 def stop() -> None:
     """End the thread."""
     global _thread

@@ -52,7 +52,34 @@ class _World:
                  "ranks": list(self.pg_group_ranks[pg])} for pg, name in self.pg_names.items()]
 
 
+class _OtherWorld(_World):
+    """Takes the place of the records: their names give those of another object."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return getattr(_other, name) if name in _RECORDS else object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(_other, name, value)
+
+
 _world = _World()
+_RECORDS = frozenset(vars(_world))
+_other = None
+
+
+def current_world() -> Any:
+    """The records of all groups, or what a program has put in their place."""
+    return _world if _other is None else _other
+
+
+def use_world(world: Any) -> None:
+    """Let an object with the attributes of a _World be the records, such as one that differs between threads."""
+    global _other
+    own = world is _world
+    _other = None if own else world
+    object.__setattr__(_world, "__class__", _World if own else _OtherWorld)     # collectives pay nothing for this
+
+
 # The names by which torch has some of these records.
 _pg_map, _pg_names, _pg_group_ranks = _world.pg_map, _world.pg_names, _world.pg_group_ranks
 _pg_backend_config, _tags_to_pg, _pg_to_tag = _world.pg_backend_config, _world.tags_to_pg, _world.pg_to_tag
@@ -291,7 +318,7 @@ def _device_capability(group=None):
 def _get_object_coll_device(group=None):
     """The device through which a group sends objects: the CPU where it can."""
     kinds = _device_capability(group)
-    return "cpu" if "cpu" in kinds else kinds[0]
+    return "cpu" if "cpu" in kinds or not kinds else kinds[0]       # a group written in Python names none
 
 
 def _get_pg_default_device(group=None):

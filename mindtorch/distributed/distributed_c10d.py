@@ -2,6 +2,10 @@
 # ruff: noqa: F401 - the names are here for programs
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
 from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed._backend import DistributedBackendOptions as _DistributedBackendOptions
 from mindtorch.distributed._backend_names import (
@@ -51,6 +55,7 @@ from mindtorch.distributed._collectives import (
 )
 from mindtorch.distributed._debug import DebugLevel, get_debug_level
 from mindtorch.distributed._groups import (
+    STORE_BASED_BARRIER_PREFIX,
     _abort_process_group,
     _find_or_create_pg_by_ranks_and_tag,
     _new_group_with_tag,
@@ -122,7 +127,7 @@ from mindtorch.distributed._world import (
     _update_default_pg,
     _warn_not_in_group,
     _World,
-    _world,
+    current_world,
     get_backend,
     get_backend_config,
     get_global_rank,
@@ -135,6 +140,7 @@ from mindtorch.distributed._world import (
     group,
     is_initialized,
     is_torchelastic_launched,
+    use_world,
 )
 from mindtorch.distributed.constants import default_pg_nccl_timeout, default_pg_timeout
 from mindtorch.distributed.rendezvous import register_rendezvous_handler, rendezvous
@@ -154,5 +160,19 @@ __all__ = [
     "recv_object_list", "reduce", "reduce_op", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor",
     "scatter", "scatter_object_list", "send", "send_object_list", "split_group", "supports_complex"]
 
+
+
+class _Module(ModuleType):
+    @property
+    def _world(self) -> Any:
+        """The records of all groups. A program may replace them, such as by those of each thread."""
+        return current_world()
+
+    @_world.setter
+    def _world(self, world: Any) -> None:
+        use_world(world)
+
+
+sys.modules[__name__].__class__ = _Module
 reduce_op = ReduceOp
 __getattr__ = refused_names(__name__)

@@ -9,6 +9,7 @@ import uuid
 import mindtorch
 from mindtorch._alias import is_active
 from mindtorch._core.tensor.tensor import is_cuda_read_as_npu
+from mindtorch.distributed.argparse_util import check_env, env
 from mindtorch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException, Std
 from mindtorch.distributed.elastic.multiprocessing.errors import ChildFailedError, record
 from mindtorch.distributed.elastic.rendezvous import DEFAULT_PORT, RendezvousError
@@ -25,10 +26,7 @@ class _Parser(argparse.ArgumentParser):
 
     def option(self, *names, **settings):
         long = next(name for name in names if name.startswith("--"))
-        variable = "PET_" + long[2:].replace("-", "_").upper()
-        if variable in os.environ:
-            value = os.environ[variable]
-            settings["default"] = value == "1" if settings.get("action") == "store_true" else value
+        settings["action"] = check_env if settings.get("action") == "store_true" else env
         self.add_argument(*names, *({long.replace("-", "_").replace("__", "--", 1)} - {long}), **settings)
 
 

@@ -122,6 +122,8 @@ class _Writer:
                               "inf": float("inf"), "nan": float("nan")}[name]
 
     def _annotation(self, kind):
+        if isinstance(kind, str):       # of a module whose annotations are not evaluated
+            return repr(kind)
         name = type_name(kind)
         for part in set(re.findall(r"[A-Za-z_][\w.]*", name)):
             first = part.partition(".")[0]

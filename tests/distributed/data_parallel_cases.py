@@ -43,7 +43,7 @@ class Training:
         self.plain, self.sparse = networks(torch.nn)
 
     def train(self, mode, hook=None, state=None, skip=False, accumulate=False, join=False, sync=False, copied=None,
-              kind=None, momentum=0.9, in_place=False, **settings):
+              kind=None, momentum=0.9, in_place=False, averager=None, by_name=None, **settings):
         torch, rank = self.torch, self.rank
         torch.manual_seed(0)
         net = (kind or self.plain)()
@@ -58,9 +58,19 @@ class Training:
         ddp = wrap(net, **settings)
         if hook is not None:
             ddp.register_comm_hook(state, hook)
+        if by_name is not None:
+            hooks = importlib.import_module(f"{torch.__name__}.distributed.algorithms.ddp_comm_hooks")
+            hooks.register_ddp_comm_hook(hooks.DDPCommHookType[by_name], ddp)
         if copied is not None:
             ddp = copied(ddp)
         optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-3, momentum=momentum)
+        if averager is not None:
+            module = importlib.import_module(f"{torch.__name__}.distributed.optim")
+            optimizer = module.PostLocalSGDOptimizer(optimizer, averager)
+            again = module.PostLocalSGDOptimizer(torch.optim.SGD(ddp.parameters(), lr=9), copy.copy(averager))
+            again.load_state_dict(optimizer.state_dict())
+            assert again.state_dict()["step"] == 0
+            assert again.optim.param_groups[0]["lr"] == 1e-3
         x, losses = torch.arange(192).reshape(6, 8, 4).float().sin().to(self.device), []
         with ddp.join() if join else contextlib.nullcontext():
             for step in range(4 if join and rank == 1 else 6):
@@ -101,6 +111,51 @@ class Training:
         assert f"same model across all ranks, but Rank {rank} has {2 - rank} params" in error
 
 
+    def check_mixed_precision(self, reduce_dtype, **settings):
+        """Three steps, the first two as one, give exactly what the same does that is written out."""
+        torch, nn, low = self.torch, self.torch.nn, self.torch.bfloat16
+        precision = nn.parallel.distributed._MixedPrecision(low, reduce_dtype, low)
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3)).to(self.device)
+        net.register_buffer("scale", torch.ones(3, device=self.device))
+        other = copy.deepcopy(net)
+        ddp = nn.parallel.DistributedDataParallel(net, mixed_precision=precision, **settings)
+        seen = []
+        net[2].register_forward_hook(lambda module, args, out: seen.append([module.weight.dtype, args[0].dtype]))
+        optimizers = [torch.optim.SGD(each.parameters(), lr=0.1) for each in (net, other)]
+        x = torch.arange(48, device=self.device).reshape(3, 4, 4).float().sin() + self.rank
+        assert net.scale.dtype is low
+        for step in range(3):
+            with ddp.no_sync() if step == 0 else contextlib.nullcontext():
+                loss = ddp(x[step]).float().pow(2).sum()
+                assert {each.dtype for each in net.parameters()} == {low}
+                loss.backward()
+            lower = {name: each.detach().to(low).requires_grad_() for name, each in other.named_parameters()}
+            torch.func.functional_call(other, lower, x[step].to(low)).float().pow(2).sum().backward()
+            for name, each in other.named_parameters():
+                gradient = lower[name].grad.float()
+                each.grad = gradient if each.grad is None else each.grad + gradient
+                if step:
+                    mean = each.grad.to(reduce_dtype or low) / self.size
+                    self.dist.all_reduce(mean)
+                    each.grad = mean.float()
+            for ours, theirs in zip(net.parameters(), other.parameters(), strict=True):
+                assert ours.dtype is ours.grad.dtype is torch.float32
+                assert torch.equal(ours.grad, theirs.grad)
+            if step:
+                for optimizer in optimizers:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        with torch.no_grad():
+            assert ddp(x[0]).dtype is low
+        assert seen == [[low, low]] * 4
+        assert all(torch.equal(ours, theirs) for ours, theirs in zip(net.parameters(), other.parameters(), strict=True))
+        copied = copy.deepcopy(ddp)         # its parameters are lowered, not those of the original
+        copied(x[0]).float().sum().backward()
+        assert {each.grad.dtype for each in copied.parameters()} == {torch.float32}
+        assert all(each.grad is None for each in net.parameters())
+
+
 def train_all(torch, rank, size, folder, *devices):
     hooks = f"{torch.__name__}.distributed.algorithms.ddp_comm_hooks"
     default = importlib.import_module(f"{hooks}.default_hooks")
@@ -121,6 +176,15 @@ def train_all(torch, rank, size, folder, *devices):
         train("sparse_join", kind=training.sparse, momentum=0, join=True)
         train("hook", hook=training.half)
         train("fp16", hook=default.fp16_compress_hook)
+        train("named", by_name="FP16_COMPRESS")
+        train("no reduction", by_name="NOOP")
+        local = importlib.import_module(f"{hooks}.post_localSGD_hook")
+        averagers = importlib.import_module(f"{torch.__name__}.distributed.algorithms.model_averaging.averagers")
+        alone = [torch.distributed.new_group([other]) for other in range(size)][rank]
+        for mode, group, reduces in (("averaged", alone, True), ("averaged, not reduced", None, False)):
+            state = local.PostLocalSGDState(None, group, 2, reduces)
+            train(mode, hook=local.post_localSGD_hook, state=state,
+                  averager=averagers.PeriodicModelAverager(2, warmup_steps=2))
         train("wrapper", hook=default.fp16_compress_wrapper(default.allreduce_hook))
         if torch.__name__ == "mindtorch":
             train("bf16", hook=default.bf16_compress_hook)
@@ -129,7 +193,13 @@ def train_all(torch, rank, size, folder, *devices):
             state = power.PowerSGDState(None, 4, 2, min_compression_rate=0.1)
             train("power", hook=power.powerSGD_hook, state=state)
             assert state.q_memory_dict
+            state = power.PowerSGDState(None, 64, 2)
+            train("batched power", hook=power.batched_powerSGD_hook, state=state)
+            assert state.q_memory_dict
             training.check_errors()
+            for reduce_dtype in (None, torch.float32, torch.bfloat16):
+                training.check_mixed_precision(reduce_dtype)
+            training.check_mixed_precision(torch.float32, gradient_as_bucket_view=True)
 
 
 def gpt(torch, rank, size, device):

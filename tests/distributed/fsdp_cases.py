@@ -204,3 +204,24 @@ def offloaded(n):
         optimizer.zero_grad()
         out.append(loss.item())
     return out
+
+
+@case
+def a_scaler_of_all_ranks(n):
+    """One rank has found an infinity: all leave the step out. The gradients are no DTensors."""
+    scalers = importlib.import_module(f"{n.torch.__name__}.distributed.fsdp.sharded_grad_scaler")
+    scaler = scalers.ShardedGradScaler(n.device, init_scale=8.0)
+    layer = n.nn.Linear(2, 2).to(n.device)
+    with n.torch.no_grad():
+        layer.weight.copy_(n.numbers(2, 2))
+        layer.bias.zero_()
+    optimizer, out = n.torch.optim.SGD(layer.parameters(), lr=0.1), []
+    for step in range(2):
+        scaler.scale(layer(n.numbers(3, 2)).sum()).backward()
+        if n.rank == step == 1:
+            layer.weight.grad[0, 0] = float("inf")
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+        out += [scaler.get_scale(), layer.weight.detach().cpu()]
+    return out

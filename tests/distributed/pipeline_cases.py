@@ -110,6 +110,68 @@ def several_tensors_between_stages(n):
     return train(n, names(n).ScheduleGPipe, [stage])
 
 
+def cut_model(n):
+    """A model with three cuts in its forward, a value that goes past one of them, and a decision within a layer."""
+    p, zeros = names(n), n.torch.zeros(4, device=n.device)
+
+    class Layer(n.nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x):
+            return self.inner(x) if x.sum() < 1e6 else x
+
+    class Model(n.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = n.nn.ModuleList(Layer(part) for part in parts(n, 4))
+            self.register_buffer("shift", n.numbers(4))
+
+        def forward(self, x, scale=None, offset=zeros):
+            kept = x * 2 + offset
+            for place, layer in enumerate(self.layers):
+                x = layer(x)
+                if place < 3:
+                    p.pipe_split()
+                if place == 1:
+                    x = x + kept
+            return x + self.shift if scale is None else x * scale
+
+    return Model().to(n.device)
+
+
+@case
+def models_cut_before_and_after_modules(n):
+    p, x = names(n), n.numbers(8, 4)
+    layers = n.nn.Sequential(*parts(n, 4)).to(n.device)
+    pipe = p.pipeline(layers, (x,), split_spec={"1": p.SplitPoint.BEGINNING, "2": p.SplitPoint.END})
+    stages = [pipe.get_stage_module(stage) for stage in range(pipe.num_stages)]
+    return [list(pipe(x)), [[name for name, _ in stage.named_parameters()] for stage in stages], pipe.info().num_stages]
+
+
+@case
+def models_cut_in_their_forward(n):
+    """The stages one after the other do what the whole does, with its gradients."""
+    model, x = cut_model(n), n.numbers(8, 4)
+    called, count = model, 4
+    if n.torch.__name__ == "mindtorch":     # torch cannot export the decision, and its stages pass no gradients
+        pipe = names(n).pipeline(model, (x,), {"offset": x})
+        called, count = lambda x, offset: pipe(x, offset=offset)[0], pipe.num_stages
+    result = called(x, offset=x)
+    result.sum().backward()
+    return [result, count, [[name, each.grad] for name, each in model.named_parameters()]]
+
+
+@case
+def training_a_cut_model(n):
+    p = names(n)
+    pipe = p.pipeline(n.nn.Sequential(*parts(n, n.size)).to(n.device), (n.numbers(2, 4),),
+                      split_spec={str(place): p.SplitPoint.BEGINNING for place in range(1, n.size)})
+    stage = pipe.build_stage(n.rank, n.torch.device(n.device))
+    return train(n, p.Schedule1F1B, [stage])
+
+
 @case
 def microbatches(n):
     m = importlib.import_module(f"{n.torch.__name__}.distributed.pipelining.microbatch")
@@ -130,6 +192,7 @@ def errors_of_pipelines(n):
     for call in (lambda: p.PipelineStage(stage.submod, 9, 9, n.device), lambda: p.Schedule1F1B(stage, 1),
                  lambda: p.ScheduleInterleaved1F1B([stage], 2 * n.size + 1),
                  lambda: p._ScheduleForwardOnly(stage, 2).step(target=n.numbers(2)),
+                 lambda: p.pipeline(stage.submod, (n.numbers(2, 4),), split_spec={}, split_policy=lambda graph: graph),
                  lambda: schedules.get_schedule_class("none"), lambda: schedules.get_schedule_class("gpipe").__name__):
         try:
             out.append(call())

@@ -1,4 +1,5 @@
 """DTensor: cases of sharding_cases.py. Each returns plain values."""
+import importlib
 
 CASES = {}
 
@@ -183,7 +184,7 @@ def modules(n):
 def error_of(call):
     try:
         call()
-    except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:
+    except (ValueError, TypeError, RuntimeError, NotImplementedError, AssertionError) as error:
         return type(error).__name__
     return None
 
@@ -195,3 +196,29 @@ def errors(n):
         lambda: x + n.numbers(4, 2), lambda: x.redistribute(placements=[n.Partial()]),
         lambda: n.distribute(n.numbers(2), n.mesh, [n.Shard(0), n.Shard(0)]),
         lambda: n.api.DTensor.from_local(x, n.mesh, [n.Shard(0)]))]
+
+
+@case
+def functions_of_parts(n):
+    """local_map: a product of parts whose sum is made by hand, gradients, redistributed inputs, what is refused."""
+    experimental = importlib.import_module(f"{n.torch.__name__}.distributed.tensor.experimental")
+    x = n.distribute(n.numbers(4, 2 * n.size), n.mesh, [n.Shard(1)]).requires_grad_()
+    w = n.distribute(n.numbers(2 * n.size, 3), n.mesh, [n.Shard(0)])
+
+    @experimental.local_map(out_placements=([n.Replicate()], None), in_placements=([n.Shard(1)], [n.Shard(0)], None),
+                            redistribute_inputs=True)
+    def product(x, w, count, scale=1):
+        y = x @ w * scale
+        n.torch.distributed.all_reduce(y)
+        return y, count + 1
+
+    y, count = product(x, w.redistribute(placements=[n.Replicate()]), 3, scale=2)
+    partial = experimental.local_map(n.torch.mm, [n.Partial()])(x, w)
+    partial.full_tensor().sum().backward()
+    strict = experimental.local_map(n.torch.mm, [n.Partial()], ([n.Shard(0)], [n.Shard(0)]))
+    with experimental.implicit_replication():
+        mixed = (x * n.numbers(2 * n.size)).full_tensor()
+    plain = product(n.numbers(1, 1), n.numbers(1, 1), 1)
+    return [y.placements[0].is_replicate(), y.to_local(), count, partial.full_tensor(), x.grad.full_tensor(), mixed,
+            error_of(lambda: strict(x, w)), error_of(lambda: experimental.local_map(lambda x: 5, [n.Shard(0)])(x)),
+            type(plain[0]).__name__]

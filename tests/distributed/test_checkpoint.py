@@ -1,4 +1,5 @@
 """torch.distributed.checkpoint: what torch writes is read here and the reverse, by other numbers of ranks."""
+import importlib
 from pathlib import Path
 
 import checkpoint_cases as cases
@@ -162,3 +163,18 @@ def test_parts_that_are_not_the_tensor_are_an_error(chunks, message):
     plans = [dcp.SavePlan([item]) for item in items]
     with pytest.raises(ValueError, match=message):
         planner.create_global_plan([*plans, dcp.SavePlan([])])
+
+
+@pytest.mark.parametrize("library", ["mindtorch", "torch"])
+def test_elements_of_nested_states(library):
+    library = importlib.import_module(library)
+    traverse = importlib.import_module(f"{library.__name__}.distributed.checkpoint._traverse")
+    state = {"a": [0, 1], "b": [2, {"c": library.ones(1)}], "e": {1: (3, 4)}}
+    found = {}
+    traverse.traverse_state_dict(state, found.__setitem__)
+    assert list(found) == [("a",), ("b", 0), ("b", 1, "c"), ("e", "1")]
+    assert traverse.get_element(state, ("b", 1, "c")) is state["b"][1]["c"]
+    assert traverse.get_element(state, ("a", 3), "none") == "none"
+    assert traverse.get_element(state, ("a", "b")) is None
+    traverse.set_element(state, ("f", 1, "g"), 5)
+    assert state["f"] == [None, {"g": 5}]

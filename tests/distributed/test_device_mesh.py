@@ -81,3 +81,12 @@ def both():
 def test_a_mesh_answers_as_torch_does(both, expression):
     ours, theirs = (re.sub("0x[0-9a-f]+", "", each[expression]) for each in both)
     assert ours == theirs
+
+
+@pytest.mark.parametrize("name", ["tensor.device_mesh", "_tensor.device_mesh", "_tensor.experimental"])
+def test_older_names_of_modules(name):
+    older = importlib.import_module(f"mindtorch.distributed.{name}")
+    place = "tensor.experimental" if "experimental" in name else "device_mesh"
+    newer = importlib.import_module(f"mindtorch.distributed.{place}")
+    for each in newer.__all__:
+        assert getattr(older, each) is getattr(newer, each)

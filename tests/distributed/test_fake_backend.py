@@ -1,4 +1,5 @@
 """The engine "fake", engines that programs register, and what a group is asked, in one process."""
+import importlib
 from datetime import timedelta
 
 import pytest
@@ -172,3 +173,48 @@ def test_debug_levels(library, monkeypatch):
             dist.set_debug_level_from_env()
     finally:
         dist.set_debug_level(before)
+
+
+@pytest.mark.parametrize("library", ["mindtorch", "torch"])
+def test_groups_by_ranks_and_tag(library):
+    torch = importlib.import_module(library)
+    if library == "torch":
+        importlib.import_module("torch.testing._internal.distributed.fake_pg")
+    functional, c10d = (importlib.import_module(f"{library}.distributed.{name}")
+                        for name in ("_functional_collectives", "distributed_c10d"))
+    dist = torch.distributed
+    dist.init_process_group("fake", store=dist.HashStore(), rank=1, world_size=4)
+    try:
+        expand = functional._expand_group
+        assert expand([0, 1, 2], "t") == ("t", [0, 1, 2], 3)
+        assert expand([[0, 1], [2, 3]]) == ("", [0, 1, 2, 3], 2)
+        with pytest.raises(ValueError, match="group sizes must be identical"):
+            expand([[0], [1, 2]])
+        assert expand(dist.group.WORLD) == (c10d._get_group_tag(dist.group.WORLD), [0, 1, 2, 3], 4)
+        tagged = c10d._new_group_with_tag([0, 1], pg_tag="mine")
+        assert expand(tagged) == ("mine", [0, 1], 2)
+        assert c10d._new_group_with_tag([0, 1], pg_tag="mine") is tagged
+        assert c10d._new_group_with_tag([0, 1]) is not tagged
+        mesh = dist.device_mesh.init_device_mesh("cpu", (2, 2))
+        with pytest.raises(AssertionError, match="Only 1D mesh"):
+            expand(mesh)
+        assert expand((mesh, 0))[1:] == ([1, 3], 2)
+    finally:
+        dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("library", ["mindtorch", "torch"])
+@pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")
+def test_functional_collectives_of_meta_tensors(library):
+    torch = importlib.import_module(library)
+    functional = importlib.import_module(f"{library}.distributed._functional_collectives")
+    torch.distributed.init_process_group("fake", store=torch.distributed.HashStore(), rank=1, world_size=2)
+    try:
+        x, group = torch.ones(4, 3, device="meta"), torch.distributed.group.WORLD
+        made = [functional.all_reduce(x, "sum", group), functional.all_gather_tensor(x, 1, group),
+                functional.reduce_scatter_tensor(x, "sum", 0, group),
+                functional.all_to_all_single(x, [1, 1], [2, 2], group), functional.broadcast(x, 0, group)]
+        assert [tuple(each.shape) for each in made] == [(4, 3), (4, 6), (2, 3), (2, 3), (4, 3)]
+        assert {str(each.device) for each in made} == {"meta"}
+    finally:
+        torch.distributed.destroy_process_group()

@@ -21,8 +21,9 @@ def test_policies_choose_what_is_wrapped(tmp_path):
     assert run_ranks("wrapper_cases:what_is_wrapped", 2, tmp_path) == [expected] * 2
 
 
-def test_states_are_whole_or_parts_and_go_back(tmp_path):
-    for rank, found in enumerate(run_ranks("wrapper_cases:states", 2, tmp_path)):
+@pytest.mark.parametrize("checkpointed", [False, True])
+def test_states_are_whole_or_parts_and_go_back(tmp_path, checkpointed):
+    for rank, found in enumerate(run_ranks("wrapper_cases:states", 2, tmp_path, arguments=[checkpointed])):
         assert found == [True, True, True, [0, 0] if rank else [16, 16], ["DTensor", "<All keys matched successfully>"],
                          "FULL_STATE_DICT"]
 

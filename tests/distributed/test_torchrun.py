@@ -400,3 +400,29 @@ def test_nothing_stays_in_the_folder_for_temporary_files(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert Launch("/bin/true").result() == {0: None, 1: None}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_defaults_come_from_the_environment(monkeypatch):
+    import argparse
+
+    from mindtorch.distributed import argparse_util
+    from mindtorch.distributed.run import get_args_parser
+
+    def parsed(*arguments, **options):
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--foo", **options)
+        return parser.parse_args(arguments).foo
+
+    assert parsed(action=argparse_util.env, default="bar") == "bar"
+    assert parsed(action=argparse_util.check_env) is False
+    assert parsed("--foo", action=argparse_util.check_env) is True
+    monkeypatch.setenv("PET_FOO", "3")
+    assert parsed(action=argparse_util.env, type=int, required=True) == 3
+    assert parsed("--foo", "4", action=argparse_util.env, type=int) == 4
+    assert parsed(action=argparse_util.check_env) is True
+    monkeypatch.setenv("PET_FOO", "0")
+    assert parsed(action=argparse_util.check_env) is False
+    monkeypatch.setenv("PET_MAX_RESTARTS", "2")
+    monkeypatch.setenv("PET_STANDALONE", "1")
+    arguments = get_args_parser().parse_args(["--nproc_per_node", "2", "program.py"])
+    assert [arguments.max_restarts, arguments.standalone, arguments.nproc_per_node] == [2, True, "2"]

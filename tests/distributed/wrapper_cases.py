@@ -77,11 +77,18 @@ def training(torch, rank, size, device):
             for name, (ours, theirs, options) in pairs.items()}
 
 
-def states(torch, rank, size):
-    """A state goes into the plain model and back, that of an optimizer, too: then both nets train alike."""
+def states(torch, rank, size, checkpointed):
+    """A state goes into the plain model and back, that of an optimizer, too: then both nets train alike. With
+    `checkpointed` the wrapped modules have another wrapper inside, which computes activations again."""
     n = Names(torch, rank, size, "cpu")
     fsdp, kinds = n.fsdp.FullyShardedDataParallel, n.fsdp.StateDictType
-    net, other, plain_net = wrapped(n), wrapped(n), network(n)
+    models = [network(n) for _ in range(3)]
+    for model in models[:2] if checkpointed else ():
+        recompute = importlib.import_module("mindtorch.distributed.algorithms._checkpoint.checkpoint_wrapper")
+        recompute.apply_activation_checkpointing(
+            model, auto_wrap_policy=policies(n).ModuleWrapPolicy({type(model[1])}))
+        assert type(model[1]) is recompute.CheckpointWrapper
+    net, other, plain_net = wrapped(n, models[0]), wrapped(n, models[1]), models[2]
     with torch.no_grad():
         for each in plain_net.parameters():
             each.add_(rank)

@@ -231,3 +231,13 @@ def test_shape_prop():
     graph = mindtorch.fx.symbolic_trace(lambda x: x.reshape(5, 5))
     with pytest.raises(RuntimeError, match="ShapeProp error for: node=%reshape"):
         ShapeProp(graph).propagate(mindtorch.ones(2, 2))
+
+
+def test_annotations_that_are_strings():
+    """Those of a module with `from __future__ import annotations`, such as the one of Sequential."""
+    def function(x: "NoSuchName", y: "int" = 1) -> "list[NoSuchName]":  # noqa: F821
+        return x + y
+
+    assert mindtorch.fx.symbolic_trace(function)(mindtorch.ones(2)).tolist() == [2, 2]
+    layers = mindtorch.fx.symbolic_trace(mindtorch.nn.Sequential(mindtorch.nn.ReLU()))
+    assert layers(mindtorch.tensor([-1.0, 2.0])).tolist() == [0, 2]

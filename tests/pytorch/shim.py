@@ -171,10 +171,12 @@ class PermissiveModule(types.ModuleType):
 def _prepare_modules():
     """Modules of mindtorch become permissive. What PyTorch's own helpers lack, torch lacks too: see worker.load."""
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in ("torch", "mindtorch") and type(module) is types.ModuleType and not _theirs(
-                getattr(module, "__file__", None) or ""):
-            with contextlib.suppress(TypeError):
-                module.__class__ = PermissiveModule
+        kind = type(module)
+        if name.partition(".")[0] in ("torch", "mindtorch") and isinstance(module, types.ModuleType) and not hasattr(
+                kind, "__getattr__") and not _theirs(getattr(module, "__file__", None) or ""):
+            with contextlib.suppress(TypeError):        # a module with properties keeps them
+                module.__class__ = PermissiveModule if kind is types.ModuleType else type(
+                    kind.__name__, (PermissiveModule, kind), {})
 
 
 class _MissingLoader(Loader):

@@ -13,6 +13,7 @@ from mindtorch import Tensor
 from mindtorch import distributed as dist
 from mindtorch.distributed.checkpoint._nested_dict import flatten_state_dict, unflatten_state_dict
 from mindtorch.distributed.fsdp import FullyShardedDataParallel, StateDictType
+from mindtorch.distributed.fsdp.wrap import WRAPPED
 from mindtorch.nn.parallel import DistributedDataParallel
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _get_fqns(model: Module, name: str, dsd_fqn_modifiers: str = "_fqn_modifiers
     """The name of a parameter in the plain model, in a set, as torch has it."""
     kept, holder = [], model
     for part in name.split("."):
-        if part != "_fsdp_wrapped_module" and not (isinstance(holder, DistributedDataParallel) and part == "module"):
+        if part not in WRAPPED and not (isinstance(holder, DistributedDataParallel) and part == "module"):
             kept.append(part)
         holder = getattr(holder, part, None)
     return {".".join(kept)}

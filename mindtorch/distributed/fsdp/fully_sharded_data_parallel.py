@@ -41,7 +41,7 @@ from mindtorch.distributed.fsdp.api import (
     StateDictSettings,
     StateDictType,
 )
-from mindtorch.distributed.fsdp.wrap import wrap_below
+from mindtorch.distributed.fsdp.wrap import name_without_wrappers, wrap_below
 from mindtorch.distributed.tensor import DTensor, distribute_tensor
 from mindtorch.utils._pytree import tree_map_only
 
@@ -496,10 +496,10 @@ def _after_state_dict(wrapper, state, prefix, _metadata):
 def _before_load(wrapper, state, prefix, *_):
     """The names and the shards that this module has."""
     wrapper._fsdp_state.group.free()
-    parameters = {name.replace(_PREFIX, ""): each for name, each in nn.Module.named_parameters(wrapper)}
+    parameters = {name_without_wrappers(name): each for name, each in nn.Module.named_parameters(wrapper)}
     for name in [name for name in state if name.startswith(prefix)]:
         value, plain = state.pop(name), name[len(prefix):].removeprefix(_PREFIX)
-        own = parameters.get(plain.replace(_PREFIX, ""))
+        own = parameters.get(name_without_wrappers(plain))
         if isinstance(own, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor):
             if wrapper._settings.state_dict_type is StateDictType.LOCAL_STATE_DICT:
                 value = DTensor.from_local(value.to(own.device), own.device_mesh, own.placements, run_check=False,

@@ -13,6 +13,15 @@ __all__ = ["CustomPolicy", "ModuleWrapPolicy", "always_wrap_policy", "enable_wra
            "size_based_auto_wrap_policy", "transformer_auto_wrap_policy", "wrap"]
 
 
+# The names of what wrappers hold, which are left out of the names of parameters.
+WRAPPED = ("_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+
+
+def name_without_wrappers(name: str) -> str:
+    """The name that a parameter or buffer has in the plain model."""
+    return ".".join(part for part in name.split(".") if part not in WRAPPED)
+
+
 # Policies that are functions (module, recurse, nonwrapped_numel): with `recurse` whether modules below are looked at,
 # otherwise whether the module is wrapped.
 

@@ -1,7 +1,8 @@
-"""torch.distributed.optim: an optimizer that shards its state over the ranks."""
+"""torch.distributed.optim: optimizers that shard their state over ranks, or average what the ranks have learned."""
 from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.optim.post_localSGD_optimizer import PostLocalSGDOptimizer
 from mindtorch.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
 
-__all__ = ["ZeroRedundancyOptimizer"]
+__all__ = ["PostLocalSGDOptimizer", "ZeroRedundancyOptimizer"]
 
 __getattr__ = refused_names(__name__)

@@ -15,6 +15,7 @@ from mindtorch.distributed.tensor._redistribute import redistribute_local_tensor
 from mindtorch.distributed.tensor._rules import Call, strategies_of
 from mindtorch.distributed.tensor._utils import compute_local_shape, cut_dim
 from mindtorch.distributed.tensor.placement_types import Partial, Replicate, _StridedShard
+from mindtorch.utils._python_dispatch import _disable_current_modes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,11 +103,12 @@ def _plan(func, values, implicit):
     name = func._schema.name.partition("::")[2]
     written = [argument.name for argument in func._schema.arguments
                if argument.alias_info is not None and argument.alias_info.is_write]
-    metas = {key: _map(value, _meta) for key, value in values}
-    if "device" in metas:
-        metas["device"] = mindtorch.device("meta")
-    results = [TensorMeta(each.shape, each.stride(), each.dtype) if isinstance(each, Tensor) else None
-               for each in _as_list(func(**metas))]
+    with _disable_current_modes():      # no operators of the program
+        metas = {key: _map(value, _meta) for key, value in values}
+        if "device" in metas:
+            metas["device"] = mindtorch.device("meta")
+        results = [TensorMeta(each.shape, each.stride(), each.dtype) if isinstance(each, Tensor) else None
+                   for each in _as_list(func(**metas))]
     found, given = list(_tensors(values)), dict(values)
     mesh = found[0][1].mesh
     inputs, outputs = [[] for _ in found], [[] for _ in results]

@@ -1,4 +1,5 @@
 """torch.nn.parallel: one batch in parts on several NPUs of this process, or in several processes."""
+import sys
 from typing import TYPE_CHECKING
 
 from mindtorch.nn.parallel.data_parallel import DataParallel, data_parallel
@@ -14,7 +15,7 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather",
 
 
 def __getattr__(name):
-    if name == "DistributedDataParallel":       # stands on torch.distributed, which stands on nn
+    if name in ("DistributedDataParallel", "distributed"):      # stands on torch.distributed, which stands on nn
         from mindtorch.nn.parallel.distributed import DistributedDataParallel
-        return DistributedDataParallel
+        return DistributedDataParallel if name == "DistributedDataParallel" else sys.modules[f"{__name__}.distributed"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
@@ -10,9 +11,12 @@ from mindtorch import distributed as dist
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_params_across_processes
 from mindtorch.distributed._reducer import FIRST_BUCKET_BYTES, Reducer
+from mindtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import compressed_mean
 from mindtorch.distributed.algorithms.join import Join, Joinable, JoinHook
+from mindtorch.distributed.utils import _cast_forward_inputs
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.sparse import Embedding, EmbeddingBag
+from mindtorch.nn.parallel._mixed_precision import LowerParameters, _MixedPrecision
 from mindtorch.nn.parallel.scatter_gather import scatter_kwargs
 from mindtorch.utils._pytree import tree_leaves
 
@@ -56,9 +60,19 @@ class DistributedDataParallel(Module, Joinable):
                  broadcast_buffers: bool | None = None, init_sync: bool = True,
                  process_group: ProcessGroup | None = None, bucket_cap_mb: float | None = None,
                  find_unused_parameters: bool = False, check_reduction: bool = False,
-                 gradient_as_bucket_view: bool = False, static_graph: bool = False, device_mesh: Any = None) -> None:
+                 gradient_as_bucket_view: bool = False, static_graph: bool = False,
+                 delay_all_reduce_named_params: Any = None, param_to_hook_all_reduce: Any = None,
+                 mixed_precision: _MixedPrecision | None = None, device_mesh: Any = None,
+                 skip_all_reduce_unused_params: bool = False, bucket_cap_mb_list: list[int] | None = None,
+                 batched_grad_copy: bool = False, forward_sync_buffers: bool | None = None) -> None:
         super().__init__()
         Joinable.__init__(self)
+        for name, given in (("delay_all_reduce_named_params", delay_all_reduce_named_params),
+                            ("param_to_hook_all_reduce", param_to_hook_all_reduce),
+                            ("skip_all_reduce_unused_params", skip_all_reduce_unused_params or None),
+                            ("bucket_cap_mb_list", bucket_cap_mb_list)):
+            if given is not None:
+                raise NotImplementedError(f"DistributedDataParallel: mindtorch does not have {name}")
         if device_mesh is not None and process_group is not None:
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
         if device_mesh is not None:
@@ -88,7 +102,9 @@ class DistributedDataParallel(Module, Joinable):
         self.output_device = output_device
         self.dim = dim
         self.device = named[0][1].device
-        self.broadcast_buffers = broadcast_buffers is not False
+        self.forward_sync_buffers = (broadcast_buffers is not False if forward_sync_buffers is None
+                                     else forward_sync_buffers)
+        self.mixed_precision = mixed_precision
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
@@ -98,7 +114,15 @@ class DistributedDataParallel(Module, Joinable):
             self._broadcast(self._module_state())
         limit = int((_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
         self._bucket_limits = FIRST_BUCKET_BYTES if bucket_cap_mb is None else limit, limit
+        self._lower = None if mixed_precision is None else LowerParameters(
+            [each for name, each in module.named_parameters() if name not in self.parameters_to_ignore],
+            self._buffers_to_sync(), mixed_precision)
         self._make_reducer()
+
+    @property
+    def broadcast_buffers(self) -> bool:
+        """The older name of forward_sync_buffers."""
+        return self.forward_sync_buffers
 
     def _named_parameters_to_reduce(self):
         return [(name, each) for name, each in self.module.named_parameters()
@@ -108,7 +132,10 @@ class DistributedDataParallel(Module, Joinable):
         sparse = {f"{name}.weight" if name else "weight" for name, each in self.module.named_modules()
                   if isinstance(each, (Embedding, EmbeddingBag)) and each.sparse}
         self.reducer = Reducer(self._named_parameters_to_reduce(), self.process_group, *self._bucket_limits,
-                               self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph, sparse)
+                               self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph, sparse,
+                               self._lower)
+        if self._lower is not None and self._lower.reduce_dtype is not None:
+            self.reducer.register_hook(self.process_group, partial(compressed_mean, self._lower.reduce_dtype))
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles, which begin with a default group of their own and without a hook."""
@@ -159,7 +186,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def will_sync_module_buffers(self) -> bool:
         """Whether the next forward broadcasts buffers."""
-        return self.require_forward_param_sync and self.broadcast_buffers and bool(self._buffers_to_sync())
+        return self.require_forward_param_sync and self.forward_sync_buffers and bool(self._buffers_to_sync())
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         inputs, kwargs = self._pre_forward(*inputs, **kwargs)
@@ -176,9 +203,17 @@ class DistributedDataParallel(Module, Joinable):
             self._broadcast(self._buffers_to_sync())
         if self.device_ids:
             inputs, kwargs = (each[0] for each in scatter_kwargs(inputs, kwargs, self.device_ids, self.dim))
+        if self._lower is not None:
+            self._lower.restore()
+            if self._is_training():
+                self.reducer.rebuild()      # while parameters have the dtypes of buckets
+            self._lower.lower()
+            inputs, kwargs = _cast_forward_inputs(self._lower.compute_dtype, *inputs, **kwargs)
         return inputs, kwargs
 
     def _post_forward(self, outputs):
+        if self._lower is not None and not mindtorch.is_grad_enabled():
+            self._lower.restore()
         self.require_forward_param_sync = self.reducer.active = self._is_training()
         if self.reducer.active:
             self.reducer.prepare([leaf for leaf in tree_leaves(outputs) if isinstance(leaf, TensorBase)])
@@ -226,7 +261,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def _sync_buffers_while_joining(self, active=False):
         """The buffers of the last rank that still has inputs, instead of those of rank 0."""
-        if not (self.broadcast_buffers and self._buffers_to_sync()):
+        if not (self.forward_sync_buffers and self._buffers_to_sync()):
             return
         self._broadcast(self._buffers_to_sync(), self._last_rank(active))
 

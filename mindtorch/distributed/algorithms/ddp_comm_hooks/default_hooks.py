@@ -28,18 +28,19 @@ def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Fu
     return mean_of_ranks(bucket.buffer(), process_group)
 
 
-def _compress(dtype, group, bucket):
+def compressed_mean(dtype: Any, group: ProcessGroup | None, bucket: GradBucket) -> Future:
+    """The mean of a bucket, communicated in a dtype."""
     return mean_of_ranks(bucket.buffer().to(dtype), group).then(lambda done: bucket.buffer().copy_(done.value()))
 
 
 def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
     """The mean, communicated in float16."""
-    return _compress(mindtorch.float16, process_group, bucket)
+    return compressed_mean(mindtorch.float16, process_group, bucket)
 
 
 def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
     """The mean, communicated in bfloat16."""
-    return _compress(mindtorch.bfloat16, process_group, bucket)
+    return compressed_mean(mindtorch.bfloat16, process_group, bucket)
 
 
 def _wrapper(dtype, hook):

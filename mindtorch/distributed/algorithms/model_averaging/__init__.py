@@ -1,0 +1,1 @@
+"""torch.distributed.algorithms.model_averaging: ranks train on their own and average their parameters at times."""

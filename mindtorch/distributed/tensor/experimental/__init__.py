@@ -1,0 +1,8 @@
+"""torch.distributed.tensor.experimental: DTensors beside plain tensors and functions of plain tensors."""
+from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.tensor._dispatch import implicit_replication
+from mindtorch.distributed.tensor.experimental._local_map import local_map
+
+__all__ = ["implicit_replication", "local_map"]
+
+__getattr__ = refused_names(__name__)
