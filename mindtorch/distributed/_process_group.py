@@ -44,7 +44,13 @@ def _filled(kind, opts, timeout, **fields):
 
 
 class ProcessGroup:
-    """Ranks that communicate. Each collective goes to the engine of its tensors' device type."""
+    """Ranks that communicate. Each collective goes to the engine of its tensors' device type.
+
+    Example:
+        >>> group = dist.group.WORLD
+        >>> isinstance(group, dist.ProcessGroup), group.rank(), group.size()
+        (True, 0, 1)
+    """
 
     BackendType = BackendType
 

@@ -15,7 +15,13 @@ __all__ = ["Language", "Timer", "timer"]
 
 
 def timer() -> float:
-    """The clock in seconds, read when the accelerator has done its work."""
+    """The clock in seconds, read when the accelerator has done its work.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.timer() <= benchmark.timer()
+        True
+    """
     if torch.npu.is_initialized():
         torch.npu.synchronize()
     return timeit.default_timer()
