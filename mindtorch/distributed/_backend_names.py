@@ -166,8 +166,8 @@ def is_nccl_available() -> bool:
     """Whether a group with "nccl" can be made; the engine of the NPUs serves it.
 
     Example:
-        >>> dist.is_nccl_available()
-        False
+        >>> dist.is_nccl_available() == torch.npu.is_available()
+        True
     """
     return mindtorch.npu.is_available()
 

@@ -24,6 +24,7 @@ def make_graphed_callables(callables: Any, sample_args: tuple[Tensor, ...] | tup
         >>> graphed = torch.npu.make_graphed_callables(layer, (torch.ones(4, 2, device="npu"),))
         >>> graphed(torch.ones(4, 2, device="npu")).shape
         torch.Size([4, 2])
+        >>> del graphed, layer          # and with them the graphs
     """
     if mindtorch.is_autocast_enabled("npu") and mindtorch.is_autocast_cache_enabled():
         raise RuntimeError("make_graphed_callables does not support the autocast caching. Please set "

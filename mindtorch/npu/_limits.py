@@ -74,6 +74,7 @@ def set_stream_limit(stream: Any, cube_num: Any = -1, vector_num: Any = -1) -> N
         >>> torch.npu.set_stream_limit(stream, cube_num=4)
         >>> torch.npu.get_stream_limit(stream)["cube_core_num"]
         4
+        >>> torch.npu.reset_stream_limit(stream)
     """
     index = _index_of(stream)
     for kind, cores in _requested_limits(index, cube_num, vector_num):

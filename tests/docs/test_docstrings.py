@@ -106,6 +106,13 @@ def test_arguments_of_init_are_described():
         assert ">>> " in rest, name
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _stream_of_captures():
+    """The stream on which graphs are captured stays for the next ones."""
+    with torch.npu.graph(torch.npu.NPUGraph()):
+        torch.ones(1, device="npu")
+
+
 @contextlib.contextmanager
 def a_job_of_one_rank(name):
     """The examples of distributed are those of a rank of a job, which this process is; init_process_group starts it."""

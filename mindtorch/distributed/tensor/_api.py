@@ -84,10 +84,10 @@ class DTensor(Tensor, _activates=False):
     placements of their arguments ask for it; all ranks call them alike.
 
     Example:
-        >>> mesh = torch.distributed.init_device_mesh("cpu", (2,))
-        >>> x = distribute_tensor(torch.ones(4, 2), mesh, [Shard(0)])
-        >>> x.to_local().shape, x.sum().full_tensor()
-        (torch.Size([2, 2]), tensor(8.))
+        >>> mesh = dist.init_device_mesh("cpu", (dist.get_world_size(),))
+        >>> x = dist.tensor.distribute_tensor(torch.ones(4, 2), mesh, [dist.tensor.Shard(0)])
+        >>> x.to_local().shape, x.sum().full_tensor()       # of one rank
+        (torch.Size([4, 2]), tensor(8.))
     """
 
     _local_tensor: Tensor

@@ -17,6 +17,14 @@ GAP = "  |  "
 
 
 class Colorize(enum.Enum):
+    """What Compare colours: nothing, or the fastest and slowest of each column or row.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.Colorize.ROWWISE.value
+        'rowwise'
+    """
+
     NONE = "none"
     COLUMNWISE = "columnwise"
     ROWWISE = "rowwise"

@@ -28,6 +28,14 @@ def timer() -> float:
 
 
 class Language(enum.Enum):
+    """The language of a Timer's statement.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.Language.PYTHON.value
+        0
+    """
+
     PYTHON = 0
     CPP = 1
 
