@@ -42,22 +42,41 @@ def _index(device, optional=True):
 
 
 def is_available() -> bool:
-    """Whether there is an NPU to use, real or simulated."""
+    """Whether there is an NPU to use, real or simulated.
+
+    Example:
+        >>> device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+    """
     return npu.is_available()
 
 
 def device_count() -> int:
-    """How many NPUs there are; 0 where there is none to use."""
+    """How many NPUs there are; 0 where there is none to use.
+
+    Example:
+        >>> torch.accelerator.device_count() == torch.npu.device_count()
+        True
+    """
     return npu.device_count() if npu.is_available() else 0
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
-    """torch.device("npu"); with `check_available` None where there is none to use."""
+    """torch.device("npu"); with `check_available` None where there is none to use.
+
+    Example:
+        >>> torch.accelerator.current_accelerator()
+        device(type='npu')
+    """
     return None if check_available and not npu.is_available() else mindtorch.device("npu")
 
 
 def get_device_capability(device: Device = None, /) -> dict[str, Any]:
-    """{"supported_dtypes": the dtypes that tensors on the device may have}."""
+    """{"supported_dtypes": the dtypes that tensors on the device may have}.
+
+    Example:
+        >>> torch.float16 in torch.accelerator.get_device_capability()["supported_dtypes"]
+        True
+    """
     npu.get_device_name(_index(device))                  # refuses what is no device
     names = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64",
              "complex128", *(("bfloat16",) if npu.is_bf16_supported() else ()))
@@ -65,99 +84,192 @@ def get_device_capability(device: Device = None, /) -> dict[str, Any]:
 
 
 def current_device_index() -> int:
-    """Index of the calling thread's current device."""
+    """Index of the calling thread's current device.
+
+    Example:
+        >>> torch.accelerator.current_device_index()
+        0
+    """
     _require()
     return npu.current_device()
 
 
 def set_device_index(device: Device, /) -> None:
-    """Makes `device` the calling thread's current one. A negative index changes nothing."""
+    """Makes `device` the calling thread's current one. A negative index changes nothing.
+
+    Example:
+        >>> torch.accelerator.set_device_index(0)
+        >>> torch.accelerator.current_device_index()
+        0
+    """
     npu.set_device(_index(device, optional=False))
 
 
 class device_index(npu.device):
-    """with device_index(1): ... makes that device current inside. None changes nothing."""
+    """with device_index(1): ... makes that device current inside. None changes nothing.
+
+    Example:
+        >>> with torch.accelerator.device_index(0):
+        ...     torch.ones(1, device="npu").device
+        device(type='npu', index=0)
+    """
 
     def __init__(self, device: int | None, /) -> None:
         super().__init__(-1 if device is None else device)
 
 
 def current_stream(device: Device = None, /) -> Stream:
-    """The calling thread's current stream on `device` (None: the current device)."""
+    """The calling thread's current stream on `device` (None: the current device).
+
+    Example:
+        >>> torch.accelerator.current_stream() == torch.npu.current_stream()
+        True
+    """
     return npu.current_stream(_index(device))
 
 
 def set_stream(stream: Stream) -> None:
-    """Makes `stream` current on its device, and that device current."""
+    """Makes `stream` current on its device, and that device current.
+
+    Example:
+        >>> torch.accelerator.set_stream(torch.npu.default_stream())
+    """
     _require()
     npu.set_stream(stream)
 
 
 def synchronize(device: Device = None, /) -> None:
-    """Waits for all work on `device` (None: the current one)."""
+    """Waits for all work on `device` (None: the current one).
+
+    Example:
+        >>> x = torch.ones(1000, 1000, device="npu")
+        >>> y = x @ x
+        >>> torch.accelerator.synchronize()         # y has been computed
+    """
     npu.synchronize(_index(device))
 
 
 def empty_cache() -> None:
-    """Returns unused memory of the caching allocator to the device."""
+    """Returns unused memory of the caching allocator to the device.
+
+    Example:
+        >>> torch.accelerator.empty_cache()
+    """
     _require()
     npu.empty_cache()
 
 
 def empty_host_cache() -> None:
-    """Returns unused page-locked host memory to the system."""
+    """Returns unused page-locked host memory to the system.
+
+    Example:
+        >>> torch.accelerator.empty_host_cache()
+    """
     _require()
     npu.host_empty_cache()
 
 
 def get_memory_info(device_index: Device = None, /) -> tuple[int, int]:
-    """(free, total) bytes of the device."""
+    """(free, total) bytes of the device.
+
+    Example:
+        >>> free, total = torch.accelerator.get_memory_info()
+        >>> free <= total
+        True
+    """
     return npu.mem_get_info(_index(device_index))
 
 
 def memory_stats(device_index: Device = None, /) -> Any:
-    """The allocator's counters: name -> number; see torch.npu.memory_stats."""
+    """The allocator's counters: name -> number; see torch.npu.memory_stats.
+
+    Example:
+        >>> torch.accelerator.memory_stats()["allocated_bytes.all.current"] == torch.accelerator.memory_allocated()
+        True
+    """
     return npu.memory_stats(_index(device_index))
 
 
 def memory_allocated(device_index: Device = None, /) -> int:
-    """Bytes that tensors occupy."""
+    """Bytes that tensors occupy.
+
+    Example:
+        >>> x = torch.ones(1000, device="npu")
+        >>> torch.accelerator.memory_allocated() >= x.nbytes
+        True
+    """
     return npu.memory_allocated(_index(device_index))
 
 
 def max_memory_allocated(device_index: Device = None, /) -> int:
-    """The peak of memory_allocated since the last reset."""
+    """The peak of memory_allocated since the last reset.
+
+    Example:
+        >>> torch.accelerator.max_memory_allocated() >= torch.accelerator.memory_allocated()
+        True
+    """
     return npu.max_memory_allocated(_index(device_index))
 
 
 def memory_reserved(device_index: Device = None, /) -> int:
-    """Bytes that the allocator has taken from the device."""
+    """Bytes that the allocator has taken from the device.
+
+    Example:
+        >>> torch.accelerator.memory_reserved() >= torch.accelerator.memory_allocated()
+        True
+    """
     return npu.memory_reserved(_index(device_index))
 
 
 def max_memory_reserved(device_index: Device = None, /) -> int:
-    """The peak of memory_reserved since the last reset."""
+    """The peak of memory_reserved since the last reset.
+
+    Example:
+        >>> torch.accelerator.max_memory_reserved() >= torch.accelerator.memory_reserved()
+        True
+    """
     return npu.max_memory_reserved(_index(device_index))
 
 
 def reset_accumulated_memory_stats(device_index: Device = None, /) -> None:
-    """Resets the allocator's totals of allocations and frees."""
+    """Resets the allocator's totals of allocations and frees.
+
+    Example:
+        >>> torch.accelerator.reset_accumulated_memory_stats()
+        >>> torch.accelerator.memory_stats()["allocation.all.allocated"]
+        0
+    """
     npu.reset_accumulated_memory_stats(_index(device_index))
 
 
 def reset_peak_memory_stats(device_index: Device = None, /) -> None:
-    """Sets the allocator's peaks to the current values."""
+    """Sets the allocator's peaks to the current values.
+
+    Example:
+        >>> torch.accelerator.reset_peak_memory_stats()
+        >>> torch.accelerator.max_memory_allocated() == torch.accelerator.memory_allocated()
+        True
+    """
     npu.reset_peak_memory_stats(_index(device_index))
 
 
 def current_device_idx() -> Any:
-    """current_device_index under an old name."""
+    """current_device_index under an old name.
+
+    Example:
+        >>> torch.accelerator.current_device_idx()
+        0
+    """
     warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=2)
     return current_device_index()
 
 
 def set_device_idx(device: Device, /) -> None:
-    """set_device_index under an old name."""
+    """set_device_index under an old name.
+
+    Example:
+        >>> torch.accelerator.set_device_idx(0)
+    """
     warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=2)
     set_device_index(device)
 
@@ -167,6 +279,15 @@ class Graph:
 
     with graph: ... captures the work of the current stream, which must not be the default one. keep_graph changes
     nothing but that `instantiate` may be called. The pool and the mode of the next capture may be set as attributes.
+
+    Example:
+        >>> x = torch.ones(2, device="npu")
+        >>> graph = torch.accelerator.Graph()
+        >>> with torch.npu.stream(torch.npu.Stream()), graph:
+        ...     y = x * 2
+        >>> graph.replay()
+        >>> y
+        tensor([2., 2.], device='npu:0')
     """
 
     def __init__(self, keep_graph: bool = False, *, pool: tuple[int, int] | None = None,

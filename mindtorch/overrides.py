@@ -52,7 +52,18 @@ def _get_current_function_mode_stack():
 
 
 def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
-    """func(*args, **kwargs) without the handlers of classes; those of what a function in Python calls are asked."""
+    """func(*args, **kwargs) without the handlers of classes; those of what a function in Python calls are asked.
+
+    Example:
+        >>> class Sub(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return torch.overrides.redispatch_function(func, types, args, kwargs)
+        >>> torch.neg(torch.ones(1).as_subclass(Sub)).tolist()
+        neg
+        [-1.0]
+    """
     plain = getattr(func, "__wrapped__", None)
     if isinstance(plain, FunctionType):
         return plain(*args, **(kwargs or {}))
@@ -61,12 +72,22 @@ def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) ->
 
 
 def is_tensor_like(inp: Any) -> Any:
-    """Whether `inp` is a Tensor, or of a class that has __torch_function__."""
+    """Whether `inp` is a Tensor, or of a class that has __torch_function__.
+
+    Example:
+        >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like([1])
+        (True, False)
+    """
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 def has_torch_function(relevant_args: Any) -> Any:
-    """Whether a mode is in force, or one of the arguments is of a class that wants to be asked, as Tensor does not."""
+    """Whether a mode is in force, or one of the arguments is of a class that wants to be asked, as Tensor does not.
+
+    Example:
+        >>> torch.overrides.has_torch_function((torch.ones(1), 3))
+        False
+    """
     return torch_function.has_torch_function(tuple(relevant_args), {})
 
 
@@ -84,12 +105,32 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
     """Call handlers until one returns a result: that of the active mode, then those of subclasses before their bases.
 
     TypeError if all return NotImplemented.
+
+    Example:
+        >>> class Logged:
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return f"asked for {func.__name__}"
+        >>> def double(x):
+        ...     if torch.overrides.has_torch_function((x,)):
+        ...         return torch.overrides.handle_torch_function(double, (x,), x)
+        ...     return 2 * x
+        >>> double(Logged()), double(torch.ones(1))
+        ('asked for double', tensor([2.]))
     """
     return torch_function.handle_python_function(public_api, tuple(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Any) -> Any:
-    """Decorator of a function that asks the arguments which `dispatcher(*args, **kwargs)` gives."""
+    """Decorator of a function that asks the arguments which `dispatcher(*args, **kwargs)` gives.
+
+    Example:
+        >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(torch.ones(1))
+        tensor([2.])
+    """
     def decorate(function):
         @functools.wraps(function)
         def wrapped(*args, **kwargs):
@@ -143,13 +184,22 @@ def _operators():
 
 
 def resolve_name(f: Any) -> Any:
-    """The name of a function that asks, as "torch.Tensor.add"; None for any other."""
+    """The name of a function that asks, as "torch.Tensor.add"; None for any other.
+
+    Example:
+        >>> torch.overrides.resolve_name(torch.Tensor.add)
+        'torch.Tensor.add'
+    """
     return _names().get(f) if callable(f) else None
 
 
 def get_overridable_functions() -> dict[Any, list[Callable]]:
     """Namespaces -> the functions in them that ask; of a property, its `__get__`. Private ones are left out, as are
     functions that work in place, but for methods of Tensor.
+
+    Example:
+        >>> torch.add in torch.overrides.get_overridable_functions()[torch]
+        True
     """
     found = {}
     for space, names in _namespaces().items():
@@ -161,7 +211,12 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
 
 
 def get_testing_overrides() -> dict[Callable, Callable]:
-    """The functions of get_overridable_functions -> one of the same parameters that returns -1."""
+    """The functions of get_overridable_functions -> one of the same parameters that returns -1.
+
+    Example:
+        >>> torch.overrides.get_testing_overrides()[torch.add](1, 2)
+        -1
+    """
     return {function: _minus_one(function) for functions in get_overridable_functions().values()
             for function in functions}
 
@@ -180,7 +235,12 @@ def _minus_one(function):
 
 
 def get_ignored_functions() -> set[Callable]:
-    """Functions of the same namespaces that ask nobody: they do not work on tensors that they were given."""
+    """Functions of the same namespaces that ask nobody: they do not work on tensors that they were given.
+
+    Example:
+        >>> torch.is_tensor in torch.overrides.get_ignored_functions()
+        True
+    """
     import mindtorch
     asking = set(_names())
     return {value for space in (mindtorch, Tensor) for value in vars(space).values()
@@ -188,6 +248,11 @@ def get_ignored_functions() -> set[Callable]:
 
 
 def is_tensor_method_or_property(func: Callable) -> bool:
-    """Whether `func` is a method of Tensor, or the getter of one of its properties."""
+    """Whether `func` is a method of Tensor, or the getter of one of its properties.
+
+    Example:
+        >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
+        True
+    """
     name = getattr(func, "__name__", "")
     return func in (vars(Tensor).get(name), getattr(Tensor, name, None)) or name == "__get__"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch
 from mindtorch._core.once import warn_once
 from mindtorch._core.tensor.dtype import set_default_dtype
-from mindtorch._core.tensor.tensor import set_default_device
+from mindtorch._core.tensor.tensor import is_cuda_read_as_npu, set_default_device
 from mindtorch._ops.composite.common import scalar_type
 from mindtorch._tensor import methods
 from mindtorch.storage import UntypedStorage
@@ -403,7 +403,7 @@ globals().update(tensor_types("mindtorch", "cpu"))
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Deprecated: the dtype of a legacy type, or of its name, becomes the default, and the CPU the default device.
+    """Deprecated: the dtype of a legacy type, or of its name, becomes the default, and its device the default device.
 
     Example:
         >>> torch.set_default_tensor_type(torch.DoubleTensor)
@@ -415,6 +415,8 @@ def set_default_tensor_type(t: Any, /) -> None:
         module, _, name = t.rpartition(".")
         if module in ("torch", "mindtorch") and name in globals():
             t = globals()[name]
+        elif module in ("torch.npu", "mindtorch.npu") or (module == "torch.cuda" and is_cuda_read_as_npu()):
+            t = getattr(mindtorch.npu, name, None)
         elif module == "torch.cuda":
             raise TypeError(f"type {t} not available. Torch not compiled with CUDA enabled.")
         else:
@@ -427,4 +429,4 @@ def set_default_tensor_type(t: Any, /) -> None:
                   "torch.set_default_dtype() and torch.set_defaultmindtorch.device() as alternatives.", UserWarning,
                   stacklevel=2)
     set_default_dtype(t.dtype)
-    set_default_device("cpu")
+    set_default_device(t.device_type)

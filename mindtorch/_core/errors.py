@@ -23,7 +23,15 @@ class AcceleratorError(RuntimeError):
 
 
 class LinAlgError(RuntimeError):
-    """A matrix is not what a function of linear algebra needs: it is singular, or not positive definite."""
+    """A matrix is not what a function of linear algebra needs: it is singular, or not positive definite.
+
+    Example:
+        >>> try:
+        ...     torch.linalg.inv(torch.zeros(2, 2))
+        ... except torch.linalg.LinAlgError:
+        ...     print("singular")
+        singular
+    """
 
 
 OutOfMemoryError.__module__ = AcceleratorError.__module__ = "mindtorch"     # where users find them:

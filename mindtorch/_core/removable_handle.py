@@ -7,7 +7,14 @@ from typing import Any, Self
 
 
 class RemovableHandle:
-    """The result of registering a hook: `remove()` removes the hook, and so does leaving a `with` of the handle."""
+    """The result of registering a hook: `remove()` removes the hook, and so does leaving a `with` of the handle.
+
+    Example:
+        >>> layer = torch.nn.Linear(1, 1)
+        >>> handle = layer.register_forward_hook(lambda module, args, output: print("called"))
+        >>> handle.remove()
+        >>> y = layer(torch.ones(1))
+    """
 
     next_id = 0
 

@@ -18,7 +18,6 @@ from posix.mman cimport MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, mmap, mun
 from posix.stdlib cimport posix_memalign
 from posix.unistd cimport close
 
-from mindtorch import sim
 from mindtorch._cpu import float8
 
 from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Kernel, Operator, find_operator
@@ -190,6 +189,7 @@ cdef int load_library() except -1:
     global LIBRARY
     cdef void *handle
     cdef const KernelLibrary *found = NULL
+    from mindtorch import sim           # not before: `python -m mindtorch.sim` would find it imported, and warn
     path = sim.toolkit() / "lib64" / "libmindtorch_kernels.so"
     handle = dlopen(str(path).encode(), RTLD_NOW | RTLD_LOCAL)
     if handle != NULL:

@@ -8,8 +8,15 @@ _warned = False          # is_available() has said why there is no NPU
 
 
 def device_count() -> int:
-    """How many devices there are; 0 where is_available() is False."""
-    from mindtorch._npu import acl_loader, runtime
+    """How many devices there are; 0 where is_available() is False.
+
+    Example:
+        >>> torch.npu.device_count() > 0
+        True
+    """
+    from mindtorch._npu import acl_loader, runtime, toolkit
+    if toolkit.mode() == "off":
+        return 0
     return runtime.device_count() if acl_loader.is_requested() else 0
 
 
@@ -19,11 +26,13 @@ def is_available() -> bool:
     Without Ascend the answer is no, as torch_npu gives it, until the simulator is wanted: MINDTORCH_NPU=sim says so, or
     a tensor was made on device "npu". Where there is a toolkit or a device that cannot be used, the answer is no with a
     warning, once, that says why.
+
+    Example:
+        >>> device = "npu" if torch.npu.is_available() else "cpu"
     """
     global _warned
     from mindtorch._npu import toolkit
-    if toolkit.mode() == "off":
-        return False
+    toolkit.mode()                   # which may be unknown
     try:
         return device_count() > 0
     except Exception as error:       # noqa: BLE001 - a toolkit may fail in any way, and a program may go on without it
@@ -41,6 +50,13 @@ def _has_ended():
 
 
 def is_initialized() -> bool:
-    """Whether a device has been started in this process."""
+    """Whether a device has been started in this process.
+
+    Example:
+        >>> torch.ones(1, device="npu").item()
+        1.0
+        >>> torch.npu.is_initialized()
+        True
+    """
     runtime = sys.modules.get("mindtorch._npu.runtime")
     return runtime is not None and runtime.is_started()

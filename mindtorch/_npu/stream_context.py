@@ -7,7 +7,15 @@ apply_limits = None            # called with the new current stream, once one ha
 
 
 def set_stream(stream: Any) -> None:
-    """Makes `stream` current on its device, and that device current. None changes nothing."""
+    """Makes `stream` current on its device, and that device current. None changes nothing.
+
+    Example:
+        >>> stream = torch.npu.Stream()
+        >>> torch.npu.set_stream(stream)
+        >>> torch.npu.current_stream() == stream
+        True
+        >>> torch.npu.set_stream(torch.npu.default_stream())
+    """
     if stream is None:
         return
     from mindtorch._npu import streams
@@ -19,7 +27,14 @@ def set_stream(stream: Any) -> None:
 
 
 class StreamContext:
-    """with torch.npu.stream(s): ... makes `s`, and its device, current inside. None changes nothing."""
+    """with torch.npu.stream(s): ... makes `s`, and its device, current inside. None changes nothing.
+
+    Example:
+        >>> stream = torch.npu.Stream()
+        >>> with torch.npu.StreamContext(stream):
+        ...     torch.npu.current_stream() == stream
+        True
+    """
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream

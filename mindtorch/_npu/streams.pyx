@@ -685,6 +685,14 @@ cdef class Stream:
     A device has 32 streams of priority 0 and 32 of priority -1 (any negative one). They are handed out in turn, so the
     33rd Stream shares the first one's queue. Stream(stream_id=, device_index=, device_type=) is the stream with these
     attributes.
+
+    Example:
+        >>> stream = torch.npu.Stream()
+        >>> with torch.npu.stream(stream):
+        ...     x = torch.ones(1000, device="npu")
+        >>> torch.npu.current_stream().wait_stream(stream)
+        >>> x.sum()
+        tensor(1000., device='npu:0')
     """
 
     def __init__(self, device=None, int priority=0, *, stream_id=None, device_index=None, device_type=None):
@@ -799,7 +807,13 @@ cdef class Stream:
 
 
 class SyncLaunchStream(Stream):
-    """A stream of a separate pool of four, whose launches skip the queue of TASK_QUEUE_ENABLE."""
+    """A stream of a separate pool of four, whose launches skip the queue of TASK_QUEUE_ENABLE.
+
+    Example:
+        >>> with torch.npu.stream(torch.npu.SyncLaunchStream()):
+        ...     (torch.ones(2, device="npu") + 1).tolist()
+        [2.0, 2.0]
+    """
 
     def __init__(self, device=None, int priority=0):
         if priority:
@@ -811,6 +825,13 @@ class ExternalStream(Stream):
     """ExternalStream(stream_ptr, device=None): a stream that other code has created, by its aclrtStream as an int.
 
     That code destroys it, when its work is done and the memory that was allocated for it is freed.
+
+    Example:
+        >>> stream = torch.npu.Stream()             # other code has made it
+        >>> same = torch.npu.ExternalStream(stream.npu_stream)
+        >>> with torch.npu.stream(same):
+        ...     x = torch.ones(1000, device="npu")
+        >>> same.synchronize()
     """
 
     def __init__(self, stream_ptr, device=None, int priority=0):
@@ -915,6 +936,15 @@ cdef class Event:
 
     The first record creates the driver's event. An event that was never recorded counts as complete. `blocking` has no
     effect: a thread that waits always sleeps. An interprocess event cannot measure times.
+
+    Example:
+        >>> start, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
+        >>> start.record()
+        >>> x = torch.ones(1000, device="npu") + 1
+        >>> end.record()
+        >>> end.synchronize()
+        >>> start.elapsed_time(end) > 0             # milliseconds
+        True
     """
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
         if interprocess and enable_timing:
@@ -1058,7 +1088,18 @@ cdef class Event:
 
 
 cdef class ExternalEvent(Event):
-    """ExternalEvent(): a flag that record() sets and reset() clears. A stream may wait before the record."""
+    """ExternalEvent(): a flag that record() sets and reset() clears. A stream may wait before the record.
+
+    Example:
+        >>> event, stream = torch.npu.ExternalEvent(), torch.npu.Stream()
+        >>> with torch.npu.stream(stream):
+        ...     event.wait()
+        ...     x = torch.ones(2, device="npu")
+        >>> stream.query()                          # until the flag is set
+        False
+        >>> event.record()
+        >>> stream.synchronize()
+    """
 
     def __init__(self):
         self.kind = FLAG_EVENT

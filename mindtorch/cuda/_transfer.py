@@ -10,6 +10,8 @@ import warnings
 import mindtorch
 from mindtorch import cuda, npu
 from mindtorch._core.tensor.tensor import is_cuda_read_as_npu, read_cuda_as_npu
+from mindtorch._npu import toolkit
+from mindtorch.cuda import nvtx
 
 _OTHER_NAMES = {"CUDAGraph": "NPUGraph"}
 _warned = set()
@@ -28,6 +30,8 @@ def transfer_to_npu():
         if hasattr(npu, _OTHER_NAMES.get(name, name)):
             delattr(cuda, name)
     cuda.__getattr__, cuda._absent = _of_npu, cuda.__getattr__
+    for name in ("mark", "range_end", "range_pop", "range_push", "range_start"):
+        setattr(nvtx, name, getattr(npu.mstx, name))
     mindtorch.Tensor.is_cuda = property(lambda tensor: tensor.is_npu, doc="Whether the tensor is on an NPU.")
     for name in _SUBMODULES:
         if f"mindtorch.cuda.{name}" in sys.modules:
@@ -40,6 +44,11 @@ def _of_npu(name):
     if name.startswith("__") or not hasattr(npu, own):
         return cuda._absent(name)
     _warn_once("torch.cuda", "torch.npu")
+    if (name in ("is_available", "device_count") and "NPU" not in _warned and toolkit.mode() == "auto"
+            and not npu.is_available()):
+        _warned.add("NPU")
+        print("mindtorch: torch.cuda.is_available() is False, as no NPU is in use: with MINDTORCH_NPU=sim it is True, "
+              "and the program runs on the simulated one", file=sys.stderr)
     found = getattr(npu, own)
     setattr(cuda, name, found)
     return found

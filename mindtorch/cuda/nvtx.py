@@ -1,4 +1,4 @@
-"""torch.cuda.nvtx: marks for a profiler that is not there."""
+"""torch.cuda.nvtx: marks for a profiler that is not there; where CUDA means the NPU, those of torch.npu.mstx."""
 from __future__ import annotations
 
 from contextlib import contextmanager
@@ -19,6 +19,9 @@ range_start = raising("range_start", _REFUSED)
 
 @contextmanager
 def range(msg: Any, *args: Any, **kwargs: Any) -> Any:
-    """A context or decorator that marks what runs in it. RuntimeError on entry."""
+    """A context or decorator that marks what runs in it. RuntimeError on entry, unless CUDA means the NPU."""
     range_push(msg.format(*args, **kwargs))
-    yield
+    try:
+        yield
+    finally:
+        range_pop()

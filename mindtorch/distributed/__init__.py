@@ -46,7 +46,12 @@ __all__ = distributed_c10d.__all__ + [      # noqa: RUF005 - so that linters see
 
 
 def is_available() -> bool:
-    """True."""
+    """True.
+
+    Example:
+        >>> dist.is_available()
+        True
+    """
     return True
 
 

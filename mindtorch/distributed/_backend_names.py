@@ -18,7 +18,14 @@ _log = logging.getLogger(__name__)
 
 
 class Backend(str):
-    """The name of an engine, in lower case."""
+    """The name of an engine, in lower case.
+
+    Example:
+        >>> dist.Backend("MPI")
+        'mpi'
+        >>> dist.Backend("GLOO") == dist.Backend.GLOO
+        True
+    """
 
     __slots__ = ()
 
@@ -78,7 +85,12 @@ def _resolve_engine(name):
 
 
 class BackendConfig:
-    """The engine for each device type that a string such as "cpu:mpi,npu:hccl" names."""
+    """The engine for each device type that a string such as "cpu:mpi,npu:hccl" names.
+
+    Example:
+        >>> dist.BackendConfig(dist.Backend("cpu:mpi,npu:hccl")).device_backend_map["npu"]
+        'hccl'
+    """
 
     def __init__(self, backend: str) -> None:
         self.device_backend_map: dict[str, str] = {}
@@ -118,7 +130,12 @@ class BackendConfig:
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """The engine that serves a device where a program names none."""
+    """The engine that serves a device where a program names none.
+
+    Example:
+        >>> dist.get_default_backend_for_device("npu")
+        'hccl'
+    """
     kind = device.type if isinstance(device, mindtorch.device) else mindtorch.device(device).type
     if kind not in Backend.default_device_backend_map:
         raise ValueError(f"Default backend not registered for device : {device}")
@@ -126,32 +143,62 @@ def get_default_backend_for_device(device: Any) -> str:
 
 
 def is_mpi_available() -> bool:
-    """Whether the engine of the CPU is installed: the extra mindtorch[mpi]."""
+    """Whether the engine of the CPU is installed: the extra mindtorch[mpi].
+
+    Example:
+        >>> dist.is_mpi_available()
+        True
+    """
     return importlib.util.find_spec("mpi4py") is not None
 
 
 def is_gloo_available() -> bool:
-    """Whether a group with "gloo" can be made; the engine of the CPU serves it."""
+    """Whether a group with "gloo" can be made; the engine of the CPU serves it.
+
+    Example:
+        >>> dist.is_gloo_available()
+        True
+    """
     return is_mpi_available()
 
 
 def is_nccl_available() -> bool:
-    """Whether a group with "nccl" can be made; the engine of the NPUs serves it."""
+    """Whether a group with "nccl" can be made; the engine of the NPUs serves it.
+
+    Example:
+        >>> dist.is_nccl_available() == torch.npu.is_available()
+        True
+    """
     return mindtorch.npu.is_available()
 
 
 def is_ucc_available() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> dist.is_ucc_available()
+        False
+    """
     return False
 
 
 def is_xccl_available() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> dist.is_xccl_available()
+        False
+    """
     return False
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether every engine is there that "mpi" or "cpu:mpi,npu:hccl" names."""
+    """Whether every engine is there that "mpi" or "cpu:mpi,npu:hccl" names.
+
+    Example:
+        >>> dist.is_backend_available("gloo")
+        True
+    """
     available = {"mpi": is_mpi_available, "gloo": is_gloo_available, "nccl": is_nccl_available,
                  "hccl": is_nccl_available, "ucc": is_ucc_available, "xccl": is_xccl_available}
     names = [pair.rpartition(":")[2] for pair in backend.lower().split(",")]

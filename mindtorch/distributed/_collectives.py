@@ -40,7 +40,12 @@ _FOR_COMPLEX = (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PREMUL_SUM)
 
 
 def supports_complex(reduceOp: ReduceOp) -> bool:
-    """Whether a reduction of complex numbers is that of their parts."""
+    """Whether a reduction of complex numbers is that of their parts.
+
+    Example:
+        >>> dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX)
+        (True, False)
+    """
     return reduction(reduceOp) in _FOR_COMPLEX
 
 
@@ -104,7 +109,14 @@ def _group_of_call(group, name):
 
 def broadcast(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False,
               group_src: int | None = None) -> Work | None:
-    """Give every rank the tensor of rank `src`, a global rank, or `group_src`, one of the group."""
+    """Give every rank the tensor of rank `src`, a global rank, or `group_src`, one of the group.
+
+    Example:
+        >>> x = torch.ones(2) if dist.get_rank() == 0 else torch.empty(2)
+        >>> dist.broadcast(x, src=0)
+        >>> x
+        tensor([1., 1.])
+    """
     pg = _group_of_call(group, "broadcast")
     if pg is None:
         return None
@@ -117,7 +129,17 @@ def broadcast(tensor: Tensor, src: int | None = None, group: ProcessGroup | None
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
                async_op: bool = False) -> Work | None:
-    """Reduce the tensors of all ranks, in place, to the same result everywhere."""
+    """Reduce the tensors of all ranks, in place, to the same result everywhere.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> dist.all_reduce(x)
+        >>> x == dist.get_world_size()
+        tensor([True, True])
+        >>> work = dist.all_reduce(x, dist.ReduceOp.MAX, async_op=True)
+        >>> work.wait()
+        True
+    """
     _check_single_tensor(tensor, "tensor")
     pg = _group_of_call(group, "all_reduce")
     if pg is None:
@@ -132,7 +154,14 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | Non
 
 def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
                          async_op: bool = False) -> Work | None:
-    """all_reduce of several tensors at once."""
+    """all_reduce of several tensors at once.
+
+    Example:
+        >>> x, y = torch.ones(2), torch.ones(3)
+        >>> dist.all_reduce_coalesced([x, y])
+        >>> x, y                        # of one rank
+        (tensor([1., 1.]), tensor([1., 1., 1.]))
+    """
     tensors = [tensors] if isinstance(tensors, TensorBase) else tensors
     _check_tensor_list(tensors, "tensor")
     _ensure_all_tensors_same_dtype(tensors)
@@ -147,7 +176,14 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGro
 
 def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:
-    """Reduce the tensors of all ranks to that of rank `dst`, in place."""
+    """Reduce the tensors of all ranks to that of rank `dst`, in place.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> dist.reduce(x, dst=0, op=dist.ReduceOp.SUM)
+        >>> x                           # of one rank
+        tensor([1., 1.])
+    """
     pg = _group_of_call(group, "reduce")
     if pg is None:
         return None
@@ -162,7 +198,15 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None,
                async_op: bool = False) -> Work | None:
-    """Write the tensor of each rank to its place in every rank's list."""
+    """Write the tensor of each rank to its place in every rank's list.
+
+    Example:
+        >>> x = torch.tensor([dist.get_rank()])
+        >>> parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]
+        >>> dist.all_gather(parts, x)
+        >>> parts                       # of one rank
+        [tensor([0])]
+    """
     _check_tensor_list(tensor_list, "tensor_list")
     _check_single_tensor(tensor, "tensor")
     _ensure_all_tensors_same_dtype(tensor_list, tensor)
@@ -175,7 +219,15 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | 
 
 def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None,
                       async_op: bool = False) -> Work | None:
-    """Write the tensors of all ranks to one, behind each other along its first dimension or along a new one."""
+    """Write the tensors of all ranks to one, behind each other along its first dimension or along a new one.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0])
+        >>> whole = torch.empty(2 * dist.get_world_size())
+        >>> dist.all_gather_into_tensor(whole, x)
+        >>> whole                       # of one rank
+        tensor([1., 2.])
+    """
     _check_single_tensor(input_tensor, "input_tensor")
     _check_single_tensor(output_tensor, "output_tensor")
     pg = _group_of_call(group, "all_gather_single")
@@ -189,7 +241,15 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Proces
 
 def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group: ProcessGroup | None = None,
                          async_op: bool = False) -> Work | None:
-    """all_gather of several tensors at once: for each rank there is a list of outputs."""
+    """all_gather of several tensors at once: for each rank there is a list of outputs.
+
+    Example:
+        >>> x, y = torch.ones(1), torch.zeros(2)
+        >>> parts = [[torch.empty(1), torch.empty(2)] for _ in range(dist.get_world_size())]
+        >>> dist.all_gather_coalesced(parts, [x, y])
+        >>> parts                       # of one rank
+        [[tensor([1.]), tensor([0., 0.])]]
+    """
     pg = _group_of_call(group, "all_gather_coalesced")
     if pg is None:
         return None
@@ -207,7 +267,14 @@ def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM,
                    group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
-    """Reduce the lists of all ranks, and write to each rank's `output` what stands in its place."""
+    """Reduce the lists of all ranks, and write to each rank's `output` what stands in its place.
+
+    Example:
+        >>> own = torch.empty(2)
+        >>> dist.reduce_scatter(own, [torch.ones(2) for _ in range(dist.get_world_size())])
+        >>> own                         # of one rank
+        tensor([1., 1.])
+    """
     _check_single_tensor(output, "output")
     _check_tensor_list(input_list, "input_list")
     _ensure_all_tensors_same_dtype(output, input_list)
@@ -221,7 +288,14 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
 
 def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
                           async_op: bool = False) -> Work | None:
-    """Reduce the tensors of all ranks, and write to each rank's `output` its share along the first dimension."""
+    """Reduce the tensors of all ranks, and write to each rank's `output` its share along the first dimension.
+
+    Example:
+        >>> own = torch.empty(2)
+        >>> dist.reduce_scatter_tensor(own, torch.ones(2 * dist.get_world_size()))
+        >>> own                         # of one rank
+        tensor([1., 1.])
+    """
     _check_single_tensor(output, "output")
     _check_single_tensor(input, "input")
     pg = _group_of_call(group, "reduce_scatter_single")
@@ -244,7 +318,15 @@ reduce_scatter_tensor = _reduce_scatter_base = reduce_scatter_single
 def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[int] | None = None,
                       input_split_sizes: list[int] | None = None, group: ProcessGroup | None = None,
                       async_op: bool = False) -> Work | None:
-    """Send each rank its rows of `input` and receive its rows of `output`: equally many unless the sizes are given."""
+    """Send each rank its rows of `input` and receive its rows of `output`: equally many unless the sizes are given.
+
+    Example:
+        >>> x = torch.arange(2.0 * dist.get_world_size())
+        >>> y = torch.empty_like(x)
+        >>> dist.all_to_all_single(y, x)
+        >>> y                           # of one rank
+        tensor([0., 1.])
+    """
     pg = _group_of_call(group, "all_to_all_single")
     if pg is None:
         return None
@@ -259,7 +341,14 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
 
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor],
                group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
-    """Send each rank its tensor of the one list and receive its tensor in the other."""
+    """Send each rank its tensor of the one list and receive its tensor in the other.
+
+    Example:
+        >>> outputs = [torch.empty(1) for _ in range(dist.get_world_size())]
+        >>> dist.all_to_all(outputs, [torch.full((1,), float(rank)) for rank in range(dist.get_world_size())])
+        >>> outputs                     # of one rank
+        [tensor([0.])]
+    """
     pg = _group_of_call(group, "all_to_all")
     if pg is None:
         return None
@@ -274,7 +363,15 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
 
 def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None,
            group: ProcessGroup | None = None, async_op: bool = False, group_dst: int | None = None) -> Work | None:
-    """Write the tensor of each rank to its place in the list of rank `dst`, 0 unless it is said."""
+    """Write the tensor of each rank to its place in the list of rank `dst`, 0 unless it is said.
+
+    Example:
+        >>> x = torch.tensor([dist.get_rank()])
+        >>> parts = [torch.empty_like(x) for _ in range(dist.get_world_size())] if dist.get_rank() == 0 else None
+        >>> dist.gather(x, parts, dst=0)
+        >>> parts                       # of one rank
+        [tensor([0])]
+    """
     _check_single_tensor(tensor, "tensor")
     gather_list = gather_list or []
     _check_tensor_list(gather_list, "gather_list")
@@ -295,7 +392,15 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
 
 def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
             group: ProcessGroup | None = None, async_op: bool = False, group_src: int | None = None) -> Work | None:
-    """Write to the tensor of each rank what stands in its place in the list of rank `src`, 0 unless it is said."""
+    """Write to the tensor of each rank what stands in its place in the list of rank `src`, 0 unless it is said.
+
+    Example:
+        >>> own = torch.empty(1)
+        >>> parts = [torch.full((1,), float(rank)) for rank in range(dist.get_world_size())]
+        >>> dist.scatter(own, parts if dist.get_rank() == 0 else None, src=0)
+        >>> own == dist.get_rank()
+        tensor([True])
+    """
     _check_single_tensor(tensor, "tensor")
     scatter_list = scatter_list or []
     _check_tensor_list(scatter_list, "scatter_list")
@@ -323,7 +428,13 @@ def _root(pg, global_rank, group_rank):
 
 def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0,
           group_dst: int | None = None) -> Work | None:
-    """Begin to send a tensor, which must not be changed until the Work has ended."""
+    """Begin to send a tensor, which must not be changed until the Work has ended.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+        ...     dist.isend(x, dst=1).wait()
+    """
     pg = _group_of_call(group, "isend")
     if pg is None:
         return None
@@ -333,7 +444,13 @@ def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = N
 
 def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0,
           group_src: int | None = None) -> Work | None:
-    """Begin to receive a tensor, from any rank unless one is given."""
+    """Begin to receive a tensor, from any rank unless one is given.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> if dist.get_world_size() > 1 and dist.get_rank() == 1:
+        ...     dist.irecv(x, src=0).wait()
+    """
     pg = _group_of_call(group, "irecv")
     if pg is None:
         return None
@@ -345,7 +462,13 @@ def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = N
 
 def send(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0,
          group_dst: int | None = None) -> None:
-    """Send a tensor, until it may be changed again."""
+    """Send a tensor, until it may be changed again.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+        ...     dist.send(x, dst=1)
+    """
     pg = _group_or_default_group(group)
     if not _rank_not_in_group(pg):
         _check_not_self_rank(pg, _canonicalize_group_rank(pg, dst, group_dst), "destination")
@@ -356,7 +479,13 @@ def send(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = No
 
 def recv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0,
          group_src: int | None = None) -> int:
-    """Receive a tensor, from any rank unless one is given. The global rank that sent it, or -1 out of the group."""
+    """Receive a tensor, from any rank unless one is given. The global rank that sent it, or -1 out of the group.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> if dist.get_world_size() > 1 and dist.get_rank() == 1:
+        ...     print("from rank", dist.recv(x, src=0))
+    """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
         return -1
@@ -373,7 +502,17 @@ def _check_op(op):
 
 
 class P2POp:
-    """A send or a receive for `batch_isend_irecv`; `op` is isend or irecv."""
+    """A send or a receive for `batch_isend_irecv`; `op` is isend or irecv.
+
+    Example:
+        >>> x, y = torch.ones(2), torch.zeros(2)
+        >>> if dist.get_world_size() > 1:           # to the next rank, from the one before
+        ...     rank, size = dist.get_rank(), dist.get_world_size()
+        ...     send = dist.P2POp(dist.isend, x, (rank + 1) % size)
+        ...     receive = dist.P2POp(dist.irecv, y, (rank - 1) % size)
+        ...     for work in dist.batch_isend_irecv([send, receive]):
+        ...         work.wait()
+    """
 
     def __init__(self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None,
                  group: ProcessGroup | None = None, tag: int = 0, group_peer: int | None = None) -> None:
@@ -392,7 +531,17 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start all sends and receives of a list, in any order among the ranks. The Works to wait for."""
+    """Start all sends and receives of a list, in any order among the ranks. The Works to wait for.
+
+    Example:
+        >>> x, y = torch.ones(2), torch.zeros(2)
+        >>> if dist.get_world_size() > 1:           # to the next rank, from the one before
+        ...     rank, size = dist.get_rank(), dist.get_world_size()
+        ...     send = dist.P2POp(dist.isend, x, (rank + 1) % size)
+        ...     receive = dist.P2POp(dist.irecv, y, (rank - 1) % size)
+        ...     for work in dist.batch_isend_irecv([send, receive]):
+        ...         work.wait()
+    """
     if not isinstance(p2p_op_list, list) or not all(isinstance(each, P2POp) for each in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
     pg = p2p_op_list[0].group
@@ -489,7 +638,11 @@ def _coalesced(pg, kind, inputs, outputs, op, async_op):
 
 def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_ids: list[int] | None = None,
             timeout: timedelta | None = None) -> Work | None:
-    """Wait until all ranks of the group have called this."""
+    """Wait until all ranks of the group have called this.
+
+    Example:
+        >>> dist.barrier()
+    """
     group = group or GroupMember.WORLD
     pg = _group_of_call(group, "barrier")
     if pg is None:
@@ -510,7 +663,12 @@ def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_id
 
 def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
     """A barrier on the CPU after whose time-out rank 0 names the first rank that has not come, or with
-    `wait_all_ranks` all of them."""
+    `wait_all_ranks` all of them.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> dist.monitored_barrier(timeout=timedelta(seconds=30))
+    """
     group = group or GroupMember.WORLD
     pg = _group_of_call(group, "monitored_barrier")
     if pg is None:

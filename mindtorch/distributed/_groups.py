@@ -50,6 +50,12 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
 
     `backend` is an engine, or one for each device type: "cpu:mpi,npu:hccl"; None is that of this machine's device.
     Under mpiexec "mpi" needs neither rank nor world size.
+
+    Example:
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_rank(), dist.get_world_size()
+        (0, 1)
+        >>> dist.destroy_process_group()
     """
     if _world.default_pg is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -163,7 +169,13 @@ def _new_backend(engine, options, pg_options):
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Release a group; without argument, all of them, after which init_process_group may be called again."""
+    """Release a group; without argument, all of them, after which init_process_group may be called again.
+
+    Example:
+        >>> dist.destroy_process_group()
+        >>> dist.is_initialized()
+        False
+    """
     if group is GroupMember.NON_GROUP_MEMBER:
         return
     pg = _world.default_pg if group is None else group
@@ -196,7 +208,16 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
               pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
               device_id: device | None = None, sort_ranks: bool = True) -> Any:
     """A group of these global ranks. Every rank of the job calls it, in the same order of calls, unless
-    `use_local_synchronization`; a rank that is not in the group gets GroupMember.NON_GROUP_MEMBER."""
+    `use_local_synchronization`; a rank that is not in the group gets GroupMember.NON_GROUP_MEMBER.
+
+    Example:
+        >>> first = dist.new_group([0])
+        >>> x = torch.ones(2)
+        >>> if dist.get_rank() == 0:
+        ...     dist.all_reduce(x, group=first)
+        >>> x
+        tensor([1., 1.])
+    """
     return _new_group_with_tag(ranks, timeout, backend, pg_options, "", use_local_synchronization, group_desc,
                                device_id, sort_ranks)
 
@@ -249,7 +270,13 @@ def _name_of(ranks):
 
 def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = None, timeout: timedelta | None = None,
                   backend: str | None = None, pg_options: Any = None, group_desc: str | None = None) -> Any:
-    """Groups of `group_size` consecutive ranks, as many as there are NPUs by default: (the own one, all)."""
+    """Groups of `group_size` consecutive ranks, as many as there are NPUs by default: (the own one, all).
+
+    Example:
+        >>> own, every = dist.new_subgroups(group_size=1)
+        >>> own.size(), len(every)      # of one rank
+        (1, 1)
+    """
     if group_size is None:
         if not mindtorch.npu.is_available():
             raise ValueError("Default group size only takes effect when NPUs are available. If your subgroup uses a "
@@ -270,7 +297,13 @@ def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = No
 def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None,
                                  backend: str | None = None, pg_options: Any = None,
                                  group_desc: str | None = None) -> Any:
-    """Groups of the ranks of each list: (the own one, all). A rank is in one of them at most."""
+    """Groups of the ranks of each list: (the own one, all). A rank is in one of them at most.
+
+    Example:
+        >>> own, every = dist.new_subgroups_by_enumeration([[0]])
+        >>> own.size(), len(every)
+        (1, 1)
+    """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     taken: dict[int, Sequence[int]] = {}
@@ -289,7 +322,13 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]
 def split_group(parent_pg: ProcessGroup | None = None, split_ranks: Sequence[Sequence[int]] | None = None,
                 timeout: timedelta | None = None, pg_options: Any = None, group_desc: str | None = None,
                 backend: str | None = None) -> Any:
-    """The group of the list that holds this rank. Lists are of ranks of `parent_pg`, whose ranks alone call it."""
+    """The group of the list that holds this rank. Lists are of ranks of `parent_pg`, whose ranks alone call it.
+
+    Example:
+        >>> own = dist.split_group(split_ranks=[[0]])       # with four ranks: [[0, 1], [2, 3]]
+        >>> own.size()
+        1
+    """
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     parent = _group_or_default_group(parent_pg)

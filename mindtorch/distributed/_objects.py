@@ -65,7 +65,14 @@ def _gathered_sizes(pg, size, place):
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
-    """Write the object of each rank to its place in every rank's list."""
+    """Write the object of each rank to its place in every rank's list.
+
+    Example:
+        >>> names = [None] * dist.get_world_size()
+        >>> dist.all_gather_object(names, f"rank {dist.get_rank()}")
+        >>> names                       # of one rank
+        ['rank 0']
+    """
     if _rank_not_in_group(group):
         _warn_not_in_group("all_gather_object")
         return
@@ -82,7 +89,14 @@ def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | No
 
 def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None,
                   group: ProcessGroup | None = None, group_dst: int | None = None) -> None:
-    """Write the object of each rank to its place in the list of rank `dst`, 0 unless it is said."""
+    """Write the object of each rank to its place in the list of rank `dst`, 0 unless it is said.
+
+    Example:
+        >>> names = [None] * dist.get_world_size() if dist.get_rank() == 0 else None
+        >>> dist.gather_object(f"rank {dist.get_rank()}", names, dst=0)
+        >>> names                       # of one rank
+        ['rank 0']
+    """
     pg = _group_or_default_group(group)
     if _rank_not_in_group(pg):
         _warn_not_in_group("gather_object")
@@ -106,7 +120,12 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
 
 def send_object_list(object_list: list[Any], dst: int | None = None, group: ProcessGroup | None = None,
                      device: device | None = None, group_dst: int | None = None, use_batch: bool = False) -> None:
-    """Send the objects of a list to a rank that calls recv_object_list with one of the same length."""
+    """Send the objects of a list to a rank that calls recv_object_list with one of the same length.
+
+    Example:
+        >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+        ...     dist.send_object_list(["hello"], dst=1)
+    """
     pg = _group_or_default_group(group)
     if _rank_not_in_group(pg):
         _warn_not_in_group("send_object_list")
@@ -130,7 +149,13 @@ def _moved(op, tensor, peer, pg, use_batch):
 
 def recv_object_list(object_list: list[Any], src: int | None = None, group: ProcessGroup | None = None,
                      device: device | None = None, group_src: int | None = None, use_batch: bool = False) -> int:
-    """Replace the objects of a list by those that a rank sends, any rank unless it is given. Its global rank."""
+    """Replace the objects of a list by those that a rank sends, any rank unless it is given. Its global rank.
+
+    Example:
+        >>> objects = [None]
+        >>> if dist.get_world_size() > 1 and dist.get_rank() == 1:
+        ...     print("from rank", dist.recv_object_list(objects, src=0))
+    """
     pg = _group_or_default_group(group)
     if _rank_not_in_group(pg):
         _warn_not_in_group("recv_object_list")
@@ -147,7 +172,14 @@ def recv_object_list(object_list: list[Any], src: int | None = None, group: Proc
 
 def broadcast_object_list(object_list: list[Any], src: int | None = None, group: ProcessGroup | None = None,
                           device: device | None = None, group_src: int | None = None) -> None:
-    """Replace the objects of every rank's list by those of rank `src`, 0 unless it is said."""
+    """Replace the objects of every rank's list by those of rank `src`, 0 unless it is said.
+
+    Example:
+        >>> settings = [{"lr": 0.1}] if dist.get_rank() == 0 else [None]
+        >>> dist.broadcast_object_list(settings, src=0)
+        >>> settings
+        [{'lr': 0.1}]
+    """
     pg = _group_or_default_group(group)
     if _rank_not_in_group(pg):
         _warn_not_in_group("broadcast_object_list")
@@ -167,7 +199,15 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
 def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None,
                         src: int | None = None, group: ProcessGroup | None = None,
                         group_src: int | None = None) -> None:
-    """Write to the first place of each rank's list the object that stands in its place in that of rank `src`."""
+    """Write to the first place of each rank's list the object that stands in its place in that of rank `src`.
+
+    Example:
+        >>> own = [None]
+        >>> objects = [f"for rank {rank}" for rank in range(dist.get_world_size())]
+        >>> dist.scatter_object_list(own, objects if dist.get_rank() == 0 else None, src=0)
+        >>> own                         # of rank 0
+        ['for rank 0']
+    """
     pg = _group_or_default_group(group)
     if _rank_not_in_group(pg):
         _warn_not_in_group("scatter_object_list")

@@ -46,7 +46,14 @@ class _ReduceOpMeta(type):
 
 
 class ReduceOp(metaclass=_ReduceOpMeta):
-    """A reduction. `ReduceOp.SUM` and the like are members of `RedOpType`; one with a factor is an instance."""
+    """A reduction. `ReduceOp.SUM` and the like are members of `RedOpType`; one with a factor is an instance.
+
+    Example:
+        >>> x = torch.tensor([2.0])
+        >>> dist.all_reduce(x, dist.ReduceOp.MAX)
+        >>> x
+        tensor([2.])
+    """
 
     RedOpType = RedOpType
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
@@ -107,52 +114,104 @@ class AllgatherOptions(_Options):
 
 
 class AllToAllOptions(_Options):
-    """Of all_to_all and all_to_all_single."""
+    """Of all_to_all and all_to_all_single.
+
+    Example:
+        >>> options = dist.AllToAllOptions()
+    """
 
 
 class AllreduceOptions(_Options):
-    """Of all_reduce."""
+    """Of all_reduce.
+
+    Example:
+        >>> options = dist.AllreduceOptions()
+        >>> options.reduceOp = dist.ReduceOp.MAX
+        >>> x = torch.ones(2)
+        >>> dist.group.WORLD.allreduce([x], options).wait()
+        True
+        >>> x
+        tensor([1., 1.])
+    """
 
     reduceOp: Any = RedOpType.SUM
 
 
 class AllreduceCoalescedOptions(AllreduceOptions):
-    """Of all_reduce_coalesced."""
+    """Of all_reduce_coalesced.
+
+    Example:
+        >>> options = dist.AllreduceCoalescedOptions()
+        >>> options.reduceOp = dist.ReduceOp.MAX
+    """
 
 
 class ReduceScatterOptions(_Options):
-    """Of reduce_scatter and its forms."""
+    """Of reduce_scatter and its forms.
+
+    Example:
+        >>> options = dist.ReduceScatterOptions()
+        >>> options.reduceOp = dist.ReduceOp.MAX
+    """
 
     reduceOp: Any = RedOpType.SUM
 
 
 class BroadcastOptions(_Options):
-    """Of broadcast; the root is a rank of the group."""
+    """Of broadcast; the root is a rank of the group.
+
+    Example:
+        >>> options = dist.BroadcastOptions()
+        >>> options.rootRank = 0
+        >>> x = torch.ones(2)
+        >>> dist.group.WORLD.broadcast([x], options).wait()
+        True
+    """
 
     rootRank = 0
     rootTensor = 0
 
 
 class ReduceOptions(BroadcastOptions):
-    """Of reduce."""
+    """Of reduce.
+
+    Example:
+        >>> options = dist.ReduceOptions()
+        >>> options.reduceOp, options.rootRank = dist.ReduceOp.SUM, 0
+    """
 
     reduceOp: Any = RedOpType.SUM
 
 
 class GatherOptions(_Options):
-    """Of gather; the root is a rank of the group."""
+    """Of gather; the root is a rank of the group.
+
+    Example:
+        >>> options = dist.GatherOptions()
+        >>> options.rootRank = 0
+    """
 
     rootRank = 0
 
 
 class ScatterOptions(_Options):
-    """Of scatter; the root is a rank of the group."""
+    """Of scatter; the root is a rank of the group.
+
+    Example:
+        >>> options = dist.ScatterOptions()
+        >>> options.rootRank = 0
+    """
 
     rootRank = 0
 
 
 class BarrierOptions(_Options):
-    """Of barrier."""
+    """Of barrier.
+
+    Example:
+        >>> dist.group.WORLD.barrier(dist.BarrierOptions()).wait()
+        True
+    """
 
     device: Any = None
     device_ids: Any = ()

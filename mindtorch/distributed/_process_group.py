@@ -50,7 +50,13 @@ _TWO_NAMES = (("all_gather_single", "_allgather_base"), ("reduce_scatter_single"
 
 
 class ProcessGroup:
-    """Ranks that communicate. Each collective goes to the engine of its tensors' device type."""
+    """Ranks that communicate. Each collective goes to the engine of its tensors' device type.
+
+    Example:
+        >>> group = dist.group.WORLD
+        >>> isinstance(group, dist.ProcessGroup), group.rank(), group.size()
+        (True, 0, 1)
+    """
 
     BackendType = BackendType
 

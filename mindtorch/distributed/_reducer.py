@@ -25,7 +25,18 @@ FIRST_BUCKET_BYTES = 1 << 20        # small: the first gradients are soon under 
 
 
 class GradBucket:
-    """Gradients that are reduced together: `buffer` holds them one after the other."""
+    """Gradients that are reduced together: `buffer` holds them one after the other.
+
+    Example:
+        >>> def in_half(state, bucket):             # a hook of DistributedDataParallel
+        ...     work = dist.all_reduce(bucket.buffer().div_(dist.get_world_size()).half(), async_op=True).get_future()
+        ...     return work.then(lambda done: bucket.buffer().copy_(done.value()[0]))
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> model.register_comm_hook(None, in_half)
+        >>> model(torch.ones(1, 2)).sum().backward()
+        >>> model.module.weight.grad
+        tensor([[1., 1.]])
+    """
 
     def __init__(self, index: int, numbers: list[int], parameters: list[Parameter], is_last: bool) -> None:
         self.numbers, self._index, self._parameters, self._is_last = numbers, index, parameters, is_last

@@ -24,23 +24,52 @@ READY, TIMED_OUT, FAILED = b"+", b"t", b"!"
 
 
 class DistError(RuntimeError):
-    """An error of torch.distributed."""
+    """An error of torch.distributed.
+
+    Example:
+        >>> issubclass(dist.DistError, RuntimeError)
+        True
+    """
 
 
 class DistBackendError(DistError):
-    """An error of the library that moves the data."""
+    """An error of the library that moves the data.
+
+    Example:
+        >>> issubclass(dist.DistBackendError, dist.DistError)
+        True
+    """
 
 
 class DistNetworkError(DistError):
-    """A connection could not be made, or has been lost."""
+    """A connection could not be made, or has been lost.
+
+    Example:
+        >>> issubclass(dist.DistNetworkError, dist.DistError)
+        True
+    """
 
 
 class DistStoreError(DistError):
-    """An error of a store, such as a time-out."""
+    """An error of a store, such as a time-out.
+
+    Example:
+        >>> issubclass(dist.DistStoreError, dist.DistError)
+        True
+    """
 
 
 class QueueEmptyError(DistStoreError):
-    """`queue_pop(key, block=False)` of an empty queue."""
+    """`queue_pop(key, block=False)` of an empty queue.
+
+    Example:
+        >>> store = dist.HashStore()
+        >>> try:
+        ...     store.queue_pop("jobs", block=False)
+        ... except dist.QueueEmptyError:
+        ...     print("nothing to do")
+        nothing to do
+    """
 
 
 def _bytes(function, value):
@@ -155,6 +184,14 @@ class Store:
 
     The methods of this class raise an error, but for those that use others: `append`, `multi_get`, `multi_set` and
     `barrier`.
+
+    Example:
+        >>> store = dist.HashStore()
+        >>> isinstance(store, dist.Store)
+        True
+        >>> store.set("step", "7")
+        >>> store.get("step"), store.add("ready", 1)
+        (b'7', 1)
     """
 
     _timeout = _DEFAULT_TIMEOUT
@@ -326,7 +363,14 @@ class _RequestStore(Store):
 
 
 class HashStore(_RequestStore):
-    """A store of the threads of one process."""
+    """A store of the threads of one process.
+
+    Example:
+        >>> store = dist.HashStore()
+        >>> store.set("step", "7")
+        >>> store.get("step"), store.num_keys()
+        (b'7', 1)
+    """
 
     def __init__(self) -> None:
         self._table, self._changed = Table(), threading.Condition()
@@ -351,6 +395,14 @@ class FileStore(_RequestStore):
     """A store in a file that all processes can lock, which must be new: a log of the requests that change keys.
 
     With a `world_size`, the last of so many stores deletes the file when it ends.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = dist.FileStore(f"{folder}/store", 1)
+        ...     store.set("step", "7")
+        ...     store.get("step")
+        b'7'
     """
 
     _prefix = "/"           # so that no key of users is one of those that count the stores
@@ -449,6 +501,13 @@ class TCPStore(_RequestStore):
     """A store that one process serves (`is_master`) and to which the others connect. Port 0 takes a free one.
 
     With `world_size` and `wait_for_workers` the master waits until so many stores have joined, itself included.
+
+    Example:
+        >>> store = dist.TCPStore("127.0.0.1", 0, world_size=1, is_master=True)     # port 0: one that is free
+        >>> client = dist.TCPStore("127.0.0.1", store.port, is_master=False)
+        >>> client.set("step", "7")
+        >>> store.get("step")
+        b'7'
     """
 
     _prefix = "/"
@@ -560,7 +619,14 @@ def _connect(host, port, timeout):
 
 
 class PrefixStore(Store):
-    """A view of another store: each key gets `prefix` and "/" in front."""
+    """A view of another store: each key gets `prefix` and "/" in front.
+
+    Example:
+        >>> store = dist.HashStore()
+        >>> dist.PrefixStore("epoch3", store).set("loss", "0.5")
+        >>> store.get("epoch3/loss")
+        b'0.5'
+    """
 
     def __init__(self, prefix: str, store: Store) -> None:
         if store is None:

@@ -14,7 +14,14 @@ NO_TIMEOUT = timedelta(0)
 
 
 class Work:
-    """A collective that has been started. An engine derives from it, or calls `finish` from another thread."""
+    """A collective that has been started. An engine derives from it, or calls `finish` from another thread.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> work = dist.all_reduce(x, async_op=True)
+        >>> work.wait(), work.is_completed()
+        (True, True)
+    """
 
     def __init__(self, op_type: OpType = OpType.UNKNOWN) -> None:
         self._op_type = op_type

@@ -96,22 +96,42 @@ class _WorldMeta(type):
 
 
 class group(metaclass=_WorldMeta):
-    """`group.WORLD` is the group of all ranks."""
+    """`group.WORLD` is the group of all ranks.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> dist.all_reduce(x, group=dist.group.WORLD)
+    """
 
 
 class GroupMember(metaclass=_WorldMeta):
-    """`GroupMember.NON_GROUP_MEMBER` is what new_group returns to ranks that are not in the group."""
+    """`GroupMember.NON_GROUP_MEMBER` is what new_group returns to ranks that are not in the group.
+
+    Example:
+        >>> dist.get_rank(dist.GroupMember.NON_GROUP_MEMBER)
+        -1
+    """
 
     NON_GROUP_MEMBER = -100
 
 
 def is_initialized() -> bool:
-    """Whether init_process_group has been called."""
+    """Whether init_process_group has been called.
+
+    Example:
+        >>> dist.is_initialized()
+        True
+    """
     return _world.default_pg is not None
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether torchrun has started this process."""
+    """Whether torchrun has started this process.
+
+    Example:
+        >>> dist.is_torchelastic_launched()
+        False
+    """
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
@@ -152,7 +172,13 @@ def _registered_ranks(pg):
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The rank in `group` of a global rank. ValueError if the group has it not."""
+    """The rank in `group` of a global rank. ValueError if the group has it not.
+
+    Example:
+        >>> group = dist.new_group([0])
+        >>> dist.get_group_rank(group, 0)
+        0
+    """
     if group is _world.default_pg:
         return global_rank
     ranks = _registered_ranks(group)
@@ -162,7 +188,13 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The global rank of a rank in `group`. ValueError if there is none."""
+    """The global rank of a rank in `group`. ValueError if there is none.
+
+    Example:
+        >>> group = dist.new_group([0])
+        >>> dist.get_global_rank(group, 0)
+        0
+    """
     if group is _world.default_pg:
         return group_rank
     for global_rank, rank in _registered_ranks(group).items():
@@ -192,12 +224,22 @@ def _check_not_self_rank(group, rank, rank_type):
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
-    """The global ranks of a group, in the order of their ranks there."""
+    """The global ranks of a group, in the order of their ranks there.
+
+    Example:
+        >>> dist.get_process_group_ranks(dist.new_group([0]))
+        [0]
+    """
     return list(_world.pg_group_ranks[group or _get_default_group()])
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
-    """The rank of this process in the group; -1 if it is not in it."""
+    """The rank of this process in the group; -1 if it is not in it.
+
+    Example:
+        >>> dist.get_rank()
+        0
+    """
     if _rank_not_in_group(group):
         return -1
     default = _get_default_group()
@@ -211,12 +253,22 @@ def _get_group_size(group):
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """How many ranks the group has; -1 if this process is not in it."""
+    """How many ranks the group has; -1 if this process is not in it.
+
+    Example:
+        >>> dist.get_world_size()
+        1
+    """
     return -1 if _rank_not_in_group(group) else _get_group_size(group)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The rank among the processes of this host, which torchrun sets."""
+    """The rank among the processes of this host, which torchrun sets.
+
+    Example:
+        >>> dist.get_node_local_rank(fallback_rank=0)
+        0
+    """
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -237,17 +289,34 @@ def _registered(group):
 
 
 def get_backend(group: ProcessGroup | None = None) -> str:
-    """The name of the group's engine."""
+    """The name of the group's engine.
+
+    Example:
+        >>> dist.get_backend() in ("mpi", "hccl", "gloo", "nccl")
+        True
+    """
     return _world.pg_map[_registered(group)][0]
 
 
 def get_backend_config(group: ProcessGroup | None = None) -> str:
-    """The engine for each device type: "cpu:mpi,npu:hccl"."""
+    """The engine for each device type: "cpu:mpi,npu:hccl".
+
+    Example:
+        >>> dist.get_backend_config().startswith("cpu:")
+        True
+    """
     return str(_world.pg_backend_config[_registered(group)])
 
 
 def get_pg_count() -> int:
-    """How many groups have been made."""
+    """How many groups have been made.
+
+    Example:
+        >>> before = dist.get_pg_count()
+        >>> group = dist.new_group([0])
+        >>> dist.get_pg_count() - before
+        1
+    """
     return _world.group_count
 
 

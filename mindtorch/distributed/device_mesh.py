@@ -88,7 +88,13 @@ def _new_groups(rows, description, backend=None, options=None):
 
 
 class DeviceMesh:
-    """An array of ranks, made by all with the same arguments. `mesh["tp"]` is the part along it that has this rank."""
+    """An array of ranks, made by all with the same arguments. `mesh["tp"]` is the part along it that has this rank.
+
+    Example:
+        >>> mesh = dist.DeviceMesh("cpu", [[0]], mesh_dim_names=("dp", "tp"))
+        >>> mesh["tp"].size(), mesh.get_coordinate()
+        (1, (0, 0))
+    """
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: Sequence[str] | None = None,
                  backend_override: Sequence[tuple[str | None, Any]] | None = None, _init_backend: bool = True) -> None:
@@ -320,6 +326,11 @@ def init_device_mesh(device_type: str, mesh_shape: Sequence[int], *, mesh_dim_na
     """The first ranks of the job in an array, the last dimension changing fastest.
 
     `backend_override` has an engine, its options or both for dimensions, by number or name.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
+        >>> mesh["dp"].size(), mesh.shape
+        (1, (1, 1))
     """
     if mesh_dim_names is not None:
         if len(set(mesh_dim_names)) != len(mesh_dim_names):

@@ -16,14 +16,31 @@ _handlers: dict[str, Callable[..., Iterator[tuple[Store, int, int]]]] = {}
 
 
 def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[tuple[Store, int, int]]]) -> None:
-    """Have `rendezvous("scheme://...")` call `handler(url, timeout=...)`, which yields (store, rank, world size)."""
+    """Have `rendezvous("scheme://...")` call `handler(url, timeout=...)`, which yields (store, rank, world size).
+
+    Example:
+        >>> def alone(url, timeout=None, **options):
+        ...     yield dist.HashStore(), 0, 1
+        >>> dist.register_rendezvous_handler("alone", alone)
+        >>> store, rank, size = next(dist.rendezvous("alone://"))
+        >>> rank, size
+        (0, 1)
+    """
     if scheme in _handlers:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
     _handlers[scheme] = handler
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
-    """An iterator of (store, rank, world size). The arguments have precedence over what `url` says."""
+    """An iterator of (store, rank, world size). The arguments have precedence over what `url` says.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store, rank, size = next(dist.rendezvous(f"file://{folder}/store", rank=0, world_size=1))
+        ...     rank, size
+        (0, 1)
+    """
     if not isinstance(url, (str, bytes)):
         raise RuntimeError(f"`url` must be a string. {type(url)}: {url}")
     if not isinstance(rank, int):

@@ -45,7 +45,14 @@ class _Joined(Transform):
 
 
 class CatTransform(_Joined):
-    """Each transform of `lengths[i]` elements along `dim`, one unless told: of what torch.cat has joined."""
+    """Each transform of `lengths[i]` elements along `dim`, one unless told: of what torch.cat has joined.
+
+    Example:
+        >>> transform = torch.distributions.CatTransform(
+        ...     [torch.distributions.ExpTransform(), torch.distributions.identity_transform], lengths=[1, 2])
+        >>> transform(torch.tensor([0.0, -1.0, 2.0]))
+        tensor([ 1., -1.,  2.])
+    """
 
     transforms: list[Transform]
 
@@ -94,7 +101,14 @@ class CatTransform(_Joined):
 
 
 class StackTransform(_Joined):
-    """Each transform of its slice along `dim`: of what torch.stack has joined."""
+    """Each transform of its slice along `dim`: of what torch.stack has joined.
+
+    Example:
+        >>> transform = torch.distributions.StackTransform(
+        ...     [torch.distributions.ExpTransform(), torch.distributions.identity_transform])
+        >>> transform(torch.zeros(2))
+        tensor([1., 0.])
+    """
 
     transforms: list[Transform]
 

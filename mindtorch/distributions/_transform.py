@@ -19,6 +19,20 @@ class Transform:
     """A function from `domain` to `codomain`, constraints both; a subclass has _call, _inverse, log_abs_det_jacobian.
 
     With `cache_size` 1 the last argument and result are kept: the inverse of that result is that argument, exactly.
+
+    Example:
+        >>> class Shift(torch.distributions.Transform):
+        ...     domain = codomain = torch.distributions.constraints.real
+        ...     bijective = True
+        ...     def _call(self, x):
+        ...         return x + 1
+        ...     def _inverse(self, y):
+        ...         return y - 1
+        ...     def log_abs_det_jacobian(self, x, y):
+        ...         return torch.zeros_like(x)
+        >>> shift = Shift()
+        >>> shift(torch.zeros(1)), shift.inv(torch.ones(1))
+        (tensor([1.]), tensor([0.]))
     """
 
     domain: Constraint
@@ -161,7 +175,14 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after the other."""
+    """Several transforms, one after the other.
+
+    Example:
+        >>> transform = torch.distributions.ComposeTransform(
+        ...     [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 3.0)])
+        >>> transform(torch.zeros(1)), transform.inv(torch.tensor([3.0]))
+        (tensor([3.]), tensor([0.]))
+    """
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
@@ -246,7 +267,13 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose last batch dimensions count as dimensions of one value."""
+    """A transform whose last batch dimensions count as dimensions of one value.
+
+    Example:
+        >>> transform = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
+        >>> transform.log_abs_det_jacobian(torch.ones(2, 3), torch.ones(2, 3).exp())
+        tensor([3., 3.])
+    """
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -298,7 +325,12 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The elements of a value in another shape."""
+    """The elements of a value in another shape.
+
+    Example:
+        >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.ones(3, 4)).shape
+        torch.Size([3, 2, 2])
+    """
 
     bijective = True
 

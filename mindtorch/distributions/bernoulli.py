@@ -17,7 +17,15 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
-    """1 with the probability `probs`, or with the log odds `logits`; else 0."""
+    """1 with the probability `probs`, or with the log odds `logits`; else 0.
+
+    Example:
+        >>> coin = torch.distributions.Bernoulli(torch.tensor([0.25, 0.5]))
+        >>> coin.log_prob(torch.ones(2))
+        tensor([-1.3863, -0.6931])
+        >>> coin.sample((3,)).shape
+        torch.Size([3, 2])
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean

@@ -13,7 +13,15 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution of numbers from 0 to 1."""
+    """The beta distribution of numbers from 0 to 1.
+
+    Example:
+        >>> share = torch.distributions.Beta(torch.tensor([2.0]), torch.tensor([6.0]))
+        >>> share.mean, share.variance
+        (tensor([0.2500]), tensor([0.0208]))
+        >>> share.rsample((4,)).shape
+        torch.Size([4, 1])
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -15,7 +15,13 @@ __all__ = ["Binomial"]
 
 
 class Binomial(BinaryProbsLogitsMixin, Distribution):
-    """How many of `total_count` events of the probability `probs`, or with the log odds `logits`, happen."""
+    """How many of `total_count` events of the probability `probs`, or with the log odds `logits`, happen.
+
+    Example:
+        >>> throws = torch.distributions.Binomial(4, torch.tensor([0.5, 0.25]))
+        >>> throws.mean, throws.log_prob(torch.tensor([2.0, 0.0]))
+        (tensor([2., 1.]), tensor([-0.9808, -1.1507]))
+    """
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
                        "logits": constraints.real}

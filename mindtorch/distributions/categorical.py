@@ -15,7 +15,17 @@ __all__ = ["Categorical"]
 
 
 class Categorical(ProbsLogitsMixin, Distribution):
-    """The classes 0 to K - 1, with `probs` (..., K), which are normalized, or with `logits`, logarithms of such."""
+    """The classes 0 to K - 1, with `probs` (..., K), which are normalized, or with `logits`, logarithms of such.
+
+    Example:
+        >>> classes = torch.distributions.Categorical(torch.tensor([1.0, 1.0, 2.0]))
+        >>> classes.probs, classes.entropy()
+        (tensor([0.2500, 0.2500, 0.5000]), tensor(1.0397))
+        >>> classes.log_prob(torch.tensor(2))
+        tensor(-0.6931)
+        >>> classes.sample((5,)).dtype
+        torch.int64
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True

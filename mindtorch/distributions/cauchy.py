@@ -15,7 +15,12 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """The quotient of two normal numbers with mean 0, scaled and moved; it has no mean."""
+    """The quotient of two normal numbers with mean 0, scaled and moved; it has no mean.
+
+    Example:
+        >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7500])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -12,7 +12,12 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` standard normal numbers."""
+    """The sum of the squares of `df` standard normal numbers.
+
+    Example:
+        >>> torch.distributions.Chi2(torch.tensor([3.0])).mean
+        tensor([3.])
+    """
 
     arg_constraints = {"df": constraints.positive}
 

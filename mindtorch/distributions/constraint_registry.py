@@ -9,7 +9,15 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Makes a transform for a constraint by the function that is registered for its class."""
+    """Makes a transform for a constraint by the function that is registered for its class.
+
+    Example:
+        >>> to_positive = torch.distributions.transform_to(torch.distributions.constraints.positive)
+        >>> to_positive(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+        >>> torch.distributions.biject_to(torch.distributions.constraints.unit_interval)(torch.zeros(1))
+        tensor([0.5000])
+    """
 
     def __init__(self) -> None:
         self._registry = {}

@@ -22,6 +22,10 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
 
     Where `probs` lies within `lims`, around 1/2, the formulas divide 0 by 0 nearly: there the first terms of their
     Taylor series stand in for them. Loaiza-Ganem and Cunningham, "The continuous Bernoulli", 2019.
+
+    Example:
+        >>> torch.distributions.ContinuousBernoulli(torch.tensor([0.25])).mean
+        tensor([0.4102])
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

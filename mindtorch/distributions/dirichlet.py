@@ -13,7 +13,15 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """The Dirichlet distribution of probabilities (..., K) that sum to 1."""
+    """The Dirichlet distribution of probabilities (..., K) that sum to 1.
+
+    Example:
+        >>> shares = torch.distributions.Dirichlet(torch.tensor([1.0, 3.0]))
+        >>> shares.mean, shares.event_shape
+        (tensor([0.2500, 0.7500]), torch.Size([2]))
+        >>> shares.rsample().sum()
+        tensor(1.)
+    """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex

@@ -21,6 +21,13 @@ class Distribution:
 
     `arg_constraints` names the parameters and their constraints. Parameters and values are checked unless validation
     is off; the check waits for the device.
+
+    Example:
+        >>> pair = torch.distributions.MultivariateNormal(torch.zeros(4, 2), torch.eye(2))
+        >>> isinstance(pair, torch.distributions.Distribution), pair.batch_shape, pair.event_shape
+        (True, torch.Size([4]), torch.Size([2]))
+        >>> pair.sample((3,)).shape, pair.log_prob(torch.zeros(2)).shape
+        (torch.Size([3, 4, 2]), torch.Size([4]))
     """
 
     has_rsample = False

@@ -13,6 +13,10 @@ class ExponentialFamily(Distribution):
 
     A subclass has `_natural_params`, a tuple n of tensors, `_log_normalizer(*n)`, and `_mean_carrier_measure`, the
     expectation of k(x). From these come an entropy, and the divergence of two of the same class.
+
+    Example:
+        >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.ExponentialFamily)
+        True
     """
 
     @property

@@ -14,7 +14,13 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """The time to an event that happens with a constant `rate`."""
+    """The time to an event that happens with a constant `rate`.
+
+    Example:
+        >>> wait = torch.distributions.Exponential(torch.tensor(2.0))
+        >>> wait.mean, wait.cdf(torch.tensor(0.5))
+        (tensor(0.5000), tensor(0.6321))
+    """
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative

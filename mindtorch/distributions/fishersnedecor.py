@@ -14,7 +14,12 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The F distribution: the quotient of two Chi2 numbers, each by its degrees of freedom."""
+    """The F distribution: the quotient of two Chi2 numbers, each by its degrees of freedom.
+
+    Example:
+        >>> torch.distributions.FisherSnedecor(torch.tensor(4.0), torch.tensor(6.0)).mean
+        tensor(1.5000)
+    """
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

@@ -13,7 +13,13 @@ __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """The gamma distribution of shape `concentration` and of `rate`."""
+    """The gamma distribution of shape `concentration` and of `rate`.
+
+    Example:
+        >>> gamma = torch.distributions.Gamma(torch.tensor([2.0]), torch.tensor([4.0]))
+        >>> gamma.mean, gamma.log_prob(torch.tensor([0.5]))
+        (tensor([0.5000]), tensor([0.0794]))
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative

@@ -13,6 +13,11 @@ class GeneralizedPareto(Distribution):
     """By how much a threshold `loc` is exceeded: exponential for the concentration 0, above it with a heavier tail.
 
     With a negative concentration no value exceeds loc - scale / concentration.
+
+    Example:
+        >>> excess = torch.distributions.GeneralizedPareto(torch.tensor(1.0), torch.tensor(2.0), torch.tensor(0.0))
+        >>> excess.mean, excess.cdf(torch.tensor(3.0))
+        (tensor(3.), tensor(0.6321))
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}

@@ -16,7 +16,12 @@ __all__ = ["Geometric"]
 
 
 class Geometric(BinaryProbsLogitsMixin, Distribution):
-    """How often an event of probability `probs`, or with the log odds `logits`, fails before it comes."""
+    """How often an event of probability `probs`, or with the log odds `logits`, fails before it comes.
+
+    Example:
+        >>> torch.distributions.Geometric(torch.tensor([0.25])).log_prob(torch.tensor([0.0]))
+        tensor([-1.3863])
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer

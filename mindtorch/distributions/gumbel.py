@@ -17,7 +17,12 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """The largest of many numbers: loc - scale * log(-log(U)) of a uniform U."""
+    """The largest of many numbers: loc - scale * log(-log(U)) of a uniform U.
+
+    Example:
+        >>> torch.distributions.Gumbel(torch.tensor(1.0), torch.tensor(2.0)).mean
+        tensor(2.1544)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -16,7 +16,12 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(HalfMixin):
-    """|X| of a Cauchy X around 0; it has no mean."""
+    """|X| of a Cauchy X around 0; it has no mean.
+
+    Example:
+        >>> torch.distributions.HalfCauchy(torch.tensor(2.0)).cdf(torch.tensor(2.0))
+        tensor(0.5000)
+    """
 
     base_dist: Cauchy
 

@@ -15,7 +15,12 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(HalfMixin):
-    """|X| of a normal X with mean 0 and standard deviation `scale`."""
+    """|X| of a normal X with mean 0 and standard deviation `scale`.
+
+    Example:
+        >>> torch.distributions.HalfNormal(torch.tensor(1.0)).mean
+        tensor(0.7979)
+    """
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

@@ -15,7 +15,16 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """A distribution whose last `reinterpreted_batch_ndims` batch dimensions are dimensions of one value."""
+    """A distribution whose last `reinterpreted_batch_ndims` batch dimensions are dimensions of one value.
+
+    Example:
+        >>> rows = torch.distributions.Normal(torch.zeros(3, 2), torch.ones(2))
+        >>> vectors = torch.distributions.Independent(rows, 1)
+        >>> rows.batch_shape, vectors.batch_shape, vectors.event_shape
+        (torch.Size([3, 2]), torch.Size([3]), torch.Size([2]))
+        >>> vectors.log_prob(torch.zeros(3, 2))
+        tensor([-1.8379, -1.8379, -1.8379])
+    """
 
     arg_constraints = {}
 

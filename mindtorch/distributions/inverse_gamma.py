@@ -16,7 +16,12 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """1 / X of a Gamma X."""
+    """1 / X of a Gamma X.
+
+    Example:
+        >>> torch.distributions.InverseGamma(torch.tensor([3.0]), torch.tensor([4.0])).mean
+        tensor([2.])
+    """
 
     base_dist: Gamma
 

@@ -16,7 +16,12 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """(1 - U ** (1 / concentration0)) ** (1 / concentration1) of a uniform U: much like Beta."""
+    """(1 - U ** (1 / concentration0)) ** (1 / concentration1) of a uniform U: much like Beta.
+
+    Example:
+        >>> torch.distributions.Kumaraswamy(torch.tensor([1.0]), torch.tensor([1.0])).mean
+        tensor([0.5000])
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -15,7 +15,12 @@ __all__ = ["Laplace"]
 
 
 class Laplace(LocationMixin, Distribution):
-    """Density that falls exponentially to both sides of `loc`."""
+    """Density that falls exponentially to both sides of `loc`.
+
+    Example:
+        >>> torch.distributions.Laplace(torch.tensor(0.0), torch.tensor(1.0)).cdf(torch.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.8161])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

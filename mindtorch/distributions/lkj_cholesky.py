@@ -16,7 +16,13 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of dim x dim correlation matrices M, whose density is det(M) ** (concentration - 1)."""
+    """Cholesky factors of dim x dim correlation matrices M, whose density is det(M) ** (concentration - 1).
+
+    Example:
+        >>> factor = torch.distributions.LKJCholesky(3, 0.5).sample()
+        >>> torch.allclose((factor @ factor.mT).diagonal(), torch.ones(3))
+        True
+    """
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky

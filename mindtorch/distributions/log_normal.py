@@ -14,7 +14,12 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """exp(X) of a normal X with mean `loc` and standard deviation `scale`."""
+    """exp(X) of a normal X with mean `loc` and standard deviation `scale`.
+
+    Example:
+        >>> torch.distributions.LogNormal(torch.tensor([0.0]), torch.tensor([1.0])).mean
+        tensor([1.6487])
+    """
 
     base_dist: Normal
 

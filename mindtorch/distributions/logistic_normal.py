@@ -15,7 +15,13 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Vectors of shares, n + 1 of them, broken off by the logistic of n normal numbers."""
+    """Vectors of shares, n + 1 of them, broken off by the logistic of n normal numbers.
+
+    Example:
+        >>> shares = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).sample()
+        >>> shares.shape, shares.sum()
+        (torch.Size([3]), tensor(1.))
+    """
 
     base_dist: Independent[Normal]
 

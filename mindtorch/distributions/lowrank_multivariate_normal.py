@@ -18,7 +18,15 @@ __all__ = ["LowRankMultivariateNormal"]
 
 
 class LowRankMultivariateNormal(LocationMixin, Distribution):
-    """The normal distribution of vectors of the covariance W W^T + diag(D): cov_factor W (..., n, m), cov_diag D."""
+    """The normal distribution of vectors of the covariance W W^T + diag(D): cov_factor W (..., n, m), cov_diag D.
+
+    Example:
+        >>> normal = torch.distributions.LowRankMultivariateNormal(
+        ...     torch.zeros(2), torch.tensor([[1.0], [2.0]]), torch.ones(2))
+        >>> normal.covariance_matrix
+        tensor([[2., 2.],
+                [2., 5.]])
+    """
 
     arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
                        "cov_diag": constraints.independent(constraints.positive, 1)}

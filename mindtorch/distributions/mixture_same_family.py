@@ -14,7 +14,15 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """One of the distributions along the last batch dimension of the second, chosen by the first, a Categorical."""
+    """One of the distributions along the last batch dimension of the second, chosen by the first, a Categorical.
+
+    Example:
+        >>> mixture = torch.distributions.MixtureSameFamily(
+        ...     torch.distributions.Categorical(torch.tensor([0.25, 0.75])),
+        ...     torch.distributions.Normal(torch.tensor([-2.0, 2.0]), torch.ones(2)))
+        >>> mixture.mean, mixture.log_prob(torch.tensor([2.0]))
+        (tensor(1.), tensor([-1.2065]))
+    """
 
     arg_constraints = {}
 

@@ -16,7 +16,13 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(Distribution):
-    """How often each class of a Categorical is drawn in `total_count` draws."""
+    """How often each class of a Categorical is drawn in `total_count` draws.
+
+    Example:
+        >>> counts = torch.distributions.Multinomial(10, torch.tensor([0.5, 0.5]))
+        >>> counts.sample().sum(), counts.log_prob(torch.tensor([5.0, 5.0]))
+        (tensor(10.), tensor(-1.4020))
+    """
 
     total_count: int
 

@@ -20,6 +20,13 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
     """The normal distribution of vectors with mean `loc` (..., n).
 
     One of covariance_matrix, precision_matrix, its inverse, and scale_tril, its Cholesky factor, is given (..., n, n).
+
+    Example:
+        >>> normal = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[2.0, 0.0], [0.0, 0.5]]))
+        >>> normal.log_prob(torch.zeros(2)), normal.variance
+        (tensor(-1.8379), tensor([2.0000, 0.5000]))
+        >>> normal.rsample((3,)).shape
+        torch.Size([3, 2])
     """
 
     arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,

@@ -17,7 +17,12 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(BinaryProbsLogitsMixin, Distribution):
-    """How many successes of the probability `probs`, or with the log odds `logits`, precede `total_count` failures."""
+    """How many successes of the probability `probs`, or with the log odds `logits`, precede `total_count` failures.
+
+    Example:
+        >>> torch.distributions.NegativeBinomial(torch.tensor([3.0]), torch.tensor([0.5])).mean
+        tensor([3.])
+    """
 
     arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
                        "logits": constraints.real}

@@ -17,7 +17,19 @@ __all__ = ["Normal"]
 
 
 class Normal(LocationMixin, ExponentialFamily):
-    """The normal distribution with mean `loc` and standard deviation `scale`."""
+    """The normal distribution with mean `loc` and standard deviation `scale`.
+
+    Example:
+        >>> normal = torch.distributions.Normal(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+        >>> normal.log_prob(torch.tensor([0.0, 1.0])), normal.entropy()
+        (tensor([-0.9189, -1.6121]), tensor([1.4189, 2.1121]))
+        >>> normal.sample((3,)).shape
+        torch.Size([3, 2])
+        >>> mean = torch.zeros(1, requires_grad=True)           # rsample passes gradients to the parameters
+        >>> torch.distributions.Normal(mean, 1.0).rsample().backward()
+        >>> mean.grad
+        tensor([1.])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

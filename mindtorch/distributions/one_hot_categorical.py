@@ -15,7 +15,13 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Distribution):
-    """The classes of Categorical as vectors of K elements, one of which is 1."""
+    """The classes of Categorical as vectors of K elements, one of which is 1.
+
+    Example:
+        >>> classes = torch.distributions.OneHotCategorical(torch.tensor([0.25, 0.75]))
+        >>> classes.log_prob(torch.tensor([0.0, 1.0])), classes.sample().sum()
+        (tensor(-0.2877), tensor(1.))
+    """
 
     arg_constraints = Categorical.arg_constraints
     support = constraints.one_hot
@@ -79,7 +85,14 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """OneHotCategorical whose samples pass gradients to the probabilities as if they were these."""
+    """OneHotCategorical whose samples pass gradients to the probabilities as if they were these.
+
+    Example:
+        >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
+        >>> sample = torch.distributions.OneHotCategoricalStraightThrough(probs).rsample()
+        >>> sample.sum(), sample.requires_grad
+        (tensor(1., grad_fn=<SumBackward0>), True)
+    """
 
     has_rsample = True
 

@@ -17,7 +17,12 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Numbers from `scale` on, whose density falls with the power alpha + 1."""
+    """Numbers from `scale` on, whose density falls with the power alpha + 1.
+
+    Example:
+        >>> torch.distributions.Pareto(torch.tensor([1.0]), torch.tensor([3.0])).mean
+        tensor([1.5000])
+    """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 

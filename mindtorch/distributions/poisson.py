@@ -14,7 +14,12 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """How many events there are, where `rate` are expected."""
+    """How many events there are, where `rate` are expected.
+
+    Example:
+        >>> torch.distributions.Poisson(torch.tensor([2.0])).log_prob(torch.tensor([0.0]))
+        tensor([-2.])
+    """
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

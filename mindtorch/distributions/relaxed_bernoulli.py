@@ -50,7 +50,14 @@ class LogitRelaxedBernoulli(BinaryProbsLogitsMixin, Distribution):
 
 
 class RelaxedBernoulli(RelaxedMixin):
-    """Numbers from 0 to 1, the nearer to one of them the lower the temperature; samples carry gradients."""
+    """Numbers from 0 to 1, the nearer to one of them the lower the temperature; samples carry gradients.
+
+    Example:
+        >>> coin = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), torch.tensor([0.25, 0.75]))
+        >>> sample = coin.rsample()
+        >>> sample.shape, ((0 <= sample) & (sample <= 1)).all()
+        (torch.Size([2]), tensor(True))
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval

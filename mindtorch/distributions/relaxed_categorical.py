@@ -67,7 +67,13 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(RelaxedMixin):
-    """Vectors of shares, the nearer to a single 1 the lower the temperature; samples carry gradients."""
+    """Vectors of shares, the nearer to a single 1 the lower the temperature; samples carry gradients.
+
+    Example:
+        >>> classes = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([0.25, 0.75]))
+        >>> classes.rsample().sum()
+        tensor(1.)
+    """
 
     arg_constraints = Categorical.arg_constraints
     support = constraints.simplex

@@ -16,7 +16,12 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """Student's t distribution with `df` degrees of freedom, scaled and moved."""
+    """Student's t distribution with `df` degrees of freedom, scaled and moved.
+
+    Example:
+        >>> torch.distributions.StudentT(torch.tensor([3.0])).variance
+        tensor([3.])
+    """
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -17,7 +17,15 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of t(X), where X has `base_distribution` and t is a transform, or a list of them in order."""
+    """The distribution of t(X), where X has `base_distribution` and t is a transform, or a list of them in order.
+
+    Example:
+        >>> normal = torch.distributions.Normal(0.0, 1.0)
+        >>> moved = torch.distributions.TransformedDistribution(
+        ...     normal, [torch.distributions.AffineTransform(loc=1.0, scale=2.0), torch.distributions.ExpTransform()])
+        >>> moved.cdf(torch.tensor(1.0).exp()), moved.support
+        (tensor(0.5000), GreaterThan(lower_bound=0.0))
+    """
 
     arg_constraints = {}
 

@@ -48,7 +48,14 @@ class _Rising(_Plain):
 
 
 class ExpTransform(_Rising):
-    """exp(x)."""
+    """exp(x).
+
+    Example:
+        >>> transform = torch.distributions.ExpTransform()
+        >>> x = torch.tensor([0.0, 1.0])
+        >>> transform(x), transform.log_abs_det_jacobian(x, transform(x))
+        (tensor([1.0000, 2.7183]), tensor([0., 1.]))
+    """
 
     codomain = constraints.positive
 
@@ -69,7 +76,12 @@ def _clipped_sigmoid(x):
 
 
 class SigmoidTransform(_Rising):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Example:
+        >>> torch.distributions.SigmoidTransform()(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+    """
 
     codomain = constraints.unit_interval
 
@@ -86,7 +98,12 @@ class SigmoidTransform(_Rising):
 
 
 class SoftplusTransform(_Rising):
-    """log(1 + exp(x))."""
+    """log(1 + exp(x)).
+
+    Example:
+        >>> torch.distributions.SoftplusTransform()(torch.zeros(1))
+        tensor([0.6931])
+    """
 
     codomain = constraints.positive
 
@@ -101,7 +118,12 @@ class SoftplusTransform(_Rising):
 
 
 class TanhTransform(_Rising):
-    """tanh(x)."""
+    """tanh(x).
+
+    Example:
+        >>> torch.distributions.TanhTransform()(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
 
     codomain = constraints.interval(-1.0, 1.0)
 
@@ -116,7 +138,12 @@ class TanhTransform(_Rising):
 
 
 class AbsTransform(_Plain):
-    """|x|; the inverse of y is y."""
+    """|x|; the inverse of y is y.
+
+    Example:
+        >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
+        tensor([1., 2.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -129,7 +156,12 @@ class AbsTransform(_Plain):
 
 
 class PowerTransform(Transform):
-    """x ** exponent of positive numbers."""
+    """x ** exponent of positive numbers.
+
+    Example:
+        >>> torch.distributions.PowerTransform(torch.tensor(2.0))(torch.tensor([3.0]))
+        tensor([9.])
+    """
 
     domain = codomain = constraints.positive
     bijective = True
@@ -166,7 +198,13 @@ class PowerTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """loc + scale * x, on values of `event_dim` dimensions."""
+    """loc + scale * x, on values of `event_dim` dimensions.
+
+    Example:
+        >>> transform = torch.distributions.AffineTransform(loc=1.0, scale=2.0)
+        >>> transform(torch.tensor([3.0])), transform.inv(torch.tensor([7.0]))
+        (tensor([7.]), tensor([3.]))
+    """
 
     bijective = True
 
@@ -223,7 +261,12 @@ class AffineTransform(Transform):
 
 
 class SoftmaxTransform(_Plain):
-    """softmax over the last dimension; the logarithm is an inverse, of which there are many."""
+    """softmax over the last dimension; the logarithm is an inverse, of which there are many.
+
+    Example:
+        >>> torch.distributions.SoftmaxTransform()(torch.zeros(4))
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -247,7 +290,12 @@ class SoftmaxTransform(_Plain):
 
 
 class StickBreakingTransform(_Plain):
-    """n real numbers to n + 1 that are positive and sum to 1: each takes its share of what those before it left."""
+    """n real numbers to n + 1 that are positive and sum to 1: each takes its share of what those before it left.
+
+    Example:
+        >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))
+        tensor([0.3333, 0.3333, 0.3333])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -284,7 +332,13 @@ class StickBreakingTransform(_Plain):
 
 
 class LowerCholeskyTransform(_Plain):
-    """A square matrix to a lower triangular one whose diagonal is positive."""
+    """A square matrix to a lower triangular one whose diagonal is positive.
+
+    Example:
+        >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -300,6 +354,12 @@ class CorrCholeskyTransform(_Plain):
     """D * (D - 1) / 2 real numbers to the Cholesky factor of a D x D correlation matrix, row by row.
 
     The tanh of a number is its element's share of what those before it in the row have left of the row's length 1.
+
+    Example:
+        >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.],
+                [0., 0., 1.]])
     """
 
     domain = constraints.real_vector
@@ -358,7 +418,13 @@ def _below_diagonal(values, size):
 
 
 class PositiveDefiniteTransform(_Plain):
-    """A square matrix to a positive definite one: L L^T of what LowerCholeskyTransform makes of it."""
+    """A square matrix to a positive definite one: L L^T of what LowerCholeskyTransform makes of it.
+
+    Example:
+        >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
+        tensor([[1., 2.],
+                [2., 5.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -372,7 +438,13 @@ class PositiveDefiniteTransform(_Plain):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The distribution's cdf: of a value that it has, the probability of at most that."""
+    """The distribution's cdf: of a value that it has, the probability of at most that.
+
+    Example:
+        >>> transform = torch.distributions.CumulativeDistributionTransform(torch.distributions.Normal(0.0, 1.0))
+        >>> transform(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+    """
 
     bijective = True
     codomain = constraints.unit_interval

@@ -14,7 +14,13 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """All numbers from `low` to `high`, `high` excluded, with equal density."""
+    """All numbers from `low` to `high`, `high` excluded, with equal density.
+
+    Example:
+        >>> die = torch.distributions.Uniform(torch.tensor([0.0]), torch.tensor([4.0]))
+        >>> die.mean, die.log_prob(torch.tensor([1.0]))
+        (tensor([2.]), tensor([-1.3863]))
+    """
 
     has_rsample = True
 

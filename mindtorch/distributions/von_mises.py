@@ -16,7 +16,12 @@ __all__ = ["VonMises"]
 
 
 class VonMises(LocationMixin, Distribution):
-    """Angles around `loc`, the nearer to it the greater `concentration`: what a normal distribution is on a circle."""
+    """Angles around `loc`, the nearer to it the greater `concentration`: what a normal distribution is on a circle.
+
+    Example:
+        >>> torch.distributions.VonMises(torch.tensor(0.0), torch.tensor(4.0)).mean
+        tensor(0.)
+    """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real

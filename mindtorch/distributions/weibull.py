@@ -16,7 +16,12 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """scale * X ** (1 / concentration) of an exponential X."""
+    """scale * X ** (1 / concentration) of an exponential X.
+
+    Example:
+        >>> torch.distributions.Weibull(torch.tensor([2.0]), torch.tensor([1.0])).mean
+        tensor([2.])
+    """
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive

@@ -18,7 +18,13 @@ __all__ = ["Wishart"]
 
 
 class Wishart(MatrixMixin, ExponentialFamily):
-    """X^T X of `df` normal vectors with the covariance given (..., p, p): by itself, its inverse or Cholesky factor."""
+    """X^T X of `df` normal vectors with the covariance given (..., p, p): by itself, its inverse or Cholesky factor.
+
+    Example:
+        >>> torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)).mean
+        tensor([[3., 0.],
+                [0., 3.]])
+    """
 
     support = constraints.positive_definite
     has_rsample = True

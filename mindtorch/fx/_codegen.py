@@ -29,7 +29,13 @@ class PythonCode:
 
 
 class CodeGen:
-    """Writes the function `forward` of a graph."""
+    """Writes the function `forward` of a graph.
+
+    Example:
+        >>> graph = torch.fx.symbolic_trace(lambda x: x + 1).graph
+        >>> isinstance(graph._codegen, torch.fx.CodeGen)
+        True
+    """
 
     def generate(self, nodes: Any, root_module: Any, namespace: Any) -> Any:
         """PythonCode of the nodes; `root_module` is the name of the module among the parameters."""
@@ -122,7 +128,7 @@ class _Writer:
                               "inf": float("inf"), "nan": float("nan")}[name]
 
     def _annotation(self, kind):
-        if isinstance(kind, str):       # of a module whose annotations are not evaluated
+        if isinstance(kind, str):       # not evaluated: by `from __future__ import annotations` none are
             return repr(kind)
         name = type_name(kind)
         for part in set(re.findall(r"[A-Za-z_][\w.]*", name)):

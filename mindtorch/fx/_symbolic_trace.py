@@ -28,6 +28,12 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
     """Have calls of a function recorded as one node. For module scope: wrap("name") or @wrap.
 
     NotImplementedError elsewhere.
+
+    Example:
+        >>> def total(values):              # would need to know how many there are
+        ...     return sum(float(value) for value in values)
+        >>> torch.fx.wrap("total")
+        'total'
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
@@ -83,7 +89,18 @@ _proxyable_classes = set()
 
 
 class ProxyableClassMeta(type):
-    """A metaclass: where an argument of a class's constructor is a proxy, the call is recorded as a node."""
+    """A metaclass: where an argument of a class's constructor is a proxy, the call is recorded as a node.
+
+    Example:
+        >>> class Pair(metaclass=torch.fx.ProxyableClassMeta):
+        ...     def __init__(self, left, right):
+        ...         self.left, self.right = left, right
+        >>> def total(x, y):
+        ...     pair = Pair(x, y)
+        ...     return pair.left + pair.right
+        >>> torch.fx.symbolic_trace(total)(torch.ones(2), torch.ones(2))
+        tensor([2., 2.])
+    """
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         _proxyable_classes.add(cls)
@@ -145,6 +162,14 @@ class Tracer(TracerBase):
 
     autowrap_modules: modules such as math, whose functions are recorded as calls where the traced code uses them as
     globals; autowrap_functions: single ones. Modules of torch.nn are leaves: one node, not traced through.
+
+    Example:
+        >>> class Whole(torch.fx.Tracer):
+        ...     def is_leaf_module(self, module, name):
+        ...         return True
+        >>> graph = Whole().trace(torch.nn.Sequential(torch.nn.Linear(2, 2)))
+        >>> [node.target for node in graph.nodes]
+        ['input', '0', 'output']
     """
 
     def __init__(self, autowrap_modules: Any = (math,), autowrap_functions: tuple[Callable[..., Any], ...] = (),
@@ -337,6 +362,11 @@ def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, A
     """A GraphModule that does what `root` does, a module or a function.
 
     TraceError where the code decides by values, or loops over them.
+
+    Example:
+        >>> module = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))
+        >>> [(node.op, node.target) for node in module.graph.nodes]
+        [('placeholder', 'input'), ('call_module', '0'), ('call_module', '1'), ('output', 'output')]
     """
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)

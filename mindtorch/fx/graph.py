@@ -62,6 +62,19 @@ class Graph:
     """Operations that make up a function or the forward of a module: see Node.
 
     `inserting_before` and `inserting_after` say where new nodes go; else they go to the end.
+
+    Example:
+        >>> graph = torch.fx.Graph()
+        >>> x = graph.placeholder("x")
+        >>> y = graph.call_function(torch.relu, (x,))
+        >>> _ = graph.output(y)
+        >>> print(graph)
+        graph():
+            %x : [num_users=1] = placeholder[target=x]
+            %relu : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {})
+            return relu
+        >>> torch.fx.GraphModule(torch.nn.Module(), graph)(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
     """
 
     def __init__(self, owning_module: GraphModule | None = None, tracer_cls: Any = None,

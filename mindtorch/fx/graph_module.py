@@ -96,6 +96,15 @@ class GraphModule(Module):
 
     root: the module whose parameters and submodules the graph names, or a dict of them by path. After the graph was
     changed, recompile() makes forward anew; assigning a graph does so by itself.
+
+    Example:
+        >>> module = torch.fx.symbolic_trace(lambda x: x + 1)
+        >>> isinstance(module, torch.fx.GraphModule), module(torch.ones(2))
+        (True, tensor([2., 2.]))
+        >>> print(module.code.strip())
+        def forward(self, x):
+            add = x + 1;  x = None
+            return add
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

@@ -21,6 +21,16 @@ class Interpreter:
 
     Derived classes change what a kind of node does, by the methods named as the ops. Values go as soon as nobody needs
     them, unless garbage_collect_values is false.
+
+    Example:
+        >>> class Counting(torch.fx.Interpreter):
+        ...     calls = 0
+        ...     def call_function(self, target, args, kwargs):
+        ...         self.calls += 1
+        ...         return super().call_function(target, args, kwargs)
+        >>> interpreter = Counting(torch.fx.symbolic_trace(lambda x: torch.relu(x + 1)))
+        >>> interpreter.run(torch.ones(2)), interpreter.calls
+        (tensor([2., 2.]), 2)
     """
 
     def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
@@ -136,6 +146,13 @@ class Transformer(Interpreter):
     """Interprets a graph on proxies; `transform()` is the module of the graph that comes of it.
 
     Derived classes change call_function and its like: what they do to the proxies is the new graph.
+
+    Example:
+        >>> class Doubling(torch.fx.Transformer):
+        ...     def call_function(self, target, args, kwargs):
+        ...         return 2 * super().call_function(target, args, kwargs)
+        >>> Doubling(torch.fx.symbolic_trace(lambda x: torch.relu(x))).transform()(torch.ones(2))
+        tensor([2., 2.])
     """
 
     def __init__(self, module: GraphModule) -> None:

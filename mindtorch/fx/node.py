@@ -20,7 +20,13 @@ _side_effectful_functions = {operator.setitem}
 
 
 def has_side_effect(fn: Any) -> Any:
-    """Keeps unused calls of `fn` in graphs. Usable as a decorator."""
+    """Keeps unused calls of `fn` in graphs. Usable as a decorator.
+
+    Example:
+        >>> @torch.fx.has_side_effect
+        ... def announce(x):
+        ...     print("called")
+    """
     _side_effectful_functions.add(fn)
     return fn
 
@@ -40,7 +46,13 @@ def map_aggregate(a: Any, fn: Any) -> Any:
 
 
 def map_arg(a: Any, fn: Any) -> Any:
-    """`a` with fn(node) in the place of each node in it."""
+    """`a` with fn(node) in the place of each node in it.
+
+    Example:
+        >>> x, y = list(torch.fx.symbolic_trace(lambda x: x + 1).graph.nodes)[:2]
+        >>> torch.fx.node.map_arg((x, [y, 3]), lambda node: node.name)
+        ('x', ['add', 3])
+    """
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
 
 
@@ -73,6 +85,10 @@ class Node:
 
     op says which: "placeholder" (an input, `target` its name), "get_attr" (an attribute of the module, by path),
     "call_function", "call_method" (args[0] is the object), "call_module" (by path) or "output" (args[0] is returned).
+
+    Example:
+        >>> [node.op for node in torch.fx.symbolic_trace(lambda x: x + 1).graph.nodes]
+        ['placeholder', 'call_function', 'output']
     """
 
     name: str

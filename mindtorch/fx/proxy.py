@@ -155,6 +155,15 @@ class Proxy:
     """Stands for the value of `node`. Operators, attributes, methods and functions of torch on it are recorded.
 
     What needs the value cannot be: conditions (`if x:`), loops over it, `len(x)`, `int(x)`.
+
+    Example:
+        >>> seen = []
+        >>> def f(x):
+        ...     seen.append(type(x).__name__)
+        ...     return x + 1
+        >>> module = torch.fx.symbolic_trace(f)
+        >>> seen
+        ['Proxy']
     """
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:

@@ -39,6 +39,12 @@ def replace_pattern(gm: GraphModule, pattern: Callable | GraphModule, replacemen
     Pattern and replacement are functions, modules or graphs with the same number of inputs. Inputs of the pattern
     stand for anything; what it computes and does not return must not be used elsewhere. Of matches that overlap the
     first is exchanged.
+
+    Example:
+        >>> module = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
+        >>> places = torch.fx.replace_pattern(module, lambda x: torch.relu(x), lambda x: torch.abs(x))
+        >>> len(places), module(torch.tensor([-2.0]))
+        (1, tensor([3.]))
     """
     return [Match(each.anchor, each.nodes_map) for each in replace_pattern_with_filters(gm, pattern, replacement)]
 

@@ -117,7 +117,12 @@ def _limits(input):
 @without_autocast
 def sum(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
         mask: Tensor | None = None) -> Tensor:
-    """The sum; 0 where nothing takes part."""
+    """The sum; 0 where nothing takes part.
+
+    Example:
+        >>> torch.masked.sum(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
+        tensor(4.)
+    """
     return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim=bool(keepdim), dtype=dtype)
 
 
@@ -125,7 +130,12 @@ def sum(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any
 @without_autocast
 def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
-    """The product; 1 where nothing takes part."""
+    """The product; 1 where nothing takes part.
+
+    Example:
+        >>> torch.masked.prod(torch.tensor([2.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
+        tensor(6.)
+    """
     result = _filled(input, mask, 1, dtype)
     for d in sorted((d % max(input.dim(), 1) for d in _dims(input, dim)), reverse=True):
         result = result.prod(d, keepdim=bool(keepdim))
@@ -134,39 +144,69 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
 
 @without_autocast
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Sums so far along `dim`."""
+    """Sums so far along `dim`.
+
+    Example:
+        >>> torch.masked.cumsum(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
+        tensor([1., 1., 4.])
+    """
     return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
 
 
 @without_autocast
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Products so far along `dim`."""
+    """Products so far along `dim`.
+
+    Example:
+        >>> torch.masked.cumprod(torch.tensor([2.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
+        tensor([2., 2., 6.])
+    """
     return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
 
 
 @_of_layouts
 def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
-    """The largest element; the lowest number of the dtype where nothing takes part."""
+    """The largest element; the lowest number of the dtype where nothing takes part.
+
+    Example:
+        >>> torch.masked.amax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
+        tensor(3.)
+    """
     return _filled(input, mask, _lowest(input), dtype).amax(_dims(input, dim), bool(keepdim))
 
 
 @_of_layouts
 def amin(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
-    """The smallest element; the highest number of the dtype where nothing takes part."""
+    """The smallest element; the highest number of the dtype where nothing takes part.
+
+    Example:
+        >>> torch.masked.amin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
+        tensor(3.)
+    """
     return _filled(input, mask, _highest(input), dtype).amin(_dims(input, dim), bool(keepdim))
 
 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
            mask: Tensor | None = None) -> Tensor:
-    """The index of the largest element, in the dtype of the input as torch has it."""
+    """The index of the largest element, in the dtype of the input as torch has it.
+
+    Example:
+        >>> torch.masked.argmax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
+        tensor(2.)
+    """
     return _filled(input, mask, _lowest(input), dtype).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmin(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
            mask: Tensor | None = None) -> Tensor:
-    """The index of the smallest element, in the dtype of the input as torch has it."""
+    """The index of the smallest element, in the dtype of the input as torch has it.
+
+    Example:
+        >>> torch.masked.argmin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
+        tensor(2.)
+    """
     return _filled(input, mask, _highest(input), dtype).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -180,7 +220,12 @@ def _count(input, dim, keepdim, mask):
 @without_autocast
 def mean(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
-    """The mean; NaN where nothing takes part."""
+    """The mean; NaN where nothing takes part.
+
+    Example:
+        >>> torch.masked.mean(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
+        tensor(2.)
+    """
     if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
         raise ValueError(f"mean expects dtype to be floating point or complex, got {dtype or input.dtype}")
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
@@ -189,7 +234,12 @@ def mean(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
 
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None,
            mask: Tensor | None = None) -> Tensor:
-    """The lower of the middle elements; NaN where nothing takes part."""
+    """The lower of the middle elements; NaN where nothing takes part.
+
+    Example:
+        >>> torch.masked.median(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
+        tensor(1.)
+    """
     if not input.is_floating_point():
         raise ValueError(f"input must be floating point but got {input.dtype}")
     return _filled(input, mask, nan, dtype).nanmedian(dim, bool(keepdim))[0]
@@ -198,7 +248,12 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
 @without_autocast
 def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: int | float | None = None,
         keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The variance; NaN where too little takes part."""
+    """The variance; NaN where too little takes part.
+
+    Example:
+        >>> torch.masked.var(torch.tensor([1.0, 9.0, 3.0]), 0, unbiased=False, mask=torch.tensor([True, False, True]))
+        tensor(1.)
+    """
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of 'unbiased' or 'correction' can be given")
     correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
@@ -214,14 +269,24 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
 @without_autocast
 def std(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: int | None = None,
         keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The standard deviation; NaN where too little takes part."""
+    """The standard deviation; NaN where too little takes part.
+
+    Example:
+        >>> torch.masked.std(torch.tensor([1.0, 9.0, 3.0]), 0, unbiased=False, mask=torch.tensor([True, False, True]))
+        tensor(1.)
+    """
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
 
 
 @without_autocast
 def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
-    """The vector norm; that of zeros where nothing takes part."""
+    """The vector norm; that of zeros where nothing takes part.
+
+    Example:
+        >>> torch.masked.norm(torch.tensor([3.0, 5.0, 4.0]), 2.0, 0, mask=torch.tensor([True, False, True]))
+        tensor(5.)
+    """
     from mindtorch.linalg import vector_norm
     return vector_norm(_filled(input, mask, inf if ord == -inf else 0, dtype), ord, _dims(input, dim), bool(keepdim))
 
@@ -229,7 +294,12 @@ def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool 
 @without_autocast
 def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
-    """The elements that take part, divided by their norm or by `eps`."""
+    """The elements that take part, divided by their norm or by `eps`.
+
+    Example:
+        >>> torch.masked.normalize(torch.tensor([3.0, 5.0, 4.0]), 2.0, 0, mask=torch.tensor([True, False, True]))
+        tensor([0.6000, 0.0000, 0.8000])
+    """
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0, dtype) / size.clamp(min=eps)
 
@@ -237,7 +307,12 @@ def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: An
 @without_autocast
 def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of exponentials; -inf where nothing takes part."""
+    """The logarithm of the sum of exponentials; -inf where nothing takes part.
+
+    Example:
+        >>> torch.masked.logsumexp(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
+        tensor(0.6931)
+    """
     numbers = input if input.is_floating_point() or input.is_complex() else input.to(float32)
     total = _filled(numbers, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
     return total.to(dtype or input.dtype)
@@ -245,23 +320,44 @@ def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: A
 
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Tensor | None = None,
               other_mask: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of two exponentials."""
+    """The logarithm of the sum of two exponentials.
+
+    Example:
+        >>> mask = torch.tensor([True, False])
+        >>> torch.masked.logaddexp(torch.zeros(2), torch.zeros(2), input_mask=mask)
+        tensor([0.6931, 0.0000])
+    """
     return _filled(input, input_mask, -inf, dtype).logaddexp(_filled(other, other_mask, -inf, dtype))
 
 
 @without_autocast
 def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The shares of those that take part."""
+    """The shares of those that take part.
+
+    Example:
+        >>> torch.masked.softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
+        tensor([0.5000, 0.0000, 0.5000])
+    """
     return _filled(input, mask, -inf, dtype).softmax(dim)
 
 
 @without_autocast
 def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithms of the shares of those that take part."""
+    """The logarithms of the shares of those that take part.
+
+    Example:
+        >>> torch.masked.log_softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
+        tensor([-0.6931,    -inf, -0.6931])
+    """
     return _filled(input, mask, -inf, dtype).log_softmax(dim)
 
 
 @without_autocast
 def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The shares of the negated elements that take part."""
+    """The shares of the negated elements that take part.
+
+    Example:
+        >>> torch.masked.softmin(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
+        tensor([0.5000, 0.0000, 0.5000])
+    """
     return (-_filled(input, mask, inf, dtype)).softmax(dim)

@@ -6,7 +6,12 @@ from typing import Any
 
 
 class SDPBackend(enum.Enum):
-    """The ways that torch knows. Here MATH is one operator after the other, and FLASH_ATTENTION the fused one."""
+    """The ways that torch knows. Here MATH is one operator after the other, and FLASH_ATTENTION the fused one.
+
+    Example:
+        >>> torch.nn.attention.SDPBackend.MATH.name
+        'MATH'
+    """
 
     ERROR = -1
     MATH = 0

@@ -18,6 +18,13 @@ def make_graphed_callables(callables: Any, sample_args: tuple[Tensor, ...] | tup
     sample_args: the tensors that each is captured with; later ones must be like them in shape, dtype and requires_grad.
     A tuple is captured in its order, in one pool of memory, and must be called in that order. A module is returned as
     it is, with another forward. allow_unused_input: whether inputs may have no gradient. pool: memory to share.
+
+    Example:
+        >>> layer = torch.nn.Linear(2, 2, device="npu")
+        >>> graphed = torch.npu.make_graphed_callables(layer, (torch.ones(4, 2, device="npu"),))
+        >>> graphed(torch.ones(4, 2, device="npu")).shape
+        torch.Size([4, 2])
+        >>> del graphed, layer          # and with them the graphs
     """
     if mindtorch.is_autocast_enabled("npu") and mindtorch.is_autocast_cache_enabled():
         raise RuntimeError("make_graphed_callables does not support the autocast caching. Please set "

@@ -36,7 +36,15 @@ def _requested_limits(index, cube_num, vector_num):
 
 
 def set_device_limit(device: Device, cube_num: Any = -1, vector_num: Any = -1) -> None:
-    """Limits the cores of `device` that operators of this process use; -1 leaves a limit as it is."""
+    """Limits the cores of `device` that operators of this process use; -1 leaves a limit as it is.
+
+    Example:
+        >>> cores = torch.npu.get_device_limit(0)
+        >>> torch.npu.set_device_limit(0, cube_num=4)
+        >>> torch.npu.get_device_limit(0)["cube_core_num"]
+        4
+        >>> torch.npu.set_device_limit(0, cores["cube_core_num"], cores["vector_core_num"])
+    """
     index = _valid_index(device)
     for kind, cores in _requested_limits(index, cube_num, vector_num):
         check(bound(index).set_device_res_limit(index, kind, cores), "aclrtSetDeviceResLimit")
@@ -44,7 +52,12 @@ def set_device_limit(device: Device, cube_num: Any = -1, vector_num: Any = -1) -
 
 
 def get_device_limit(device: Device) -> Any:
-    """The numbers of cores that operators may use on `device`, by kind; all cores where no limit is set."""
+    """The numbers of cores that operators may use on `device`, by kind; all cores where no limit is set.
+
+    Example:
+        >>> sorted(torch.npu.get_device_limit(0))
+        ['cube_core_num', 'vector_core_num']
+    """
     index = _valid_index(device)
     limits = {}
     for name, kind in _kinds().items():
@@ -54,7 +67,15 @@ def get_device_limit(device: Device) -> Any:
 
 
 def set_stream_limit(stream: Any, cube_num: Any = -1, vector_num: Any = -1) -> None:
-    """Limits the cores that operators of `stream` use; -1 leaves a limit as it is."""
+    """Limits the cores that operators of `stream` use; -1 leaves a limit as it is.
+
+    Example:
+        >>> stream = torch.npu.Stream()
+        >>> torch.npu.set_stream_limit(stream, cube_num=4)
+        >>> torch.npu.get_stream_limit(stream)["cube_core_num"]
+        4
+        >>> torch.npu.reset_stream_limit(stream)
+    """
     index = _index_of(stream)
     for kind, cores in _requested_limits(index, cube_num, vector_num):
         check(bound(index).set_stream_res_limit(stream.npu_stream, kind, cores), "aclrtSetStreamResLimit")
@@ -65,7 +86,12 @@ def set_stream_limit(stream: Any, cube_num: Any = -1, vector_num: Any = -1) -> N
 
 
 def get_stream_limit(stream: Any) -> Any:
-    """The numbers of cores that operators of `stream` may use, by kind; those of its device where it has no limit."""
+    """The numbers of cores that operators of `stream` may use, by kind; those of its device where it has no limit.
+
+    Example:
+        >>> sorted(torch.npu.get_stream_limit(torch.npu.current_stream()))
+        ['cube_core_num', 'vector_core_num']
+    """
     index = _index_of(stream)
     limits = {}
     for name, kind in _kinds().items():
@@ -75,7 +101,15 @@ def get_stream_limit(stream: Any) -> Any:
 
 
 def reset_stream_limit(stream: Any) -> None:
-    """Removes the limits of set_stream_limit."""
+    """Removes the limits of set_stream_limit.
+
+    Example:
+        >>> stream = torch.npu.Stream()
+        >>> torch.npu.set_stream_limit(stream, cube_num=4)
+        >>> torch.npu.reset_stream_limit(stream)
+        >>> torch.npu.get_stream_limit(stream) == torch.npu.get_device_limit(0)
+        True
+    """
     index = _index_of(stream)
     check(bound(index).reset_stream_res_limit(stream.npu_stream), "aclrtResetStreamResLimit")
     for kind in _kinds().values():

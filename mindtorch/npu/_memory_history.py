@@ -52,7 +52,14 @@ def _dump_snapshot(filename="dump_snapshot.pickle", augment_with_fx_traces=False
 
 
 def memory_snapshot(mempool_id: Any = None) -> Any:
-    """All segments of device memory with their blocks, as dictionaries; with `mempool_id` those of one pool."""
+    """All segments of device memory with their blocks, as dictionaries; with `mempool_id` those of one pool.
+
+    Example:
+        >>> x = torch.ones(1000, device="npu")
+        >>> segment = torch.npu.memory_snapshot()[0]
+        >>> segment["device"], {block["state"] for block in segment["blocks"]} != set()
+        (0, True)
+    """
     if mempool_id is not None and (not isinstance(mempool_id, tuple | list) or len(mempool_id) != 2):
         raise TypeError(f"mempool_id must be a pair of ints, as MemPool.id is, not {mempool_id!r}")
     pool = () if mempool_id is None else (mempool_id,)

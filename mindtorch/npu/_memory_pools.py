@@ -20,6 +20,10 @@ class NPUPluggableAllocator:
 
     alloc: void *(size_t bytes, int device, aclrtStream stream); NULL when out of memory.
     free: void (void *pointer, size_t bytes, int device, aclrtStream stream).
+
+    Example:
+        >>> library = f"{torch.npu.toolkit().root}/lib64/libascendcl.so"        # or one of your own
+        >>> allocator = torch.npu.NPUPluggableAllocator(library, "aclrtMalloc", "aclrtFree")
     """
 
     def __init__(self, path_to_so_file: Any, alloc_fn_name: Any, free_fn_name: Any) -> None:
@@ -43,7 +47,18 @@ class NPUPluggableAllocator:
 
 
 def change_current_allocator(allocator: Any) -> None:
-    """Replaces the caching allocator by `allocator`. RuntimeError after the first allocation."""
+    """Replaces the caching allocator by `allocator`. RuntimeError after the first allocation.
+
+    Example:
+        >>> library = f"{torch.npu.toolkit().root}/lib64/libascendcl.so"        # or one of your own
+        >>> allocator = torch.npu.NPUPluggableAllocator(library, "aclrtMalloc", "aclrtFree")
+        >>> x = torch.ones(1, device="npu")
+        >>> try:
+        ...     torch.npu.change_current_allocator(allocator)
+        ... except RuntimeError:
+        ...     print("too late: memory has been allocated")
+        too late: memory has been allocated
+    """
     from mindtorch._npu.allocator import set_pluggable_allocator
     set_pluggable_allocator(allocator.allocator())
 
@@ -55,12 +70,22 @@ def _get_current_allocator():
 
 
 def get_allocator_backend() -> str:
-    """"native": the caching allocator; "pluggable" after change_current_allocator."""
+    """"native": the caching allocator; "pluggable" after change_current_allocator.
+
+    Example:
+        >>> torch.npu.get_allocator_backend()
+        'native'
+    """
     return "native" if _get_current_allocator() is None else "pluggable"
 
 
 def graph_pool_handle() -> Any:
-    """A new id of a memory pool, (0, n), that graphs can share."""
+    """A new id of a memory pool, (0, n), that graphs can share.
+
+    Example:
+        >>> len(torch.npu.graph_pool_handle())
+        2
+    """
     return 0, next(_pool_numbers)
 
 
@@ -70,6 +95,13 @@ class MemPool:
     `allocator` (an NPUPluggableAllocator) provides its memory, by default the driver. `use_on_oom`: allocations outside
     the pool may use its free memory before they run out of memory. `no_split`: a block is a whole segment. The pool
     returns its free memory to the driver when it is deleted, the rest once it is freed and the cache is emptied.
+
+    Example:
+        >>> pool = torch.npu.MemPool()
+        >>> with torch.npu.use_mem_pool(pool):
+        ...     x = torch.ones(1000, device="npu")
+        >>> sum(segment["allocated_size"] for segment in pool.snapshot()) >= 4000
+        True
     """
 
     def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
@@ -117,7 +149,15 @@ class MemPool:
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: Device = None) -> Any:
-    """Context manager: allocations of the calling thread on `device` come from `pool`, a MemPool."""
+    """Context manager: allocations of the calling thread on `device` come from `pool`, a MemPool.
+
+    Example:
+        >>> pool = torch.npu.MemPool()
+        >>> with torch.npu.use_mem_pool(pool):
+        ...     x = torch.ones(1000, device="npu")
+        >>> len(pool.snapshot())
+        1
+    """
     number = pool.id
     allocator = pool._acquire(_get_device_index(device, optional=True))
     allocator.begin_allocate_to_pool(number)
@@ -131,6 +171,12 @@ def caching_allocator_alloc(size: Any, device: Device = None, stream: Any = None
     """The address of `size` bytes of device memory, as an int, for code that manages memory itself.
 
     `stream` (None: the current one) is a Stream or a stream handle. Free it by caching_allocator_delete.
+
+    Example:
+        >>> address = torch.npu.caching_allocator_alloc(1024)
+        >>> address % 512
+        0
+        >>> torch.npu.caching_allocator_delete(address)
     """
     from mindtorch import npu
     index = _get_device_index(device, optional=True)
@@ -146,7 +192,11 @@ def caching_allocator_alloc(size: Any, device: Device = None, stream: Any = None
 
 
 def caching_allocator_delete(mem_ptr: Any) -> None:
-    """Frees the memory of caching_allocator_alloc. RuntimeError for any other address."""
+    """Frees the memory of caching_allocator_alloc. RuntimeError for any other address.
+
+    Example:
+        >>> torch.npu.caching_allocator_delete(torch.npu.caching_allocator_alloc(1024))
+    """
     from mindtorch._npu import allocator
     allocator.release_raw(mem_ptr)
 

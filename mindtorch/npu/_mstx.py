@@ -83,6 +83,12 @@ class mstx:
     """Marks and ranges for CANN's profilers. They have no effect on the simulator, which has no profiler.
 
     `message`: up to 156 bytes. `stream`: None marks the host timeline only; a Stream also that of the device.
+
+    Example:
+        >>> torch.npu.mstx.mark("before the step")
+        >>> number = torch.npu.mstx.range_start("step")
+        >>> x = torch.ones(2, device="npu") + 1
+        >>> torch.npu.mstx.range_end(number)
     """
 
     @staticmethod

@@ -12,7 +12,12 @@ from mindtorch.npu.device import _lazy_init
 
 
 class CubeMathType(enum.IntEnum):
-    """Values of the argument cubeMathType of ACLNN's matrix products. mindtorch passes KEEP_DTYPE."""
+    """Values of the argument cubeMathType of ACLNN's matrix products. mindtorch passes KEEP_DTYPE.
+
+    Example:
+        >>> torch.npu.CubeMathType.KEEP_DTYPE.value
+        0
+    """
 
     KEEP_DTYPE = 0
     ALLOW_FP32_DOWN_PRECISION = 1
@@ -49,7 +54,11 @@ def _only(name, value, allowed, reason):
 
 
 def set_compile_mode(jit_compile: bool = False) -> None:
-    """Accepts False only: ACLNN's operators are precompiled."""
+    """Accepts False only: ACLNN's operators are precompiled.
+
+    Example:
+        >>> torch.npu.set_compile_mode(jit_compile=False)
+    """
     _only("set_compile_mode", jit_compile, False, "ACLNN's operators are precompiled")
 
 
@@ -71,6 +80,9 @@ def set_option(option: Any) -> None:
     """Sets options of CANN's operator compiler by aclSetCompileopt. ACLNN's operators are precompiled and ignore them.
 
     ValueError for an unknown option or value; then no option is set.
+
+    Example:
+        >>> torch.npu.set_option({"ACL_OP_DEBUG_LEVEL": "0"})
     """
     if not isinstance(option, dict):
         raise TypeError(f"npu option must be a dict, not {type(option).__name__}")
@@ -99,37 +111,72 @@ def _op_compiler():
 
 
 def is_jit_compile_false() -> Any:
-    """True: see set_compile_mode."""
+    """True: see set_compile_mode.
+
+    Example:
+        >>> torch.npu.is_jit_compile_false()
+        True
+    """
     return True
 
 
 def set_mm_bmm_format_nd(is_nd: bool = True) -> None:
-    """Accepts True only: matrices are stored row by row (format ND)."""
+    """Accepts True only: matrices are stored row by row (format ND).
+
+    Example:
+        >>> torch.npu.set_mm_bmm_format_nd(True)
+    """
     _only("set_mm_bmm_format_nd", is_nd, True, "tensors never have the chip's internal formats")
 
 
 def get_mm_bmm_format_nd() -> Any:
-    """True: see set_mm_bmm_format_nd."""
+    """True: see set_mm_bmm_format_nd.
+
+    Example:
+        >>> torch.npu.get_mm_bmm_format_nd()
+        True
+    """
     return True
 
 
 def use_compatible_impl(is_enable: Any) -> None:
-    """Accepts False only: each operator has one implementation."""
+    """Accepts False only: each operator has one implementation.
+
+    Example:
+        >>> torch.npu.use_compatible_impl(False)
+    """
     _only("use_compatible_impl", is_enable, False, "there is one implementation of each operator")
 
 
 def are_compatible_impl_enabled() -> Any:
-    """False: see use_compatible_impl."""
+    """False: see use_compatible_impl.
+
+    Example:
+        >>> torch.npu.are_compatible_impl_enabled()
+        False
+    """
     return False
 
 
 def clear_npu_overflow_flag() -> None:
-    """Warns and does nothing: only the first Ascend 910 has an overflow flag."""
+    """Warns and does nothing: only the first Ascend 910 has an overflow flag.
+
+    Example:
+        >>> torch.npu.clear_npu_overflow_flag()
+    """
     warnings.warn("clear_npu_overflow_flag does nothing: only the first Ascend 910 has an overflow flag", stacklevel=2)
 
 
 def set_task_queue_enable(mode: Any) -> None:
-    """0: the thread that calls an operator launches it. 1, 2: another thread does, later, in the same order."""
+    """0: the thread that calls an operator launches it. 1, 2: another thread does, later, in the same order.
+
+    Example:
+        >>> mode = torch.npu.get_task_queue_enable()
+        >>> torch.npu.set_task_queue_enable(0)
+        >>> torch.npu.get_task_queue_enable()
+        0
+        >>> torch.npu.set_task_queue_enable(mode)
+    """
     mode = int(mode)
     if mode not in (0, 1, 2):
         raise RuntimeError(f"mode must be 0, 1, or 2, but got {mode}")
@@ -137,12 +184,22 @@ def set_task_queue_enable(mode: Any) -> None:
 
 
 def get_task_queue_enable() -> Any:
-    """The value of set_task_queue_enable; at first that of the environment variable TASK_QUEUE_ENABLE, or 2."""
+    """The value of set_task_queue_enable; at first that of the environment variable TASK_QUEUE_ENABLE, or 2.
+
+    Example:
+        >>> torch.npu.get_task_queue_enable() in (0, 1, 2)
+        True
+    """
     return acl().get_queue_mode()
 
 
 def current_blas_handle() -> None:
-    """Warns and returns None: CANN has no BLAS handle."""
+    """Warns and returns None: CANN has no BLAS handle.
+
+    Example:
+        >>> print(torch.npu.current_blas_handle())
+        None
+    """
     warnings.warn("NPU does not use blas handle.", UserWarning, stacklevel=2)
 
 
@@ -154,7 +211,13 @@ def _acl():
 
 
 def set_deterministic_level(level: Any) -> None:
-    """0: operators may sum in any order. 1, 2, 3: the same inputs give bitwise the same results."""
+    """0: operators may sum in any order. 1, 2, 3: the same inputs give bitwise the same results.
+
+    Example:
+        >>> torch.npu.set_deterministic_level(1)
+        >>> total = torch.ones(1000, device="npu").sum()
+        >>> torch.npu.set_deterministic_level(0)
+    """
     if level not in (0, 1, 2, 3):
         raise RuntimeError(f"set_deterministic_level supports the levels 0, 1, 2 and 3, but got {level}")
     deterministic = 0                                    # ACL_OPT_DETERMINISTIC
@@ -179,12 +242,24 @@ def _toggled(tensor, forward, backward):
 
 
 def enable_deterministic_with_backward(tensor: Any) -> Any:
-    """Returns `tensor` and makes later operators deterministic, until backward reaches this tensor."""
+    """Returns `tensor` and makes later operators deterministic, until backward reaches this tensor.
+
+    Example:
+        >>> x = torch.ones(2, device="npu", requires_grad=True)
+        >>> y = torch.npu.disable_deterministic_with_backward(torch.npu.enable_deterministic_with_backward(x) * 2)
+        >>> y.sum().backward()
+    """
     return _toggled(tensor, 1, 0)
 
 
 def disable_deterministic_with_backward(tensor: Any) -> Any:
-    """Returns `tensor` and lets later operators be non-deterministic, until backward reaches this tensor."""
+    """Returns `tensor` and lets later operators be non-deterministic, until backward reaches this tensor.
+
+    Example:
+        >>> x = torch.ones(2, device="npu", requires_grad=True)
+        >>> y = torch.npu.disable_deterministic_with_backward(torch.npu.enable_deterministic_with_backward(x) * 2)
+        >>> y.sum().backward()
+    """
     return _toggled(tensor, 0, 1)
 
 
@@ -194,27 +269,56 @@ def executor_cache_stats() -> dict[str, int]:
     {"hits": ..., "misses": ..., "size": ..., "limit": ...}, of all threads and devices since the start. At most `size`
     executors are kept now and `limit` ever (ACLNN_CACHE_LIMIT): by CANN, or by mindtorch where the toolkit lacks the
     hooks of CANN's cache. mindtorch's own, torch_npu has no such function.
+
+    Example:
+        >>> sorted(torch.npu.executor_cache_stats())
+        ['hits', 'limit', 'misses', 'size']
     """
     return launch().executor_cache_stats()
 
 
 def set_op_timeout_ms(timeout: Any) -> None:
-    """Sets the execution timeout of an operator in milliseconds. A longer run is a device fault."""
+    """Sets the execution timeout of an operator in milliseconds. A longer run is a device fault.
+
+    Example:
+        >>> torch.npu.set_op_timeout_ms(60_000)
+    """
     check(_acl().rt.set_op_execute_time_out_with_ms(timeout), "aclrtSetOpExecuteTimeOutWithMs")
 
 
 def init_dump() -> None:
-    """Starts dumping inputs and outputs of operators: aclmdlInitDump."""
+    """Starts dumping inputs and outputs of operators: aclmdlInitDump.
+
+    Example:
+        >>> torch.npu.init_dump()
+        >>> torch.npu.finalize_dump()
+    """
     check(_acl().mdl.init_dump(), "aclmdlInitDump")
 
 
 def set_dump(cfg_file: Any) -> None:
-    """Sets what is dumped, by a JSON file: aclmdlSetDump."""
+    """Sets what is dumped, by a JSON file: aclmdlSetDump.
+
+    Example:
+        >>> import json, tempfile
+        >>> settings = tempfile.NamedTemporaryFile("w", suffix=".json")
+        >>> json.dump({}, settings.file)
+        >>> settings.flush()
+        >>> torch.npu.init_dump()
+        >>> torch.npu.set_dump(settings.name)
+        >>> torch.npu.finalize_dump()
+        >>> settings.close()
+    """
     check(_acl().mdl.set_dump(cfg_file), "aclmdlSetDump")
 
 
 def finalize_dump() -> None:
-    """Stops dumping: aclmdlFinalizeDump."""
+    """Stops dumping: aclmdlFinalizeDump.
+
+    Example:
+        >>> torch.npu.init_dump()
+        >>> torch.npu.finalize_dump()
+    """
     check(_acl().mdl.finalize_dump(), "aclmdlFinalizeDump")
 
 
@@ -246,6 +350,14 @@ class _Npurt:
 
 
 def npurt() -> Any:
-    """Raw calls of the runtime: npuHostRegister, npuHostUnregister, npuStreamCreate, npuStreamDestroy."""
+    """Raw calls of the runtime: npuHostRegister, npuHostUnregister, npuStreamCreate, npuStreamDestroy.
+
+    Example:
+        >>> x = torch.ones(1000)
+        >>> torch.npu.npurt().npuHostRegister(x.data_ptr(), x.nbytes)
+        107008
+        >>> torch.npu.npurt().npuHostUnregister(x.data_ptr())
+        507911
+    """
     _lazy_init()
     return _Npurt

@@ -15,6 +15,10 @@ def check_uce_in_memory(device_id: Any) -> Any:
 
     0: none. 1: outside the memory of this process's allocator. 2: in free cached memory, which is now returned to the
     driver, so the training step can be repeated. 3: in memory in use, whose contents must be loaded again.
+
+    Example:
+        >>> torch.npu.check_uce_in_memory(0)
+        0
     """
     index = _valid_index(device_id)
     errors, status = bound(index).get_mem_uce_info(index)
@@ -35,7 +39,15 @@ def _cached(index, errors):
 
 
 def stop_device(device_id: Any) -> Any:
-    """Aborts the pending work of the device; waiting for it raises RuntimeError. Returns 0 on success, else 1."""
+    """Aborts the pending work of the device; waiting for it raises RuntimeError. Returns 0 on success, else 1.
+
+    Example:
+        >>> torch.npu.stop_device(0)
+        0
+        >>> torch.npu.restart_device(0)
+        >>> torch.ones(2, device="npu") + 1
+        tensor([2., 2.], device='npu:0')
+    """
     index = _valid_index(device_id)
     return int(bound(index).device_task_abort(index) != 0)
 
@@ -45,6 +57,13 @@ def restart_device(device_id: Any, rebuild_all_resources: bool = False,
     """Resumes after stop_device. Outputs of the aborted work are undefined.
 
     RuntimeError where `rebuild_all_resources`: a device is closed only when the process ends.
+
+    Example:
+        >>> torch.npu.stop_device(0)
+        0
+        >>> torch.npu.restart_device(0)
+        >>> torch.ones(2, device="npu") + 1
+        tensor([2., 2.], device='npu:0')
     """
     if rebuild_all_resources:
         raise RuntimeError("torch.npu.restart_device(rebuild_all_resources=True) is not available: a device is closed "

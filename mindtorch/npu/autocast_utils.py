@@ -22,25 +22,55 @@ def _supported():
 
 
 def get_amp_supported_dtype() -> Any:
-    """The dtypes that autocast may compute in."""
+    """The dtypes that autocast may compute in.
+
+    Example:
+        >>> torch.float16 in torch.npu.get_amp_supported_dtype()
+        True
+    """
     return list(_supported())
 
 
 def is_autocast_enabled() -> Any:
-    """torch.is_autocast_enabled("npu")."""
+    """torch.is_autocast_enabled("npu").
+
+    Example:
+        >>> with torch.autocast("npu"):
+        ...     torch.npu.is_autocast_enabled()
+        True
+    """
     return _autocast.is_autocast_enabled("npu")
 
 
 def set_autocast_enabled(enable: Any) -> None:
-    """torch.set_autocast_enabled("npu", enable)."""
+    """torch.set_autocast_enabled("npu", enable).
+
+    Example:
+        >>> torch.npu.set_autocast_enabled(True)
+        >>> torch.npu.is_autocast_enabled()
+        True
+        >>> torch.npu.set_autocast_enabled(False)
+    """
     _autocast.set_autocast_enabled("npu", enable)
 
 
 def get_autocast_dtype() -> Any:
-    """torch.get_autocast_dtype("npu")."""
+    """torch.get_autocast_dtype("npu").
+
+    Example:
+        >>> torch.npu.get_autocast_dtype()
+        torch.float16
+    """
     return _autocast.get_autocast_dtype("npu")
 
 
 def set_autocast_dtype(dtype: dtype) -> None:
-    """torch.set_autocast_dtype("npu", dtype)."""
+    """torch.set_autocast_dtype("npu", dtype).
+
+    Example:
+        >>> torch.npu.set_autocast_dtype(torch.bfloat16)
+        >>> torch.npu.get_autocast_dtype()
+        torch.bfloat16
+        >>> torch.npu.set_autocast_dtype(torch.float16)
+    """
     _autocast.set_autocast_dtype("npu", dtype)

@@ -26,7 +26,13 @@ def _is_in_bad_fork():
 
 
 def init() -> None:
-    """Starts the current device. Its first use would also do so."""
+    """Starts the current device. Its first use would also do so.
+
+    Example:
+        >>> torch.npu.init()
+        >>> torch.npu.is_initialized()
+        True
+    """
     from mindtorch._npu import runtime, streams
     runtime.get_runtime(streams.current_device())
 
@@ -43,12 +49,22 @@ def _lazy_call(callback):
 
 
 def ipc_collect() -> None:
-    """Starts the current device. There is nothing to collect: memory is not shared between processes."""
+    """Starts the current device. There is nothing to collect: memory is not shared between processes.
+
+    Example:
+        >>> torch.npu.ipc_collect()
+    """
     _lazy_init()
 
 
 def toolkit() -> Any:
-    """The CANN toolkit in use: `root`, `version`, `simulated`; readable as text."""
+    """The CANN toolkit in use: `root`, `version`, `simulated`; readable as text.
+
+    Example:
+        >>> toolkit = torch.npu.toolkit()
+        >>> isinstance(toolkit.version, str), isinstance(toolkit.simulated, bool)
+        (True, True)
+    """
     from mindtorch._npu import acl_loader
     acl_loader.ensure_acl()
     return acl_loader.toolkit()
@@ -77,14 +93,25 @@ def _valid_index(device):
 
 
 def current_device() -> int:
-    """Index of the calling thread's current device."""
+    """Index of the calling thread's current device.
+
+    Example:
+        >>> torch.npu.current_device()
+        0
+    """
     from mindtorch._npu import streams
     _lazy_init()
     return streams.current_device()
 
 
 def set_device(device: Device) -> None:
-    """Makes `device` the calling thread's current one. A negative index changes nothing."""
+    """Makes `device` the calling thread's current one. A negative index changes nothing.
+
+    Example:
+        >>> torch.npu.set_device(0)
+        >>> torch.npu.current_device()
+        0
+    """
     index = _get_device_index(device, optional=True)
     if index >= 0:
         from mindtorch._npu import streams
@@ -92,7 +119,13 @@ def set_device(device: Device) -> None:
 
 
 class device:
-    """with torch.npu.device(1): ... makes npu:1 current inside. None and negative indexes change nothing."""
+    """with torch.npu.device(1): ... makes npu:1 current inside. None and negative indexes change nothing.
+
+    Example:
+        >>> with torch.npu.device(0):
+        ...     torch.ones(1, device="npu").device
+        device(type='npu', index=0)
+    """
 
     def __init__(self, device: Any) -> None:
         self.idx = _get_device_index(device, optional=True)
@@ -110,14 +143,27 @@ class device:
 
 
 class device_of(device):
-    """with torch.npu.device_of(tensor): ... makes the tensor's device current inside, unless it is a CPU tensor."""
+    """with torch.npu.device_of(tensor): ... makes the tensor's device current inside, unless it is a CPU tensor.
+
+    Example:
+        >>> x = torch.ones(1, device="npu:0")
+        >>> with torch.npu.device_of(x):
+        ...     torch.npu.current_device()
+        0
+    """
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.device.index if obj.device.type == "npu" else -1)
 
 
 def synchronize(device: Device = None) -> None:
-    """Waits for all work on `device` (None and negative indexes: the current one)."""
+    """Waits for all work on `device` (None and negative indexes: the current one).
+
+    Example:
+        >>> x = torch.ones(1000, 1000, device="npu")
+        >>> y = x @ x
+        >>> torch.npu.synchronize()             # y has been computed
+    """
     from mindtorch._npu import runtime, streams
     index = _get_device_index(device, optional=True)
     runtime.get_runtime(index if index >= 0 else streams.current_device()).synchronize_device()
@@ -133,7 +179,12 @@ def _get_device_name(device=None):
 
 
 def get_device_name(device_name: Any = None) -> str:
-    """The chip's name, as in "Ascend910B1"; of the simulator it ends in "(simulated)"."""
+    """The chip's name, as in "Ascend910B1"; of the simulator it ends in "(simulated)".
+
+    Example:
+        >>> torch.npu.get_device_name().startswith("Ascend")
+        True
+    """
     return npu._get_device_name(device_name)
 
 
@@ -154,6 +205,10 @@ def get_device_capability(device: Device = None) -> tuple[int, int]:
     """Warns and returns None: Ascend has no compute capability.
 
     The environment variable TORCH_NPU_DEVICE_CAPABILITY="8.0" makes it (8, 0), for programs that need a value.
+
+    Example:
+        >>> print(torch.npu.get_device_capability())
+        None
     """
     return npu._get_device_capability(device)
 
@@ -162,6 +217,11 @@ def get_device_properties(device_name: Any = None) -> Any:
     """Properties: `name`, `total_memory` and `L2_cache_size` (bytes), `cube_core_num`, `vector_core_num`, `uuid`.
 
     What CUDA alone has is None, and `uuid` before CANN 8.5. AssertionError for a device that does not exist.
+
+    Example:
+        >>> properties = torch.npu.get_device_properties()
+        >>> properties.name == torch.npu.get_device_name(), properties.total_memory > 0
+        (True, True)
     """
     from mindtorch._npu import acl
     from mindtorch._npu.acl import check_status
@@ -180,7 +240,12 @@ def get_device_properties(device_name: Any = None) -> Any:
 
 
 def utilization(device: Device = None) -> int:
-    """The mean utilization of the cube and vector cores in per cent, as far as the driver measures it."""
+    """The mean utilization of the cube and vector cores in per cent, as far as the driver measures it.
+
+    Example:
+        >>> 0 <= torch.npu.utilization() <= 100
+        True
+    """
     from mindtorch._npu import acl
     from mindtorch._npu.acl import check_status
     index = _valid_index(device)
@@ -194,12 +259,21 @@ def utilization(device: Device = None) -> int:
 
 
 def is_bf16_supported(including_emulation: bool = False) -> Any:
-    """Whether the chip computes in bfloat16: the 910B family and later do."""
+    """Whether the chip computes in bfloat16: the 910B family and later do.
+
+    Example:
+        >>> dtype = torch.bfloat16 if torch.npu.is_bf16_supported() else torch.float16
+    """
     return not get_device_name().startswith(("Ascend310", "Ascend910A", "Ascend910Pro"))
 
 
 def can_device_access_peer(device_id: Any, peer_device_id: Any) -> bool:
-    """Whether a device can access the memory of another one; False for a peer that does not exist."""
+    """Whether a device can access the memory of another one; False for a peer that does not exist.
+
+    Example:
+        >>> torch.npu.can_device_access_peer(0, torch.npu.device_count())
+        False
+    """
     count = _existing_devices()
     if not 0 <= device_id < count:
         raise AssertionError("Invalid device id")
@@ -212,14 +286,26 @@ def can_device_access_peer(device_id: Any, peer_device_id: Any) -> bool:
 
 
 def enable_peer_access(peer_device_id: Any, device: Device = None) -> None:
-    """Lets `device` (None: the current one) access the memory of a peer. RuntimeError if it cannot."""
+    """Lets `device` (None: the current one) access the memory of a peer. RuntimeError if it cannot.
+
+    Example:
+        >>> if torch.npu.device_count() > 1:
+        ...     torch.npu.enable_peer_access(1)
+        ...     torch.npu.disable_peer_access(1)
+    """
     index = _peer_index(peer_device_id, device)
     from mindtorch._npu import peers
     peers.enable_access(index, peer_device_id)
 
 
 def disable_peer_access(peer_device_id: Any, device: Device = None) -> None:
-    """Undoes enable_peer_access."""
+    """Undoes enable_peer_access.
+
+    Example:
+        >>> if torch.npu.device_count() > 1:
+        ...     torch.npu.enable_peer_access(1)
+        ...     torch.npu.disable_peer_access(1)
+    """
     index = _peer_index(peer_device_id, device)
     from mindtorch._npu import peers
     peers.disable_access(index, peer_device_id)

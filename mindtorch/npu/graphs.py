@@ -23,6 +23,17 @@ class NPUGraph(GraphBase):
     Its tensors have fixed addresses: fill the inputs by copy_, read the outputs after replay. The graph owns their
     memory until reset. Each replay draws new random numbers, the same as eager execution would draw. Operators that
     copy to the host cannot be captured.
+
+    Example:
+        >>> x = torch.zeros(2, device="npu")
+        >>> graph = torch.npu.NPUGraph()
+        >>> with torch.npu.graph(graph):
+        ...     y = x + 1
+        >>> x.fill_(5)
+        tensor([5., 5.], device='npu:0')
+        >>> graph.replay()
+        >>> y
+        tensor([6., 6.], device='npu:0')
     """
 
     def __del__(self) -> None:
@@ -30,7 +41,12 @@ class NPUGraph(GraphBase):
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether the current stream is capturing a graph. Starts no device."""
+    """Whether the current stream is capturing a graph. Starts no device.
+
+    Example:
+        >>> torch.npu.is_current_stream_capturing()
+        False
+    """
     if not is_initialized():
         return False
     from mindtorch._npu import streams
@@ -43,6 +59,15 @@ class graph:
     pool: memory to share, as in NPUGraph.capture_begin, as is capture_error_mode. stream: the
     capturing stream, by default one per device for all graphs. auto_dispatch_capture has no effect: it is for operators
     that mindtorch does not have.
+
+    Example:
+        >>> x = torch.ones(2, device="npu")
+        >>> graph = torch.npu.NPUGraph()
+        >>> with torch.npu.graph(graph):
+        ...     y = x * 2
+        >>> graph.replay()
+        >>> y
+        tensor([2., 2.], device='npu:0')
     """
 
     def __init__(self, npu_graph: Any, pool: Any = None, stream: Stream | None = None,
@@ -82,13 +107,37 @@ def _capture_stream():
 
 
 def graph_task_group_begin(stream: Any) -> None:
-    """Starts a group of captured tasks of `stream`. graph_task_update_begin can replace their arguments later."""
+    """Starts a group of captured tasks of `stream`. graph_task_update_begin can replace their arguments later.
+
+    Example:
+        >>> x, out = torch.ones(2, device="npu"), torch.zeros(2, device="npu")
+        >>> graph = torch.npu.NPUGraph()
+        >>> with torch.npu.graph(graph):
+        ...     torch.npu.graph_task_group_begin(torch.npu.current_stream())
+        ...     y = torch.mul(x, 3, out=out)
+        ...     group = torch.npu.graph_task_group_end(torch.npu.current_stream())
+        >>> graph.replay()
+        >>> out
+        tensor([3., 3.], device='npu:0')
+    """
     from mindtorch._npu.graph import task_group_begin
     task_group_begin(stream)
 
 
 def graph_task_group_end(stream: Any) -> Any:
-    """Ends the group and returns its handle for graph_task_update_begin."""
+    """Ends the group and returns its handle for graph_task_update_begin.
+
+    Example:
+        >>> x, out = torch.ones(2, device="npu"), torch.zeros(2, device="npu")
+        >>> graph = torch.npu.NPUGraph()
+        >>> with torch.npu.graph(graph):
+        ...     torch.npu.graph_task_group_begin(torch.npu.current_stream())
+        ...     y = torch.mul(x, 3, out=out)
+        ...     group = torch.npu.graph_task_group_end(torch.npu.current_stream())
+        >>> graph.replay()
+        >>> out
+        tensor([3., 3.], device='npu:0')
+    """
     from mindtorch._npu.graph import task_group_end
     return task_group_end(stream)
 
@@ -97,12 +146,45 @@ def graph_task_update_begin(stream: Any, handle: Any) -> None:
     """Starts an update: operators launched on `stream`, which must not be capturing, replace those of group `handle`.
 
     They must be the operators of the group in the same order; only arguments may differ, and must be kept alive.
+
+    Example:
+        >>> x, out = torch.ones(2, device="npu"), torch.zeros(2, device="npu")
+        >>> graph, stream = torch.npu.NPUGraph(), torch.npu.Stream()
+        >>> with torch.npu.graph(graph):
+        ...     torch.npu.graph_task_group_begin(torch.npu.current_stream())
+        ...     y = torch.mul(x, 3, out=out)
+        ...     group = torch.npu.graph_task_group_end(torch.npu.current_stream())
+        >>> with torch.npu.stream(stream):
+        ...     torch.npu.graph_task_update_begin(stream, group)
+        ...     y = torch.mul(x, 5, out=out)
+        ...     torch.npu.graph_task_update_end(stream)
+        ...     graph.replay()
+        >>> torch.npu.synchronize()
+        >>> out
+        tensor([5., 5.], device='npu:0')
     """
     from mindtorch._npu.graph import task_update_begin
     task_update_begin(stream, handle)
 
 
 def graph_task_update_end(stream: Any) -> None:
-    """Ends the update, which takes effect in the order of `stream`. RuntimeError if the operators differ."""
+    """Ends the update, which takes effect in the order of `stream`. RuntimeError if the operators differ.
+
+    Example:
+        >>> x, out = torch.ones(2, device="npu"), torch.zeros(2, device="npu")
+        >>> graph, stream = torch.npu.NPUGraph(), torch.npu.Stream()
+        >>> with torch.npu.graph(graph):
+        ...     torch.npu.graph_task_group_begin(torch.npu.current_stream())
+        ...     y = torch.mul(x, 3, out=out)
+        ...     group = torch.npu.graph_task_group_end(torch.npu.current_stream())
+        >>> with torch.npu.stream(stream):
+        ...     torch.npu.graph_task_update_begin(stream, group)
+        ...     y = torch.mul(x, 5, out=out)
+        ...     torch.npu.graph_task_update_end(stream)
+        ...     graph.replay()
+        >>> torch.npu.synchronize()
+        >>> out
+        tensor([5., 5.], device='npu:0')
+    """
     from mindtorch._npu.graph import task_update_end
     task_update_end(stream)

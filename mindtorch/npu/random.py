@@ -23,48 +23,107 @@ def _generator(device):
 
 
 def get_rng_state(device: int | str | device = "npu") -> Tensor:
-    """The state of a device's default generator, as a uint8 tensor on the CPU."""
+    """The state of a device's default generator, as a uint8 tensor on the CPU.
+
+    Example:
+        >>> state = torch.npu.get_rng_state()
+        >>> x = torch.rand(2, device="npu")
+        >>> torch.npu.set_rng_state(state)
+        >>> torch.equal(torch.rand(2, device="npu"), x)
+        True
+    """
     return _generator(device).get_state()
 
 
 def set_rng_state(new_state: Tensor, device: int | str | device = "npu") -> None:
-    """Set the state of a device's default generator: what `get_rng_state` returned, or the 8 bytes of a seed."""
+    """Set the state of a device's default generator: what `get_rng_state` returned, or the 8 bytes of a seed.
+
+    Example:
+        >>> torch.npu.manual_seed(7)
+        >>> state = torch.npu.get_rng_state()
+        >>> x = torch.randn(2, device="npu")
+        >>> torch.npu.set_rng_state(state)
+        >>> torch.equal(torch.randn(2, device="npu"), x)
+        True
+    """
     _generator(device).set_state(new_state)
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """The states of all devices."""
+    """The states of all devices.
+
+    Example:
+        >>> len(torch.npu.get_rng_state_all()) == torch.npu.device_count()
+        True
+    """
     return [get_rng_state(i) for i in range(device_count())]
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Set the states of the first devices."""
+    """Set the states of the first devices.
+
+    Example:
+        >>> states = torch.npu.get_rng_state_all()
+        >>> torch.npu.set_rng_state_all(states)
+    """
     for index, state in enumerate(new_states):
         set_rng_state(state, index)
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the current device's default generator. Does not start the device."""
+    """Seed the current device's default generator. Does not start the device.
+
+    Example:
+        >>> torch.npu.manual_seed(7)
+        >>> x = torch.rand(2, device="npu")
+        >>> torch.npu.manual_seed(7)
+        >>> torch.equal(torch.rand(2, device="npu"), x)
+        True
+    """
     get_default_npu_generator(current_device() if is_initialized() else 0).manual_seed(int(seed))
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seed the default generators of all devices. Does not start them."""
+    """Seed the default generators of all devices. Does not start them.
+
+    Example:
+        >>> torch.npu.manual_seed_all(7)
+        >>> torch.npu.initial_seed()
+        7
+    """
     seed_npus(int(seed))
 
 
 def seed() -> None:
-    """Seed the current device's default generator with a non-deterministic number."""
+    """Seed the current device's default generator with a non-deterministic number.
+
+    Example:
+        >>> torch.npu.seed()
+        >>> first = torch.npu.initial_seed()
+        >>> torch.npu.seed()
+        >>> torch.npu.initial_seed() == first
+        False
+    """
     get_default_npu_generator(current_device() if is_initialized() else 0).seed()
 
 
 def seed_all() -> None:
-    """Seed the generators of all devices with one non-deterministic number."""
+    """Seed the generators of all devices with one non-deterministic number.
+
+    Example:
+        >>> torch.npu.seed_all()
+    """
     seed_npus(get_default_npu_generator(0).seed())
 
 
 def initial_seed() -> int:
-    """The initial seed of the current device's generator."""
+    """The initial seed of the current device's generator.
+
+    Example:
+        >>> torch.npu.manual_seed(7)
+        >>> torch.npu.initial_seed()
+        7
+    """
     return _generator("npu").initial_seed()
 
 

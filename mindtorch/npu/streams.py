@@ -15,24 +15,48 @@ __all__ = ["StreamContext", "current_stream", "default_stream", "get_sync_debug_
 
 
 def stream_priority_range() -> Any:
-    """(lowest, highest) priority of a Stream, as Stream.priority_range() has it."""
+    """(lowest, highest) priority of a Stream, as Stream.priority_range() has it.
+
+    Example:
+        >>> lowest, highest = torch.npu.stream_priority_range()
+        >>> lowest >= highest
+        True
+    """
     return 0, -1
 
 
 def current_stream(device: Device = None) -> Stream:
-    """The calling thread's current stream on `device` (None: the current device)."""
+    """The calling thread's current stream on `device` (None: the current device).
+
+    Example:
+        >>> torch.npu.current_stream() == torch.npu.default_stream()
+        True
+    """
     from mindtorch._npu import streams
     return streams.get_current_stream(_get_device_index(device, optional=True))
 
 
 def default_stream(device: Device = None) -> Stream:
-    """The stream that is current in a new thread on `device`."""
+    """The stream that is current in a new thread on `device`.
+
+    Example:
+        >>> with torch.npu.stream(torch.npu.Stream()):
+        ...     torch.npu.current_stream() == torch.npu.default_stream()
+        False
+    """
     from mindtorch._npu import streams
     return streams.get_default_stream(_get_device_index(device, optional=True))
 
 
 def stream(stream: Stream | None) -> Any:
-    """StreamContext(stream)."""
+    """StreamContext(stream).
+
+    Example:
+        >>> stream = torch.npu.Stream()
+        >>> with torch.npu.stream(stream):
+        ...     x = torch.ones(1000, device="npu")
+        >>> stream.synchronize()
+    """
     return StreamContext(stream)
 
 
@@ -55,6 +79,15 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     """Set the reaction to an operator or copy that makes the host wait for a stream: "default" (none), "warn", "error".
 
     0, 1 and 2 stand for these. Explicit synchronize() calls never warn.
+
+    Example:
+        >>> torch.npu.set_sync_debug_mode("error")
+        >>> try:
+        ...     torch.ones(1, device="npu").item()
+        ... except RuntimeError:
+        ...     print("item() waits for the device")
+        item() waits for the device
+        >>> torch.npu.set_sync_debug_mode("default")
     """
     if isinstance(debug_mode, str):
         if debug_mode not in _DEBUG_MODES:
@@ -68,7 +101,12 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """The mode of set_sync_debug_mode as 0, 1 or 2."""
+    """The mode of set_sync_debug_mode as 0, 1 or 2.
+
+    Example:
+        >>> torch.npu.get_sync_debug_mode()
+        0
+    """
     _lazy_init()
     from mindtorch._npu import streams
     return streams.get_sync_debug_mode()

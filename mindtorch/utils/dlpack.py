@@ -51,5 +51,11 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def to_dlpack(tensor: Any) -> Any:
-    """A DLPack capsule that shares the tensor's memory; it can be consumed once."""
+    """A DLPack capsule that shares the tensor's memory; it can be consumed once.
+
+    Example:
+        >>> capsule = torch.utils.dlpack.to_dlpack(torch.ones(2))
+        >>> torch.utils.dlpack.from_dlpack(capsule)
+        tensor([1., 1.])
+    """
     return tensor.__dlpack__()

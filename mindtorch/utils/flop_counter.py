@@ -39,6 +39,16 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Any:
     """A decorator: formula(*args, out_shape, **kwargs) counts for the operators `targets`, as torch.ops.aten.relu.
 
     Shapes stand for tensors in its arguments; with `get_raw` it is given the tensors, and the result as `out_val`.
+
+    Example:
+        >>> from mindtorch.utils.flop_counter import FlopCounterMode, register_flop_formula
+        >>> @register_flop_formula(torch.ops.aten.frac)
+        ... def of_frac(x_shape, *args, out_shape=None, **kwargs):
+        ...     return x_shape.numel()
+        >>> with FlopCounterMode(display=False) as counter:
+        ...     y = torch.frac(torch.ones(5))
+        >>> counter.get_total_flops()
+        5
     """
     def register(formula):
         counted = formula if get_raw else _of_shapes(formula)
@@ -123,6 +133,13 @@ class FlopCounterMode:
     layer written in Python, calls, and their gradients if backward runs within. Products inside fused operators are
     not counted, as in torch. custom_mapping: {operator: formula}, as for register_flop_formula. With `display` the
     table is printed at the end.
+
+    Example:
+        >>> from mindtorch.utils.flop_counter import FlopCounterMode
+        >>> with FlopCounterMode(display=False) as counter:
+        ...     y = torch.ones(2, 3) @ torch.ones(3, 4)
+        >>> counter.get_total_flops()
+        48
     """
 
     def __init__(self, mods: Module | list[Module] | None = None, depth: int = 2, display: bool = True,

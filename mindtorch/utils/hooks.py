@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["BackwardHook", "RemovableHandle"]
 
 class BackwardHook:
-    """The full backward hooks of one call of a module: identity nodes before and behind it, with hooks on them."""
+    """The full backward hooks of one call of a module: identity nodes before and behind it, with hooks on them.
+
+    Example:
+        >>> layer = torch.nn.Linear(1, 1)
+        >>> handle = layer.register_full_backward_hook(lambda module, given, taken: print(taken[0].shape))
+        >>> layer(torch.ones(3, 1, requires_grad=True)).sum().backward()
+        torch.Size([3, 1])
+    """
 
     def __init__(self, module: Module, user_hooks: Any, user_pre_hooks: Any) -> None:
         self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks

@@ -56,6 +56,34 @@ def test_a_cuda_program_runs_on_the_npu(way):
     assert done.stderr.count("backend 'nccl' is not part of mindtorch, 'hccl' takes its place") == 1
 
 
+def test_marks_for_profilers_are_those_of_the_npu():
+    code = ("import torch\nfrom torch.cuda import nvtx\n"
+            "print(nvtx.range_push('a'), torch.cuda.nvtx.range_push('b'), nvtx.range_pop(), nvtx.range_pop())\n"
+            "nvtx.mark('c')\nnvtx.range_end(nvtx.range_start('d'))\n"
+            "with nvtx.range('step {}', 1):\n    print(nvtx.range_push('e'), nvtx.range_pop())\n"
+            "print(nvtx.range_pop())")
+    done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code)
+    assert done.stdout == "0 1 1 0\n1 1\n-1\n", done.stderr
+
+
+def test_a_default_type_of_cuda_is_one_of_the_npu():
+    code = ("import torch\ntorch.set_default_tensor_type('torch.cuda.HalfTensor')\n"
+            "print(torch.ones(1).device, torch.ones(1).dtype)\n"
+            "torch.set_default_tensor_type(torch.FloatTensor)\nprint(torch.ones(1).device)\n"
+            "torch.set_default_tensor_type(torch.npu.FloatTensor)\nprint(torch.ones(1).device)")
+    done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code)
+    assert done.stdout == "npu:0 torch.float16\ncpu\nnpu:0\n", done.stderr
+
+
+def test_without_an_npu_it_says_how_to_get_the_simulated_one():
+    code = "import torch\nprint([torch.cuda.is_available() for _ in range(2)], torch.cuda.device_count())"
+    done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code, MINDTORCH_NPU="auto")
+    assert done.stdout == "[False, False] 0\n"
+    assert done.stderr.count("with MINDTORCH_NPU=sim it is True") == 1
+    done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code, MINDTORCH_NPU="off")
+    assert (done.stdout, "MINDTORCH_NPU" in done.stderr) == ("[False, False] 0\n", False)
+
+
 def test_a_checkpoint_of_cuda_is_restored_on_the_npu():
     code = ("import torch\n"
             "from torch.serialization import default_restore_location\n"

@@ -1,7 +1,9 @@
 """Every public name has a docstring with an example, which gives what it prints; parameters are described."""
+import contextlib
 import doctest
 import inspect
 import types
+import typing
 import warnings
 from importlib import import_module
 
@@ -10,24 +12,37 @@ from doc_checker import Checker
 
 import mindtorch as torch
 from mindtorch import _docs
+from mindtorch import distributed as dist
+from mindtorch.npu._unavailable import _Unavailable
 
 # The modules whose names programs use; what a module has stands in its __all__, or is what torch's has, too.
 MODULES = (
-    "", "amp", "autograd", "autograd.forward_ad", "autograd.functional", "autograd.graph", "func", "futures", "library",
-    "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.rnn",
-    "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils", "profiler", "random", "serialization",
-    "signal.windows", "sparse", "testing", "utils.checkpoint", "utils.data")
+    "", "accelerator", "amp", "autograd", "autograd.forward_ad", "autograd.functional", "autograd.graph", "distributed",
+    "distributed.algorithms.join", "distributed.checkpoint", "distributed.checkpoint.state_dict",
+    "distributed.device_mesh", "distributed.fsdp", "distributed.fsdp.wrap", "distributed.nn", "distributed.optim",
+    "distributed.pipelining", "distributed.tensor", "distributed.tensor.parallel", "distributions",
+    "distributions.constraint_registry", "fft", "func", "futures", "fx", "fx.experimental.proxy_tensor",
+    "fx.passes.shape_prop", "library", "linalg", "masked", "nn", "nn.attention", "nn.attention.bias",
+    "nn.attention.flex_attention", "nn.functional", "nn.init", "nn.parallel", "nn.utils", "nn.utils.parametrizations",
+    "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "npu", "optim", "optim.lr_scheduler",
+    "optim.swa_utils", "overrides", "profiler", "random", "serialization", "signal.windows", "sparse", "special",
+    "testing", "utils.benchmark", "utils.checkpoint", "utils.data", "utils.dlpack", "utils.flop_counter",
+    "utils.hooks")
 
 
 def public_names():
     """(name after `torch.`, class or function)."""
     for module in MODULES:
         space = import_module(f"mindtorch.{module}".rstrip("."))
-        theirs = dir(import_module(f"torch.{module}".rstrip(".")))
+        with warnings.catch_warnings():         # torch's own modules use what it has deprecated
+            warnings.simplefilter("ignore")
+            # torch_npu is not installed here; its names are all that mindtorch.npu has.
+            theirs = dir(space if module == "npu" else import_module(f"torch.{module}".rstrip(".")))
         for name in dict.fromkeys(getattr(space, "__all__", ()) or [one for one in dir(space) if one in theirs]):
             value = getattr(space, name)
             ours = (getattr(value, "__module__", None) or "torch").partition(".")[0] in ("mindtorch", "torch")
-            if (name[0] != "_" and callable(value) and ours and not isinstance(value, types.ModuleType)
+            if (name[0] != "_" and callable(value) and ours
+                    and not isinstance(value, (types.ModuleType, _Unavailable, typing.NewType))
                     and not getattr(value, "refuses", False)):
                 yield f"{module}.{name}".lstrip("."), value
 
@@ -91,6 +106,27 @@ def test_arguments_of_init_are_described():
         assert ">>> " in rest, name
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _stream_of_captures():
+    """The stream on which graphs are captured stays for the next ones."""
+    with torch.npu.graph(torch.npu.NPUGraph()):
+        torch.ones(1, device="npu")
+
+
+@contextlib.contextmanager
+def a_job_of_one_rank(name):
+    """The examples of distributed are those of a rank of a job, which this process is; init_process_group starts it."""
+    if "distributed" not in name.lower() or name == "distributed.init_process_group":
+        yield
+        return
+    dist.init_process_group("mpi", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        yield
+    finally:
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_give_what_they_print(module):
     """Those of functions and classes of this module; some say on stderr that they are deprecated."""
@@ -98,9 +134,9 @@ def test_examples_give_what_they_print(module):
     for name, value in public_names():
         if name.rpartition(".")[0] == module:
             torch.manual_seed(0)
-            names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "__name__": "example"}
+            names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "dist": dist, "__name__": "example"}
             test = doctest.DocTestParser().get_doctest(inspect.getdoc(value), names, name, None, 0)
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), a_job_of_one_rank(name):
                 warnings.simplefilter("ignore")
                 runner.run(test, out=report.append)
     assert not report, "".join(report)

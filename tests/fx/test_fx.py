@@ -89,6 +89,18 @@ def test_source_of_functions(name):
     assert found[0] == found[1]
 
 
+def test_annotations_that_were_not_evaluated():
+    """torch names a string's annotation by what is no name in the code; ours keeps the string, and both run."""
+    for lib in LIBRARIES:
+        def annotated(x: "Tensor", y: "list[int] | None" = None) -> "Tensor":       # noqa: F821
+            return x + 1
+        traced = lib.fx.symbolic_trace(annotated)
+        assert [node.type for node in traced.graph.nodes] == ["Tensor", "list[int] | None", None, "Tensor"]
+        assert traced(lib.ones(2)).tolist() == [2, 2]
+    traced = mindtorch.fx.symbolic_trace(annotated)
+    assert "def forward(self, x : 'Tensor', y : 'list[int] | None' = None) -> 'Tensor':" in traced.code
+
+
 def test_annotations_and_specialised_arguments():
     found = []
     for lib in LIBRARIES:

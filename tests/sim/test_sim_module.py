@@ -25,9 +25,11 @@ def run_program(body):
     return done.stdout.split()
 
 
-def test_the_root_is_printed():
-    out = subprocess.run([sys.executable, SIM], capture_output=True, text=True, check=True).stdout.strip()
-    assert Path(out) == SIM.parent / "_sim" / "toolkit"
+@pytest.mark.parametrize("program", [[SIM], ["-m", "mindtorch.sim"]], ids=["file", "module"])
+def test_the_root_is_printed_and_nothing_else(program):
+    done = subprocess.run([sys.executable, *program], cwd=SIM.parents[1], capture_output=True, text=True, check=True)
+    out = done.stdout.strip()
+    assert (Path(out), done.stderr) == (SIM.parent / "_sim" / "toolkit", "")
     assert (Path(out) / "lib64" / "libascendcl.so").is_file()
 
 

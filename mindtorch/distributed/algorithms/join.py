@@ -17,7 +17,13 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """What a rank without inputs does: `main_hook` in each iteration of the others, `post_hook` at the end."""
+    """What a rank without inputs does: `main_hook` in each iteration of the others, `post_hook` at the end.
+
+    Example:
+        >>> class Last(dist.algorithms.join.JoinHook):
+        ...     def post_hook(self, is_last_joiner):
+        ...         print("joined last:", is_last_joiner)
+    """
 
     def main_hook(self) -> None:
         """Take part in the collectives of one iteration."""
@@ -34,7 +40,12 @@ class _JoinConfig:
 
 
 class Joinable(ABC):
-    """An object that communicates in each iteration, first by Join.notify_join_context(self)."""
+    """An object that communicates in each iteration, first by Join.notify_join_context(self).
+
+    Example:
+        >>> issubclass(torch.nn.parallel.DistributedDataParallel, dist.algorithms.join.Joinable)
+        True
+    """
 
     @abstractmethod
     def __init__(self) -> None:
@@ -56,7 +67,14 @@ class Joinable(ABC):
 
 
 class Join:
-    """The context of a training loop in which ranks have different numbers of inputs."""
+    """The context of a training loop in which ranks have different numbers of inputs.
+
+    Example:
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> with dist.algorithms.join.Join([model]):
+        ...     for _ in range(1 + dist.get_rank()):
+        ...         model(torch.ones(1, 2)).sum().backward()
+    """
 
     def __init__(self, joinables: list[Joinable], enable: bool = True, throw_on_early_termination: bool = False,
                  **kwargs: Any) -> None:

@@ -21,7 +21,15 @@ def _is_wrapped_exception(obj: object) -> bool:
 
 
 class CheckpointException(BaseException):
-    """A step of a save or a load has failed; `failures` says in which ranks, and of what."""
+    """A step of a save or a load has failed; `failures` says in which ranks, and of what.
+
+    Example:
+        >>> try:
+        ...     dist.checkpoint.load({"x": torch.zeros(2)}, checkpoint_id="/no/such/folder")
+        ... except dist.checkpoint.CheckpointException as error:
+        ...     print(sorted(error.failures))           # the ranks
+        [0]
+    """
 
     def __init__(self, msg: str, failures: dict[int, WRAPPED_EXCEPTION]) -> None:
         super().__init__(msg, failures)

@@ -42,6 +42,14 @@ class DefaultSavePlanner(SavePlanner):
 
     `flatten_sharded_tensors`, `dedup_replicated_tensors` and `enable_plan_caching` change nothing: there are no
     ShardedTensors here, replicas are never written twice, and plans are always made anew.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     planner = dist.checkpoint.DefaultSavePlanner(dedup_save_to_lowest_rank=True)
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder, planner=planner)
+        >>> list(written.state_dict_metadata)
+        ['x']
     """
 
     def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
@@ -95,7 +103,18 @@ class DefaultSavePlanner(SavePlanner):
 
 
 class DefaultLoadPlanner(LoadPlanner):
-    """Nested dicts become flat. A name that the checkpoint lacks is an error unless `allow_partial_load`."""
+    """Nested dicts become flat. A name that the checkpoint lacks is an error unless `allow_partial_load`.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder)
+        ...     state = {"x": torch.zeros(2), "new": torch.zeros(1)}
+        ...     planner = dist.checkpoint.DefaultLoadPlanner(allow_partial_load=True)
+        ...     dist.checkpoint.load(state, checkpoint_id=folder, planner=planner)
+        >>> state
+        {'x': tensor([1., 1.]), 'new': tensor([0.])}
+    """
 
     def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
                  allow_partial_load: bool = False) -> None:

@@ -74,6 +74,14 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     Each rank writes `thread_count` files, or with `single_file_per_rank=False` one for each object. With `sync_files`
     they are on the disk when `.metadata` appears, which is written last. Where the folder has a checkpoint already it
     is written over, or with `overwrite=False` RuntimeError. `per_thread_copy_ahead` changes nothing.
+
+    Example:
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     writer = dist.checkpoint.FileSystemWriter(folder)
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, storage_writer=writer)
+        ...     sorted(os.listdir(folder))              # of one rank
+        ['.metadata', '__0_0.distcp']
     """
 
     def __init__(self, path: str | os.PathLike[str], single_file_per_rank: bool = True, sync_files: bool = True,
@@ -179,7 +187,15 @@ def _saved(tensor):
 
 
 class FileSystemReader(StorageReader):
-    """Reads a checkpoint from a folder. `.metadata` is a pickle, which can run any code: trust where it comes from."""
+    """Reads a checkpoint from a folder. `.metadata` is a pickle, which can run any code: trust where it comes from.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder)
+        ...     list(dist.checkpoint.FileSystemReader(folder).read_metadata().state_dict_metadata)
+        ['x']
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.reset(path)

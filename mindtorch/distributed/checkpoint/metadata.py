@@ -18,7 +18,12 @@ STATE_DICT_TYPE = dict[str, Any]
 
 @dataclass
 class ChunkStorageMetadata:
-    """A part of a tensor: where it begins, and how large it is, in each dimension."""
+    """A part of a tensor: where it begins, and how large it is, in each dimension.
+
+    Example:
+        >>> dist.checkpoint.ChunkStorageMetadata(offsets=torch.Size([0]), sizes=torch.Size([2])).sizes
+        torch.Size([2])
+    """
 
     offsets: Size
     sizes: Size
@@ -67,7 +72,15 @@ class TensorProperties:
 
 @dataclass
 class TensorStorageMetadata:
-    """A tensor, and the parts in which it is stored."""
+    """A tensor, and the parts in which it is stored.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder)
+        >>> len(written.state_dict_metadata["x"].chunks)
+        1
+    """
 
     properties: TensorProperties
     size: Size
@@ -76,7 +89,12 @@ class TensorStorageMetadata:
 
 @dataclass
 class BytesStorageMetadata:
-    """An object that is no tensor."""
+    """An object that is no tensor.
+
+    Example:
+        >>> dist.checkpoint.BytesStorageMetadata()
+        BytesStorageMetadata()
+    """
 
 
 STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata
@@ -94,7 +112,15 @@ class StorageMeta:
 
 @dataclass
 class Metadata:
-    """What a checkpoint holds: name -> what it is; and what planner and storage add."""
+    """What a checkpoint holds: name -> what it is; and what planner and storage add.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder)
+        >>> written.state_dict_metadata["x"].size
+        torch.Size([2])
+    """
 
     state_dict_metadata: dict[str, STORAGE_TYPES]
     planner_data: Any = None            # name -> path in the nested dict

@@ -57,7 +57,19 @@ class TensorWriteData:
 
 @dataclass(frozen=True)
 class WriteItem:
-    """What is written: an object, a tensor or a part of one."""
+    """What is written: an object, a tensor or a part of one.
+
+    Example:
+        >>> class Counting(dist.checkpoint.DefaultSavePlanner):
+        ...     def create_local_plan(self):
+        ...         plan = super().create_local_plan()
+        ...         print(len(plan.items), isinstance(plan.items[0], dist.checkpoint.WriteItem))
+        ...         return plan
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder, planner=Counting())
+        1 True
+    """
 
     index: MetadataIndex
     type: WriteItemType
@@ -73,7 +85,20 @@ class WriteItem:
 
 @dataclass(frozen=True)
 class ReadItem:
-    """What is read: from where in the checkpoint, to where in the state dict, and how much in each dimension."""
+    """What is read: from where in the checkpoint, to where in the state dict, and how much in each dimension.
+
+    Example:
+        >>> class Counting(dist.checkpoint.DefaultLoadPlanner):
+        ...     def create_local_plan(self):
+        ...         plan = super().create_local_plan()
+        ...         print(len(plan.items), isinstance(plan.items[0], dist.checkpoint.ReadItem))
+        ...         return plan
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder)
+        ...     dist.checkpoint.load({"x": torch.zeros(2)}, checkpoint_id=folder, planner=Counting())
+        1 True
+    """
 
     type: LoadItemType
     dest_index: MetadataIndex
@@ -85,7 +110,12 @@ class ReadItem:
 
 @dataclass(frozen=True)
 class SavePlan:
-    """What a rank writes."""
+    """What a rank writes.
+
+    Example:
+        >>> dist.checkpoint.SavePlan(items=[]).usable
+        True
+    """
 
     items: list[WriteItem]
     storage_data: Any = None
@@ -95,7 +125,12 @@ class SavePlan:
 
 @dataclass
 class LoadPlan:
-    """What a rank reads."""
+    """What a rank reads.
+
+    Example:
+        >>> dist.checkpoint.LoadPlan(items=[]).items
+        []
+    """
 
     items: list[ReadItem]
     storage_data: Any = None
@@ -103,7 +138,12 @@ class LoadPlan:
 
 
 class SavePlanner(ABC):
-    """Decides which rank writes what. The methods are called in this order, on each rank; create_global_plan on one."""
+    """Decides which rank writes what. The methods are called in this order, on each rank; create_global_plan on one.
+
+    Example:
+        >>> issubclass(dist.checkpoint.DefaultSavePlanner, dist.checkpoint.SavePlanner)
+        True
+    """
 
     @abstractmethod
     def set_up_planner(self, state_dict: STATE_DICT_TYPE, storage_meta: StorageMeta | None = None,
@@ -128,7 +168,12 @@ class SavePlanner(ABC):
 
 
 class LoadPlanner(ABC):
-    """Decides which rank reads what. The methods are called in this order, on each rank; create_global_plan on one."""
+    """Decides which rank reads what. The methods are called in this order, on each rank; create_global_plan on one.
+
+    Example:
+        >>> issubclass(dist.checkpoint.DefaultLoadPlanner, dist.checkpoint.LoadPlanner)
+        True
+    """
 
     @abstractmethod
     def set_up_planner(self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None,

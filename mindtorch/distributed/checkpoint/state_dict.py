@@ -33,6 +33,10 @@ class StateDictOptions:
     strict: that of load_state_dict. broadcast_from_rank0: rank 0 alone is given the full state.
     flatten_optimizer_state_dict: names such as "state.layer.weight.exp_avg" in place of nested dicts.
     keep_submodule_prefixes: the names in a submodule begin with its own.
+
+    Example:
+        >>> dist.checkpoint.state_dict.StateDictOptions(full_state_dict=True, cpu_offload=True).strict
+        True
     """
 
     full_state_dict: bool = False
@@ -143,7 +147,12 @@ def _own_state(model):
 @mindtorch.no_grad()
 def get_model_state_dict(model: Module, *, submodules: set[Module] | None = None,
                          options: StateDictOptions | None = None) -> dict[str, Any]:
-    """The state of a model, by the names in the plain model."""
+    """The state of a model, by the names in the plain model.
+
+    Example:
+        >>> list(dist.checkpoint.state_dict.get_model_state_dict(torch.nn.Linear(2, 1)))
+        ['weight', 'bias']
+    """
     options = _checked(options)
     state = {_plain_name(model, name): value for name, value in _own_state(model).items()}
     if options.ignore_frozen_params:
@@ -160,7 +169,16 @@ def get_model_state_dict(model: Module, *, submodules: set[Module] | None = None
 @mindtorch.no_grad()
 def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *,
                          options: StateDictOptions | None = None) -> Any:
-    """Give a model the state of get_model_state_dict; the names that lacked or were too many."""
+    """Give a model the state of get_model_state_dict; the names that lacked or were too many.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> state = {"weight": torch.zeros(1, 2), "bias": torch.ones(1)}
+        >>> dist.checkpoint.state_dict.set_model_state_dict(model, state)
+        <All keys matched successfully>
+        >>> model(torch.ones(2)).tolist()
+        [1.0]
+    """
     options = _checked(options)
     own = _own_state(model)
     names = {_plain_name(model, name): name for name in own}
@@ -248,7 +266,15 @@ def _nested_groups(flat, own):
 def get_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *,
                              submodules: set[Module] | None = None,
                              options: StateDictOptions | None = None) -> dict[str, Any]:
-    """The state of a model's optimizers, by the names of the parameters in the plain model."""
+    """The state of a model's optimizers, by the names of the parameters in the plain model.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+        >>> state = dist.checkpoint.state_dict.get_optimizer_state_dict(model, optimizer)
+        >>> sorted(state["state"])
+        ['bias', 'weight']
+    """
     options, names = _checked(options), _parameter_names(model)
     state: dict[str, Any] = {"state": {}, "param_groups": []}
     for optim in _optimizers(optimizers):
@@ -262,7 +288,17 @@ def get_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
 @mindtorch.no_grad()
 def set_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer],
                              optim_state_dict: dict[str, Any], *, options: StateDictOptions | None = None) -> None:
-    """Give a model's optimizers the state of get_optimizer_state_dict."""
+    """Give a model's optimizers the state of get_optimizer_state_dict.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        >>> state = dist.checkpoint.state_dict.get_optimizer_state_dict(model, optimizer)
+        >>> state["param_groups"][0]["lr"] = 0.5
+        >>> dist.checkpoint.state_dict.set_optimizer_state_dict(model, optimizer, state)
+        >>> optimizer.param_groups[0]["lr"]
+        0.5
+    """
     options, names = _checked(options), _parameter_names(model)
     for optim in _optimizers(optimizers):
         _init_optim_state(optim)
@@ -306,14 +342,31 @@ def _numbered(state, own, optim, strict):
 def get_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *,
                    submodules: set[Module] | None = None,
                    options: StateDictOptions | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(get_model_state_dict, get_optimizer_state_dict)."""
+    """(get_model_state_dict, get_optimizer_state_dict).
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        >>> of_model, of_optimizer = dist.checkpoint.state_dict.get_state_dict(model, optimizer)
+        >>> sorted(of_model), sorted(of_optimizer)
+        (['bias', 'weight'], ['param_groups', 'state'])
+    """
     return (get_model_state_dict(model, submodules=submodules, options=options),
             get_optimizer_state_dict(model, optimizers, options=options))
 
 
 def set_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *, model_state_dict: dict[str, Any],
                    optim_state_dict: dict[str, Any], options: StateDictOptions | None = None) -> Any:
-    """set_model_state_dict and set_optimizer_state_dict; what the former returns."""
+    """set_model_state_dict and set_optimizer_state_dict; what the former returns.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        >>> of_model, of_optimizer = dist.checkpoint.state_dict.get_state_dict(model, optimizer)
+        >>> dist.checkpoint.state_dict.set_state_dict(
+        ...     model, optimizer, model_state_dict=of_model, optim_state_dict=of_optimizer)
+        <All keys matched successfully>
+    """
     if _optimizers(optimizers):
         set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return set_model_state_dict(model, model_state_dict, options=options)

@@ -25,6 +25,15 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[str] | 
 
     Each rank reads what its tensors need, in whatever parts they were saved. Other objects are replaced; a Stateful
     object gets its state by load_state_dict. An error in one rank is a CheckpointException in all.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder)
+        ...     state = {"x": torch.zeros(2)}
+        ...     dist.checkpoint.load(state, checkpoint_id=folder)
+        >>> state
+        {'x': tensor([1., 1.])}
     """
     alone = _is_alone(no_dist)
     reader = _storage_setup(storage_reader, checkpoint_id, FileSystemReader)
@@ -41,7 +50,17 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[str] | 
 def load_state_dict(state_dict: dict[str, Any], storage_reader: StorageReader,
                     process_group: ProcessGroup | None = None, coordinator_rank: int = 0, no_dist: bool = False,
                     planner: LoadPlanner | None = None) -> None:
-    """The older form of load, without Stateful objects."""
+    """The older form of load, without Stateful objects.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder)
+        ...     state = {"x": torch.zeros(2)}
+        ...     dist.checkpoint.load_state_dict(state, dist.checkpoint.FileSystemReader(folder))
+        >>> state
+        {'x': tensor([1., 1.])}
+    """
     storage_reader.reset()
     _load_state_dict(state_dict, storage_reader, process_group, coordinator_rank, no_dist, planner)
 

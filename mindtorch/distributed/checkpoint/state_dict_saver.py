@@ -29,6 +29,14 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[str] | 
 
     A part of a DTensor is written by a rank that has it, any other object by one rank. Of a Stateful object its
     state is written. Without a group, or with `no_dist`, this process writes all.
+
+    Example:
+        >>> import tempfile
+        >>> model = torch.nn.Linear(2, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = dist.checkpoint.save(model.state_dict(), checkpoint_id=folder)
+        >>> sorted(written.state_dict_metadata)
+        ['bias', 'weight']
     """
     alone = _is_alone(no_dist)
     writer = _storage_setup(storage_writer, checkpoint_id, FileSystemWriter)
@@ -38,7 +46,16 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[str] | 
 def save_state_dict(state_dict: dict[str, Any], storage_writer: StorageWriter,
                     process_group: ProcessGroup | None = None, coordinator_rank: int = 0, no_dist: bool = False,
                     planner: SavePlanner | None = None) -> Metadata:
-    """The older form of save, without Stateful objects."""
+    """The older form of save, without Stateful objects.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     writer = dist.checkpoint.FileSystemWriter(folder)
+        ...     written = dist.checkpoint.save_state_dict({"x": torch.ones(2)}, writer)
+        >>> list(written.state_dict_metadata)
+        ['x']
+    """
     storage_writer.reset()
     return _save_state_dict(state_dict, storage_writer, process_group, coordinator_rank, no_dist, planner)
 
@@ -96,6 +113,13 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[s
 
     The thread communicates: give it a group of its own for the CPU (`new_group(backend="cpu:mpi")`), since
     collectives of two threads in one group mix. With a stager that returns a Future, an AsyncSaveResponse.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     saving = dist.checkpoint.async_save({"x": torch.ones(2)}, checkpoint_id=folder)
+        ...     list(saving.result().state_dict_metadata)       # until it is written
+        ['x']
     """
     if async_checkpointer_type == AsyncCheckpointerType.PROCESS:
         raise NotImplementedError("async_save in a process: mindtorch saves in a thread, AsyncCheckpointerType.THREAD")

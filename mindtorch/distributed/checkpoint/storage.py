@@ -25,7 +25,12 @@ class WriteResult:
 
 
 class StorageWriter(ABC):
-    """Writes. The methods are called in this order; prepare_global_plan and finish in the coordinator alone."""
+    """Writes. The methods are called in this order; prepare_global_plan and finish in the coordinator alone.
+
+    Example:
+        >>> issubclass(dist.checkpoint.FileSystemWriter, dist.checkpoint.StorageWriter)
+        True
+    """
 
     @abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
@@ -62,7 +67,12 @@ class StorageWriter(ABC):
 
 
 class StorageReader(ABC):
-    """Reads. The methods are called in this order; prepare_global_plan in the coordinator alone."""
+    """Reads. The methods are called in this order; prepare_global_plan in the coordinator alone.
+
+    Example:
+        >>> issubclass(dist.checkpoint.FileSystemReader, dist.checkpoint.StorageReader)
+        True
+    """
 
     @abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:

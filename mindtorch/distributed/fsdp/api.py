@@ -23,6 +23,10 @@ class ShardingStrategy(Enum):
 
     FULL_SHARD frees whole parameters after the forward, SHARD_GRAD_OP keeps them for the backward, NO_SHARD cuts
     nothing. The HYBRID ones cut within a node, or along the second dimension of the mesh, and have replicas.
+
+    Example:
+        >>> [strategy.name for strategy in dist.fsdp.ShardingStrategy][:3]
+        ['FULL_SHARD', 'SHARD_GRAD_OP', 'NO_SHARD']
     """
 
     FULL_SHARD = 1
@@ -33,7 +37,12 @@ class ShardingStrategy(Enum):
 
 
 class BackwardPrefetch(Enum):
-    """When the backward gathers for the module that comes next: before the gradients of this one, or after."""
+    """When the backward gathers for the module that comes next: before the gradients of this one, or after.
+
+    Example:
+        >>> dist.fsdp.BackwardPrefetch.BACKWARD_PRE.name
+        'BACKWARD_PRE'
+    """
 
     BACKWARD_PRE = 1
     BACKWARD_POST = 2
@@ -45,6 +54,11 @@ class MixedPrecision:
 
     Shards and their gradients keep the dtype of the parameters. The inputs of the root are cast to `param_dtype`, with
     `cast_forward_inputs` those of all. Modules of the classes to ignore compute in float32 under an auto_wrap_policy.
+
+    Example:
+        >>> dtypes = dist.fsdp.MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+        >>> dtypes.param_dtype, dtypes.buffer_dtype
+        (torch.bfloat16, None)
     """
 
     param_dtype: dtype | None = None
@@ -58,13 +72,23 @@ class MixedPrecision:
 
 @dataclass
 class CPUOffload:
-    """Whether shards, their gradients and the optimizer's state lie in host memory."""
+    """Whether shards, their gradients and the optimizer's state lie in host memory.
+
+    Example:
+        >>> dist.fsdp.CPUOffload(offload_params=True)
+        CPUOffload(offload_params=True)
+    """
 
     offload_params: bool = False
 
 
 class StateDictType(Enum):
-    """What a state dict has: whole tensors, this rank's parts as they lie in memory, or DTensors."""
+    """What a state dict has: whole tensors, this rank's parts as they lie in memory, or DTensors.
+
+    Example:
+        >>> dist.fsdp.StateDictType.SHARDED_STATE_DICT.name
+        'SHARDED_STATE_DICT'
+    """
 
     FULL_STATE_DICT = 1
     LOCAL_STATE_DICT = 2
@@ -73,57 +97,104 @@ class StateDictType(Enum):
 
 @dataclass
 class StateDictConfig:
-    """Of a module's state dict."""
+    """Of a module's state dict.
+
+    Example:
+        >>> dist.fsdp.StateDictConfig().offload_to_cpu
+        False
+    """
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """Of whole tensors, on all ranks or on the first."""
+    """Of whole tensors, on all ranks or on the first.
+
+    Example:
+        >>> dist.fsdp.FullStateDictConfig(offload_to_cpu=True, rank0_only=True).rank0_only
+        True
+    """
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """Of this rank's parts as they lie in memory."""
+    """Of this rank's parts as they lie in memory.
+
+    Example:
+        >>> dist.fsdp.LocalStateDictConfig().offload_to_cpu
+        False
+    """
 
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """Of DTensors."""
+    """Of DTensors.
+
+    Example:
+        >>> dist.fsdp.ShardedStateDictConfig().offload_to_cpu
+        False
+    """
 
 
 @dataclass
 class OptimStateDictConfig:
-    """Of an optimizer's state dict."""
+    """Of an optimizer's state dict.
+
+    Example:
+        >>> dist.fsdp.OptimStateDictConfig().offload_to_cpu
+        True
+    """
 
     offload_to_cpu: bool = True
 
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Of whole tensors, on all ranks or on the first."""
+    """Of whole tensors, on all ranks or on the first.
+
+    Example:
+        >>> dist.fsdp.FullOptimStateDictConfig(rank0_only=True).offload_to_cpu
+        True
+    """
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """Of this rank's parts as they lie in memory."""
+    """Of this rank's parts as they lie in memory.
+
+    Example:
+        >>> dist.fsdp.LocalOptimStateDictConfig().offload_to_cpu
+        False
+    """
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """Of DTensors."""
+    """Of DTensors.
+
+    Example:
+        >>> dist.fsdp.ShardedOptimStateDictConfig().offload_to_cpu
+        True
+    """
 
 
 @dataclass
 class StateDictSettings:
-    """What the state dicts of a FullyShardedDataParallel have."""
+    """What the state dicts of a FullyShardedDataParallel have.
+
+    Example:
+        >>> settings = dist.fsdp.StateDictSettings(dist.fsdp.StateDictType.FULL_STATE_DICT,
+        ...     dist.fsdp.FullStateDictConfig(), dist.fsdp.FullOptimStateDictConfig())
+        >>> settings.state_dict_type.name
+        'FULL_STATE_DICT'
+    """
 
     state_dict_type: StateDictType
     state_dict_config: StateDictConfig

@@ -127,14 +127,9 @@ class FullyShardedDataParallel(ShardedModule, nn.Module):
     `state_dict()` has whole tensors by the names of the module itself; see `state_dict_type`.
 
     Example:
-        >>> import mindtorch as torch
-        >>> from mindtorch.distributed.fsdp import FullyShardedDataParallel
-        >>> store = torch.distributed.HashStore()
-        >>> torch.distributed.init_process_group("fake", store=store, rank=0, world_size=1)
-        >>> model = FullyShardedDataParallel(torch.nn.Linear(2, 1))
+        >>> model = dist.fsdp.FullyShardedDataParallel(torch.nn.Linear(2, 1), device_id=torch.device("cpu"))
         >>> list(model.state_dict())
         ['weight', 'bias']
-        >>> torch.distributed.destroy_process_group()
     """
 
     def __init__(self, module: nn.Module, process_group: Any = None, sharding_strategy: ShardingStrategy | None = None,

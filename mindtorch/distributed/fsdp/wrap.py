@@ -26,12 +26,24 @@ def name_without_wrappers(name: str) -> str:
 # otherwise whether the module is wrapped.
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
-    """Wrap every module."""
+    """Wrap every module.
+
+    Example:
+        >>> dist.fsdp.wrap.always_wrap_policy()
+        True
+    """
     return True
 
 
 def lambda_auto_wrap_policy(module: nn.Module, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable) -> bool:
-    """Wrap the modules for which lambda_fn(module) is true."""
+    """Wrap the modules for which lambda_fn(module) is true.
+
+    Example:
+        >>> def linear_only(module):
+        ...     return isinstance(module, torch.nn.Linear)
+        >>> dist.fsdp.wrap.lambda_auto_wrap_policy(torch.nn.Linear(1, 1), False, 2, linear_only)
+        True
+    """
     return recurse or lambda_fn(module)
 
 
@@ -42,7 +54,13 @@ def _module_wrap_policy(module: nn.Module, recurse: bool, nonwrapped_numel: int,
 
 def transformer_auto_wrap_policy(module: nn.Module, recurse: bool, nonwrapped_numel: int,
                                  transformer_layer_cls: set[type[nn.Module]]) -> bool:
-    """Wrap the modules of these classes."""
+    """Wrap the modules of these classes.
+
+    Example:
+        >>> layer = torch.nn.TransformerEncoderLayer(4, 2)
+        >>> dist.fsdp.wrap.transformer_auto_wrap_policy(layer, False, 100, {torch.nn.TransformerEncoderLayer})
+        True
+    """
     return _module_wrap_policy(module, recurse, nonwrapped_numel, transformer_layer_cls)
 
 
@@ -51,7 +69,13 @@ def size_based_auto_wrap_policy(module: nn.Module, recurse: bool, nonwrapped_num
                                 force_leaf_modules: set[type[nn.Module]] | None = None,
                                 exclude_wrap_modules: set[type[nn.Module]] | None = None) -> bool:
     """Wrap modules with at least so many elements that no module below holds. Those of `force_leaf_modules` are not
-    looked into, and those of `exclude_wrap_modules`, by default lists and dicts of modules, not wrapped."""
+    looked into, and those of `exclude_wrap_modules`, by default lists and dicts of modules, not wrapped.
+
+    Example:
+        >>> policy = dist.fsdp.wrap.size_based_auto_wrap_policy
+        >>> policy(torch.nn.Linear(1, 1), False, 2, min_num_params=100)
+        False
+    """
     leaves = (nn.MultiheadAttention,) if force_leaf_modules is None else tuple(force_leaf_modules)
     excluded = (nn.ModuleList, nn.ModuleDict) if exclude_wrap_modules is None else tuple(exclude_wrap_modules)
     if nonwrapped_numel < min_num_params:
@@ -73,7 +97,13 @@ class _Policy(ABC):
 
 
 class ModuleWrapPolicy(_Policy):
-    """Wrap the modules of these classes."""
+    """Wrap the modules of these classes.
+
+    Example:
+        >>> policy = dist.fsdp.wrap.ModuleWrapPolicy({torch.nn.Linear})
+        >>> policy(torch.nn.Linear(1, 1), recurse=False), policy(torch.nn.ReLU(), recurse=False)
+        (True, False)
+    """
 
     def __init__(self, module_classes: Iterable[type[nn.Module]]) -> None:
         self._module_classes = set(module_classes)
@@ -91,7 +121,11 @@ class ModuleWrapPolicy(_Policy):
 
 
 class CustomPolicy(_Policy):
-    """Wrap the modules for which lambda_fn(module) is True, or a dict of arguments for the wrapper."""
+    """Wrap the modules for which lambda_fn(module) is True, or a dict of arguments for the wrapper.
+
+    Example:
+        >>> policy = dist.fsdp.wrap.CustomPolicy(lambda module: isinstance(module, torch.nn.Linear))
+    """
 
     def __init__(self, lambda_fn: Callable[[nn.Module], bool | dict[str, Any]]) -> None:
         self._lambda_fn = lambda_fn
@@ -156,7 +190,15 @@ _wrapping: list[tuple[Callable, dict[str, Any]]] = []       # of the enable_wrap
 
 @contextlib.contextmanager
 def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
-    """Let `wrap` within the block wrap modules by this class, with these arguments."""
+    """Let `wrap` within the block wrap modules by this class, with these arguments.
+
+    Example:
+        >>> wrap = dist.fsdp.wrap
+        >>> with wrap.enable_wrap(wrapper_cls=dist.fsdp.FullyShardedDataParallel, device_id=torch.device("cpu")):
+        ...     layer = wrap.wrap(torch.nn.Linear(2, 2))
+        >>> type(layer).__name__
+        'FullyShardedDataParallel'
+    """
     _wrapping.append((wrapper_cls, wrapper_kwargs))
     try:
         yield
@@ -165,7 +207,12 @@ def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
 
 
 def wrap(module: nn.Module, **wrap_overrides: Any) -> nn.Module:
-    """The module, wrapped where this is within enable_wrap; the arguments override those given there."""
+    """The module, wrapped where this is within enable_wrap; the arguments override those given there.
+
+    Example:
+        >>> type(dist.fsdp.wrap.wrap(torch.nn.Linear(2, 2))).__name__       # not within enable_wrap
+        'Linear'
+    """
     if not _wrapping:
         return module
     wrapper, arguments = _wrapping[-1]

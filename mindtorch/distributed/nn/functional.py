@@ -19,33 +19,75 @@ __all__ = ["all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broad
 
 
 def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None) -> Tensor:
-    """The tensor of rank `src`. Its gradient is the sum of the gradients of all ranks."""
+    """The tensor of rank `src`. Its gradient is the sum of the gradients of all ranks.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> dist.nn.broadcast(x, src=0).sum().backward()
+        >>> x.grad                      # of one rank
+        tensor([1., 1.])
+    """
     return _Broadcast.apply(src, group, tensor)
 
 
 def gather(tensor: Tensor, dst: int = 0, group: ProcessGroup | None = None) -> tuple[Tensor, ...]:
-    """The tensors of all ranks; zeros, but on rank `dst`."""
+    """The tensors of all ranks; zeros, but on rank `dst`.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> dist.nn.gather(x, dst=0)[0].sum().backward()
+        >>> x.grad
+        tensor([1., 1.])
+    """
     return _Gather.apply(dst, group, tensor)
 
 
 def scatter(tensors: Any, src: int = 0, group: ProcessGroup | None = None) -> Tensor:
-    """What stands in this rank's place in the list of rank `src`."""
+    """What stands in this rank's place in the list of rank `src`.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> dist.nn.scatter([x], src=0).sum().backward()                          # of one rank
+        >>> x.grad
+        tensor([1., 1.])
+    """
     return _Scatter.apply(src, group, *tensors)
 
 
 def reduce(tensor: Tensor, dst: int, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None) -> Tensor:
-    """The reduction of the tensors of all ranks, on rank `dst`."""
+    """The reduction of the tensors of all ranks, on rank `dst`.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> dist.nn.reduce(x, dst=0).sum().backward()
+        >>> x.grad                      # of one rank
+        tensor([1., 1.])
+    """
     return _Reduce.apply(dst, op, group, tensor)
 
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM,
                    group: ProcessGroup | None = None) -> Tensor:
-    """What stands in this rank's place in the reduction of the lists of all ranks. `output` gives the shape."""
+    """What stands in this rank's place in the reduction of the lists of all ranks. `output` gives the shape.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> dist.nn.reduce_scatter(torch.empty(2), [x]).sum().backward()          # of one rank
+        >>> x.grad
+        tensor([1., 1.])
+    """
     return _ReduceScatter.apply(op, group, output, *input_list)
 
 
 def all_gather(tensor: Tensor, group: ProcessGroup | None = None) -> tuple[Tensor, ...]:
-    """The tensors of all ranks."""
+    """The tensors of all ranks.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> sum(dist.nn.all_gather(x)).sum().backward()
+        >>> x.grad                      # of one rank
+        tensor([1., 1.])
+    """
     return _AllGather.apply(group, tensor)
 
 
@@ -55,18 +97,39 @@ def _all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: Process
 
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor],
                group: ProcessGroup | None = None) -> tuple[Tensor, ...]:
-    """The tensors that the other ranks have for this one. `output_tensor_list` gives the shapes."""
+    """The tensors that the other ranks have for this one. `output_tensor_list` gives the shapes.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> dist.nn.all_to_all([torch.empty(2)], [x])[0].sum().backward()         # of one rank
+        >>> x.grad
+        tensor([1., 1.])
+    """
     return _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
 
 
 def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[int] | None = None,
                       input_split_sizes: list[int] | None = None, group: ProcessGroup | None = None) -> Tensor:
-    """The rows that the other ranks have for this one. `output` gives the shape."""
+    """The rows that the other ranks have for this one. `output` gives the shape.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> dist.nn.all_to_all_single(torch.empty(2), x).sum().backward()         # of one rank
+        >>> x.grad
+        tensor([1., 1.])
+    """
     return _AllToAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None) -> Tensor:
-    """The reduction of the tensors of all ranks."""
+    """The reduction of the tensors of all ranks.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> dist.nn.all_reduce(x).sum().backward()
+        >>> x.grad                      # of one rank
+        tensor([1., 1.])
+    """
     return _AllReduce.apply(op, group, tensor)
 
 

@@ -33,6 +33,12 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     All ranks give the same parameters, with gradients that DistributedDataParallel has averaged. Each steps for its
     share and broadcasts it. `parameters_as_bucket_view`: the parameters of a rank are views of one tensor, which is
     broadcast at once. Further arguments are those of `optimizer_class`.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> optimizer = dist.optim.ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)
+        >>> model(torch.ones(1, 2)).sum().backward()
+        >>> optimizer.step()
     """
 
     def __init__(self, params: Any, optimizer_class: type[Optimizer], process_group: Any = None,

@@ -218,7 +218,14 @@ class PipelineScheduleSingle(_PipelineSchedule):
 
 
 class ScheduleGPipe(PipelineScheduleSingle):
-    """All forwards, then all backwards."""
+    """All forwards, then all backwards.
+
+    Example:
+        >>> stage = dist.pipelining.PipelineStage(torch.nn.Linear(2, 2), 0, 1, torch.device("cpu"))
+        >>> schedule = dist.pipelining.ScheduleGPipe(stage, n_microbatches=2)
+        >>> schedule.step(torch.ones(4, 2)).shape       # only the first rank gives the input
+        torch.Size([4, 2])
+    """
 
 
 class _ScheduleForwardOnly(PipelineScheduleSingle):
@@ -233,7 +240,17 @@ class _ScheduleForwardOnly(PipelineScheduleSingle):
 
 
 class Schedule1F1B(PipelineScheduleSingle):
-    """As soon as a rank has a gradient it takes one backward and one forward in turn, so few activations are kept."""
+    """As soon as a rank has a gradient it takes one backward and one forward in turn, so few activations are kept.
+
+    Example:
+        >>> stage = dist.pipelining.PipelineStage(torch.nn.Linear(2, 2), 0, 1, torch.device("cpu"))
+        >>> schedule = dist.pipelining.Schedule1F1B(stage, n_microbatches=2, loss_fn=torch.nn.functional.mse_loss)
+        >>> losses = []
+        >>> schedule.step(torch.ones(4, 2), target=torch.zeros(4, 2), losses=losses).shape
+        torch.Size([4, 2])
+        >>> len(losses)
+        2
+    """
 
     def __init__(self, stage: PipelineStage, n_microbatches: int, *args: Any, **options: Any) -> None:
         if n_microbatches < stage.num_stages:
@@ -257,7 +274,15 @@ class PipelineScheduleMulti(_PipelineSchedule):
 
 
 class ScheduleLoopedBFS(PipelineScheduleMulti):
-    """All microbatches for the first stage of a rank, then for the next, then backwards the other way round."""
+    """All microbatches for the first stage of a rank, then for the next, then backwards the other way round.
+
+    Example:
+        >>> cpu = torch.device("cpu")
+        >>> stages = [dist.pipelining.PipelineStage(torch.nn.Linear(2, 2), i, 2, cpu) for i in range(2)]
+        >>> schedule = dist.pipelining.ScheduleLoopedBFS(stages, 2, loss_fn=torch.nn.functional.mse_loss)
+        >>> schedule.step(torch.ones(4, 2), target=torch.zeros(4, 2)).shape
+        torch.Size([4, 2])
+    """
 
     def __init__(self, stages: list[PipelineStage], n_microbatches: int, loss_fn: Callable | None = None,
                  output_merge_spec: Any = None, scale_grads: bool = True, backward_requires_autograd: bool = True,
@@ -274,6 +299,13 @@ class ScheduleInterleaved1F1B(PipelineScheduleMulti):
     """1F1B over several stages on each rank, a round of microbatches for one stage after the other.
 
     See "Efficient Large-Scale Language Model Training on GPU Clusters", arxiv.org/abs/2104.04473.
+
+    Example:
+        >>> cpu = torch.device("cpu")
+        >>> stages = [dist.pipelining.PipelineStage(torch.nn.Linear(2, 2), i, 2, cpu) for i in range(2)]
+        >>> schedule = dist.pipelining.ScheduleInterleaved1F1B(stages, 2, loss_fn=torch.nn.functional.mse_loss)
+        >>> schedule.step(torch.ones(4, 2), target=torch.zeros(4, 2)).shape
+        torch.Size([4, 2])
     """
 
     def __init__(self, stages: list[PipelineStage], n_microbatches: int, loss_fn: Callable | None = None,

@@ -75,6 +75,11 @@ class PipelineStage:
     `submodule` takes what the stage before returns, a tensor or several, and the keyword arguments of `step`; the
     first stage takes the positional arguments of `step`. Shapes and dtypes are those of the first microbatch, so that
     examples (`input_args`, ...) are not needed and not looked at.
+
+    Example:
+        >>> stage = dist.pipelining.PipelineStage(torch.nn.Linear(2, 2), 0, 1, torch.device("cpu"))
+        >>> stage.is_first, stage.is_last
+        (True, True)
     """
 
     def __init__(self, submodule: nn.Module, stage_index: int, num_stages: int, device: Any, input_args: Any = None,

@@ -84,10 +84,10 @@ class DTensor(Tensor, _activates=False):
     placements of their arguments ask for it; all ranks call them alike.
 
     Example:
-        >>> mesh = torch.distributed.init_device_mesh("cpu", (2,))
-        >>> x = distribute_tensor(torch.ones(4, 2), mesh, [Shard(0)])
-        >>> x.to_local().shape, x.sum().full_tensor()
-        (torch.Size([2, 2]), tensor(8.))
+        >>> mesh = dist.init_device_mesh("cpu", (dist.get_world_size(),))
+        >>> x = dist.tensor.distribute_tensor(torch.ones(4, 2), mesh, [dist.tensor.Shard(0)])
+        >>> x.to_local().shape, x.sum().full_tensor()       # of one rank
+        (torch.Size([4, 2]), tensor(8.))
     """
 
     _local_tensor: Tensor
@@ -235,6 +235,12 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None,
     """A leaf tensor as a DTensor, of which each rank takes its part.
 
     Ranks have the tensor of rank `src_data_rank` of each mesh dimension; None: each cuts its own.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dist.tensor.distribute_tensor(torch.arange(4.0), mesh, [dist.tensor.Shard(0)])
+        >>> (x + 1).sum().full_tensor()
+        tensor(10.)
     """
     mesh = _current_mesh(device_mesh)
     if not tensor.is_leaf:
@@ -269,6 +275,12 @@ def distribute_module(module: nn.Module, device_mesh: DeviceMesh | None = None, 
 
     `partition_fn(name, module, mesh)` may distribute those of each module below it; the others become whole on each
     rank. `input_fn(module, inputs, mesh)` and `output_fn(module, outputs, mesh)` prepare inputs and outputs.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> layer = dist.tensor.distribute_module(torch.nn.Linear(2, 2), mesh)
+        >>> layer.weight.placements
+        (Replicate(),)
     """
     mesh = _current_mesh(device_mesh)
     for name, part in module.named_modules():
@@ -309,26 +321,50 @@ def _drawn(function, size, dtype, requires_grad, mesh, placements):
 
 def empty(*size: Any, dtype: Dtype | None = None, layout: Any = mindtorch.strided, requires_grad: bool = False,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor with undefined elements."""
+    """A DTensor with undefined elements.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dist.tensor.empty(4, 2, device_mesh=mesh, placements=[dist.tensor.Shard(0)]).shape
+        torch.Size([4, 2])
+    """
     return _new(mindtorch.empty, size, dtype, requires_grad, device_mesh, placements)
 
 
 def zeros(*size: Any, requires_grad: bool = False, dtype: Dtype | None = None, layout: Any = mindtorch.strided,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of zeros."""
+    """A DTensor of zeros.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dist.tensor.zeros(2, device_mesh=mesh).full_tensor()
+        tensor([0., 0.])
+    """
     return _new(mindtorch.zeros, size, dtype, requires_grad, device_mesh, placements)
 
 
 def ones(*size: Any, dtype: Dtype | None = None, layout: Any = mindtorch.strided, requires_grad: bool = False,
          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of ones."""
+    """A DTensor of ones.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dist.tensor.ones(4, device_mesh=mesh, placements=[dist.tensor.Shard(0)]).sum().full_tensor()
+        tensor(4.)
+    """
     return _new(mindtorch.ones, size, dtype, requires_grad, device_mesh, placements)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Dtype | None = None, layout: Any = mindtorch.strided,
          requires_grad: bool = False, device_mesh: DeviceMesh | None = None,
          placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of one value."""
+    """A DTensor of one value.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dist.tensor.full((2,), 7.0, device_mesh=mesh).full_tensor()
+        tensor([7., 7.])
+    """
     def filled(shape, **options):
         return mindtorch.full(shape, fill_value, **options)
     return _new(filled, (size,), dtype, requires_grad, device_mesh, placements)
@@ -336,11 +372,23 @@ def full(size: Any, fill_value: Any, *, dtype: Dtype | None = None, layout: Any 
 
 def rand(*size: Any, requires_grad: bool = False, dtype: Dtype | None = None, layout: Any = mindtorch.strided,
          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of numbers drawn evenly from [0, 1), those of torch.rand with the same seed on every rank."""
+    """A DTensor of numbers drawn evenly from [0, 1), those of torch.rand with the same seed on every rank.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dist.tensor.rand(4, 2, device_mesh=mesh, placements=[dist.tensor.Shard(0)]).shape
+        torch.Size([4, 2])
+    """
     return _drawn(mindtorch.rand, size, dtype, requires_grad, device_mesh, placements)
 
 
 def randn(*size: Any, requires_grad: bool = False, dtype: Dtype | None = None, layout: Any = mindtorch.strided,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of normally distributed numbers, those of torch.randn with the same seed on every rank."""
+    """A DTensor of normally distributed numbers, those of torch.randn with the same seed on every rank.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dist.tensor.randn(4, 2, device_mesh=mesh, placements=[dist.tensor.Shard(0)]).shape
+        torch.Size([4, 2])
+    """
     return _drawn(mindtorch.randn, size, dtype, requires_grad, device_mesh, placements)

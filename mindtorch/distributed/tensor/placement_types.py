@@ -9,7 +9,12 @@ __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
 
 class Placement:
-    """What the ranks along one dimension of a mesh have of a tensor: Shard, Replicate or Partial."""
+    """What the ranks along one dimension of a mesh have of a tensor: Shard, Replicate or Partial.
+
+    Example:
+        >>> isinstance(dist.tensor.Shard(0), dist.tensor.Placement), dist.tensor.Shard(1).is_shard(dim=1)
+        (True, True)
+    """
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether each rank has a part (of that dimension)."""
@@ -26,7 +31,14 @@ class Placement:
 
 @dataclass(frozen=True)
 class Shard(Placement):
-    """Each rank has a part along `dim`, as torch.chunk cuts it: the last parts may be smaller, or empty."""
+    """Each rank has a part along `dim`, as torch.chunk cuts it: the last parts may be smaller, or empty.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dist.tensor.distribute_tensor(torch.ones(4, 2), mesh, [dist.tensor.Shard(0)])
+        >>> x.shape, x.to_local().shape         # of one rank
+        (torch.Size([4, 2]), torch.Size([4, 2]))
+    """
 
     dim: int
 
@@ -59,7 +71,13 @@ class _StridedShard(Placement):
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """Each rank has the whole tensor."""
+    """Each rank has the whole tensor.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dist.tensor.distribute_tensor(torch.ones(2), mesh, [dist.tensor.Replicate()]).placements
+        (Replicate(),)
+    """
 
     def __str__(self) -> str:
         return "R"
@@ -67,7 +85,15 @@ class Replicate(Placement):
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """The tensor is the sum, avg, product, min or max of the ranks' tensors, or the norm `norm_2.0` of their norms."""
+    """The tensor is the sum, avg, product, min or max of the ranks' tensors, or the norm `norm_2.0` of their norms.
+
+    Example:
+        >>> DTensor, Partial, Replicate = (getattr(dist.tensor, n) for n in ("DTensor", "Partial", "Replicate"))
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = DTensor.from_local(torch.ones(2), mesh, [Partial()])
+        >>> x.redistribute(placements=[Replicate()]).to_local()      # of one rank
+        tensor([1., 1.])
+    """
 
     reduce_op: str = "sum"
 

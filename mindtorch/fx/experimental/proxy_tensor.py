@@ -28,6 +28,12 @@ def make_fx(f: Callable, decomposition_table: dict | None = None, tracing_mode: 
     operators. Tensors that are no arguments become attributes of the module; what depends on elements, and sizes, is
     as it was for these arguments. NotImplementedError for tracing_mode="symbolic", for pre_dispatch, and for containers
     as arguments.
+
+    Example:
+        >>> from mindtorch.fx.experimental.proxy_tensor import make_fx
+        >>> module = make_fx(lambda x: torch.nn.functional.softplus(x).sum())(torch.ones(2))
+        >>> [str(node.target) for node in module.graph.nodes if node.op == "call_function"]
+        ['aten.softplus.default', 'aten.sum.default']
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f'tracing_mode must be "real", "fake", or "symbolic", got {tracing_mode}')
@@ -122,7 +128,13 @@ def _place(tensor):
 
 
 def get_proxy_mode() -> TorchDispatchMode | None:
-    """The mode by which make_fx traces what runs now; None outside of it."""
+    """The mode by which make_fx traces what runs now; None outside of it.
+
+    Example:
+        >>> from mindtorch.fx.experimental.proxy_tensor import get_proxy_mode
+        >>> print(get_proxy_mode())
+        None
+    """
     return next((mode for mode in reversed(_get_current_dispatch_mode_stack()) if isinstance(mode, _Recorder)), None)
 
 

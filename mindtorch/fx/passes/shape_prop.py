@@ -9,7 +9,15 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(NamedTuple):
-    """The properties of a tensor without its elements."""
+    """The properties of a tensor without its elements.
+
+    Example:
+        >>> from mindtorch.fx.passes.shape_prop import ShapeProp
+        >>> module = torch.fx.symbolic_trace(lambda x: x + 1)
+        >>> _ = ShapeProp(module).propagate(torch.ones(2, 3))
+        >>> next(iter(module.graph.nodes)).meta["tensor_meta"].dtype
+        torch.float32
+    """
 
     shape: Any
     dtype: Any
@@ -31,6 +39,13 @@ class ShapeProp(Interpreter):
     """ShapeProp(module).propagate(*args) runs the module and gives each node `meta["tensor_meta"]` and `meta["type"]`.
 
     With the module and the arguments on the meta device nothing is computed. A fake_mode is refused: there is none.
+
+    Example:
+        >>> from mindtorch.fx.passes.shape_prop import ShapeProp
+        >>> module = torch.fx.symbolic_trace(lambda x: x.reshape(-1))
+        >>> _ = ShapeProp(module).propagate(torch.ones(2, 3))
+        >>> [tuple(node.meta["tensor_meta"].shape) for node in module.graph.nodes]
+        [(2, 3), (6,), (6,)]
     """
 
     def __init__(self, gm, fake_mode=None):

@@ -23,6 +23,12 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
     """Allow only these backends, one or a list, within the context; with `set_priority`, in this order.
 
     An attention that none of them can compute is a RuntimeError.
+
+    Example:
+        >>> q = k = v = torch.ones(1, 1, 2, 4)
+        >>> with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        ...     torch.nn.functional.scaled_dot_product_attention(q, k, v).shape
+        torch.Size([1, 1, 2, 4])
     """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "

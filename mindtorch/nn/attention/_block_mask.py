@@ -36,7 +36,13 @@ def evaluated(function: Any, shape: Any, *arguments: Any) -> Any:
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """Allows all pairs."""
+    """Allows all pairs.
+
+    Example:
+        >>> from mindtorch.nn.attention.flex_attention import create_mask, noop_mask
+        >>> create_mask(noop_mask, 1, 1, 2, 2, device="cpu").all()
+        tensor(True)
+    """
     return batch.new_ones((), dtype=mindtorch.bool)
 
 
@@ -53,12 +59,30 @@ def _joined(mask_mods, start, join):
 
 
 def and_masks(*mask_mods: Any) -> Any:
-    """The mask_mod that allows what all of them allow."""
+    """The mask_mod that allows what all of them allow.
+
+    Example:
+        >>> from mindtorch.nn.attention.flex_attention import and_masks, create_mask
+        >>> near = and_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: q - k < 2)
+        >>> create_mask(near, 1, 1, 3, 3, device="cpu").int()
+        tensor([[[[1, 0, 0],
+                  [1, 1, 0],
+                  [0, 1, 1]]]], dtype=torch.int32)
+    """
     return _joined(mask_mods, True, lambda one, other: one & other)
 
 
 def or_masks(*mask_mods: Any) -> Any:
-    """The mask_mod that allows what one of them allows."""
+    """The mask_mod that allows what one of them allows.
+
+    Example:
+        >>> from mindtorch.nn.attention.flex_attention import create_mask, or_masks
+        >>> either = or_masks(lambda b, h, q, k: q == k, lambda b, h, q, k: k == 0)
+        >>> create_mask(either, 1, 1, 3, 3, device="cpu").int()
+        tensor([[[[1, 0, 0],
+                  [1, 1, 0],
+                  [1, 0, 1]]]], dtype=torch.int32)
+    """
     return _joined(mask_mods, False, lambda one, other: one | other)
 
 
@@ -86,6 +110,12 @@ def _dense(num_blocks, indices, columns):
 class BlockMask:
     """Blocks of BLOCK_SIZE scores: of each row of blocks the columns in which some pairs are allowed, those in which
     all are (`full_`), and both the other way round (`q_`); `mask_mod` says which pairs of the former are allowed.
+
+    Example:
+        >>> from mindtorch.nn.attention.flex_attention import create_block_mask
+        >>> causal = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device="cpu")
+        >>> causal.shape, causal.sparsity()
+        ((1, 1, 256, 256), 25.0)
     """
 
     seq_lengths: tuple[int, int]

@@ -13,7 +13,13 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(enum.IntEnum):
-    """The alignment of the diagonal: the first query with the first key, or the last with the last."""
+    """The alignment of the diagonal: the first query with the first key, or the last with the last.
+
+    Example:
+        >>> from mindtorch.nn.attention.bias import CausalVariant
+        >>> CausalVariant.LOWER_RIGHT.name
+        'LOWER_RIGHT'
+    """
 
     UPPER_LEFT = enum.auto()
     LOWER_RIGHT = enum.auto()
@@ -22,6 +28,12 @@ class CausalVariant(enum.IntEnum):
 class CausalBias(Tensor):
     """The mask (seq_len_q, seq_len_kv) that is True where a query may look, as scaled_dot_product_attention takes it:
     there it follows the query to its device.
+
+    Example:
+        >>> from mindtorch.nn.attention.bias import causal_upper_left
+        >>> q, k = torch.ones(1, 1, 2, 4), torch.ones(1, 1, 3, 4)
+        >>> torch.nn.functional.scaled_dot_product_attention(q, k, k, attn_mask=causal_upper_left(2, 3)).shape
+        torch.Size([1, 1, 2, 4])
     """
 
     __torch_function__ = _disabled_torch_function_impl
@@ -67,10 +79,24 @@ def _two(name, size):
 
 
 def causal_upper_left(*size: Any) -> CausalBias:
-    """The mask (queries, keys) in which the first query may look at the first key."""
+    """The mask (queries, keys) in which the first query may look at the first key.
+
+    Example:
+        >>> from mindtorch.nn.attention.bias import causal_upper_left
+        >>> causal_upper_left(2, 3)._materialize()
+        tensor([[ True, False, False],
+                [ True,  True, False]])
+    """
     return CausalBias(CausalVariant.UPPER_LEFT, *_two("causal_upper_left", size))
 
 
 def causal_lower_right(*size: Any) -> CausalBias:
-    """The mask (queries, keys) in which the last query may look at the last key."""
+    """The mask (queries, keys) in which the last query may look at the last key.
+
+    Example:
+        >>> from mindtorch.nn.attention.bias import causal_lower_right
+        >>> causal_lower_right(2, 3)._materialize()
+        tensor([[ True,  True, False],
+                [ True,  True,  True]])
+    """
     return CausalBias(CausalVariant.LOWER_RIGHT, *_two("causal_lower_right", size))

@@ -31,14 +31,28 @@ __all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_ma
 
 
 class AuxRequest(NamedTuple):
-    """The additional results of flex_attention."""
+    """The additional results of flex_attention.
+
+    Example:
+        >>> from mindtorch.nn.attention.flex_attention import AuxRequest, flex_attention
+        >>> q = torch.ones(1, 1, 2, 4)
+        >>> flex_attention(q, q, q, return_aux=AuxRequest(max_scores=True))[1].max_scores
+        tensor([[[2., 2.]]])
+    """
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """The results of an AuxRequest: logarithms of sums of exponentials and the largest of the scores."""
+    """The results of an AuxRequest: logarithms of sums of exponentials and the largest of the scores.
+
+    Example:
+        >>> from mindtorch.nn.attention.flex_attention import AuxRequest, flex_attention
+        >>> q = torch.ones(1, 1, 2, 4)
+        >>> flex_attention(q, q, q, return_aux=AuxRequest(lse=True))[1].lse.shape
+        torch.Size([1, 1, 2])
+    """
 
     lse: mindtorch.Tensor | None = None
     max_scores: mindtorch.Tensor | None = None
@@ -49,6 +63,12 @@ def create_mask(mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: i
     """A bool tensor (B, H, Q_LEN, KV_LEN) of what a mask_mod allows, or of where a score_mod leaves a score above -inf.
 
     B and H may be None for 1.
+
+    Example:
+        >>> from mindtorch.nn.attention.flex_attention import create_mask
+        >>> create_mask(lambda b, h, q, k: q >= k, 1, 1, 2, 2, device="cpu")
+        tensor([[[[ True, False],
+                  [ True,  True]]]])
     """
     shape = (B or 1, H or 1, Q_LEN, KV_LEN)
     device = mindtorch.get_default_device() if device is None else mindtorch.device(device)
@@ -66,7 +86,15 @@ def create_mask(mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: i
 def create_block_mask(mask_mod: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
                       device: Device | None = None, BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
                       _compile: bool = False, separate_full_blocks: bool = True) -> BlockMask:
-    """The BlockMask of mask_mod(batch, head, q_idx, kv_idx); for all batches or heads alike where B or H is None."""
+    """The BlockMask of mask_mod(batch, head, q_idx, kv_idx); for all batches or heads alike where B or H is None.
+
+    Example:
+        >>> from mindtorch.nn.attention.flex_attention import create_block_mask, flex_attention
+        >>> causal = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device="cpu")
+        >>> q = torch.ones(1, 1, 256, 16)
+        >>> flex_attention(q, q, q, block_mask=causal).shape
+        torch.Size([1, 1, 256, 16])
+    """
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     if mask.dtype is not mindtorch.bool:
         raise AssertionError(f"mask.dtype must be torch.bool, got {mask.dtype}")
@@ -107,6 +135,14 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Any = N
     query (B, H, L, E), key (B, H, S, E), value (B, H, S, Ev) -> (B, H, L, Ev); 0 where nothing is allowed. With
     `enable_gqa` key and value may have fewer heads, a divisor of H. score_mod(score, batch, head, q_idx, kv_idx).
     `kernel_options` are for kernels that are not here. With an AuxRequest it is a pair with an AuxOutput.
+
+    Example:
+        >>> from mindtorch.nn.attention.flex_attention import flex_attention
+        >>> q = torch.ones(1, 1, 3, 4)
+        >>> def nearer_is_better(score, batch, head, q_idx, kv_idx):
+        ...     return score - (q_idx - kv_idx).abs()
+        >>> flex_attention(q, q, q, score_mod=nearer_is_better).shape
+        torch.Size([1, 1, 3, 4])
     """
     _check(query, key, value, block_mask, enable_gqa, return_lse, return_aux)
     repeats = query.size(1) // key.size(1)

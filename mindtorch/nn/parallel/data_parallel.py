@@ -87,6 +87,12 @@ class DataParallel(Module):
 
 def data_parallel(module: Module, inputs: Any, device_ids: Sequence[int | device] | None = None,
                   output_device: int | device | None = None, dim: int = 0, module_kwargs: Any | None = None) -> Tensor:
-    """One call of a module as DataParallel makes it."""
+    """One call of a module as DataParallel makes it.
+
+    Example:
+        >>> layer = torch.nn.Linear(2, 1, device="npu")
+        >>> torch.nn.parallel.data_parallel(layer, torch.ones(4, 2, device="npu"), device_ids=[0]).shape
+        torch.Size([4, 1])
+    """
     inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))

@@ -54,6 +54,12 @@ class DistributedDataParallel(Module, Joinable):
 
     On construction all ranks get the parameters and buffers of rank 0. A backward puts the gradients into buckets, in
     the reverse order of the parameters, and reduces each bucket as soon as it is full, while it goes on.
+
+    Example:
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> model(torch.ones(4, 2)).sum().backward()
+        >>> model.module.weight.grad                # the mean of the ranks
+        tensor([[4., 4.]])
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0,

@@ -43,7 +43,14 @@ def _call(place, module, args, kwargs, grad_enabled):
 
 def parallel_apply(modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup: Sequence[dict[str, Any]] | None = None,
                    devices: Sequence[int | device | None] | None = None) -> list[Any]:
-    """The results of modules for inputs, each on its device: that given, or that of its input."""
+    """The results of modules for inputs, each on its device: that given, or that of its input.
+
+    Example:
+        >>> layers = [torch.nn.Linear(2, 1, device="npu") for _ in range(2)]
+        >>> parts = [torch.ones(3, 2, device="npu") for _ in range(2)]
+        >>> [result.shape for result in torch.nn.parallel.parallel_apply(layers, parts)]
+        [torch.Size([3, 1]), torch.Size([3, 1])]
+    """
     if len(modules) != len(inputs):
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs "
                              f"{len(inputs)}")

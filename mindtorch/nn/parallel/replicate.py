@@ -44,6 +44,12 @@ def _replica(network, place, detach):
 
 
 def replicate(network: Any, devices: Sequence[int | device], detach: bool = False) -> Any:
-    """The network on each device: gradients of the copies' parameters add up in the network, unless `detach`."""
+    """The network on each device: gradients of the copies' parameters add up in the network, unless `detach`.
+
+    Example:
+        >>> layer = torch.nn.Linear(2, 1, device="npu")
+        >>> torch.nn.parallel.replicate(layer, [0])[0].weight.device
+        device(type='npu', index=0)
+    """
     with mindtorch.set_grad_enabled(mindtorch.is_grad_enabled() and not detach):
         return [_replica(network, _device(target), detach) for target in devices]

@@ -22,7 +22,12 @@ def _built(like, values):
 
 
 def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
-    """For each device its chunk of the tensors, along `dim`; what is no tensor is there for each."""
+    """For each device its chunk of the tensors, along `dim`; what is no tensor is there for each.
+
+    Example:
+        >>> torch.nn.parallel.scatter(torch.ones(2), [0])
+        (tensor([1., 1.], device='npu:0'),)
+    """
     places = [_device(target) for target in target_gpus]
 
     def parts(value):
@@ -47,7 +52,12 @@ def scatter_kwargs(inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, targe
 
 
 def gather(outputs: Any, target_device: int | device, dim: int = 0) -> Any:
-    """The tensors of all devices, one behind the other along `dim`, on one device, a number or "cpu"."""
+    """The tensors of all devices, one behind the other along `dim`, on one device, a number or "cpu".
+
+    Example:
+        >>> torch.nn.parallel.gather([torch.ones(1, device="npu:0"), torch.zeros(1, device="npu:0")], "cpu")
+        tensor([1., 0.])
+    """
     place = _device(target_device)
 
     def joined(values):

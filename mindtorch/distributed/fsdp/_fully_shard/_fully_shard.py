@@ -134,7 +134,14 @@ def _cast(value, dtype):
 
 
 class UnshardHandle:
-    """What `module.unshard(async_op=True)` returns."""
+    """What `module.unshard(async_op=True)` returns.
+
+    Example:
+        >>> layer = dist.fsdp.fully_shard(torch.nn.Linear(2, 2), mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> layer.unshard(async_op=True).wait()
+        >>> layer.weight.shape
+        torch.Size([2, 2])
+    """
 
     def __init__(self, group: ParameterGroup) -> None:
         self._group = group
@@ -167,7 +174,13 @@ class ShardedModule:
 
 
 class FSDPModule(ShardedModule):
-    """What a module's class gets as its first base by fully_shard."""
+    """What a module's class gets as its first base by fully_shard.
+
+    Example:
+        >>> layer = dist.fsdp.fully_shard(torch.nn.Linear(2, 2), mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> isinstance(layer, dist.fsdp.FSDPModule), isinstance(layer, torch.nn.Linear)
+        (True, True)
+    """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance of the class that the module had: new ones are not sharded."""
@@ -275,6 +288,17 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     to be equal. The forward gathers a module's parameters and frees them again, except the root's
     (`reshard_after_forward`); so does the backward, which averages gradients over the ranks. On a mesh of two
     dimensions shards lie along the second, and the first has replicas.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 1))
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> for part in (*model, model):
+        ...     _ = dist.fsdp.fully_shard(part, mesh=mesh)
+        >>> optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        >>> model(torch.ones(2, 4)).sum().backward()
+        >>> optimizer.step()
+        >>> model[0].weight.placements
+        (Shard(dim=0),)
     """
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
     for each in modules:
@@ -338,7 +362,17 @@ def _shards_for_state_dict(state, *_):
 
 
 def register_fsdp_forward_method(module: nn.Module, method_name: str) -> None:
-    """Let another method of a module gather and free as its forward does; nothing for one without fully_shard."""
+    """Let another method of a module gather and free as its forward does; nothing for one without fully_shard.
+
+    Example:
+        >>> class Model(torch.nn.Linear):
+        ...     def score(self, x):
+        ...         return self.weight.sum() + x
+        >>> model = dist.fsdp.fully_shard(Model(2, 2), mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> dist.fsdp.register_fsdp_forward_method(model, "score")
+        >>> model.score(torch.ones(1)).shape
+        torch.Size([1])
+    """
     if not isinstance(module, FSDPModule):
         return
     if not hasattr(module, method_name):

@@ -15,6 +15,13 @@ class MixedPrecisionPolicy:
     """The dtypes of computing: of parameters, of the reduction of gradients, of results; None: as they are.
 
     Shards and their gradients keep the dtype of the parameters. `cast_forward_inputs`: also cast the inputs.
+
+    Example:
+        >>> dtypes = dist.fsdp.MixedPrecisionPolicy(param_dtype=torch.bfloat16)
+        >>> layer = torch.nn.Linear(2, 2)
+        >>> layer = dist.fsdp.fully_shard(layer, mesh=dist.init_device_mesh("cpu", (1,)), mp_policy=dtypes)
+        >>> layer(torch.ones(1, 2)).dtype
+        torch.bfloat16
     """
 
     param_dtype: dtype | None = None
@@ -25,11 +32,20 @@ class MixedPrecisionPolicy:
 
 @dataclass
 class OffloadPolicy:
-    """Shards lie on the device of the mesh."""
+    """Shards lie on the device of the mesh.
+
+    Example:
+        >>> dist.fsdp.OffloadPolicy()
+        OffloadPolicy()
+    """
 
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Shards, their gradients and the optimizer's state lie in host memory, which is pinned."""
+    """Shards, their gradients and the optimizer's state lie in host memory, which is pinned.
+
+    Example:
+        >>> policy = dist.fsdp.CPUOffloadPolicy(pin_memory=False)
+    """
 
     pin_memory: bool = True

@@ -20,6 +20,14 @@ def parallelize_module(module: nn.Module, device_mesh: DeviceMesh | None = None,
     """Apply a style to a module, or styles to the modules below it that a plan names: {"layers.*.wq": style}.
 
     The mesh has one dimension. Parameters are those of rank `src_data_rank`; None: of each rank.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 4))
+        >>> model = dist.tensor.parallel.parallelize_module(model, mesh, {
+        ...     "0": dist.tensor.parallel.ColwiseParallel(), "2": dist.tensor.parallel.RowwiseParallel()})
+        >>> model(torch.ones(2, 4)).shape
+        torch.Size([2, 4])
     """
     mesh = device_mesh or _mesh_resources.get_current_mesh()
     if mesh.ndim != 1:

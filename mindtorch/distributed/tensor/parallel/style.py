@@ -17,7 +17,17 @@ __all__ = ["ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareMod
 
 
 class ParallelStyle(ABC):
-    """What parallelize_module does to a module."""
+    """What parallelize_module does to a module.
+
+    Example:
+        >>> class Frozen(dist.tensor.parallel.ParallelStyle):
+        ...     def _apply(self, module, device_mesh):
+        ...         return module.requires_grad_(False)
+        >>> layer = dist.tensor.parallel.parallelize_module(
+        ...     torch.nn.Linear(2, 2), dist.init_device_mesh("cpu", (1,)), Frozen())
+        >>> layer.weight.requires_grad
+        False
+    """
 
     src_data_rank: int | None = 0
 
@@ -68,7 +78,15 @@ class _LayerStyle(ParallelStyle):
 
 
 class ColwiseParallel(_LayerStyle):
-    """A Linear cut by its outputs, or an Embedding by its columns. By default outputs are cut in the last dimension."""
+    """A Linear cut by its outputs, or an Embedding by its columns. By default outputs are cut in the last dimension.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> layer = dist.tensor.parallel.parallelize_module(
+        ...     torch.nn.Linear(4, 6), mesh, dist.tensor.parallel.ColwiseParallel())
+        >>> layer.weight.placements, layer(torch.ones(2, 4)).shape      # of one rank
+        ((Shard(dim=0),), torch.Size([2, 6]))
+    """
 
     def __init__(self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None,
                  use_local_output: bool = True) -> None:
@@ -83,7 +101,15 @@ class ColwiseParallel(_LayerStyle):
 
 
 class RowwiseParallel(_LayerStyle):
-    """A Linear cut by its inputs, or an Embedding by its rows. By default each rank has the whole output."""
+    """A Linear cut by its inputs, or an Embedding by its rows. By default each rank has the whole output.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> layer = dist.tensor.parallel.parallelize_module(
+        ...     torch.nn.Linear(4, 6), mesh, dist.tensor.parallel.RowwiseParallel())
+        >>> layer.weight.placements, layer(torch.ones(2, 4)).shape      # of one rank
+        ((Shard(dim=1),), torch.Size([2, 6]))
+    """
 
     def __init__(self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None,
                  use_local_output: bool = True) -> None:
@@ -101,7 +127,15 @@ class RowwiseParallel(_LayerStyle):
 
 
 class SequenceParallel(_LayerStyle):
-    """A LayerNorm, RMSNorm or Dropout on tensors that are cut along the sequence; its parameters are whole."""
+    """A LayerNorm, RMSNorm or Dropout on tensors that are cut along the sequence; its parameters are whole.
+
+    Example:
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> layer = dist.tensor.parallel.parallelize_module(
+        ...     torch.nn.LayerNorm(4), mesh, dist.tensor.parallel.SequenceParallel())
+        >>> layer(torch.ones(2, 3, 4)).placements
+        (Shard(dim=1),)
+    """
 
     def __init__(self, *, sequence_dim: int = 1, use_local_output: bool = False) -> None:
         place = Shard(sequence_dim)
@@ -125,7 +159,16 @@ def _prepared(value, mesh, now, goal, local):
 
 
 class PrepareModuleInput(ParallelStyle):
-    """Inputs that lie as `input_layouts` say come to the module as `desired_input_layouts` say; None: as they are."""
+    """Inputs that lie as `input_layouts` say come to the module as `desired_input_layouts` say; None: as they are.
+
+    Example:
+        >>> mesh, Shard, Replicate = dist.init_device_mesh("cpu", (1,)), dist.tensor.Shard, dist.tensor.Replicate
+        >>> style = dist.tensor.parallel.PrepareModuleInput(
+        ...     input_layouts=Shard(0), desired_input_layouts=Replicate(), use_local_output=True)
+        >>> layer = dist.tensor.parallel.parallelize_module(torch.nn.Identity(), mesh, style)
+        >>> layer(torch.ones(2)).shape          # of one rank
+        torch.Size([2])
+    """
 
     def __init__(self, *, input_layouts: Any = None, desired_input_layouts: Any = None,
                  input_kwarg_layouts: dict[str, Placement] | None = None,
@@ -155,7 +198,16 @@ class PrepareModuleInput(ParallelStyle):
 
 
 class PrepareModuleOutput(ParallelStyle):
-    """Outputs that lie as `output_layouts` say leave the module as `desired_output_layouts` say."""
+    """Outputs that lie as `output_layouts` say leave the module as `desired_output_layouts` say.
+
+    Example:
+        >>> mesh, Shard, Replicate = dist.init_device_mesh("cpu", (1,)), dist.tensor.Shard, dist.tensor.Replicate
+        >>> style = dist.tensor.parallel.PrepareModuleOutput(
+        ...     output_layouts=Replicate(), desired_output_layouts=Shard(0))
+        >>> layer = dist.tensor.parallel.parallelize_module(torch.nn.Identity(), mesh, style)
+        >>> layer(torch.ones(2)).shape          # of one rank
+        torch.Size([2])
+    """
 
     def __init__(self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True) -> None:
         self.output_layouts, self.desired_output_layouts = _as_tuple(output_layouts), _as_tuple(desired_output_layouts)
@@ -177,7 +229,17 @@ class PrepareModuleOutput(ParallelStyle):
 
 
 class PrepareModuleInputOutput(ParallelStyle):
-    """PrepareModuleInput and PrepareModuleOutput for one module."""
+    """PrepareModuleInput and PrepareModuleOutput for one module.
+
+    Example:
+        >>> mesh, Shard, Replicate = dist.init_device_mesh("cpu", (1,)), dist.tensor.Shard, dist.tensor.Replicate
+        >>> style = dist.tensor.parallel.PrepareModuleInputOutput(
+        ...     input_layouts=Shard(0), desired_input_layouts=Replicate(), use_local_input=True,
+        ...     output_layouts=Replicate(), desired_output_layouts=Shard(0))
+        >>> layer = dist.tensor.parallel.parallelize_module(torch.nn.Identity(), mesh, style)
+        >>> layer(torch.ones(2)).shape          # of one rank
+        torch.Size([2])
+    """
 
     def __init__(self, *, input_layouts: Any = None, desired_input_layouts: Any = None,
                  input_kwarg_layouts: dict[str, Placement] | None = None,

@@ -28,7 +28,13 @@ MAX_DIGITS = 4
 
 @dataclass(init=True, repr=False, eq=True, frozen=True)
 class TaskSpec:
-    """The result of a Timer."""
+    """The result of a Timer.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.Timer("1 + 1", label="sum").timeit(10).task_spec.label
+        'sum'
+    """
 
     stmt: str
     setup: str
@@ -63,7 +69,14 @@ class TaskSpec:
 
 @dataclass(init=True, repr=False)
 class Measurement:
-    """Times of a statement: `raw_times` in seconds, each of `number_per_run` executions."""
+    """Times of a statement: `raw_times` in seconds, each of `number_per_run` executions.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> measurement = benchmark.Timer("1 + 1").timeit(10)
+        >>> measurement.median > 0, measurement.number_per_run
+        (True, 10)
+    """
 
     number_per_run: int
     raw_times: list[float]
@@ -150,17 +163,35 @@ class Measurement:
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit that suits a time in seconds, and its length in seconds."""
+    """The unit that suits a time in seconds, and its length in seconds.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.select_unit(3e-5)
+        ('us', 1e-06)
+    """
     return next((unit, scale) for unit, (_, scale) in reversed(UNITS.items()) if t >= scale or unit == "ns")
 
 
 def unit_to_english(u: str) -> str:
-    """The name of a unit of time."""
+    """The name of a unit of time.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.unit_to_english("us")
+        'microsecond'
+    """
     return UNITS[u][0]
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """The number with `n` significant digits."""
+    """The number with `n` significant digits.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.trim_sigfig(1234.0, 2)
+        1200.0
+    """
     if x == 0:
         return x
     magnitude = math.ceil(math.log10(abs(x)))
@@ -169,13 +200,26 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
-    """The distinct elements, in the order of their first occurrence."""
+    """The distinct elements, in the order of their first occurrence.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.ordered_unique([2, 1, 2])
+        [2, 1]
+    """
     return list(dict.fromkeys(elements))
 
 
 @contextlib.contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
-    """torch.set_num_threads for a with block."""
+    """torch.set_num_threads for a with block.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> with benchmark.set_torch_threads(1):
+        ...     torch.get_num_threads()
+        1
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(n)
     try:

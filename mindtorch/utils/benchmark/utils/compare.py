@@ -17,6 +17,14 @@ GAP = "  |  "
 
 
 class Colorize(enum.Enum):
+    """What Compare colours: nothing, or the fastest and slowest of each column or row.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.Colorize.ROWWISE.value
+        'rowwise'
+    """
+
     NONE = "none"
     COLUMNWISE = "columnwise"
     ROWWISE = "rowwise"
@@ -24,7 +32,14 @@ class Colorize(enum.Enum):
 
 class Compare:
     """Measurements side by side: a table for each label, a column for each description, a row for each sub-label,
-    number of threads and environment."""
+    number of threads and environment.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> timers = [benchmark.Timer("x + 1", globals={"x": torch.ones(n)}, label="add", sub_label=str(n))
+        ...           for n in (1, 100)]
+        >>> table = str(benchmark.Compare([timer.timeit(10) for timer in timers]))
+    """
 
     def __init__(self, results: list[Measurement]) -> None:
         self._results: list[Measurement] = []

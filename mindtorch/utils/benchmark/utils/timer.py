@@ -15,13 +15,27 @@ __all__ = ["Language", "Timer", "timer"]
 
 
 def timer() -> float:
-    """The clock in seconds, read when the accelerator has done its work."""
+    """The clock in seconds, read when the accelerator has done its work.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.timer() <= benchmark.timer()
+        True
+    """
     if torch.npu.is_initialized():
         torch.npu.synchronize()
     return timeit.default_timer()
 
 
 class Language(enum.Enum):
+    """The language of a Timer's statement.
+
+    Example:
+        >>> from mindtorch.utils import benchmark
+        >>> benchmark.Language.PYTHON.value
+        0
+    """
+
     PYTHON = 0
     CPP = 1
 
