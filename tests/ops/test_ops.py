@@ -234,7 +234,8 @@ def test_layouts(key, layout, device):
 def compared_with_out(key, dtype):
     """Each sample with each kind of out=: [(where, kind, call, args, kwargs, torch's outcome)]."""
     row = ROWS[key]
-    calls = [(make_out.__name__, partial(_with_out, row, make_out)) for make_out in (_empty_out, _wide_out, _strided_out)]
+    makers = (_empty_out, _wide_out, _strided_out)
+    calls = [(make_out.__name__, partial(_with_out, row, make_out)) for make_out in makers]
     return [(where, kind, call, args, kwargs, kept(outcome(call, torch, "cpu", "contiguous", args, kwargs)))
             for where, args, kwargs in cases(row, dtype) for kind, call in calls]
 

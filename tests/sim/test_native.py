@@ -28,18 +28,18 @@ INCLUDE = [ROOT / "include", SOURCES]
 FLAGS = ["-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror"]
 SANITIZERS = {
     # No check of enum values: a C caller may pass any int, and refusing it is what is tested.
-    "address": ["-fsanitize=address,undefined", "-fno-sanitize=enum", "-fno-sanitize-recover=all"],
-    "thread": ["-fsanitize=thread"],
+    "address": ["-O0", "-fsanitize=address,undefined", "-fno-sanitize=enum", "-fno-sanitize-recover=all"],
+    "thread": ["-O1", "-fsanitize=thread"],
 }
 # No search for leaks (the counts of live objects find them): in a forked child it walks device memory, page by page.
 VALGRIND = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=no", f"--suppressions={HERE / 'valgrind.supp'}"]
 # The addresses that are reserved for a larger device are more than valgrind gives.
 SMALL_DEVICE = {"MINDTORCH_SIM_MEMORY": "256MiB"}
-SANITIZED = ["-O1", "-g1", "-fno-omit-frame-pointer"]
+SANITIZED = ["-g1", "-fno-omit-frame-pointer"]
 # The programs run for moments: without optimisation they are ready sooner. Undefined behaviour is looked for in the
 # libraries; in the programs it would take the compiler half as long again.
 PROGRAM = ["-O0", "-g1", "-fno-omit-frame-pointer"]
-PROGRAM_SANITIZERS = {"address": ["-fsanitize=address"], "thread": SANITIZERS["thread"]}
+PROGRAM_SANITIZERS = {"address": ["-fsanitize=address"], "thread": ["-fsanitize=thread"]}
 # Folder of the sources: name of the library and the libraries it links, in the order of building.
 LIBRARIES = {
     "runtime": ("ascendcl", []),
