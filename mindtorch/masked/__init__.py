@@ -5,6 +5,7 @@ import functools
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
 from mindtorch._core.tensor.dtype import float32
@@ -12,6 +13,8 @@ from mindtorch._sparse.tensors import coordinates, make
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
+
+_where = _OPS["where"]
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
@@ -27,7 +30,7 @@ def _filled(input, mask, value, dtype=None):
         return input
     if mask.dim() > input.dim():
         raise ValueError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
-    return input.masked_fill(mask.logical_not(), value)
+    return _where(mask.bool(), input, input.new_full((), value))
 
 
 def _of_layouts(function):
@@ -129,7 +132,7 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
     result = _filled(input, mask, 1, dtype)
     for d in sorted((d % max(input.dim(), 1) for d in _dims(input, dim)), reverse=True):
         result = result.prod(d, keepdim=bool(keepdim))
-    return result if input.dim() else result.prod()
+    return result
 
 
 @without_autocast
@@ -246,7 +249,7 @@ def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: A
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Tensor | None = None,
               other_mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of two exponentials."""
-    return _filled(input, input_mask, -inf, dtype).logaddexp(_filled(other, other_mask, -inf, dtype))
+    return _filled(input, input_mask, -inf).logaddexp(_filled(other, other_mask, -inf)).to(dtype or input.dtype)
 
 
 @without_autocast
