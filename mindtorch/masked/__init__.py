@@ -204,7 +204,7 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     """The variance; NaN where too little takes part."""
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of 'unbiased' or 'correction' can be given")
-    correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
+    correction = (1 if unbiased is None else int(bool(unbiased))) if correction is None else correction
     if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
         dtype = float32
     average = mean(input, dim, keepdim=True, dtype=dtype, mask=mask)

@@ -432,7 +432,8 @@ class Writer:
     def assign(self):
         name = self.random.choice(self.writable() or [self.literal(self.shape(), grad=False)])
         chosen = f"{name} > 0" if self.chance(0.2) else self.subscript(self.names[name])
-        value = self.random.choice((*self.tensors(), "0.5", "2", "True"))
+        apart = [each for each in self.tensors() if not self.overlaps(name, each)]
+        value = self.random.choice((*apart, "0.5", "2", "True"))
         sign = self.random.choice(("=", "=", "=", "+=", "*="))
         self.add(f"{name}[{chosen}] {sign} {value}", "setitem")
 
@@ -573,8 +574,9 @@ class Comparison:
             reason = self.reason(number, "fault", statement.refused)
             ours = None if reason else execute(statement, self.ours) or fault(self.device)
             if "(ACL_ERROR_RT_AICORE_EXCEPTION" in str(ours):       # nothing more runs in this process
-                return None if statement.refused else Difference(self.program[:number + 1], self.device, "fault",
-                                                                 f"here: {ours!r:.300}")
+                words = f"here: {ours!r:.300}"
+                reason = statement.refused or self.reason(number, "fault", words)
+                return None if reason else Difference(self.program[:number + 1], self.device, "fault", words)
             if ours is not None:
                 reason = self.reason(number, "refused", f"{type(ours).__name__}: {ours}")
             if isinstance(ours, NameError) or reason:

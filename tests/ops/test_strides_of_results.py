@@ -96,6 +96,13 @@ def test_strides_are_those_of_torch(form, device):
     assert not wrong
 
 
+def test_dimensions_of_one_element_decide_where_operands_are_broadcast(device):
+    """An unfolded column has the stride 1 along a dimension of one element, too."""
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        column = lib.ones(2, 1, device=where)
+        assert (column.unfold(0, 2, 1) + column).stride()[1:] == (1, 2)
+
+
 def of_two(solve):
     """A function of a square matrix for `solve(lib, matrix, right-hand side)`."""
     return lambda lib, a: solve(lib, a, lib.cat([a, a], -1))

@@ -387,12 +387,12 @@ def lstsq(input, b, rcond=None, *, driver=None):
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
     rows, columns = input.shape[-2:]
     solution = _matmul(pinv(input, rcond), right)
+    residuals = with_history_of(input.new_zeros((0,)), input, right).abs()
     rank = singular = None
     if driver != "gels":
         rank = matrix_rank(input, rtol=rcond)
     if driver in ("gelsd", "gelss"):
         singular = svdvals(input.detach())
-    residuals = input.new_zeros((0,)).abs()
     if rows > columns and driver != "gelsy" and (rank is None or bool((rank == columns).all())):
         residuals = (_matmul(input, solution) - right).abs().pow(2).sum(-2)
     if rows > columns:      # it lies in the memory of a matrix like `b`
