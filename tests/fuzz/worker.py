@@ -23,7 +23,7 @@ LENGTH = 14             # statements of a program
 
 
 def allowed(device, statement, kind, words, before=()):
-    """The reason for which a difference is allowed, or None. `before` are the statements before the one that differs."""
+    """The reason for which a difference is allowed, or None. `before` holds the statements before it."""
     for entry in ALLOWED:
         if entry.get("device", device) == device and re.fullmatch(entry["kind"], kind) and \
                 re.fullmatch(entry.get("operator", ".*"), statement.operator) and \

@@ -126,7 +126,8 @@ SQUARE = {
         lambda lib, a, b: lib.linalg.solve_triangular(a, b.mT, upper=True, left=False)),
     "triangular_solve": of_two(lambda lib, a, b: lib.triangular_solve(b, a)),
     "lu_solve": of_two(lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b)),
-    "lu_solve from the right": of_two(lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b.mT, left=False)),
+    "lu_solve from the right": of_two(
+        lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b.mT, left=False)),
     "adjoint lu_solve": of_two(lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b, adjoint=True)),
 }
 RECTANGULAR = {

@@ -402,7 +402,7 @@ cdef int prepare_call(Operator op, Operands *operands, Argument *arguments, Scal
 
 cdef inline int run_kernel_checks(Operator op, int device_type, Argument *arguments,
                                   const ScalarType *dtypes) except -1:
-    """What the kernel refuses: after all that is checked of shapes, of autograd and of the result. Meta has no kernels."""
+    """What the kernel refuses: after all that is checked of shapes, of autograd and of the result. Meta has none."""
     if op.kernel_checks.count and device_type != META:
         run_checks(&op.kernel_checks, arguments, dtypes)
     if op.cpu_checks.count and device_type == CPU:

@@ -73,7 +73,7 @@ cdef int matrix_shape_if(Shape *shape, bint wanted, TensorBase a, int64_t rows, 
 
 
 cdef int by_columns(Shape *strides, bint wanted) except -1:
-    """Where `wanted`, the strides by which the result's matrices lie by columns, as LAPACK's do; else contiguous ones."""
+    """Where `wanted`, the strides of matrices that lie by columns, as LAPACK's results do; else contiguous ones."""
     cdef Shape shape = strides[0]
     cdef int64_t rows
     if not wanted or shape.ndim < 2:

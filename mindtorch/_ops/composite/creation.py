@@ -9,7 +9,12 @@ from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._core.tensor.factories import linspace as _linspace
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import (
-    _require_tensors, c_type, require_tuple, run_for_each_sample, scalar_type, to_out,
+    _require_tensors,
+    c_type,
+    require_tuple,
+    run_for_each_sample,
+    scalar_type,
+    to_out,
 )
 
 
