@@ -5,6 +5,7 @@ import functools
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
 from mindtorch._core.tensor.dtype import float32
@@ -12,6 +13,8 @@ from mindtorch._sparse.tensors import coordinates, make
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
+
+_where = _OPS["where"]
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
@@ -27,7 +30,7 @@ def _filled(input, mask, value, dtype=None):
         return input
     if mask.dim() > input.dim():
         raise ValueError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
-    return input.masked_fill(mask.logical_not(), value)
+    return _where(mask.bool(), input, input.new_full((), value))
 
 
 def _of_layouts(function):
@@ -139,7 +142,7 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
     result = _filled(input, mask, 1, dtype)
     for d in sorted((d % max(input.dim(), 1) for d in _dims(input, dim)), reverse=True):
         result = result.prod(d, keepdim=bool(keepdim))
-    return result if input.dim() else result.prod()
+    return result
 
 
 @without_autocast
@@ -256,7 +259,7 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     """
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of 'unbiased' or 'correction' can be given")
-    correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
+    correction = (1 if unbiased is None else int(bool(unbiased))) if correction is None else correction
     if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
         dtype = float32
     average = mean(input, dim, keepdim=True, dtype=dtype, mask=mask)
@@ -327,7 +330,7 @@ def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Tensor |
         >>> torch.masked.logaddexp(torch.zeros(2), torch.zeros(2), input_mask=mask)
         tensor([0.6931, 0.0000])
     """
-    return _filled(input, input_mask, -inf, dtype).logaddexp(_filled(other, other_mask, -inf, dtype))
+    return _filled(input, input_mask, -inf).logaddexp(_filled(other, other_mask, -inf)).to(dtype or input.dtype)
 
 
 @without_autocast

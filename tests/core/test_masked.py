@@ -16,6 +16,28 @@ def test_output_masks(name, options):
     assert call(mindtorch) == call(torch)
 
 
+def test_a_mask_decides_the_strides():
+    def call(library):
+        x = library.arange(6.0).reshape(2, 3)
+        mask = library.tensor(MASK).t().contiguous().t()
+        return [library.masked.logaddexp(x, x, input_mask=mask).stride(),
+                library.masked.logaddexp(x.t(), x.t(), input_mask=library.tensor(MASK).t().contiguous()).stride(),
+                library.masked.logaddexp(x, x, dtype=library.float64, input_mask=mask).tolist()]
+    assert call(mindtorch) == call(torch)
+
+
+def test_nothing_to_reduce_is_the_input():
+    for library in (mindtorch, torch):
+        x = library.tensor(2.0, requires_grad=True)
+        assert library.masked.prod(x) is x
+
+
+def test_anything_true_is_unbiased():
+    def call(library):
+        return library.masked.std(library.arange(5.0), 0, unbiased="mean").item()
+    assert call(mindtorch) == pytest.approx(call(torch))
+
+
 def test_input_masks_and_dimensions():
     def call(library):
         mask = library.masked._input_mask(library.ones(4, 2, 3), mask=library.tensor(MASK))

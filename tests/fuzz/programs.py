@@ -432,7 +432,8 @@ class Writer:
     def assign(self):
         name = self.random.choice(self.writable() or [self.literal(self.shape(), grad=False)])
         chosen = f"{name} > 0" if self.chance(0.2) else self.subscript(self.names[name])
-        value = self.random.choice((*self.tensors(), "0.5", "2", "True"))
+        apart = [each for each in self.tensors() if not self.overlaps(name, each)]
+        value = self.random.choice((*apart, "0.5", "2", "True"))
         sign = self.random.choice(("=", "=", "=", "+=", "*="))
         self.add(f"{name}[{chosen}] {sign} {value}", "setitem")
 
@@ -561,7 +562,7 @@ def widened(statement):
 class Comparison:
     """Runs a program with torch and with mindtorch on a device."""
 
-    def __init__(self, program, device, allowed=lambda *difference: None):
+    def __init__(self, program, device, allowed=lambda *_: None):
         self.program, self.device, self.allowed = program, device, allowed
         self.theirs = {"torch": torch, "device": "cpu"}
         self.ours = {"torch": mindtorch, "device": device}
@@ -570,13 +571,14 @@ class Comparison:
     def run(self):
         """The first Difference without a reason, or None."""
         for number, statement in enumerate(self.program):
-            reason = self.allowed(self.device, statement, "fault", statement.refused)
+            reason = self.reason(number, "fault", statement.refused)
             ours = None if reason else execute(statement, self.ours) or fault(self.device)
             if "(ACL_ERROR_RT_AICORE_EXCEPTION" in str(ours):       # nothing more runs in this process
-                return None if statement.refused else Difference(self.program[:number + 1], self.device, "fault",
-                                                                 f"here: {ours!r:.300}")
+                words = f"here: {ours!r:.300}"
+                reason = statement.refused or self.reason(number, "fault", words)
+                return None if reason else Difference(self.program[:number + 1], self.device, "fault", words)
             if ours is not None:
-                reason = self.allowed(self.device, statement, "refused", f"{type(ours).__name__}: {ours}")
+                reason = self.reason(number, "refused", f"{type(ours).__name__}: {ours}")
             if isinstance(ours, NameError) or reason:
                 self.forget(statement)
                 self.reasons += [reason] * (reason is not None)
@@ -586,7 +588,7 @@ class Comparison:
                 continue
             self.steps += statement.operator not in ("literal", "requires_grad_")
             for kind, words in self.differences(ours, theirs, number):
-                reason = self.allowed(self.device, statement, kind, words)
+                reason = self.reason(number, kind, words)
                 if reason is None:
                     return Difference(self.program[:number + 1], self.device, kind, words)
                 self.reasons.append(reason)
@@ -594,6 +596,9 @@ class Comparison:
             if not self.synchronise(refused=ours is not None):
                 return None
         return None
+
+    def reason(self, number, kind, words):
+        return self.allowed(self.device, self.program[number], kind, words, self.program[:number])
 
     def forget(self, statement):
         """The variable of a statement that was left out is not there for those that follow."""

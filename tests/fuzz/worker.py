@@ -22,12 +22,13 @@ DEVICE_FAULT = 75       # the status of a worker that run.py shall start anew
 LENGTH = 14             # statements of a program
 
 
-def allowed(device, statement, kind, words):
-    """The reason for which a difference is allowed, or None."""
+def allowed(device, statement, kind, words, before=()):
+    """The reason for which a difference is allowed, or None. `before` holds the statements before it."""
     for entry in ALLOWED:
         if entry.get("device", device) == device and re.fullmatch(entry["kind"], kind) and \
                 re.fullmatch(entry.get("operator", ".*"), statement.operator) and \
-                re.search(entry.get("words", ""), words):
+                re.search(entry.get("words", ""), words) and \
+                ("uses" not in entry or any(re.fullmatch(entry["uses"], earlier.operator) for earlier in before)):
             return entry["reason"]
     return None
 

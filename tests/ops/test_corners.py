@@ -200,7 +200,50 @@ REFUSED_FIRST = {
     "the mean of whole numbers": lambda lib, d: lib.nn.functional.hinge_embedding_loss(
         whole(lib, d, "int8", 1, 2), lib.ones(2, device=d), 0.5),
     "weights with a gradient": lambda lib, d: lib.nn.functional.nll_loss(
-        lib.ones(2, 3), lib.tensor([0, 1]), lib.ones(3, requires_grad=True))}
+        lib.ones(2, 3), lib.tensor([0, 1]), lib.ones(3, requires_grad=True)),
+    "too few reflections": lambda lib, d: lib.ormqr(lib.ones(3, 3), lib.ones(2), lib.ones(3, 2)),
+    "too few reflections from the right": lambda lib, d: lib.ormqr(lib.ones(3, 3), lib.ones(2), lib.ones(2, 3), False),
+    "one tensor for two results": lambda lib, d: lib.histogram(lib.ones(3), lib.tensor([0.0, 2.0]), out=lib.ones(())),
+    "averages of small integers": lambda lib, d: lib.nn.functional.avg_pool2d(lib.ones(1, 1, 2, dtype=lib.int32), 1)}
+# int64, which ACLNN averages no windows of.
+AVERAGES = {
+    "line": lambda lib: lib.nn.functional.avg_pool1d(lib.arange(-6, 6).reshape(1, 2, 6), 3, 1, 1),
+    "plane": lambda lib: lib.nn.functional.avg_pool2d(
+        lib.tensor([[[[9, -4, 2, -7], [3, 3, -2, -2]]]]), (2, 3), 1, (1, 1)),
+    "volume": lambda lib: lib.nn.functional.avg_pool3d(lib.arange(-24, 24).reshape(1, 2, 2, 3, 4), 2),
+    "divisor": lambda lib: lib.nn.functional.avg_pool2d(lib.arange(-6, 6).reshape(1, 3, 4), 2, divisor_override=3),
+    "response norm": lambda lib: lib.nn.functional.local_response_norm(lib.arange(-9, 9).reshape(1, 6, 3), 2)}
+
+
+@pytest.mark.parametrize("name", AVERAGES)
+def test_averages_of_integers(name):
+    ours, theirs = (AVERAGES[name](lib) for lib in (mindtorch, torch))
+    assert str(ours.dtype) == str(theirs.dtype)
+    torch.testing.assert_close(torch.tensor(ours.tolist()), torch.tensor(theirs.tolist()))
+
+
+def test_meta_does_not_look_at_what_kernels_refuse():
+    for lib in (mindtorch, torch):
+        assert lib.ones(2, device="meta").bitwise_not().dtype is lib.float32
+        with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
+            lib.ones(2).bitwise_not()
+
+
+def test_a_factorization_with_nan():
+    """The last pivot has no column below it, whatever it is."""
+    matrix = [[1.0, 2.0], [2.0, float("nan")]]
+    ours, theirs = (lib.linalg.ldl_factor_ex(lib.tensor(matrix)).pivots.tolist() for lib in (mindtorch, torch))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd"])
+@pytest.mark.parametrize("rows", [2, 4])
+def test_residuals_have_a_history(driver, rows):
+    for lib in (mindtorch, torch):
+        a = lib.arange(3.0 * rows).reshape(rows, 3).sin().requires_grad_()
+        found = lib.linalg.lstsq(a, lib.ones(rows, 2), driver=driver)
+        assert [found.solution.requires_grad, found.residuals.requires_grad, found.singular_values.requires_grad] == [
+            True, True, False]
 
 
 def outcome(call, lib, device):

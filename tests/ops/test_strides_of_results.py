@@ -1,7 +1,7 @@
 """The strides of results of tensors that are channels_last, permuted, cut out or expanded, beside torch's.
 
-Dimensions of one element are left out: nothing goes by their strides. So are Fourier transforms and factorizations,
-whose results have the order that torch's library for them has on this machine.
+Dimensions of one element are left out: nothing goes by their strides. So are Fourier transforms, whose results have the
+order that torch's library for them has on this machine. Matrices that LAPACK computes lie by columns.
 """
 import random
 
@@ -94,3 +94,87 @@ def test_strides_are_those_of_torch(form, device):
             if ours != theirs:
                 wrong[name, shape, dim] = ours, theirs
     assert not wrong
+
+
+def test_dimensions_of_one_element_decide_where_operands_are_broadcast(device):
+    """An unfolded column has the stride 1 along a dimension of one element, too."""
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        column = lib.ones(2, 1, device=where)
+        assert (column.unfold(0, 2, 1) + column).stride()[1:] == (1, 2)
+
+
+def of_two(solve):
+    """A function of a square matrix for `solve(lib, matrix, right-hand side)`."""
+    return lambda lib, a: solve(lib, a, lib.cat([a, a], -1))
+
+
+SQUARE = {
+    "inv": lambda lib, a: lib.linalg.inv(a),
+    "inv_ex": lambda lib, a: lib.linalg.inv_ex(a),
+    "matrix_power": lambda lib, a: lib.linalg.matrix_power(a, -1),
+    "first power": lambda lib, a: lib.linalg.matrix_power(a, 1),
+    "cholesky": lambda lib, a: lib.linalg.cholesky(a),
+    "cholesky_ex": lambda lib, a: lib.linalg.cholesky_ex(a, upper=True),
+    "cholesky_inverse": lambda lib, a: lib.cholesky_inverse(a),
+    "cholesky_solve": of_two(lambda lib, a, b: lib.cholesky_solve(b, a)),
+    "eigh": lambda lib, a: lib.linalg.eigh(a),
+    "solve": of_two(lambda lib, a, b: lib.linalg.solve(a, b)),
+    "solve from the right": of_two(lambda lib, a, b: lib.linalg.solve(a, b.mT, left=False)),
+    "solve vectors": lambda lib, a: lib.linalg.solve(a, a[..., 0]),
+    "solve_triangular": of_two(lambda lib, a, b: lib.linalg.solve_triangular(a, b, upper=True)),
+    "solve_triangular from the right": of_two(
+        lambda lib, a, b: lib.linalg.solve_triangular(a, b.mT, upper=True, left=False)),
+    "triangular_solve": of_two(lambda lib, a, b: lib.triangular_solve(b, a)),
+    "lu_solve": of_two(lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b)),
+    "lu_solve from the right": of_two(
+        lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b.mT, left=False)),
+    "adjoint lu_solve": of_two(lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b, adjoint=True)),
+}
+RECTANGULAR = {
+    "qr": lambda lib, a: lib.linalg.qr(a),
+    "complete qr": lambda lib, a: lib.linalg.qr(a, "complete"),
+    "r of qr": lambda lib, a: lib.linalg.qr(a, "r"),
+    "svd": lambda lib, a: lib.linalg.svd(a),
+    "reduced svd": lambda lib, a: lib.linalg.svd(a, full_matrices=False),
+    "older svd": lambda lib, a: lib.svd(a),
+    "older svd without vectors": lambda lib, a: lib.svd(a, compute_uv=False),
+    "lu_factor": lambda lib, a: lib.linalg.lu_factor(a),
+    "lu": lambda lib, a: lib.linalg.lu(a),
+    "geqrf": lambda lib, a: lib.geqrf(a),
+    "lstsq": lambda lib, a: lib.linalg.lstsq(a, a[..., :2]),
+    "lstsq of vectors": lambda lib, a: lib.linalg.lstsq(a, a[..., 0]) if a.dim() > 2 else (),
+    "householder_product": lambda lib, a: lib.linalg.householder_product(*lib.geqrf(a)) if a.shape[-2] > 2 else (),
+    "ormqr": lambda lib, a: lib.ormqr(*lib.geqrf(a), a),
+    "ormqr from the right": lambda lib, a: lib.ormqr(*lib.geqrf(a), a.mT, left=False),
+    "pinv": lambda lib, a: lib.linalg.pinv(a),
+}
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.filterwarnings("ignore:torch:UserWarning")
+def test_matrices_of_lapack_lie_by_columns(batch, transposed, device):
+    wrong = {}
+    for functions, size in ((SQUARE, (3, 3)), (RECTANGULAR, (3, 3)), (RECTANGULAR, (4, 3)), (RECTANGULAR, (2, 3))):
+        values = np.random.default_rng(0).standard_normal((*batch, *size)).astype(np.float32)
+        if functions is SQUARE:
+            values = values @ np.swapaxes(values, -1, -2) + 3 * np.eye(3, dtype=np.float32)
+        for name, function in functions.items():
+            def results(lib, where, function=function, values=values):
+                x = lib.tensor(values, device=where)
+                made = function(lib, x.mT.contiguous().mT if transposed else x)
+                return [[(n, s) for n, s in zip(one.shape, one.stride(), strict=True) if n > 1]
+                        for one in ([made] if isinstance(made, lib.Tensor) else made)]
+            ours, theirs = results(mindtorch, device), results(torch, "cpu")
+            if ours != theirs:
+                wrong[name, size] = ours, theirs
+    assert not wrong
+
+
+def test_an_empty_out_of_lapack_gets_strides_by_columns(device):
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        a, out = lib.eye(3, device=where), lib.empty(0, device=where)
+        assert lib.linalg.inv(a, out=out) is out
+        assert out.stride() == (1, 3)
+        into = lib.empty(3, 3, device=where)
+        assert lib.linalg.inv(a, out=into).stride() == (3, 1)

@@ -266,6 +266,7 @@ cdef int check_fill_value(TensorBase self, TensorBase value) except -1
 cdef int check_zero_numel(TensorBase self, str op) except -1
 cdef int check_kernel_float(ScalarType dtype, str op) except -1
 cdef int check_embedding(TensorBase weight, TensorBase indices) except -1
+cdef int check_kernel_float_or_long(ScalarType dtype, str op) except -1
 cdef int check_approximate(object approximate) except -1
 cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1
 cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1

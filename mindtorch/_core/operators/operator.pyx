@@ -706,6 +706,11 @@ cdef int check_kernel_float(ScalarType dtype, str op) except -1:
     return 0
 
 
+cdef int check_kernel_float_or_long(ScalarType dtype, str op) except -1:
+    """Refuses all but floats and int64."""
+    return 0 if dtype == Long else check_kernel_float(dtype, op)
+
+
 cdef int check_approximate(object approximate) except -1:
     """`approximate` must be "none" or "tanh"."""
     if approximate != "none" and approximate != "tanh":

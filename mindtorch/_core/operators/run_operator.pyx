@@ -24,7 +24,7 @@ from mindtorch._core.operators.operator cimport (
     set_default_argument, unexpanded_view, update_common_device, write_back_out, write_inplace_result,
 )
 from mindtorch._core.rules.infer cimport (
-    channels_last_output, check_no_partial_overlap, elementwise_output, inplace_output, is_channels_last,
+    channels_last_output, check_no_partial_overlap, check_output, elementwise_output, inplace_output, is_channels_last,
     output_or_temporary, result_or_temporary, shrink_to_fit, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
@@ -32,7 +32,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.generator cimport Generator, generator_for
 from mindtorch._core.tensor.tensor cimport (
-    CPU, META, Shape, TensorBase, allocate, bump_version, checked_numel, make_tensor, version_of,
+    CPU, META, Shape, TensorBase, allocate, bump_version, checked_numel, has_shape, make_tensor, version_of,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -148,7 +148,8 @@ cdef Rule *read_dtype_rule(tuple encoded, set tensors) except NULL:
 cdef int read_output(Output *out, dict column, set tensors) except -1:
     cdef int i
     out.shape, out.dtype = read_rule(column["shape"]), read_dtype_rule(column["dtype"], tensors)
-    out.shape.keeps_shape = column["shape"][0] in SHAPES_OF_TENSORS and set(column["shape"][1:]) <= tensors
+    out.shape.keeps_shape = column["shape"][0] in SHAPES_OF_TENSORS and set(column["shape"][1:]) <= tensors and \
+        column.get("strides_rule", ("",))[0] != "by_columns"
     elementwise = column.get("elementwise", ())
     strides = () if "strides_rule" in column else column.get("strides", elementwise)
     operands = column.get("memory_format") or strides or elementwise
@@ -402,8 +403,8 @@ cdef int prepare_call(Operator op, Operands *operands, Argument *arguments, Scal
 
 cdef inline int run_kernel_checks(Operator op, int device_type, Argument *arguments,
                                   const ScalarType *dtypes) except -1:
-    """What the kernel refuses: after all that is checked of shapes, of autograd and of the result."""
-    if op.kernel_checks.count:
+    """What the kernel refuses: after all that is checked of shapes, of autograd and of the result. Meta has none."""
+    if op.kernel_checks.count and device_type != META:
         run_checks(&op.kernel_checks, arguments, dtypes)
     if op.cpu_checks.count and device_type == CPU:
         run_checks(&op.cpu_checks, arguments, dtypes)
@@ -524,7 +525,10 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
     if out.keeps_memory_format:
         result = channels_last_output(given, &shape, dtype, device_type, device_index,
                                       output_operand(op, out, arguments, 0), output_operand(op, out, arguments, 1))
-    elif out.strides != NULL and given is None:
+    elif out.strides != NULL and (given is None or not has_shape(given, &shape)):
+        if given is not None:               # which write_back will resize
+            check_output(given, dtype, device_type, device_index)
+        strides = shape                     # a rule may read them there
         evaluate_rule(out.strides, arguments, dtypes, &strides)
         result = make_tensor(allocate(checked_numel(&shape), dtype, device_type, device_index), dtype, shape.ndim,
                              shape.sizes, strides.sizes if strides.ndim else NULL, 0)

@@ -55,6 +55,7 @@ cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: 
 # temporary comes back; write_back copies it over afterwards.
 cdef bint is_same_memory(TensorBase a, TensorBase b)
 cdef bint is_channels_last(TensorBase tensor) noexcept
+cdef int check_output(TensorBase out, ScalarType dtype, int device_type, int device_index) except -1
 cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                     int device_index)
 # The output of an elementwise op (rules same and broadcast): a new one keeps the operands' order of dimensions, so that

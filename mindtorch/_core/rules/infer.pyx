@@ -578,12 +578,18 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
         if has_shape(out, shape):
             return output_or_temporary(out, shape, dtype, device_type, device_index)
         check_output(out, dtype, device_type, device_index)     # it gets the strides of the temporary
-    if (a.contiguous and (b is None or b.contiguous) and (c is None or c.contiguous)) or shape.ndim < 2:
+    cdef int64_t numel = checked_numel(shape)
+    if shape.ndim < 2 or (fills(a, numel) and fills(b, numel) and fills(c, numel)):
         return empty_tensor(shape, dtype, device_type, device_index)
     cdef int64_t strides[MAX_DIMS]
     operand_order_strides(shape, a, b, c, strides)
     return make_tensor(allocate(checked_numel(shape), dtype, device_type, device_index), dtype, shape.ndim,
                        shape.sizes, strides, 0)
+
+
+cdef inline bint fills(TensorBase operand, int64_t numel) noexcept:
+    """Whether an operand says that the result is contiguous. One that is broadcast may have any strides at size 1."""
+    return operand is None or (operand.contiguous and (operand.numel == numel or operand.numel == 1))
 
 
 cdef inline int64_t operand_stride(TensorBase operand, const Shape *shape, int dim) noexcept:

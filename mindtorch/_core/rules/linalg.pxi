@@ -72,6 +72,19 @@ cdef int matrix_shape_if(Shape *shape, bint wanted, TensorBase a, int64_t rows, 
     return 0
 
 
+cdef int by_columns(Shape *strides, bint wanted) except -1:
+    """Where `wanted`, the strides of matrices that lie by columns, as LAPACK's results do; else contiguous ones."""
+    cdef Shape shape = strides[0]
+    cdef int64_t rows
+    if not wanted or shape.ndim < 2:
+        strides.ndim = 0
+        return 0
+    contiguous_strides(shape.ndim, shape.sizes, strides.sizes)
+    rows = shape.sizes[shape.ndim - 2]
+    strides.sizes[shape.ndim - 2], strides.sizes[shape.ndim - 1] = 1, max(rows, 1)
+    return 0
+
+
 cdef int append_matrix(Shape *shape, int64_t rows, int64_t columns) except -1:
     shape.sizes[shape.ndim] = rows
     shape.sizes[shape.ndim + 1] = columns

@@ -118,6 +118,7 @@ cdef bint equals(object mode, str name) except? -1
 cdef bint differs(object mode, str name) except? -1
 cdef int matrix_shape(Shape *shape, TensorBase a, int64_t rows, int64_t columns) except -1
 cdef int matrix_shape_if(Shape *shape, bint wanted, TensorBase a, int64_t rows, int64_t columns) except -1
+cdef int by_columns(Shape *strides, bint wanted) except -1
 cdef int vector_shape(Shape *shape, TensorBase a, int64_t length) except -1
 cdef int batch_shape(Shape *shape, TensorBase a) except -1
 cdef int linalg_solve(Shape *shape, TensorBase a, TensorBase b, bint left) except -1

@@ -5,7 +5,9 @@ from libc.stdint cimport int64_t
 from mindtorch._core.operators.operator cimport Argument, Operator, find_operator, run_kernel
 from mindtorch._core.python.conversion cimport load_element
 from mindtorch._core.tensor.dtype cimport ITEMSIZE, Long, Scalar, ScalarType
-from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Shape, empty_tensor, make_view, shape_text
+from mindtorch._core.tensor.tensor cimport (
+    BACKENDS, CPU, Shape, contiguous_strides, empty_tensor, make_view, shape_text,
+)
 
 include "reductions.pxi"
 include "sorting.pxi"

@@ -149,7 +149,7 @@ def _factor_symmetric(a, pivots, hermitian):
 def _choose_pivot(a, k):
     """(1 or 2, the row that becomes the last one of a block of that many rows)."""
     size, column = _size(a[k, k]), _size(a[k + 1:, k])
-    if size >= _GROWTH * column.max(initial=0):
+    if not column.size or size >= _GROWTH * column.max():      # the last one may be NaN
         return 1, k
     row = k + 1 + int(np.argmax(column))
     largest, others = column.max(), np.concatenate([_size(a[row, k:row]), _size(a[row + 1:, row])])

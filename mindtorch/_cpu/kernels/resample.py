@@ -189,6 +189,9 @@ def _window_rules(kernel, stride, padding, count_padding, divisor):
 
 
 def average(x, shape, kernel, stride, padding, count_padding, divisor):
+    if x.dtype == np.int64:         # rounded towards 0: what the fractions lack for an integer is rounding
+        x = x.astype(np.float64)
+        return np.trunc(np.round(average(x, shape, kernel, stride, padding, count_padding, divisor), 9))
     return _forward(x, shape[-len(kernel):], _window_rules(kernel, stride, padding, count_padding, divisor))
 
 

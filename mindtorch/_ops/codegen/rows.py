@@ -69,7 +69,7 @@ OUTPUT_COLUMNS = {
     "mask": "`output_mask[1]`: the result is None where that element is false",
     "memory_format": "the arguments to look at: the result is channels_last where one of them is",
     "strides": "the arguments whose order of dimensions in memory the result keeps; \"contiguous\": it keeps none; "
-               "or a rule, which gives the strides",
+               "or a rule, which gives the strides, or none for contiguous ones",
     "dynamic_shape": "true: the kernel tells the shape; `shape` is the largest possible",
 }
 

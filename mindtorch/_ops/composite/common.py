@@ -62,6 +62,8 @@ def written(function, result, out):
                            "but one of the arguments requires grad.")
     if out.shape != result.shape:
         out.resize_(result.shape)
+        if result.dim() > 1 and result.mT.is_contiguous():      # matrices that lie by columns do so in out=, too
+            out.as_strided_(result.shape, result.stride())
     return out.copy_(result)
 
 
@@ -101,6 +103,12 @@ def with_names(**names):
     return decorate
 
 
+def require_tuple(name, out):
+    """TypeError unless the out= of a function of several results is a tuple."""
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+
+
 def with_out(function):
     """Add out= to a composite: one tensor, or a tuple of tensors, resized and written."""
     @functools.wraps(function)
@@ -111,8 +119,7 @@ def with_out(function):
         name = function.__name__
         if isinstance(result, TensorBase):
             return written(name, result, out)
-        if not isinstance(out, (tuple, list)):
-            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+        require_tuple(name, out)
         return type(result)(written(name, value, one) for one, value in zip(out, result, strict=True))
     return wrapper
 

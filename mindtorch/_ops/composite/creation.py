@@ -8,7 +8,14 @@ from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, ge
 from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._core.tensor.factories import linspace as _linspace
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, c_type, run_for_each_sample, scalar_type, to_out
+from mindtorch._ops.composite.common import (
+    _require_tensors,
+    c_type,
+    require_tuple,
+    run_for_each_sample,
+    scalar_type,
+    to_out,
+)
 
 
 def _range_to_out(result, out):
@@ -142,6 +149,8 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
         raise RuntimeError(f"histogramdd: bins tensor should have one dimension, but got {bins.dim()} dimensions")
     bins = [bins]
     weight = None if weight is None else weight.reshape(-1)
+    if out is not None:
+        require_tuple("histogram", out)
     counts, (edges,) = _histogram("histogramdd", input.reshape(-1, 1), bins, range, weight, density)
     if out is not None:
         counts, edges = to_out(counts, out[0]), to_out(edges, out[1])

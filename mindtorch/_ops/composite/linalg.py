@@ -7,6 +7,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.errors import NOT_INVERTIBLE, raise_first_failure
+from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.operators.composites import conj as _conj
 from mindtorch._core.tensor.dtype import float64, int64
@@ -32,6 +33,11 @@ def identity(size, like):
     """The identity matrix, of `like`'s dtype and on its device."""
     place = _arange(size, device=like.device)
     return (place.unsqueeze(-1) == place).to(like.dtype)
+
+
+def by_columns(matrix):
+    """The same elements, which lie by columns in memory of their own, as those of LAPACK's results."""
+    return matrix.mT.contiguous().mT.clone()
 
 
 def with_history_of(result, *inputs):
@@ -68,7 +74,8 @@ def solve_triangular(input, B, *, upper, left=True, unitriangular=False):
                            f"{B.shape[-2]}x{B.shape[-1]})")
     if left:
         return _triangular_solve(B, input, upper, False, unitriangular)[0]
-    return _triangular_solve(B.transpose(-1, -2), input, upper, True, unitriangular)[0].transpose(-1, -2)
+    solution, _ = _triangular_solve(B.transpose(-1, -2), input, upper, True, unitriangular)
+    return by_columns(solution.transpose(-1, -2))
 
 
 @with_out
@@ -94,7 +101,8 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
         return conj_transpose(lu_solve(LU, pivots, conj_transpose(B), adjoint=not adjoint))
     if adjoint:
         inner = solve_triangular(conj_transpose(upper), B, upper=False)
-        return _matmul(permutation, solve_triangular(conj_transpose(lower), inner, upper=True, unitriangular=True))
+        return by_columns(_matmul(permutation, solve_triangular(conj_transpose(lower), inner, upper=True,
+                                                                unitriangular=True)))
     inner = solve_triangular(lower, _matmul(permutation.transpose(-1, -2), B), upper=False, unitriangular=True)
     return solve_triangular(upper, inner, upper=True)
 
@@ -209,7 +217,7 @@ def svd(input, some=True, compute_uv=True):
     if not compute_uv:
         rows, columns = input.shape[-2:]
         return return_types.svd((input.new_zeros((*input.shape[:-2], rows, rows)), svdvals(input),
-                                 input.new_zeros((*input.shape[:-2], columns, columns))))
+                                 conj_transpose(input.new_zeros((*input.shape[:-2], columns, columns)))))
     u, s, vh = _svd(input, not some, True)
     return return_types.svd((u, s, conj_transpose(vh)))
 
@@ -239,8 +247,8 @@ def householder_product(input, tau):
                            "input.shape[-1], which must be greater than or equal to tau.shape[-1]")
     result = identity(rows, input)[:, :columns].expand(*input.shape[:-2], rows, columns)
     if not tau.shape[-1]:
-        return with_history_of(result.clone(), input, tau)
-    return _reflect(input, tau, result, reversed(range(tau.shape[-1])), adjoint=False)
+        return by_columns(with_history_of(result, input, tau))
+    return by_columns(_reflect(input, tau, result, reversed(range(tau.shape[-1])), adjoint=False))
 
 
 @with_out
@@ -265,8 +273,16 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
 def ormqr(input, input2, input3, left=True, transpose=False):
     """The product of the unitary matrix that geqrf has found and `other`."""
     require_matrices(input, "torch.ormqr")
+    side = -2 if left else -1
+    if input3.dim() >= 2 and input2.shape[-1] != min(input3.shape[side], input.shape[-1]):
+        raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to "
+                           f"min(other.shape[{side}], input.shape[-1])")
+    return by_columns(_multiplied(input, input2, input3, left, transpose))
+
+
+def _multiplied(input, input2, input3, left, transpose):
     if not left:
-        return conj_transpose(ormqr(input, input2, conj_transpose(input3), True, not transpose))
+        return conj_transpose(_multiplied(input, input2, conj_transpose(input3), True, not transpose))
     order = range(input2.shape[-1])
     return _reflect(input, input2, input3, order if transpose else reversed(order), adjoint=transpose)
 
@@ -371,14 +387,18 @@ def lstsq(input, b, rcond=None, *, driver=None):
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
     rows, columns = input.shape[-2:]
     solution = _matmul(pinv(input, rcond), right)
+    residuals = with_history_of(input.new_zeros((0,)), input, right).abs()
     rank = singular = None
     if driver != "gels":
         rank = matrix_rank(input, rtol=rcond)
     if driver in ("gelsd", "gelss"):
         singular = svdvals(input.detach())
-    residuals = input.new_zeros((0,)).abs()
     if rows > columns and driver != "gelsy" and (rank is None or bool((rank == columns).all())):
         residuals = (_matmul(input, solution) - right).abs().pow(2).sum(-2)
+    if rows > columns:      # it lies in the memory of a matrix like `b`
+        below = solution.new_zeros((*solution.shape[:-2], rows - columns, solution.shape[-1]))
+        solution = _OPS["cat"]([solution, below], -2)
+    solution = by_columns(solution)[..., :columns, :]
     solution = solution.squeeze(-1) if vectors else solution
     nothing = input.new_zeros((0,)).abs()
     rank = _zeros((0,), dtype=int64, device=input.device) if rank is None else rank
@@ -415,7 +435,8 @@ def matrix_power(input, n):
         require_matrices(input, "linalg.matrix_power", square=True)
     if n == 0:
         return with_history_of(identity(input.shape[-1], input).expand(input.shape).clone(), input)
-    if n < 0:
+    inverse = n < 0
+    if inverse:
         input, n = _ATEN["linalg_inv"](input), -n
     result = None
     while n:
@@ -424,7 +445,7 @@ def matrix_power(input, n):
         n //= 2
         if n:
             input = _matmul(input, input)
-    return result if result is not input else input.clone()
+    return result if result is not input or inverse else input.clone(memory_format=contiguous_format)
 
 
 # Above this 1-norm, the Taylor polynomial of 18 terms is no longer exact in double precision.
