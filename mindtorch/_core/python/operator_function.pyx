@@ -6,6 +6,7 @@ tests hold, `convert_argument` makes C values, and run_operator.pyx runs the ope
 _core/_gen/functions.py.
 """
 import inspect
+import types
 
 from cpython.object cimport Py_EQ, PyObject_RichCompareBool
 from cpython.ref cimport PyObject, Py_INCREF
@@ -544,6 +545,10 @@ cdef class OperatorFunction(OverridableFunction):
         return find_function, (self.table, self.name)
 
     @property
+    def __class__(self):
+        return types.BuiltinFunctionType        # for isinstance: inspect.isbuiltin is true of torch.add
+
+    @property
     def __name__(self):
         return self.name
 
@@ -586,6 +591,10 @@ cdef class OperatorMethod(OperatorFunction):
 
     def __get__(self, instance, owner):
         return self if instance is None else PyMethod_New(self, instance)
+
+    @property
+    def __class__(self):
+        return types.MethodDescriptorType       # inspect.ismethoddescriptor is true of torch.Tensor.add
 
     @property
     def __qualname__(self):
