@@ -5,8 +5,14 @@ one takes what users define, and raises RuntimeError in torch's words.
 """
 import re
 from dataclasses import dataclass
+from types import NoneType
 
-__all__ = ["Argument", "FunctionSchema", "Type", "parse_name", "parse_schema"]
+from mindtorch._core.formats import layout, memory_format
+from mindtorch._core.tensor.dtype import dtype
+from mindtorch._core.tensor.generator import Generator
+from mindtorch._core.tensor.tensor import TensorBase, device
+
+__all__ = ["Argument", "FunctionSchema", "Type", "infer_type", "parse_name", "parse_schema"]
 
 _BASES = {"Tensor", "int", "SymInt", "float", "bool", "SymBool", "str", "Scalar", "ScalarType", "Device", "Generator",
           "Layout", "MemoryFormat", "complex", "Any", "Stream", "Storage", "QScheme", "Dimname", "NoneType",
@@ -26,17 +32,20 @@ _DOCS = ("unknown type specifier. Common valid schema types include Tensor, SymI
 
 @dataclass(frozen=True)
 class Type:
-    """A schema's type: a base, or an optional or a list of one."""
-    kind: str                   # "base", "list" or "optional"
+    """A schema's type: a base, or an optional or a list of one; that of a value may be a tuple of several."""
+    kind: str                   # "base", "list", "optional" or "tuple"
     base: str = ""              # of a base: its name
     inner: "Type | None" = None
     size: int | None = None     # of a list: N in int[N]
     alias: "Alias | None" = None
+    parts: tuple = ()           # of a tuple: the types
 
     def __str__(self):
         """The type in error messages: Optional[List[int]]."""
         if self.kind == "base":
             return _PLAIN.get(self.base, self.base)
+        if self.kind == "tuple":
+            return f"Tuple[{', '.join(map(str, self.parts)) or '()'}]"
         return f"{'List' if self.kind == 'list' else 'Optional'}[{self.inner}]"
 
     @property
@@ -155,6 +164,54 @@ class FunctionSchema:
 
     def __repr__(self):
         return str(self)
+
+
+@dataclass(frozen=True)
+class InferredType:
+    """What infer_type found: a type, or the reason why there is none."""
+    found: Type | None
+    why: str = ""
+
+    def success(self):
+        """Whether the value has a type."""
+        return self.found is not None
+
+    def type(self):
+        """The type."""
+        return self.found
+
+    def reason(self):
+        """Why the value has none."""
+        return self.why
+
+
+_VALUE_TYPES = {bool: "bool", int: "int", float: "float", complex: "complex", str: "str", NoneType: "NoneType",
+                dtype: "int", layout: "Layout", device: "Device", memory_format: "MemoryFormat", Generator: "Generator"}
+
+
+def infer_type(value):
+    """The InferredType of a value: as a schema would call it, a tuple by its elements, a list by what they share."""
+    if isinstance(value, TensorBase):
+        return InferredType(Type("base", "Tensor"))
+    if type(value) in _VALUE_TYPES:
+        return InferredType(Type("base", _VALUE_TYPES[type(value)]))
+    if not isinstance(value, (list, tuple)):
+        return InferredType(None, f"Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported "
+                                  f"as inputs or outputs of traced functions, but instead got value of type "
+                                  f"{type(value).__name__}.")
+    inner = [infer_type(each) for each in value]
+    failed = next((each for each in inner if not each.success()), None)
+    if failed is not None:
+        return failed
+    parts = tuple(each.found for each in inner)
+    if isinstance(value, tuple):
+        return InferredType(Type("tuple", parts=parts))
+    if not parts:
+        return InferredType(None, "List trace inputs must have elements")
+    if len(set(parts)) > 1:
+        return InferredType(None, f"Could not infer type of list element: Lists must contain elements of one type, but "
+                                  f"have {', '.join(sorted(map(str, set(parts))))}")
+    return InferredType(Type("list", inner=parts[0]))
 
 
 def _shown(argument):

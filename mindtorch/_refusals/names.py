@@ -319,11 +319,8 @@ NAMES = {
             free_unbacked_symbols guard_or_false guard_or_true has_free_symbols optimization_hint
             statically_known_true
         torch.fx.passes.fake_tensor_prop: FakeTensorProp
-        torch.fx.passes.infra.pass_base: PassBase PassResult
-        torch.fx.passes.infra.pass_manager: PassManager
         torch.fx.passes.regional_inductor: regional_inductor
         torch.fx.passes.runtime_assert: insert_deferred_runtime_asserts
-        torch.fx.passes.split_utils: split_by_tags
         torch.fx.passes.utils.matcher_with_name_node_map_utils: InternalMatch SubgraphMatcherWithNameNodeMap
         torch.fx.passes.utils.source_matcher_utils: SourcePartition check_subgraphs_connected
             get_source_partitions

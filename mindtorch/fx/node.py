@@ -241,6 +241,21 @@ class Node:
     def stack_trace(self, trace: Any) -> None:
         self.meta["stack_trace"] = trace
 
+    def normalized_arguments(self, root: Any, arg_types: tuple[Any, ...] | None = None,
+                             kwarg_types: dict[str, Any] | None = None, normalize_to_only_use_kwargs: bool = False
+                             ) -> Any:
+        """The arguments in the form that the signature of the target gives them; None where that cannot be told.
+
+        root: the module that submodules are found in. See torch.fx.operator_schemas.normalize_function.
+        """
+        from mindtorch.fx.operator_schemas import normalize_function, normalize_module
+        if self.op == "call_function":
+            return normalize_function(self.target, self.args, self.kwargs, arg_types, kwarg_types,
+                                      normalize_to_only_use_kwargs)
+        if self.op == "call_module":
+            return normalize_module(root, self.target, self.args, self.kwargs, normalize_to_only_use_kwargs)
+        return None
+
     # --- text ---------------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:

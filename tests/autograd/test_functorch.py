@@ -188,3 +188,12 @@ def test_alias():
                "print(functorch.grad(torch.sum)(torch.ones(1)).item(), functorch.__name__)")
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True
                           ).stdout.split() == ["1.0", "mindtorch._functorch"]
+
+
+def test_control_flow_is_a_module_of_functorch_experimental():
+    code = ("import mindtorch; mindtorch.alias_torch()\n"
+            "from functorch.experimental.control_flow import cond, map\n"
+            "import torch\n"
+            "assert cond is torch.cond\n"
+            "assert map(lambda x, y: x + y, torch.ones(2, 3), torch.ones(3)).tolist() == [[2.0] * 3] * 2\n")
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,6 +5,8 @@ for __torch_function__. `bind` matches arguments to parameters, `call_matching_o
 tests hold, `convert_argument` makes C values, and run_operator.pyx runs the operator. The specifications are data, in
 _core/_gen/functions.py.
 """
+import types
+
 from cpython.object cimport Py_EQ, PyObject_RichCompareBool
 from cpython.ref cimport PyObject, Py_INCREF
 
@@ -539,6 +541,10 @@ cdef class OperatorFunction(OverridableFunction):
         return find_function, (self.table, self.name)
 
     @property
+    def __class__(self):
+        return types.BuiltinFunctionType        # for isinstance: inspect.isbuiltin is true of torch.add
+
+    @property
     def __name__(self):
         return self.name
 
@@ -568,6 +574,10 @@ cdef class OperatorMethod(OperatorFunction):
 
     def __get__(self, instance, owner):
         return self if instance is None else PyMethod_New(self, instance)
+
+    @property
+    def __class__(self):
+        return types.MethodDescriptorType       # inspect.ismethoddescriptor is true of torch.Tensor.add
 
     @property
     def __qualname__(self):

@@ -1,5 +1,5 @@
 """functorch.experimental."""
-from mindtorch._functorch import control_flow
+from mindtorch._functorch.experimental import control_flow
 from mindtorch._functorch.apis import chunk_vmap
 from mindtorch.func import hessian, jacfwd, jvp
 

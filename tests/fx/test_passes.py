@@ -1,0 +1,190 @@
+"""Passes over graphs beside torch: signatures of operators, calls in one form, submodules, equal calls."""
+import importlib
+import inspect
+
+import pytest
+import torch
+import torch.fx.experimental.normalize
+import torch.fx.passes.dialect.common.cse_pass
+import torch.fx.passes.infra.pass_manager
+import torch.fx.passes.shape_prop
+import torch.fx.passes.split_module
+import torch.fx.passes.split_utils
+
+import mindtorch
+import mindtorch.fx
+
+LIBRARIES = (mindtorch, torch)
+
+
+def module(lib, name):
+    return importlib.import_module(f"{lib.__name__}.fx.{name}")
+
+
+def both(run):
+    """What run(library) gives for both."""
+    ours, theirs = map(run, LIBRARIES)
+    assert ours == theirs
+    return ours
+
+
+def network(lib):
+    class Net(lib.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.shift = lib.nn.Parameter(lib.ones(3, 4))
+            self.inner = lib.nn.Sequential(lib.nn.Linear(4, 5))
+
+        def forward(self, x):
+            z = self.inner[0](x + self.shift).clamp(min=0.0, max=1.0)
+            w = self.inner[0](x - 1).clamp(min=0.0, max=1.0)
+            return z + w
+    return Net()
+
+
+CALLS = {
+    "alpha": lambda lib, x: (lib.add, (x, x), {"alpha": 2}, (lib.Tensor, lib.Tensor), {"alpha": int}),
+    "number": lambda lib, x: (lib.sub, (x, 3), {}, (lib.Tensor, int), {}),
+    "dim": lambda lib, x: (lib.softmax, (x, 1), {}, (lib.Tensor, int), {}),
+    "list": lambda lib, x: (lib.sum, (x, [0, 1]), {}, (lib.Tensor, list[int]), {}),
+    "linalg": lambda lib, x: (lib.linalg.det, (x,), {}, (lib.Tensor,), {}),
+    "functional": lambda lib, x: (lib.nn.functional.dropout, (x,), {"p": 0.1}, None, None),
+    "no such call": lambda lib, x: (lib.relu, (x, x, x), {}, (lib.Tensor,) * 3, {}),
+}
+
+
+@pytest.mark.parametrize("only_kwargs", [False, True])
+@pytest.mark.parametrize("name", CALLS)
+def test_normalize_function(name, only_kwargs):
+    def run(lib):
+        function, args, kwargs, *types = CALLS[name](lib, lib.ones(3, 3))
+        found = module(lib, "operator_schemas").normalize_function(function, args, kwargs, *types, only_kwargs)
+        return found and (len(found.args), [str(each) for each in found.args],
+                          {key: str(each) for key, each in found.kwargs.items()})
+    both(run)
+
+
+def test_overloads_are_chosen_by_types():
+    def run(lib):
+        with pytest.raises(RuntimeError) as error:
+            module(lib, "operator_schemas").normalize_function(lib.mul, (lib.ones(2), 3))
+        return str(error.value).partition(" Available")[0].partition("to ")[0]
+    both(run)
+
+
+def test_signatures_say_types():
+    signature, = [each for each in module(mindtorch, "operator_schemas").get_signature_for_torch_op(mindtorch.cat)
+                  if "out" not in each.parameters and each.parameters["dim"].annotation is int]
+    theirs = next(each for each in module(torch, "operator_schemas").get_signature_for_torch_op(torch.cat)
+                  if "out" not in each.parameters and each.parameters["dim"].annotation is int)
+    assert str(signature).replace("mindtorch", "torch") == str(theirs)
+    assert module(mindtorch, "operator_schemas").get_signature_for_torch_op(len) is None
+
+
+@pytest.mark.parametrize("value", [1, 2.5, True, "a", None, 1j, [1, 2], (1, 2.0), [(1, True)], [], [1, 2.0], object],
+                         ids=str)
+def test_types_of_values(value):
+    ours, theirs = (lib._C._jit_try_infer_type(value) for lib in LIBRARIES)
+    assert ours.success() == theirs.success()
+    if ours.success():
+        assert str(ours.type()) == theirs.type().annotation_str
+
+
+def test_operators_are_builtin_functions():
+    assert both(lambda lib: (inspect.isbuiltin(lib.add), inspect.isroutine(lib.Tensor.add),
+                             inspect.ismethoddescriptor(lib.Tensor.add), inspect.isfunction(lib.add))
+                ) == (True, True, True, False)
+
+
+@pytest.mark.parametrize("order", [False, True])
+def test_split_module(order):
+    def run(lib):
+        net, places, count = network(lib), {}, [0]
+        traced = lib.fx.symbolic_trace(net)
+
+        def three_each(node):
+            count[0] += 1
+            return (count[0] - 1) // 3
+        split = module(lib, "passes.split_module").split_module(traced, net, three_each, places, order,
+                                                                partition_affix="part")
+        x = lib.ones(3, 4)
+        assert lib.equal(split(x), traced(x))
+        return ([(node.name, node.op, str(node.args)) for node in split.graph.nodes],
+                [(name, [node.op for node in child.graph.nodes]) for name, child in split.named_children()], places)
+    both(run)
+
+
+def test_split_module_names_a_cycle():
+    for lib in LIBRARIES:
+        traced = lib.fx.symbolic_trace(lambda x: x.cos().sin().cos())
+        with pytest.raises(RuntimeError, match="cycle exists between partitions!"):
+            module(lib, "passes.split_module").split_module(traced, None, lambda node: node.target)
+
+
+def test_split_by_tags():
+    def run(lib):
+        traced = lib.fx.symbolic_trace(network(lib))
+        for node in traced.graph.nodes:
+            node.tag = "second" if node.target == "clamp" or node.name == "add_1" else "first"
+        split, names = module(lib, "passes.split_utils").split_by_tags(traced, ["first", "second"], True)
+        x = lib.ones(3, 4)
+        assert lib.equal(split(x), traced(x))
+        return [(name, [node.op for node in child.graph.nodes]) for name, child in split.named_children()], names
+    both(run)
+
+
+def test_normalized_graphs():
+    def run(lib):
+        def function(x, y):
+            return lib.add(x, y) + lib.nn.functional.relu(x) + lib.sum(x, 1)
+        traced = lib.fx.symbolic_trace(function)
+        module(lib, "passes.shape_prop").ShapeProp(traced).propagate(lib.ones(2, 2), lib.ones(2, 2))
+        normalize = module(lib, "experimental.normalize")
+        remapped = normalize.NormalizeOperators(traced).transform()
+        return normalize.NormalizeArgs(traced).transform().code, [node.target.__name__ for node in remapped.graph.nodes
+                                                                 if node.op == "call_function"]
+    assert "input = x" in both(run)[0]
+
+
+def test_equal_calls_run_once():
+    def run(lib):
+        traced = lib.fx.symbolic_trace(lambda x: x.sum(1) + x.sum(1) + x.cos() + x.cos() + lib.rand_like(x) + lib.rand_like(x))
+        passes = module(lib, "passes.dialect.common.cse_pass")
+        first = passes.CSEPass({lib.rand_like})(traced)
+        return first.modified, first.graph_module.code, passes.CSEPass({lib.rand_like})(first.graph_module).modified
+    assert both(run)[2] is False
+
+
+def test_pass_manager():
+    def run(lib):
+        infra, base = module(lib, "passes.infra.pass_manager"), module(lib, "passes.infra.pass_base")
+
+        def exchange(old, new):
+            def each(gm):
+                found = [node for node in gm.graph.nodes if node.target is old]
+                for node in found:
+                    node.target = new
+                return base.PassResult(gm, bool(found))
+            each.__name__ = f"{old.__name__}_to_{new.__name__}"
+            return each
+        first, second = exchange(lib.sin, lib.cos), exchange(lib.cos, lib.tan)
+        said = []
+        manager = infra.PassManager([second, first], steps=1)
+        manager.add_constraint(infra.this_before_that_pass_constraint(first, second))
+        with pytest.raises(RuntimeError) as error:
+            manager.validate_constraints()
+        said.append(str(error.value).partition(" Expected")[0])
+        done = manager(lib.fx.symbolic_trace(lambda x: lib.sin(x)))
+        said.append((done.modified, done.graph_module.code))
+        with pytest.raises(Exception, match="the 'sin_to_cos' pass|'fails' pass") as error:
+            infra.PassManager([first, infra.pass_result_wrapper(lambda gm: None), fails])(
+                lib.fx.symbolic_trace(lambda x: lib.sin(x)))
+        said.append(str(error.value))
+        with pytest.raises(TypeError, match="only take in one variable"):
+            infra.PassManager().add_checks(lambda a, b: None)
+        return said
+    both(run)
+
+
+def fails(gm):
+    raise ValueError("wrong")
