@@ -177,7 +177,7 @@ test-packages: $(VENV)/.package $(VENV)/.test $(PACKAGES)/.ready            ## p
 test-pytorch: $(VENV)/.package $(VENV)/.test            ## PyTorch's own tests, with torch and with mindtorch on both devices
 	$(RUN) tests/pytorch/run.py
 
-scan-packages: $(VENV)/.package $(VENV)/.test            ## which of 110 published packages find the names of torch that their import needs
+scan-packages: $(VENV)/.package $(VENV)/.test            ## which of 210 published packages find the names of torch that their import needs
 	$(RUN) tests/names/scan_packages.py
 
 SECONDS ?= 120

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 __all__ = [
     "LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals", "default_restore_location",
     "get_default_load_endianness", "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint",
-    "load", "location_tag", "register_package", "safe_globals", "save", "set_default_load_endianness",
-    "set_default_mmap_options", "skip_data",
+    "load", "location_tag", "normalize_storage_type", "register_package", "safe_globals", "save",
+    "set_default_load_endianness", "set_default_mmap_options", "skip_data", "storage_to_tensor_type",
 ]
 
 MAP_LOCATION = Callable[[UntypedStorage, str], UntypedStorage] | mindtorch.device | str | dict[str, str] | None
@@ -579,3 +579,13 @@ def _load_weights(data, persistent_load):
     except pickle.UnpicklingError as error:
         raise pickle.UnpicklingError(f"Weights only load failed. {UNSAFE}\n\nWeightsUnpickler error: {error}\n\n"
                                      f"{HELP}") from error
+
+
+def normalize_storage_type(storage_type: type) -> type:
+    """The class of torch with the name of `storage_type`."""
+    return getattr(mindtorch, storage_type.__name__)
+
+
+def storage_to_tensor_type(storage: Any) -> type:
+    """The tensor type that belongs to the class of a storage: torch.FloatTensor to torch.FloatStorage."""
+    return getattr(mindtorch, type(storage).__name__.replace("Storage", "Tensor"))

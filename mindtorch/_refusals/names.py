@@ -64,6 +64,7 @@ NAMES = {
         torch.distributed.fsdp._fully_shard._fsdp_state:
         torch.distributed.fsdp._runtime_utils: _post_backward_final_callback
         torch.distributed.fsdp._traversal_utils: _get_fsdp_states
+        torch.distributed.autograd: backward context get_gradients
         torch.distributed.nn: RemoteModule
         torch.distributed.optim: DistributedOptimizer as_functional_optim
         torch.distributed.pipelining.microbatch: _split_block_mask
@@ -214,7 +215,7 @@ NAMES = {
         torch._C: ScriptDict ScriptList ScriptMethod
         torch.jit: Attribute CompilationUnit Error Future RecursiveScriptModule _get_trace_graph
             enable_onednn_fusion export_opnames fork freeze isinstance load onednn_fusion_enabled
-            optimize_for_inference save set_fusion_strategy strict_fusion trace trace_module wait""",
+            optimize_for_inference save set_fusion_strategy strict_fusion wait""",
     _COMPILER: """
         torch._C._dynamo:
         torch._C._dynamo.eval_frame: _set_lru_cache
@@ -243,7 +244,7 @@ NAMES = {
         torch._functorch.config: activation_memory_budget memory_budget_pareto_dir patch
             visualize_memory_budget_pareto
         torch._functorch.partitioners: _extract_fwd_bwd_outputs _extract_graph_with_inputs_outputs _is_primal
-            get_default_op_list has_recomputable_ops has_recomputable_rng_ops is_sym_node
+            _is_tangent default_partition get_default_op_list has_recomputable_ops has_recomputable_rng_ops is_sym_node
             min_cut_rematerialization_partition must_recompute solve_min_cut
         torch._functorch.vmap: Tensor _add_batch_dim _broadcast_to_and_flatten _create_batched_inputs
             _get_name _maybe_remove_batch_dim _process_batched_inputs _unwrap_batched tree_flatten

@@ -261,3 +261,39 @@ def _rows(out, inputs, create_graph, strict, number):
 def _packed(tensors, single, create_graph):
     tensors = tuple(tensors) if create_graph else tuple(t.detach() for t in tensors)
     return tensors[0] if single else tensors
+
+
+# Names that packages call, though they are private: how arguments and results of the functions above are packed.
+
+def _as_tuple(inp, arg_name=None, fn_name=None):
+    """`inp` as a tuple of tensors; of a named argument, after whether it was one."""
+    if arg_name is None and fn_name is None:
+        return inp if isinstance(inp, tuple) else (inp,)
+    single, tensors = _tensors(arg_name, fn_name, inp)
+    return not single, tensors
+
+
+def _grad_postprocess(inputs, create_graph):
+    """`inputs`, tensors or tuples of them, without their graphs unless these are wanted."""
+    if isinstance(inputs, tuple):
+        return tuple(_grad_postprocess(each, create_graph) for each in inputs)
+    return inputs if create_graph else inputs.detach()
+
+
+def _tuple_postprocess(res, to_unpack):
+    """`res` as it was before _as_tuple; a pair `to_unpack` is of a tuple and of the tuples in it."""
+    outer, inner = to_unpack if isinstance(to_unpack, tuple) else (to_unpack, True)
+    if not inner:
+        res = tuple(each[0] for each in res)
+    return res if outer else res[0]
+
+
+def _construct_standard_basis_for(tensors, tensor_numels):
+    """For tensors of `tensor_numels` elements, the columns of one identity matrix that belong to each of them."""
+    total, start, found = sum(tensor_numels), 0, []
+    for tensor, count in zip(tensors, tensor_numels, strict=True):
+        columns = tensor.new_zeros(total, count)
+        columns.diagonal(-start).fill_(1)
+        found.append(columns)
+        start += count
+    return tuple(found)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._mixins import LocationMixin, MatrixMixin
+from mindtorch.distributions._mixins import LocationMixin, MatrixMixin, factor_of_inverse
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import standard_normal
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mindtorch.types import _size
 
 __all__ = ["MultivariateNormal"]
+
+_precision_to_scale_tril = factor_of_inverse         # packages call it by torch's name
 
 
 class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):

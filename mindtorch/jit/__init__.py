@@ -1,6 +1,6 @@
-"""torch.jit without TorchScript: decorators without effect, predicates that return False, and `script`."""
+"""torch.jit without TorchScript: decorators without effect, predicates that return False, `script`, and `trace`."""
 import warnings
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
@@ -9,8 +9,12 @@ from mindtorch._refusals.modules import refused_names
 from mindtorch.jit import _recursive, _state, annotations  # noqa: F401 - `torch.jit.annotations` needs no own import
 from mindtorch.nn import Module
 
+if TYPE_CHECKING:
+    from mindtorch.jit._trace import TracerWarning, TracingCheckError, trace, trace_module
+
 __all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",
-           "is_scripting", "is_tracing", "script", "script_if_tracing", "unused"]
+           "TracingCheckError", "is_scripting", "is_tracing", "script", "script_if_tracing", "trace", "trace_module",
+           "unused"]
 
 _said = False
 
@@ -22,15 +26,6 @@ class ScriptModule(Module):
         >>> isinstance(nn.Linear(1, 1), torch.ScriptModule)
         False
     """
-
-
-class TracerWarning(Warning):
-    """What tracing says of code that it cannot follow: for filters of warnings."""
-
-    @staticmethod
-    def ignore_lib_warnings() -> None:
-        """Filters out those that come from within the library."""
-        warnings.filterwarnings("ignore", category=TracerWarning, module=r"(mind)?torch\.(?!jit)")
 
 
 TensorType = abstract_class("torch", "TensorType", "mindtorch has no TorchScript, whose types these are")
@@ -137,4 +132,13 @@ def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, 
         raise RuntimeError(assert_msg)
 
 
-__getattr__ = refused_names(__name__)
+_OF_TRACES = ("TracerWarning", "TracingCheckError", "trace", "trace_module")
+_refused = refused_names(__name__)
+
+
+def __getattr__(name):
+    if name in _OF_TRACES:                # torch.fx, which they need, is imported where a program uses them
+        from mindtorch.jit import _trace
+        globals().update({each: getattr(_trace, each) for each in _OF_TRACES})
+        return globals()[name]
+    return _refused(name)

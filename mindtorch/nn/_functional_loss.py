@@ -12,6 +12,7 @@ from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
+from mindtorch.nn._reduction import _REDUCTIONS, get_enum, legacy_get_string
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -26,28 +27,15 @@ _kl_div, _soft_margin_loss = _ATEN["kl_div"], _ATEN["soft_margin_loss"]
 _binary_cross_entropy = _ATEN["binary_cross_entropy"]
 _binary_cross_entropy_with_logits = _ATEN["binary_cross_entropy_with_logits"]
 _nll_loss, _nll_loss2d = _ATEN["nll_loss_forward"], _ATEN["nll_loss2d_forward"]
-_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def _legacy(size_average, reduce, reduction):
     """`reduction`, or what the two deprecated flags say."""
-    if size_average is None and reduce is None:
-        return reduction
-    size_average, reduce = size_average is None or size_average, reduce is None or reduce
-    chosen = "none" if not reduce else "mean" if size_average else "sum"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
-                  stacklevel=3)
-    return chosen
-
-
-def _number(reduction):
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    return _REDUCTIONS[reduction]
+    return reduction if size_average is None and reduce is None else legacy_get_string(size_average, reduce)
 
 
 def _reduced(loss, reduction):
-    number = _number(reduction)
+    number = get_enum(reduction)
     return loss.mean() if number == 1 else loss.sum() if number else loss
 
 
@@ -67,7 +55,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
     input, target = _broadcast_target("mse_loss", input, target)
     reduction = _legacy(size_average, reduce, reduction)
     if weight is None:
-        return _mse_loss(input, target, _number(reduction))
+        return _mse_loss(input, target, get_enum(reduction))
     return _weighted(_mse_loss(input, target, 0), weight, reduction)
 
 
@@ -77,7 +65,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
     input, target = _broadcast_target("l1_loss", input, target)
     reduction = _legacy(size_average, reduce, reduction)
     if weight is None:
-        return _l1_loss(input, target, _number(reduction))
+        return _l1_loss(input, target, get_enum(reduction))
     return _weighted(_l1_loss(input, target, 0), weight, reduction)
 
 
@@ -97,7 +85,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     reduction = _legacy(size_average, reduce, reduction)
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    return _smooth_l1_loss(input, target, _number(reduction), beta)
+    return _smooth_l1_loss(input, target, get_enum(reduction), beta)
 
 
 @with_autocast_policy("huber_loss")
@@ -124,7 +112,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
                       "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
                       "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
                       stacklevel=2)
-    return _kl_div(input, target, _number(reduction), log_target=log_target)
+    return _kl_div(input, target, get_enum(reduction), log_target=log_target)
 
 
 @with_autocast_policy("poisson_nll_loss")
@@ -181,7 +169,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input))."""
-    return _soft_margin_loss(input, target, _number(_legacy(size_average, reduce, reduction)))
+    return _soft_margin_loss(input, target, get_enum(_legacy(size_average, reduce, reduction)))
 
 
 @with_autocast_policy("margin_ranking_loss")
@@ -224,7 +212,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 
     On an NPU nobody looks whether chances lie between 0 and 1: aclnnBinaryCrossEntropy does not.
     """
-    reduction = _number(_legacy(size_average, reduce, reduction))
+    reduction = get_enum(_legacy(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) "
                          "is deprecated. Please ensure they have the same size.")
@@ -237,7 +225,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
                                      size_average: bool | None = None, reduce: bool | None = None,
                                      reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:
     """binary_cross_entropy of sigmoid(input), exact where the sigmoid itself would be 0 or 1."""
-    reduction = _number(_legacy(size_average, reduce, reduction))
+    reduction = get_enum(_legacy(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
@@ -301,7 +289,7 @@ def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
              ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """-weight[target] * input[target] of logarithms of probabilities (N, C, ...) and classes (N, ...)."""
-    number = _number(_legacy(size_average, reduce, reduction))
+    number = get_enum(_legacy(size_average, reduce, reduction))
     if input.dim() == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     if input.dim() > 1 and input.size(0) != target.size(0):

@@ -7,7 +7,8 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import linear
 from mindtorch._ops.composite.nn import ctc_loss as _ctc_loss
-from mindtorch.nn._functional_loss import _REDUCTIONS, _legacy, _number, cross_entropy
+from mindtorch.nn._functional_loss import _legacy, cross_entropy
+from mindtorch.nn._reduction import _REDUCTIONS, get_enum
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -32,7 +33,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
 
     The targets of a sample are the classes before its first -1.
     """
-    reduction = _number(_legacy(size_average, reduce, reduction))
+    reduction = get_enum(_legacy(size_average, reduce, reduction))
     return _multilabel_margin_loss(input, target, reduction)[0]
 
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-DECREASE = 1e-4         # the share of the first slope by which the loss has to sink
-CURVATURE = 0.9         # the share of the first slope that may be left
-SMALLEST_BRACKET = 1e-9
+
+class Limits(NamedTuple):
+    """What a good point is: the shares of the first slope by which the loss has to sink, and that may be left."""
+    decrease: float = 1e-4
+    curvature: float = 0.9
+    smallest_bracket: float = 1e-9
 
 
 class Point(NamedTuple):
@@ -35,45 +38,45 @@ def lowest(a: Any, b: Any, bounds: Any = None) -> Any:
     return min(max(b.t - (b.t - a.t) * ((b.slope + square**0.5 - middle) / spread), low), high)
 
 
-def strong_wolfe(at: Any, length: Any, start: Any, size: Any, most: Any) -> Any:
+def strong_wolfe(at: Any, length: Any, start: Any, size: Any, most: Any, limits: Any = Limits()) -> Any:
     """The point to go to, and how often `at`, which gives the Point of a length, was called: once, and `most` times.
 
     `length` is the first to try, `start` the Point of 0, `size` the largest element of the direction.
     """
-    low, high, calls, done = _bracket(at, length, start, most)
+    low, high, calls, done = _bracket(at, length, start, most, limits)
     stalled = False
-    while not done and calls <= most and abs(high.t - low.t) * size >= SMALLEST_BRACKET:
+    while not done and calls <= most and abs(high.t - low.t) * size >= limits.smallest_bracket:
         length, stalled = _between(low, high, stalled)
         point, calls = at(length), calls + 1
-        if _is_high(point, start) or point.loss >= low.loss:
+        if _is_high(point, start, limits) or point.loss >= low.loss:
             low, high = _by_loss(low, point)
         else:
-            done = _is_flat(point, start)
+            done = _is_flat(point, start, limits)
             if not done and point.slope * (high.t - low.t) >= 0:
                 high = low
             low = point
     return low, calls
 
 
-def _is_high(point, start):
-    return point.loss > start.loss + DECREASE * point.t * start.slope
+def _is_high(point, start, limits):
+    return point.loss > start.loss + limits.decrease * point.t * start.slope
 
 
-def _is_flat(point, start):
-    return abs(point.slope) <= -CURVATURE * start.slope
+def _is_flat(point, start, limits):
+    return abs(point.slope) <= -limits.curvature * start.slope
 
 
 def _by_loss(a, b):
     return (a, b) if a.loss <= b.loss else (b, a)
 
 
-def _bracket(at, length, start, most):
+def _bracket(at, length, start, most, limits):
     """Two points with a good one between them, the lower first; how often `at` was called; whether that one is good."""
     before, point, calls = start, at(length), 1
     while calls <= most:
-        if _is_high(point, start) or (calls > 2 and point.loss >= before.loss):
+        if _is_high(point, start, limits) or (calls > 2 and point.loss >= before.loss):
             return *_by_loss(before, point), calls, False
-        if _is_flat(point, start):
+        if _is_flat(point, start, limits):
             return point, point, calls, True
         if point.slope >= 0:
             return *_by_loss(before, point), calls, False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch
 from mindtorch.autograd.grad_mode import enable_grad, no_grad
 from mindtorch.optim._algorithm import check, check_rate, to_scalar
-from mindtorch.optim._line_search import Point, strong_wolfe
+from mindtorch.optim._line_search import Limits, Point, lowest, strong_wolfe
 from mindtorch.optim.optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -17,6 +17,23 @@ __all__ = ["LBFGS"]
 
 _CURVATURE = 1e-10      # a pair of differences with less says nothing about the Hessian
 _KEPT = ("n_iter", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+
+
+def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
+    """Where the cubic through two points with their slopes is lowest, for packages that search a line themselves."""
+    return lowest(Point(x1, f1, None, g1), Point(x2, f2, None, g2), bounds)
+
+
+def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25):
+    """The search of LBFGS, for packages: obj_func(x, t, d) gives loss and gradient at x + t d; f, g, gtd are those of 0.
+
+    Loss, gradient and t of the point that it found, and how often it called obj_func.
+    """
+    def at(length):
+        loss, grad = obj_func(x, length, d)
+        return Point(length, loss, grad, grad.dot(d))
+    point, calls = strong_wolfe(at, t, Point(0, f, g, gtd), d.abs().max(), max_ls, Limits(c1, c2, tolerance_change))
+    return point.loss, point.grad, point.t, calls
 
 
 class LBFGS(Optimizer):

@@ -105,3 +105,89 @@ def test_without_the_package_the_error_says_what_to_install():
             "try:\n    import mindtorch.utils.tensorboard\nexcept ImportError as error:\n    print(error)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "torch.utils.tensorboard needs the package tensorboard: pip install tensorboard\n"
+
+
+def plain(value):
+    """A value of a summary without the time."""
+    return value.tag, value.WhichOneof("value"), tuple(value.tensor.float_val), tuple(value.tensor.int_val), [
+        size.size for size in value.tensor.tensor_shape.dim]
+
+
+def summaries(folder):
+    from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
+    from tensorboard.compat.proto.event_pb2 import Event
+    found = []
+    for file in folder.glob("events*"):
+        for raw in RawEventFileLoader(str(file)).Load():
+            event = Event.FromString(raw)
+            found += [(event.step, value) for value in event.summary.value]
+    return found
+
+
+def both_summaries(tmp_path, add):
+    both(tmp_path, add)
+    return summaries(tmp_path / "ours"), summaries(tmp_path / "theirs")
+
+
+@pytest.mark.parametrize("options", [{}, {"num_thresholds": 5}, {"weights": np.array([1.0, 2.0, 0.5, 3.0])}])
+def test_curves_of_precision_are_those_of_torch(tmp_path, options):
+    labels, given = np.array([0, 1, 1, 0]), np.array([0.1, 0.8, 0.6, 0.7])
+    mine, other = both_summaries(tmp_path, lambda writer: writer.add_pr_curve("curve", labels, given, 3, **options))
+    assert [step for step, _ in mine] == [step for step, _ in other] == [3]
+    for (_, one), (_, two) in zip(mine, other, strict=True):
+        assert list(one.tensor.float_val) == pytest.approx(list(two.tensor.float_val), abs=1e-6)
+        assert one.metadata.plugin_data == two.metadata.plugin_data
+
+
+def test_counted_curves_and_histograms(tmp_path):
+    def add(writer):
+        writer.add_pr_curve_raw("curve", *np.arange(30.0).reshape(6, 5), 1, num_thresholds=5)
+        writer.add_histogram_raw("histogram", 0.0, 1.0, 4, 2.0, 1.5, [0.5, 1.0], [1, 3], 2)
+    mine, other = both_summaries(tmp_path, add)
+    assert [(step, plain(value)) for step, value in mine] == [(step, plain(value)) for step, value in other]
+    assert mine[1][1].histo == other[1][1].histo
+
+
+def test_sounds_and_meshes_are_those_of_torch(tmp_path):
+    vertices = np.arange(9, dtype=np.float32).reshape(1, 3, 3)
+
+    def add(writer):
+        writer.add_audio("sound", np.array([[0.0, 0.5, -1.0, 2.0]]), 1, sample_rate=8000)
+        writer.add_mesh("mesh", vertices, colors=np.full((1, 3, 3), 7, np.uint8), faces=np.array([[[0, 1, 2]]]),
+                        config_dict={"a": 1}, global_step=4)
+    mine, other = both_summaries(tmp_path, add)
+    assert [(step, plain(value)) for step, value in mine] == [(step, plain(value)) for step, value in other]
+    assert mine[0][1].audio == other[0][1].audio
+    assert [value.metadata.plugin_data for _, value in mine] == [value.metadata.plugin_data for _, value in other]
+
+
+def test_embeddings_are_those_of_torch(tmp_path):
+    rows = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for library, tensors, name in ((ours, torch, "ours"), (theirs, __import__("torch"), "theirs")):
+        with library.SummaryWriter(tmp_path / name) as writer:
+            points, images = tensors.from_numpy(rows), tensors.from_numpy(np.full((3, 1, 2, 2), 0.5, np.float32))
+            writer.add_embedding(points, metadata=["a", "b", "c"], label_img=images, global_step=2, tag="t")
+            writer.add_embedding(points, metadata=[["a", 1], ["b", 2], ["c", 3]], metadata_header=["x", "y"])
+    for file in ("projector_config.pbtxt", "00002/t/tensors.tsv", "00002/t/metadata.tsv", "00000/default/metadata.tsv"):
+        assert (tmp_path / "ours" / file).read_text() == (tmp_path / "theirs" / file).read_text(), file
+    from PIL import Image
+    pixels = [np.asarray(Image.open(tmp_path / name / "00002/t/sprite.png")) for name in ("ours", "theirs")]
+    assert np.array_equal(*pixels)
+
+
+def test_a_graph_has_the_operators(tmp_path, device):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()).to(device)
+    with ours.SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model, torch.ones(4, 2, device=device))
+    graph = events(tmp_path).Graph()
+    found = {node.op: node for node in graph.node}
+    assert {"IO Node", "aten::addmm", "aten::relu"} <= set(found)
+    assert [size.size for size in found["aten::addmm"].attr["_output_shapes"].list.shape[0].dim] == [4, 3]
+
+
+def test_custom_charts(tmp_path):
+    def add(writer):
+        writer.add_custom_scalars_multilinechart(["a", "b"])
+        writer.add_custom_scalars_marginchart(["a", "b", "c"], "category", "title")
+    mine, other = both_summaries(tmp_path, add)
+    assert [value.tensor.string_val for _, value in mine] == [value.tensor.string_val for _, value in other]

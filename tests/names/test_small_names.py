@@ -193,3 +193,69 @@ def test_vmap_of_before_torch_func():
 @pytest.mark.parametrize("name", ["_prims_common", "_tensor_str", "_vmap_internals"])
 def test_a_private_module_is_the_same_however_it_is_imported(name):
     assert importlib.import_module(f"mindtorch.{name}") is getattr(mindtorch, name)
+
+
+def lbfgs(t):
+    return importlib.import_module(f"{t.__name__}.optim.lbfgs")
+
+
+def strong_wolfe(t, **options):
+    def at(x, length, direction):
+        place = x + length * direction
+        return float((place ** 4 - place).sum()), 4 * place ** 3 - 1
+    x, direction = t.tensor([2.0, -1.0]), t.tensor([-1.0, 0.5])
+    loss, grad = at(x, 0, direction)
+    loss, grad, length, calls = lbfgs(t)._strong_wolfe(at, x, 0.1, direction, loss, grad, grad.dot(direction),
+                                                       **options)
+    return loss, grad.tolist(), float(length), calls
+
+
+def cubic(t, bounds):
+    return float(lbfgs(t)._cubic_interpolate(0.0, 1.0, t.tensor(-1.0), 2.0, 3.0, t.tensor(4.0), bounds))
+
+
+PRIVATE = {
+    "strong Wolfe": strong_wolfe,
+    "strong Wolfe, other limits": lambda t: strong_wolfe(t, c1=0.2, c2=0.3, max_ls=4),
+    "cubic": lambda t: cubic(t, None), "cubic in bounds": lambda t: cubic(t, (1, 1.5)),
+    "as tuple": lambda t: [len(t.autograd.functional._as_tuple(each)) for each in (t.ones(2), (t.ones(2), t.ones(1)))],
+    "as named tuple": lambda t: [t.autograd.functional._as_tuple(each, "inputs", "jacobian")[0] for each in (
+        t.ones(2), (t.ones(2), t.ones(1)))],
+    "as tuple of text": lambda t: t.autograd.functional._as_tuple("text", "inputs", "jacobian"),
+    "as tuple with text": lambda t: t.autograd.functional._as_tuple((t.ones(1), "text"), "inputs", "jacobian"),
+    "unpacked": lambda t: [t.autograd.functional._tuple_postprocess(((1, 2), (3, 4)), each) for each in (
+        True, False, (True, True), (False, True), (True, False), (False, False))],
+    "without graph": lambda t: [each.requires_grad for wanted in (True, False) for each in
+                                t.autograd.functional._grad_postprocess((t.ones(1, requires_grad=True),), wanted)],
+    "basis": lambda t: [each.tolist() for each in t.autograd.functional._construct_standard_basis_for(
+        (t.ones(2), t.ones(1, 3)), (2, 3))],
+    "reduction": lambda t: [t.nn._reduction.get_enum(each) for each in ("none", "mean", "sum")],
+    "no reduction": lambda t: t.nn._reduction.get_enum("most"),
+    "legacy": lambda t: [t.nn._reduction.legacy_get_string(one, two, False) for one in (None, True, False)
+                         for two in (None, True, False)],
+    "legacy number": lambda t: t.nn._reduction.legacy_get_enum(False, None, False),
+    "storage": lambda t: (t.serialization.normalize_storage_type(t.FloatStorage).__name__,
+                          t.serialization.storage_to_tensor_type(t.FloatStorage(1)).__name__),
+    "precision": lambda t: t.distributions.multivariate_normal._precision_to_scale_tril(
+        t.tensor([[4.0, 1.0], [1.0, 3.0]])).tolist(),
+}
+
+
+def rounded(value):
+    if isinstance(value, (list, tuple)):
+        return [rounded(each) for each in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_private_functions_that_packages_call(name):
+    importlib.import_module("mindtorch.nn._reduction")
+    assert rounded(outcome(lambda: PRIVATE[name](mindtorch))) == rounded(outcome(lambda: PRIVATE[name](torch)))
+
+
+def test_errors_of_a_compiler_are_there_to_be_caught():
+    for library in ("torch", "mindtorch"):
+        errors = importlib.import_module(f"{library}._dynamo.exc")
+        assert issubclass(errors.Unsupported, errors.TorchDynamoException)
+        assert issubclass(errors.BackendCompilerFailed, RuntimeError)
+        assert issubclass(errors.InternalTorchDynamoError, errors.TorchDynamoException)

@@ -70,7 +70,8 @@ class _Recorder(TorchDispatchMode):
     def __init__(self, decompositions: dict) -> None:
         super().__init__()
         self.decompositions, self.graph, self.root = decompositions, Graph(), Module()
-        self.known = {}                 # where a tensor lies, and how -> (its node, the tensor, which keeps the place)
+        self.objects = {}               # the id of a tensor -> (its node, the tensor, which keeps the id)
+        self.known = {}                 # where a tensor lies, and how -> the same
         self.constants = {True: 0, False: 0}
 
     def add_input(self, name: str, value: Any) -> None:
@@ -100,13 +101,17 @@ class _Recorder(TorchDispatchMode):
         return result
 
     def _note(self, tensor, node):
-        self.known[_place(tensor)] = node, tensor
+        self.objects[id(tensor)] = node, tensor
+        if str(node.target) != "aten.detach.default":     # as autograd does of what it saves: not what others mean
+            self.known[_place(tensor)] = node, tensor
         node.meta.setdefault("val", tensor)
 
     def _node_of(self, value):
         """The node of a tensor; other values as they are."""
         if not isinstance(value, Tensor):
             return value
+        if id(value) in self.objects:
+            return self.objects[id(value)][0]
         if _place(value) not in self.known:
             is_parameter = isinstance(value, Parameter)
             name = f"_{'param' if is_parameter else 'tensor'}_constant{self.constants[is_parameter]}"

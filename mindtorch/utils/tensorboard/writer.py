@@ -1,20 +1,29 @@
-"""Writes event files that TensorBoard shows: scalars, histograms, images, figures, texts, hyperparameters."""
+"""Writes event files that TensorBoard shows: scalars, histograms, images, sounds, embeddings, graphs, hyperparameters."""
 from __future__ import annotations
 
+import csv
 import io
 import json
+import math
 import os
 import socket
 import time
+import wave
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 try:
-    from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, tensor_shape_pb2
+    from google.protobuf import text_format
+    from tensorboard.compat.proto import event_pb2, graph_pb2, summary_pb2, tensor_pb2, tensor_shape_pb2
     from tensorboard.plugins.custom_scalar import layout_pb2
     from tensorboard.plugins.hparams import api_pb2, plugin_data_pb2
     from tensorboard.plugins.hparams import metadata as hparams_metadata
+    from tensorboard.plugins.mesh import metadata as mesh_metadata
+    from tensorboard.plugins.mesh import plugin_data_pb2 as mesh_data_pb2
+    from tensorboard.plugins.pr_curve import metadata as pr_curve_metadata
+    from tensorboard.plugins.projector import projector_config_pb2
     from tensorboard.plugins.text import metadata as text_metadata
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 except ImportError:
@@ -64,9 +73,35 @@ def _histogram(tag: str, values: Any, bins: Any, max_bins: int | None) -> Any:
         bucket_limit=limits[shown].tolist(), bucket=[0, *counts][shown]))
 
 
+def _grid(array: Any, columns: int) -> Any:
+    """Images (N, H, W, C) side by side, as one."""
+    rows = -(-len(array) // columns)
+    count, height, width, channels = array.shape
+    grid = numpy.zeros((rows * columns, height, width, channels), array.dtype)
+    grid[:count] = array
+    grid = grid.reshape(rows, columns, height, width, channels).swapaxes(1, 2)
+    return grid.reshape(rows * height, columns * width, channels)
+
+
+def _png(array: Any) -> tuple[bytes, Any]:
+    """The file of an image (H, W, C) of elements from 0 to 1, or of uint8, and its shape."""
+    from PIL import Image
+    if array.dtype != numpy.uint8:
+        array = numpy.clip(array * 255, 0, 255).astype(numpy.uint8)
+    if array.shape[2] == 1:
+        array = numpy.repeat(array, 3, axis=2)
+    file = io.BytesIO()
+    Image.fromarray(array).save(file, format="PNG")
+    return file.getvalue(), array.shape
+
+
+def _sprite(images: Any) -> bytes:
+    """The file of a square of images (N, C, H, W)."""
+    return _png(_grid(numpy.moveaxis(images, 1, -1), math.ceil(math.sqrt(len(images)))))[0]
+
+
 def _image(tag: str, image: Any, dataformats: str) -> Any:
     """An image of elements from 0 to 1, or of uint8, whose dimensions `dataformats` names: CHW, HWC, HW, NCHW."""
-    from PIL import Image
     array = _array(image)
     names = dataformats.upper()
     assert array.ndim == len(names), (
@@ -74,26 +109,14 @@ def _image(tag: str, image: Any, dataformats: str) -> Any:
         f"{dataformats}")
     if "N" in names:                                    # side by side, in a grid of eight a row
         array = numpy.moveaxis(array, [names.index(letter) for letter in "NHWC"], range(4))
-        columns = min(8, len(array))
-        rows = -(-len(array) // columns)
-        count, height, width, channels = array.shape
-        grid = numpy.zeros((rows * columns, height, width, channels), array.dtype)
-        grid[:count] = array
-        grid = grid.reshape(rows, columns, height, width, channels).swapaxes(1, 2)
-        array = grid.reshape(rows * height, columns * width, channels)
+        array = _grid(array, min(8, len(array)))
     elif "C" in names:
         array = numpy.moveaxis(array, [names.index(letter) for letter in "HWC"], range(3))
     else:
         array = numpy.moveaxis(array, [names.index(letter) for letter in "HW"], range(2))[..., None]
-    if array.dtype != numpy.uint8:
-        array = numpy.clip(array * 255, 0, 255).astype(numpy.uint8)
-    if array.shape[2] == 1:
-        array = numpy.repeat(array, 3, axis=2)
-    file = io.BytesIO()
-    Image.fromarray(array).save(file, format="PNG")
-    height, width, channels = array.shape
+    content, (height, width, channels) = _png(array)
     return _value(tag, image=summary_pb2.Summary.Image(height=height, width=width, colorspace=channels,
-                                                       encoded_image_string=file.getvalue()))
+                                                       encoded_image_string=content))
 
 
 def _figure(figure: Any) -> Any:
@@ -104,12 +127,90 @@ def _figure(figure: Any) -> Any:
     return numpy.asarray(canvas.buffer_rgba())[..., :3]
 
 
+def _tensor(array: Any) -> Any:
+    """The message of an array, as 32-bit floats."""
+    size = tensor_shape_pb2.TensorShapeProto.Dim
+    return tensor_pb2.TensorProto(dtype="DT_FLOAT", float_val=array.astype(numpy.float32).reshape(-1).tolist(),
+                                  tensor_shape=tensor_shape_pb2.TensorShapeProto(
+                                      dim=[size(size=each) for each in array.shape]))
+
+
+def _strings(*values: bytes) -> Any:
+    """The message of byte strings."""
+    size = tensor_shape_pb2.TensorShapeProto.Dim(size=len(values))
+    return tensor_pb2.TensorProto(dtype="DT_STRING", string_val=values,
+                                  tensor_shape=tensor_shape_pb2.TensorShapeProto(dim=[size]))
+
+
+def _sound(tag: str, sound: Any, sample_rate: int) -> Any:
+    """A WAV file of one channel of elements from -1 to 1."""
+    array = _array(sound).squeeze()
+    assert array.ndim == 1, "input tensor should be 1 dimensional."
+    file = io.BytesIO()
+    with wave.open(file, "wb") as content:
+        content.setnchannels(1)
+        content.setsampwidth(2)
+        content.setframerate(sample_rate)
+        content.writeframes((numpy.clip(array, -1, 1) * numpy.iinfo("<i2").max).astype("<i2").tobytes())
+    return _value(tag, audio=summary_pb2.Summary.Audio(
+        sample_rate=sample_rate, num_channels=1, length_frames=len(array), content_type="audio/wav",
+        encoded_audio_string=file.getvalue()))
+
+
+def _pr_curve_counts(labels: Any, predictions: Any, count: int, weights: Any) -> Any:
+    """Rows of true and false positives, true and false negatives, precision and recall; a column is a threshold."""
+    labels, predictions = _array(labels).reshape(-1).astype(bool), _array(predictions).reshape(-1)
+    weights = numpy.broadcast_to(1.0 if weights is None else _array(weights).reshape(-1), labels.shape)
+    places = numpy.floor(predictions * (count - 1)).astype(int)
+    # How much lies at a threshold or above it.
+    true, false = (numpy.bincount(places[chosen], weights[chosen], count)[::-1].cumsum()[::-1]
+                   for chosen in (labels, ~labels))
+    least = 1e-7
+    return numpy.stack([true, false, false[0] - false, true[0] - true, true / numpy.maximum(least, true + false),
+                        true / max(least, true[0])])
+
+
+def _pr_curve(tag: str, rows: Any, count: int) -> Any:
+    metadata = pr_curve_metadata.create_summary_metadata(display_name=tag, description="", num_thresholds=count)
+    return _value(tag, metadata=metadata, tensor=_tensor(rows))
+
+
+def _mesh(tag: str, parts: Mapping[int, Any], config: Any) -> Any:
+    """A summary with a value for each part that is there: the vertices, faces, colours of a batch of meshes."""
+    arrays = {kind: _array(part) for kind, part in parts.items() if part is not None}
+    components = mesh_metadata.get_components_bitmask(list(arrays))
+    values = []
+    for kind, array in arrays.items():
+        metadata = mesh_metadata.create_summary_metadata(tag, "", kind, components, array.shape,
+                                                         json_config=json.dumps(config or {}, sort_keys=True))
+        values.append(summary_pb2.Summary.Value(tag=mesh_metadata.get_instance_name(tag, kind), tensor=_tensor(array),
+                                                metadata=metadata))
+    return summary_pb2.Summary(value=values)
+
+
+def _graph(model: Any, inputs: Any) -> Any:
+    """The operators that a call of the model runs; each is named after the operator and what came before it."""
+    from mindtorch.jit import trace
+    graph, found = graph_pb2.GraphDef(), {}
+    for node in trace(model, inputs).traced.graph.nodes:
+        place = {"placeholder": "input/", "output": "output/"}.get(node.op, "")
+        kind = {"placeholder": "IO Node", "output": "IO Node", "get_attr": "prim::GetAttr"}.get(
+            node.op, str(node.target).removesuffix(".default").replace(".", "::", 1))
+        name = str(node.target).replace(".", "/") if node.op == "get_attr" else f"{place}{node.name}"
+        found[node] = name
+        message = graph.node.add(name=name, op=kind, input=[found[each] for each in node.all_input_nodes])
+        value = node.meta.get("val")
+        if hasattr(value, "shape"):
+            size = tensor_shape_pb2.TensorShapeProto.Dim
+            message.attr["_output_shapes"].list.shape.add(dim=[size(size=each) for each in value.shape])
+    graph.versions.producer = 22
+    return graph
+
+
 def _text(tag: str, text: str) -> Any:
     metadata = text_metadata.create_summary_metadata(display_name="", description="")
-    shape = tensor_shape_pb2.TensorShapeProto(dim=[tensor_shape_pb2.TensorShapeProto.Dim(size=1)])
-    tensor = tensor_pb2.TensorProto(dtype="DT_STRING", string_val=[text.encode()], tensor_shape=shape)
     return _value(f"{tag}/text_summary", metadata=summary_pb2.SummaryMetadata(
-        plugin_data=metadata.plugin_data), tensor=tensor)
+        plugin_data=metadata.plugin_data), tensor=_strings(text.encode()))
 
 
 def _hparams(values: Mapping[str, Any], metrics: Any, domains: Mapping[str, list[Any]]) -> list[Any]:
@@ -173,6 +274,7 @@ class SummaryWriter:
         self.log_dir, self.purge_step = os.fspath(log_dir), purge_step
         self._options = (max_queue, flush_secs, filename_suffix)
         self.all_writers: dict[str, FileWriter] = {}
+        self._embeddings = projector_config_pb2.ProjectorConfig()
         self._writer(self.log_dir)
         if purge_step is not None:          # TensorBoard drops what an earlier run wrote from there on
             self.file_writer.add_event(event_pb2.Event(file_version="brain.Event:2"), purge_step)
@@ -209,6 +311,17 @@ class SummaryWriter:
         """How the elements of a tensor are distributed."""
         self.file_writer.add_summary(_histogram(tag, values, bins, max_bins), global_step, walltime)
 
+    def add_histogram_raw(self, tag: str, min: float, max: float, num: int, sum: float, sum_squares: float,
+                          bucket_limits: Any, bucket_counts: Any, global_step: int | None = None,
+                          walltime: float | None = None) -> None:
+        """A histogram whose buckets the caller has counted; bucket_limits are the right edges."""
+        limits, counts = (_array(each).reshape(-1).tolist() for each in (bucket_limits, bucket_counts))
+        if len(limits) != len(counts):
+            raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
+        self.file_writer.add_summary(_value(tag, histo=summary_pb2.HistogramProto(
+            min=min, max=max, num=num, sum=sum, sum_squares=sum_squares, bucket_limit=limits, bucket=counts)),
+            global_step, walltime)
+
     def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
                   dataformats: str = "CHW") -> None:
         """An image of elements from 0 to 1, or of uint8. Needs Pillow."""
@@ -230,10 +343,84 @@ class SummaryWriter:
             for one in figures:
                 pyplot.close(one)
 
+    def add_audio(self, tag: str, snd_tensor: Any, global_step: int | None = None, sample_rate: int = 44100,
+                  walltime: float | None = None) -> None:
+        """A sound of one channel, of elements from -1 to 1."""
+        self.file_writer.add_summary(_sound(tag, snd_tensor, sample_rate), global_step, walltime)
+
     def add_text(self, tag: str, text_string: str, global_step: int | None = None,
                  walltime: float | None = None) -> None:
         """A text in Markdown."""
         self.file_writer.add_summary(_text(tag, text_string), global_step, walltime)
+
+    def add_pr_curve(self, tag: str, labels: Any, predictions: Any, global_step: int | None = None,
+                     num_thresholds: int = 127, weights: Any = None, walltime: float | None = None) -> None:
+        """Precision and recall by threshold, of labels (0 or 1) and of the probabilities that a model gave them."""
+        count = min(num_thresholds, 127)
+        rows = _pr_curve_counts(labels, predictions, count, weights)
+        self.file_writer.add_summary(_pr_curve(tag, rows, count), global_step, walltime)
+
+    def add_pr_curve_raw(self, tag: str, true_positive_counts: Any, false_positive_counts: Any,
+                         true_negative_counts: Any, false_negative_counts: Any, precision: Any, recall: Any,
+                         global_step: int | None = None, num_thresholds: int = 127, weights: Any = None,
+                         walltime: float | None = None) -> None:
+        """Precision and recall by threshold, which the caller has counted."""
+        rows = numpy.stack([_array(each) for each in (true_positive_counts, false_positive_counts,
+                                                      true_negative_counts, false_negative_counts, precision, recall)])
+        self.file_writer.add_summary(_pr_curve(tag, rows, min(num_thresholds, 127)), global_step, walltime)
+
+    def add_mesh(self, tag: str, vertices: Any, colors: Any = None, faces: Any = None, config_dict: Any = None,
+                 global_step: int | None = None, walltime: float | None = None) -> None:
+        """A batch of meshes or point clouds: vertices (N, V, 3), colours (N, V, 3) of 0 to 255, faces (N, F, 3)."""
+        kinds = mesh_data_pb2.MeshPluginData
+        parts = {kinds.VERTEX: vertices, kinds.FACE: faces, kinds.COLOR: colors}
+        self.file_writer.add_summary(_mesh(tag, parts, config_dict), global_step, walltime)
+
+    def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False,
+                  use_strict_trace: bool = True) -> None:
+        """The operators that the model runs when it is called with input_to_model, a tensor or a tuple of them."""
+        graph = _graph(model, input_to_model)
+        if verbose:
+            print(graph)
+        self.file_writer.add_event(event_pb2.Event(graph_def=graph.SerializeToString()))
+
+    def add_embedding(self, mat: Any, metadata: Any = None, label_img: Any = None, global_step: int | None = None,
+                      tag: str = "default", metadata_header: Any = None) -> None:
+        """The rows of a matrix as points, with a label and an image (N, C, H, W) for each."""
+        place = f"{global_step or 0:05}"
+        folder = Path(self.log_dir, place, tag)
+        folder.mkdir(parents=True, exist_ok=True)
+        array, entry = _array(mat), projector_config_pb2.EmbeddingInfo(tensor_name=f"{tag}:{place}")
+        assert array.ndim == 2, "mat should be 2D, where mat.size(0) is the number of data points"
+        if metadata is not None:
+            assert len(array) == len(metadata), "#labels should equal with #data points"
+            rows = metadata if metadata_header is None else [metadata_header, *metadata]
+            with (folder / "metadata.tsv").open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, delimiter="\t", lineterminator="\n").writerows(
+                    row if isinstance(row, (list, tuple)) else [row] for row in rows)
+            entry.metadata_path = f"{place}/{tag}/metadata.tsv"
+        if label_img is not None:
+            assert len(array) == len(label_img), "#images should equal with #data points"
+            (folder / "sprite.png").write_bytes(_sprite(_array(label_img)))
+            entry.sprite.image_path = f"{place}/{tag}/sprite.png"
+            entry.sprite.single_image_dim.extend([label_img.shape[3], label_img.shape[2]])
+        with (folder / "tensors.tsv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, delimiter="\t", lineterminator="\n").writerows(array.tolist())
+        entry.tensor_path = f"{place}/{tag}/tensors.tsv"
+        self._embeddings.embeddings.append(entry)
+        Path(self.log_dir, "projector_config.pbtxt").write_text(text_format.MessageToString(self._embeddings),
+                                                                encoding="utf-8")
+
+    def add_custom_scalars_multilinechart(self, tags: list[str], category: str = "default",
+                                          title: str = "untitled") -> None:
+        """One plot of several scalars."""
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(self, tags: list[str], category: str = "default",
+                                       title: str = "untitled") -> None:
+        """One plot of three scalars: a value, and the lower and upper bound of a margin around it."""
+        assert len(tags) == 3
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
     def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Any]]) -> None:
         """Which scalars stand in one plot: {category: {title: ["Multiline" or "Margin", tags]}}."""
@@ -271,11 +458,7 @@ class SummaryWriter:
 
     def add_tensor(self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None) -> None:
         """The elements of a tensor."""
-        array = _array(tensor)
-        shape = tensor_shape_pb2.TensorShapeProto(
-            dim=[tensor_shape_pb2.TensorShapeProto.Dim(size=size) for size in array.shape])
-        content = tensor_pb2.TensorProto(dtype="DT_FLOAT", tensor_shape=shape,
-                                         float_val=array.astype(numpy.float32).reshape(-1).tolist())
+        content = _tensor(_array(tensor))
         plugin = summary_pb2.SummaryMetadata.PluginData(plugin_name="tensor", content=json.dumps({}).encode())
         self.file_writer.add_summary(_value(tag, tensor=content, metadata=summary_pb2.SummaryMetadata(
             plugin_data=plugin)), global_step, walltime)
