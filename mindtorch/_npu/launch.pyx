@@ -781,6 +781,7 @@ cdef bint scalar_list_of_key(QueuedLaunch *launch, const uint64_t **text, void *
     cdef uint64_t count = text[0][0]
     cdef uint64_t i = 0
     text[0] += 1
+    elements[0] = NULL          # an empty list has none
     while i < count:
         elements[i] = read_scalar(text)
         if elements[i] == NULL:
