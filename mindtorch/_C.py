@@ -58,7 +58,8 @@ __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "Tens
            "_TensorBase", "_TensorMeta", "_VariableFunctions", "_WeakTensorRef", "_current_autograd_node",
            "_current_graph_task_execution_order", "_current_graph_task_id", "_disabled_torch_dispatch_impl",
            "_disabled_torch_function_impl", "_is_fwd_grad_enabled", "_is_torch_function_all_disabled",
-           "_is_torch_function_enabled", "_jit_try_infer_type", "_nn", "_pop_torch_dispatch_stack", "_pop_torch_function_stack",
+           "_is_torch_function_enabled", "_jit_try_infer_type",
+           "_nn", "_pop_torch_dispatch_stack", "_pop_torch_function_stack",
            "_push_on_torch_dispatch_stack", "_push_on_torch_function_stack", "_set_fwd_grad_enabled",
            "_will_engine_execute_node"]
 

@@ -196,8 +196,8 @@ def infer_type(value):
     if type(value) in _VALUE_TYPES:
         return InferredType(Type("base", _VALUE_TYPES[type(value)]))
     if not isinstance(value, (list, tuple)):
-        return InferredType(None, f"Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported "
-                                  f"as inputs or outputs of traced functions, but instead got value of type "
+        return InferredType(None, "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported "
+                                  "as inputs or outputs of traced functions, but instead got value of type "
                                   f"{type(value).__name__}.")
     inner = [infer_type(each) for each in value]
     failed = next((each for each in inner if not each.success()), None)
@@ -209,8 +209,8 @@ def infer_type(value):
     if not parts:
         return InferredType(None, "List trace inputs must have elements")
     if len(set(parts)) > 1:
-        return InferredType(None, f"Could not infer type of list element: Lists must contain elements of one type, but "
-                                  f"have {', '.join(sorted(map(str, set(parts))))}")
+        return InferredType(None, f"Could not infer type of list element: Lists must contain elements of one type, "
+                                  f"but have {', '.join(sorted(map(str, set(parts))))}")
     return InferredType(Type("list", inner=parts[0]))
 
 

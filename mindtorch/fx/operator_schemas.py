@@ -176,8 +176,9 @@ def normalize_function(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any
                        normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
     """The arguments of a call in the form that its signature gives them, defaults filled in; None where none fits.
 
-    normalize_to_only_use_kwargs: all by name; else those that the call gives by position stay there. arg_types and kwarg_types say of what
-    types the arguments are. They are needed where several overloads fit, as RuntimeError then says.
+    normalize_to_only_use_kwargs: all by name; else those that the call gives by position stay there. arg_types and
+    kwarg_types say of what types the arguments are. They are needed where several overloads fit, as
+    RuntimeError then says.
     """
     kwargs = {} if kwargs is None else kwargs
     signatures = get_signature_for_torch_op(target)

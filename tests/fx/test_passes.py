@@ -148,7 +148,9 @@ def test_normalized_graphs():
 
 def test_equal_calls_run_once():
     def run(lib):
-        traced = lib.fx.symbolic_trace(lambda x: x.sum(1) + x.sum(1) + x.cos() + x.cos() + lib.rand_like(x) + lib.rand_like(x))
+        def function(x):
+            return x.sum(1) + x.sum(1) + x.cos() + x.cos() + lib.rand_like(x) + lib.rand_like(x)
+        traced = lib.fx.symbolic_trace(function)
         passes = module(lib, "passes.dialect.common.cse_pass")
         first = passes.CSEPass({lib.rand_like})(traced)
         return first.modified, first.graph_module.code, passes.CSEPass({lib.rand_like})(first.graph_module).modified
@@ -174,16 +176,22 @@ def test_pass_manager():
         with pytest.raises(RuntimeError) as error:
             manager.validate_constraints()
         said.append(str(error.value).partition(" Expected")[0])
-        done = manager(lib.fx.symbolic_trace(lambda x: lib.sin(x)))
+        done = manager(lib.fx.symbolic_trace(of_sine(lib)))
         said.append((done.modified, done.graph_module.code))
-        with pytest.raises(Exception, match="the 'sin_to_cos' pass|'fails' pass") as error:
+        with pytest.raises(Exception, match="the 'fails' pass") as error:
             infra.PassManager([first, infra.pass_result_wrapper(lambda gm: None), fails])(
-                lib.fx.symbolic_trace(lambda x: lib.sin(x)))
+                lib.fx.symbolic_trace(of_sine(lib)))
         said.append(str(error.value))
         with pytest.raises(TypeError, match="only take in one variable"):
             infra.PassManager().add_checks(lambda a, b: None)
         return said
     both(run)
+
+
+def of_sine(lib):
+    def function(x):
+        return lib.sin(x)
+    return function
 
 
 def fails(gm):

@@ -1,6 +1,6 @@
 """functorch.experimental."""
-from mindtorch._functorch.experimental import control_flow
 from mindtorch._functorch.apis import chunk_vmap
+from mindtorch._functorch.experimental import control_flow
 from mindtorch.func import hessian, jacfwd, jvp
 
 __all__ = ["chunk_vmap", "control_flow", "functionalize", "hessian", "jacfwd", "jvp",

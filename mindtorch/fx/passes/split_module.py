@@ -42,9 +42,9 @@ def split_module(m: GraphModule, root_m: Module | None, split_callback: Callable
     """A module of submodules: `split_callback` says for each call of the graph in which one it is.
 
     Submodules are called submod_N, with an affix submod_AFFIX_N. Parameters that the graph reads are handed to them.
-    qualname_map: takes for each module in a submodule its former path. keep_original_order: submodules are called in the
-    order in which their first nodes come, and not by what they need of each other. tuple_return: each returns a tuple.
-    ValueError where two submodules need each other.
+    qualname_map: takes for each module in a submodule its former path. keep_original_order: submodules are called in
+    the order in which their first nodes come, and not by what they need of each other; ValueError where that cannot be.
+    tuple_return: each returns a tuple. RuntimeError where two submodules need each other.
 
     Example:
         >>> from torch.fx.passes.split_module import split_module

@@ -52,8 +52,8 @@ def split_by_tags(gm: GraphModule, tags: list[str], return_fqn_mapping: bool = F
     """A module that calls one submodule for each tag, in the order of `tags`, which has the nodes with that tag.
 
     A node's tag is its attribute `tag`; every call needs one, and no part may need what a later one computes.
-    return_fqn_mapping: a pair, with the new path of each submodule and parameter that moved. return_tuple: submodules with one
-    result return a tuple as well.
+    return_fqn_mapping: a pair, with the new path of each submodule and parameter that moved. return_tuple: submodules
+    with one result return a tuple as well.
     """
     main = _Part("")
     parts = {tag: _Part(tag) for tag in tags}
