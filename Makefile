@@ -47,7 +47,7 @@ test-packaging: $(VENV)/.package $(VENV)/.test            ## the source archive 
 
 # Launches go by the queue, as they do by default, and CANN keeps executors; in `make test-queue` neither.
 test-suite: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## all other tests
-	MINDTORCH_SIM_OP_CACHE=1 $(SUITE) --ignore tests/test_packaging.py
+	$(SUITE) --ignore tests/test_packaging.py
 
 quick: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## a small subset, in seconds
 	$(RUN) -m pytest -m quick $(PYTEST_ARGS)
