@@ -582,10 +582,22 @@ def _load_weights(data, persistent_load):
 
 
 def normalize_storage_type(storage_type: type) -> type:
-    """The class of torch with the name of `storage_type`."""
+    """The class of torch with the name of `storage_type`.
+
+    Example:
+        >>> torch.serialization.normalize_storage_type(torch.FloatStorage) is torch.FloatStorage
+        True
+    """
     return getattr(mindtorch, storage_type.__name__)
 
 
 def storage_to_tensor_type(storage: Any) -> type:
-    """The tensor type that belongs to the class of a storage: torch.FloatTensor to torch.FloatStorage."""
-    return getattr(mindtorch, type(storage).__name__.replace("Storage", "Tensor"))
+    """The tensor type beside the class of a storage, of that name; AttributeError where its module has none.
+
+    Example:
+        >>> torch.serialization.storage_to_tensor_type(torch.ones(2).untyped_storage())
+        Traceback (most recent call last):
+        AttributeError: module 'mindtorch.storage' has no attribute 'UntypedTensor'
+    """
+    kind = type(storage)
+    return getattr(sys.modules[kind.__module__], kind.__name__.replace("Storage", "Tensor"))

@@ -56,7 +56,7 @@ LAYERS = (
     ("nn", "_library", "_serialization", "accelerator", "compiler", "hub", "npu", "serialization", "special", "utils",
      "_ops.composite.nn_functional", "_compat.streams"),
     ("_C", "_VF", "__config__", "__main__", "_alias", "_dynamo", "_subclasses", "_torch_npu", "ao", "backends", "cpu",
-     "utils.collect_env",
+     "utils.collect_env", "utils.tensorboard",
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
      "masked", "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "sparse", "testing", "types", "xpu",
      "_docs", "_functorch", "_stubs",

@@ -10,7 +10,7 @@ import warnings
 import mindtorch
 from mindtorch import cuda, npu
 from mindtorch._core.tensor.tensor import is_cuda_read_as_npu, read_cuda_as_npu
-from mindtorch._npu import toolkit
+from mindtorch.npu.device import _mode
 from mindtorch.cuda import nvtx
 
 _OTHER_NAMES = {"CUDAGraph": "NPUGraph"}
@@ -44,7 +44,7 @@ def _of_npu(name):
     if name.startswith("__") or not hasattr(npu, own):
         return cuda._absent(name)
     _warn_once("torch.cuda", "torch.npu")
-    if (name in ("is_available", "device_count") and "NPU" not in _warned and toolkit.mode() == "auto"
+    if (name in ("is_available", "device_count") and "NPU" not in _warned and _mode() == "auto"
             and not npu.is_available()):
         _warned.add("NPU")
         print("mindtorch: torch.cuda.is_available() is False, as no NPU is in use: with MINDTORCH_NPU=sim it is True, "

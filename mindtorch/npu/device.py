@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch import npu
 from mindtorch._npu.availability import device_count, is_available, is_initialized
+from mindtorch._npu.toolkit import mode as _mode  # noqa: F401  (of MINDTORCH_NPU; torch.cuda's stand-in asks)
 from mindtorch.npu._properties import _NPUDeviceProperties, _NPUuuid
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import npu
@@ -46,6 +46,8 @@ __all__ = [
 
 class _UninitializedAllocator:
     """The allocator before the first use of a device: its statistics are empty, as in torch."""
+
+    _stats = defaultdict(int)
 
     def memory_stats(self) -> Any:
         return OrderedDict()

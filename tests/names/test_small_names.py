@@ -235,7 +235,7 @@ PRIVATE = {
                          for two in (None, True, False)],
     "legacy number": lambda t: t.nn._reduction.legacy_get_enum(False, None, False),
     "storage": lambda t: (t.serialization.normalize_storage_type(t.FloatStorage).__name__,
-                          t.serialization.storage_to_tensor_type(t.FloatStorage(1)).__name__),
+                          t.serialization.storage_to_tensor_type(t.ones(1).untyped_storage()).__name__),
     "precision": lambda t: t.distributions.multivariate_normal._precision_to_scale_tril(
         t.tensor([[4.0, 1.0], [1.0, 3.0]])).tolist(),
 }

@@ -13,7 +13,17 @@ __all__ = ["PostLocalSGDOptimizer"]
 
 
 class PostLocalSGDOptimizer(Optimizer):
-    """`optim`, after whose steps a ModelAverager averages its parameters. Its state has the averager's count."""
+    """`optim`, after whose steps a ModelAverager averages its parameters. Its state has the averager's count.
+
+    Example:
+        >>> from mindtorch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+        >>> averager = PeriodicModelAverager(period=4, warmup_steps=100)
+        >>> sgd = torch.optim.SGD(torch.nn.Linear(2, 1).parameters(), lr=0.1)
+        >>> sgd = torch.distributed.optim.PostLocalSGDOptimizer(sgd, averager)
+        >>> sgd.step()
+        >>> sgd.state_dict()["step"]
+        1
+    """
 
     def __init__(self, optim: Optimizer, averager: ModelAverager) -> None:
         self.optim, self.averager = optim, averager

@@ -31,7 +31,12 @@ _on_split: Callable[[], Any] | None = None      # what pipe_split() does while `
 
 
 class SplitPoint(Enum):
-    """Where `pipeline` cuts: before a module, or after it."""
+    """Where `pipeline` cuts: before a module, or after it.
+
+    Example:
+        >>> torch.distributed.pipelining.SplitPoint.BEGINNING.name
+        'BEGINNING'
+    """
 
     BEGINNING = 1
     END = 2
@@ -47,7 +52,17 @@ class PipeInfo:
 
 
 def pipe_split() -> None:
-    """Mark, in the forward of a module, where one stage ends and the next begins. It does nothing else."""
+    """Mark, in the forward of a module, where one stage ends and the next begins. It does nothing else.
+
+    Example:
+        >>> class Model(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         x = x * 2
+        ...         torch.distributed.pipelining.pipe_split()
+        ...         return x + 1
+        >>> torch.distributed.pipelining.pipeline(Model(), (torch.ones(2),)).num_stages
+        2
+    """
     if _on_split is not None:
         _on_split()
 
@@ -211,7 +226,15 @@ def _warn_of_shared(modules):
 
 
 class Pipe(nn.Module):
-    """A module cut into stages, which `pipeline` makes. Called, it runs them all and returns a tuple."""
+    """A module cut into stages, which `pipeline` makes. Called, it runs them all and returns a tuple.
+
+    Example:
+        >>> from mindtorch.distributed.pipelining import SplitPoint, pipeline
+        >>> model = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Sigmoid())
+        >>> pipe = pipeline(model, (torch.zeros(2),), split_spec={"1": SplitPoint.BEGINNING})
+        >>> pipe(torch.zeros(2))
+        (tensor([0.5000, 0.5000]),)
+    """
 
     def __init__(self, split_gm: GraphModule, num_stages: int, has_loss_and_backward: bool = False,
                  loss_spec: Any = None) -> None:
@@ -248,7 +271,15 @@ class Pipe(nn.Module):
 
 def build_stage(stage_module: nn.Module, stage_index: int, pipe_info: PipeInfo, device: Any,
                 group: ProcessGroup | None = None) -> PipelineStage:
-    """A PipelineStage of a module that a Pipe gave, which may have been changed since; it is moved to the device."""
+    """A PipelineStage of a module that a Pipe gave, which may have been changed since; it is moved to the device.
+
+    Example:
+        >>> from mindtorch.distributed.pipelining import build_stage, pipeline
+        >>> pipe = pipeline(torch.nn.Linear(2, 1), (torch.zeros(4, 2),))
+        >>> stage = build_stage(pipe.get_stage_module(0), 0, pipe.info(), "cpu")
+        >>> stage.is_first, stage.is_last
+        (True, True)
+    """
     return PipelineStage(stage_module.to(device), stage_index, pipe_info.num_stages, device, group=group)
 
 
@@ -259,6 +290,13 @@ def pipeline(module: nn.Module, mb_args: tuple[Any, ...], mb_kwargs: dict[str, A
 
     mb_args and mb_kwargs are those of one microbatch. `split_policy` gets the graph of the whole and inserts calls of
     pipe_split.
+
+    Example:
+        >>> from mindtorch.distributed.pipelining import SplitPoint, pipeline
+        >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+        >>> pipe = pipeline(model, (torch.zeros(4, 2),), split_spec={"0": SplitPoint.END})
+        >>> pipe.num_stages
+        2
     """
     if split_spec is not None and split_policy is not None:
         raise ValueError("Cannot specify both `split_spec` and `split_policy`. Please use only one of them.")
