@@ -49,8 +49,8 @@ from mindtorch._npu.streams cimport current_capture, thread_state
 
 # --- calls -----------------------------------------------------------------------------------------------------------
 # The ACLNN calls of rows are data, in mindtorch/_npu/_gen/calls.py. `read_call` makes an AclnnCall of an entry when its
-# operator runs for the first time, and `run_call` runs it. (Where a Call of launch.pxd is under way, that is `call`, and
-# the AclnnCall is `aclnn`.)
+# operator runs for the first time, and `run_call` runs it. (Where a Call of launch.pxd is under way, that is `call`,
+# and the AclnnCall is `aclnn`.)
 #
 # 1. Tensors are cast to a dtype that the function takes, and made contiguous if it takes no strides.
 # 2. Adapters compute arguments that the function needs in another form.
