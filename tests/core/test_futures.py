@@ -20,7 +20,8 @@ def results(lib):
     following = future.then(lambda done: done.value() + 1)
     future.add_done_callback(lambda done: seen.append(done.value()))
     before = future.done()
-    outcomes = [outcome(future.set_result, 3), outcome(future.set_result, 4), future.wait(), future.value(), following.wait()]
+    outcomes = [outcome(future.set_result, 3), outcome(future.set_result, 4), future.wait(), future.value(),
+                following.wait()]
     late = future.then(lambda done: done.value() * 2)
     return [before, future.done(), *outcomes, late.wait(), seen, lib.wait_all([future, following]),
             [done.wait() for done in lib.collect_all([late, future]).wait()], lib.collect_all([]).wait()]
