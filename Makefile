@@ -55,9 +55,9 @@ quick: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## a small su
 # The least that the libraries below torch and NumPy may use of the processor; `make test` lets them use all of it.
 LEAST_PROCESSOR := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 \
 	OPENBLAS_CORETYPE=$(if $(filter x86_64,$(shell uname -m)),Prescott,ARMV8)
-PRECISION_TESTS := tests/ops/test_ops.py tests/ops/test_corners.py tests/ops/test_number_rounding.py \
+PRECISION_TESTS := tests/ops/test_ops.py tests/ops/test_edge_cases.py tests/ops/test_number_rounding.py \
 	tests/nn/test_parametrize.py tests/amp/test_autocast_lists.py \
-	-k "(test_forms and float16) or test_corners or test_number_rounding or test_parametrize or test_layers"
+	-k "(test_forms and float16) or test_edge_cases or test_number_rounding or test_parametrize or test_layers"
 
 test-processors: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## what depends on precision, as on the least of processors; `make test` uses all of this one
 	$(LEAST_PROCESSOR) $(SUITE) $(PRECISION_TESTS)

@@ -107,7 +107,7 @@ def test_autocast_learns_as_in_torch(dtype, device, tmp_path):
     assert losses != example("train_gpt").main(options).losses
 
 
-def held(device):
+def resources_in_use(device):
     """What the process holds: on the NPU tensors and segments in bytes, and objects by kind; else blocks of Python."""
     gc.collect()        # empties Python's lists of freed objects too
     if device == "cpu":
@@ -122,7 +122,7 @@ def test_memory_does_not_grow(device):
     training = module.Training(module.arguments(["--device", device, *TINY]))
     for _ in range(50):
         training.step()
-    before = held(device)
+    before = resources_in_use(device)
     gc.disable()
     try:
         for _ in range(450):
@@ -131,4 +131,4 @@ def test_memory_does_not_grow(device):
     finally:
         gc.enable()
     assert cycles < 100
-    assert held(device) == (pytest.approx(before, abs=100) if device == "cpu" else before)
+    assert resources_in_use(device) == (pytest.approx(before, abs=100) if device == "cpu" else before)

@@ -49,7 +49,8 @@ from mindtorch._npu.streams cimport current_capture, thread_state
 
 # --- calls -----------------------------------------------------------------------------------------------------------
 # The ACLNN calls of rows are data, in mindtorch/_npu/_gen/calls.py. `read_call` makes an AclnnCall of an entry when its
-# operator runs for the first time, and `run_call` runs it:
+# operator runs for the first time, and `run_call` runs it. (Where a Call of launch.pxd is under way, that is `call`,
+# and the AclnnCall is `aclnn`.)
 #
 # 1. Tensors are cast to a dtype that the function takes, and made contiguous if it takes no strides.
 # 2. Adapters compute arguments that the function needs in another form.
@@ -390,24 +391,24 @@ cdef list run_adapters(AclnnCall call, Argument *arguments, Argument *adapted, S
     return temporaries
 
 
-cdef inline const Argument *find_argument(AclnnCall made, int i, Argument *arguments, Argument *adapted) noexcept:
-    cdef int place = made.parameters[i].place
-    return &arguments[place] if place < made.arguments else &adapted[place - made.arguments]
+cdef inline const Argument *find_argument(AclnnCall aclnn, int i, Argument *arguments, Argument *adapted) noexcept:
+    cdef int place = aclnn.parameters[i].place
+    return &arguments[place] if place < aclnn.arguments else &adapted[place - aclnn.arguments]
 
 
-cdef inline int run_phase1(AclnnCall made, Call *call, AclnnValue *values, Argument *arguments, Argument *adapted,
+cdef inline int run_phase1(AclnnCall aclnn, Call *call, AclnnValue *values, Argument *arguments, Argument *adapted,
                            ScalarType dtype, int *status) except -1:
     """Convert the arguments to C and call phase 1."""
     cdef Argument argument
     cdef Conversion conversion
     cdef Scalar element
     cdef int i
-    for i in range(made.count):
-        conversion = made.parameters[i].conversion
+    for i in range(aclnn.count):
+        conversion = aclnn.parameters[i].conversion
         if conversion == CONSTANT:
-            values[i] = made.parameters[i].constant
+            values[i] = aclnn.parameters[i].constant
             continue
-        argument = find_argument(made, i, arguments, adapted)[0]
+        argument = find_argument(aclnn, i, arguments, adapted)[0]
         if conversion == TENSOR:
             values[i].pointer = tensor_argument(call, <TensorBase>argument.object)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR:
@@ -434,28 +435,28 @@ cdef inline int run_phase1(AclnnCall made, Call *call, AclnnValue *values, Argum
         else:
             values[i].pointer = scalar_list_argument(
                 call, <tuple>argument.object, dtype if conversion == SCALAR_LIST else opmath(dtype))
-    status[0] = made.signature(made.function.phase1, values, &call.workspace_size, &call.executor)
+    status[0] = aclnn.signature(aclnn.function.phase1, values, &call.workspace_size, &call.executor)
     return 0
 
 
-cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
+cdef inline int marshal(AclnnCall aclnn, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
                         TensorBase on_device) except -1:
     """Convert the arguments to C, run phase 1 and launch, on the device of `on_device`."""
     cdef AclnnValue values[MAX_PARAMETERS]
     cdef Call call
     cdef int status
     init_call(&call, on_device)
-    if made.kept and cache_enabled or queue_mode != NO_QUEUE and not made.dynamic_shapes:
-        return run_keyed_call(made, &call, arguments, adapted, dtype)
-    call.dynamic_shapes = made.dynamic_shapes
-    run_phase1(made, &call, values, arguments, adapted, dtype, &status)
-    launch(&call, status, made.name, <Phase2>made.function.phase2)
-    if made.dynamic_shapes:
-        set_output_shapes(made, &call, values, given)
+    if aclnn.kept and cache_enabled or queue_mode != NO_QUEUE and not aclnn.dynamic_shapes:
+        return run_keyed_call(aclnn, &call, arguments, adapted, dtype)
+    call.dynamic_shapes = aclnn.dynamic_shapes
+    run_phase1(aclnn, &call, values, arguments, adapted, dtype, &status)
+    launch(&call, status, aclnn.name, <Phase2>aclnn.function.phase2)
+    if aclnn.dynamic_shapes:
+        set_output_shapes(aclnn, &call, values, given)
     return 0
 
 
-cdef int run_keyed_call(AclnnCall made, Call *call, Argument *arguments, Argument *adapted,
+cdef int run_keyed_call(AclnnCall aclnn, Call *call, Argument *arguments, Argument *adapted,
                         ScalarType dtype) except -1:
     """Leave the call to the thread of a queue, which has made an equal one before, or launch the executor that was kept
     of an equal call; else run both phases."""
@@ -464,47 +465,47 @@ cdef int run_keyed_call(AclnnCall made, Call *call, Argument *arguments, Argumen
     cdef LookUp found = NOT_KEPT
     cdef bint comparable, queued
     cdef int status = 0
-    init_key(&key, &made.queued, call.device, thread_state().limits)
+    init_key(&key, &aclnn.queued, call.device, thread_state().limits)
     call.key = &key                              # also of a call that is never alike, for messages of errors
-    comparable = write_key(made, &key, arguments, adapted, dtype) and made.kept
+    comparable = write_key(aclnn, &key, arguments, adapted, dtype) and aclnn.kept
     queued = comparable and queue_mode == QUEUE_ALL
     if queued and is_known(call):
-        return launch(call, 0, made.name, <Phase2>made.function.phase2)
+        return launch(call, 0, aclnn.name, <Phase2>aclnn.function.phase2)
     if comparable and cache_enabled:
-        found = find_executor(call, made.name)
+        found = find_executor(call, aclnn.name)
     if found != FOUND:
         try:
-            run_phase1(made, call, values, arguments, adapted, dtype, &status)
+            run_phase1(aclnn, call, values, arguments, adapted, dtype, &status)
         finally:
             if found == MISSED:
                 end_look_up()
     if status == 0 and found == MISSED and keeps_executors:
-        keep_call(made, call, values, arguments, adapted)
+        keep_call(aclnn, call, values, arguments, adapted)
     if queued and status == 0:
         add_known(call)
-    return launch(call, status, made.name, <Phase2>made.function.phase2)
+    return launch(call, status, aclnn.name, <Phase2>aclnn.function.phase2)
 
 
-cdef int keep_call(AclnnCall made, Call *call, const AclnnValue *values, Argument *arguments,
+cdef int keep_call(AclnnCall aclnn, Call *call, const AclnnValue *values, Argument *arguments,
                    Argument *adapted) except -1:
     cdef TensorPlace places[MAX_KEY_TENSORS]
     cdef int lengths[MAX_PARAMETERS]
     cdef int i
-    for i in range(made.count):
+    for i in range(aclnn.count):
         lengths[i] = -1
-        if made.parameters[i].conversion == TENSOR_LIST:
-            lengths[i] = <int>len(<list>find_argument(made, i, arguments, adapted).object)
-    list_places(&made.queued, values, lengths, places)
+        if aclnn.parameters[i].conversion == TENSOR_LIST:
+            lengths[i] = <int>len(<list>find_argument(aclnn, i, arguments, adapted).object)
+    list_places(&aclnn.queued, values, lengths, places)
     return keep(call, places)
 
 
-cdef void list_places(const QueuedCall *made, const AclnnValue *values, const int *lengths,
+cdef void list_places(const QueuedCall *aclnn, const AclnnValue *values, const int *lengths,
                       TensorPlace *places) noexcept nogil:
     """The places of the tensors, in the order of the key. `lengths`: of the parameters that are lists, else -1."""
     cdef int i, element
     cdef int index = 0
-    for i in range(made.count):
-        if not made.parameters[i].has_tensors:
+    for i in range(aclnn.count):
+        if not aclnn.parameters[i].has_tensors:
             continue
         if lengths[i] < 0:
             if values[i].pointer != NULL:
@@ -519,7 +520,7 @@ cdef void list_places(const QueuedCall *made, const AclnnValue *values, const in
 
 cdef int phase1_by_key(QueuedLaunch *queued) noexcept nogil:
     """On the thread of a queue: make the arguments that `write_key` has written, and run phase 1."""
-    cdef const QueuedCall *made = <const QueuedCall *><void *>queued.text[0]
+    cdef const QueuedCall *aclnn = <const QueuedCall *><void *>queued.text[0]
     cdef const uint64_t *text = &queued.text[KEY_HEAD]
     cdef AclnnValue values[MAX_PARAMETERS]
     cdef TensorPlace places[MAX_KEY_TENSORS]
@@ -528,11 +529,11 @@ cdef int phase1_by_key(QueuedLaunch *queued) noexcept nogil:
     cdef bint created = True
     cdef int tensors = 0
     cdef int i, status
-    for i in range(made.count):
-        conversion = made.parameters[i].conversion
+    for i in range(aclnn.count):
+        conversion = aclnn.parameters[i].conversion
         lengths[i] = -1
         if conversion == CONSTANT:
-            values[i] = made.parameters[i].constant
+            values[i] = aclnn.parameters[i].constant
         elif conversion == TENSOR or conversion == OPTIONAL_TENSOR:
             created = tensor_of_key(queued, &text, &tensors, &values[i].pointer)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR or conversion == PLAIN_SCALAR:
@@ -551,14 +552,14 @@ cdef int phase1_by_key(QueuedLaunch *queued) noexcept nogil:
             text += 1
         if not created:
             return ACL_ERROR_BAD_ALLOC           # CANN's message says more
-    status = made.signature(made.phase1, values, &queued.workspace_size, &queued.executor)
+    status = aclnn.signature(aclnn.phase1, values, &queued.workspace_size, &queued.executor)
     if status == 0 and queued.kept and keeps_executors:
-        list_places(made, values, lengths, places)
+        list_places(aclnn, values, lengths, places)
         keep_on_queue(queued, places)
     return status
 
 
-cdef bint write_key(AclnnCall made, Key *key, Argument *arguments, Argument *adapted, ScalarType dtype) except -1:
+cdef bint write_key(AclnnCall aclnn, Key *key, Argument *arguments, Argument *adapted, ScalarType dtype) except -1:
     """Add the arguments, as `run_phase1` converts them. False: the executor of the call is not kept."""
     cdef const Argument *argument
     cdef Conversion conversion
@@ -566,11 +567,11 @@ cdef bint write_key(AclnnCall made, Key *key, Argument *arguments, Argument *ada
     cdef Scalar element
     cdef bint kept = True
     cdef int i
-    for i in range(made.count):
-        conversion = made.parameters[i].conversion
+    for i in range(aclnn.count):
+        conversion = aclnn.parameters[i].conversion
         if conversion == CONSTANT:
             continue
-        argument = find_argument(made, i, arguments, adapted)
+        argument = find_argument(aclnn, i, arguments, adapted)
         if conversion == TENSOR:
             kept = add_tensor(key, <TensorBase>argument.object)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR:
@@ -606,14 +607,14 @@ cdef bint write_key(AclnnCall made, Key *key, Argument *arguments, Argument *ada
     return True
 
 
-cdef int set_output_shapes(AclnnCall made, Call *call, const AclnnValue *values, Argument *given) except -1:
+cdef int set_output_shapes(AclnnCall aclnn, Call *call, const AclnnValue *values, Argument *given) except -1:
     """Give the results the shapes that the function has determined."""
     cdef int i
     wait_for_shapes(call)
-    for i in range(made.count):
-        if made.parameters[i].dynamic_shape:
+    for i in range(aclnn.count):
+        if aclnn.parameters[i].dynamic_shape:
             set_output_shape(call, <const aclTensor *>values[i].pointer,
-                             <TensorBase>given[made.parameters[i].place].object)
+                             <TensorBase>given[aclnn.parameters[i].place].object)
     free_call(call)
     return 0
 
@@ -621,7 +622,7 @@ cdef int set_output_shapes(AclnnCall made, Call *call, const AclnnValue *values,
 # Operators on lists
 
 cdef int call_in_chunks(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
-    """One call for each LIST_TENSORS tensors of the lists, as in torch_npu."""
+    """One call for as many tensors of the lists as MAX_LIST_TENSORS allows, as in torch_npu."""
     cdef Argument part[MAX_ARGUMENTS]
     cdef AclnnCall call = kernel.call
     cdef list tensors = <list>arguments[call.device_argument].object

@@ -92,12 +92,12 @@ cdef bint add_tensors(Key *key, list tensors) noexcept:
     return True
 
 
-cdef dict SETTINGS = {}         # of the settings
-cdef dict SETTING_NUMBERS = {}  # of all values that there have been
+cdef dict SETTINGS = {}         # name -> value, of the settings that have not their defaults
+cdef dict SETTING_NUMBERS = {}  # each set of settings that there has been -> its number, which stands in keys
 
 
 def note_thread_limits(intptr_t stream):
-    """To be called when the limits of a driver's stream become those of the calling thread; 0: of none."""
+    """To be called when the calling thread takes the limits of cores of a driver's stream; 0: when it drops them."""
     thread_state().limits = <void *>stream
 
 
@@ -218,7 +218,7 @@ cdef dict CREATE_FUNCTIONS = {TENSOR: "aclCreateTensor", SCALAR: "aclCreateScala
 
 cdef bint BLOCKING = LAUNCH_BLOCKING
 cdef bint PROFILING = False              # a profile records launches
-cdef bint AFTER_LAUNCH = BLOCKING            # BLOCKING or PROFILED: `after_launch` is to be called
+cdef bint AFTER_LAUNCH = BLOCKING            # BLOCKING or PROFILING: `after_launch` is to be called
 
 
 def profile_launches(bint on):

@@ -156,7 +156,7 @@ class Reducer:
         if self._as_view:
             for number, parameter in enumerate(self._parameters):
                 if parameter.grad is not None:
-                    self._take(number)
+                    self._fill_bucket(number)
 
     def prepare(self, outputs: list[Tensor]) -> None:
         """Prepare for a backward from `outputs`."""
@@ -214,7 +214,7 @@ class Reducer:
     def _ready(self, number):
         if self._order is not None and len(self._order) < len(self._parameters):
             self._order.append(number)
-        self._take(number)
+        self._fill_bucket(number)
         self._places[number][0].waits_for.discard(number)
         while self._next < len(self.buckets) and not self.buckets[self._next].waits_for:
             self._launch(self.buckets[self._next])
@@ -226,7 +226,7 @@ class Reducer:
                     queue_callback(self._wait_for_buckets)
 
     @mindtorch.no_grad()
-    def _take(self, number):
+    def _fill_bucket(self, number):
         """Put a gradient into its bucket."""
         if number in self._sparse:
             return

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["describe_ranks", "unwatch", "watch"]
 
-INTERVAL = 0.5          # seconds between two looks
+INTERVAL = 0.5          # seconds between two checks
 MAX_PAUSE = 30.0        # seconds without a new collective after which a rank writes its state to the store
 _log = logging.getLogger(__name__)
 _lock, _stop = threading.Lock(), threading.Event()
@@ -43,7 +43,7 @@ class _Watched:
         self.called, self.done, self.since = 0, 0, time.monotonic()
         self.has_published = self.has_compared = False
 
-    def look(self) -> str | None:
+    def check(self) -> str | None:
         """The error of a collective that has failed. Publishes and compares where the ranks stand after a pause."""
         engine = self.engine
         called = engine._sequence_number
@@ -184,7 +184,7 @@ def _run():
     while not _stop.wait(INTERVAL):
         for watched in list(_watched.values()):
             try:
-                error = watched.look()
+                error = watched.check()
             except DistError:       # the store ended with rank 0, so there is nothing to compare
                 continue
             if error is not None and _watched.pop(watched.engine, None) is not None:

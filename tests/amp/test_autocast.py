@@ -65,19 +65,19 @@ def nested(lib, device):
     a = lib.ones(2, 2, device=device)
     seen = []
 
-    def look():
+    def record_state():
         seen.append((*state(lib, device), str((a @ a).dtype), str((a + a).dtype)))
-    look()
+    record_state()
     with lib.autocast(device, dtype=lib.bfloat16):
-        look()
+        record_state()
         with lib.autocast(device, enabled=False):
-            look()
+            record_state()
             with lib.autocast(device, dtype=lib.float16, cache_enabled=False) as inner:
-                look()
+                record_state()
                 assert isinstance(inner, lib.autocast)
-            look()
-        look()
-    look()
+            record_state()
+        record_state()
+    record_state()
     return seen
 
 

@@ -7,7 +7,7 @@ import torch as reference
 import mindtorch.futures
 
 
-def said(function, *args):
+def outcome(function, *args):
     try:
         return function(*args)
     except Exception as error:      # noqa: BLE001 - whatever it is, it is compared
@@ -20,7 +20,8 @@ def results(lib):
     following = future.then(lambda done: done.value() + 1)
     future.add_done_callback(lambda done: seen.append(done.value()))
     before = future.done()
-    outcomes = [said(future.set_result, 3), said(future.set_result, 4), future.wait(), future.value(), following.wait()]
+    outcomes = [outcome(future.set_result, 3), outcome(future.set_result, 4), future.wait(), future.value(),
+                following.wait()]
     late = future.then(lambda done: done.value() * 2)
     return [before, future.done(), *outcomes, late.wait(), seen, lib.wait_all([future, following]),
             [done.wait() for done in lib.collect_all([late, future]).wait()], lib.collect_all([]).wait()]
@@ -34,10 +35,10 @@ def failures(lib):
     good = lib.Future()
     good.set_result(1)
     failing = good.then(lambda done: 1 / 0)
-    return [said(future.wait), said(future.value), said(following.wait), said(failing.wait),
-            said(lib.wait_all, [good, future]), said(lib.collect_all([future, good]).wait),
-            said(lib.Future().set_exception, 3), said(lambda: lib.Future(devices=["cpu"])), said(good.then, 3),
-            said(lib.Future().value)[0]]
+    return [outcome(future.wait), outcome(future.value), outcome(following.wait), outcome(failing.wait),
+            outcome(lib.wait_all, [good, future]), outcome(lib.collect_all([future, good]).wait),
+            outcome(lib.Future().set_exception, 3), outcome(lambda: lib.Future(devices=["cpu"])), outcome(good.then, 3),
+            outcome(lib.Future().value)[0]]
 
 
 @pytest.mark.parametrize("scenario", [results, failures])

@@ -19,16 +19,16 @@ CALLS = [
 REFUSED = [("addcmul", (VECTOR,) * 4), ("addcdiv", (VECTOR,) * 4), ("mul", (MATRIX, 2, MATRIX))]
 
 
-def made(library, values):
+def lists_as_tensors(library, values):
     return [library.tensor(value) if isinstance(value, list) else value for value in values]
 
 
 def forms(library, name, values):
     """The results of the function, the method and the method in place."""
     self = next(place for place, value in enumerate(values) if isinstance(value, list))
-    yield getattr(library, name)(*made(library, values))
+    yield getattr(library, name)(*lists_as_tensors(library, values))
     for method in (name, name + "_"):
-        values_now = made(library, values)
+        values_now = lists_as_tensors(library, values)
         yield getattr(values_now.pop(self), method)(*values_now)
 
 
@@ -42,9 +42,9 @@ def test_orders(name, values):
 @pytest.mark.parametrize(("name", "values"), REFUSED)
 def test_refusals(name, values):
     with pytest.raises(TypeError) as theirs:
-        getattr(torch, name)(*made(torch, values))
+        getattr(torch, name)(*lists_as_tensors(torch, values))
     with pytest.raises(TypeError) as ours:
-        getattr(mindtorch, name)(*made(mindtorch, values))
+        getattr(mindtorch, name)(*lists_as_tensors(mindtorch, values))
     assert str(ours.value).split("\n")[0] == str(theirs.value).split("\n")[0]
 
 

@@ -178,21 +178,21 @@ def test_profiles_before_and_around(within):
 import contextlib, mindtorch
 from mindtorch.profiler import profile
 ones = mindtorch.ones(2)
-def used(mine):
+def result_classes(mine):
     found = (mine + 1, mine.view(2, 1), mindtorch.relu(mine), mindtorch.tile(mine, (2,)), mine[0])
     return [type(value).__name__ for value in found]
 with profile() as first:
     ones + 1
     if {within}:
         class Mine(mindtorch.Tensor): pass
-        assert used(ones.as_subclass(Mine)) == ["Mine"] * 5
+        assert result_classes(ones.as_subclass(Mine)) == ["Mine"] * 5
 if not {within}:
     class Mine(mindtorch.Tensor): pass
 mine = ones.as_subclass(Mine)
-assert used(mine) == ["Mine"] * 5
+assert result_classes(mine) == ["Mine"] * 5
 with profile() as second:
-    assert used(mine) == ["Mine"] * 5
-assert used(mine) == ["Mine"] * 5
+    assert result_classes(mine) == ["Mine"] * 5
+assert result_classes(mine) == ["Mine"] * 5
 names = [event.name for event in second.events()]
 assert "aten::add" in names and "aten::relu" in names, names
 """

@@ -29,13 +29,13 @@ def drawn(seed):
     return measured
 
 
-def made(library, measured):
+def measurements(library, measured):
     return [library.Measurement(number, list(times), library.TaskSpec(**task)) for number, times, task in measured]
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_measurements_and_tables(seed):
-    both = [made(library, drawn(seed)) for library in (ours, theirs)]
+    both = [measurements(library, drawn(seed)) for library in (ours, theirs)]
     for mine, other in zip(*both, strict=True):
         assert repr(mine).split("\n")[1:] == repr(other).split("\n")[1:]
         for name in ("mean", "median", "iqr"):

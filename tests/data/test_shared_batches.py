@@ -45,7 +45,7 @@ class Wrapped:
         return Stubborn() if i == 1 else mindtorch.ones(2)
 
 
-def held():
+def open_and_mapped():
     """What this process has open and maps, beside the NPU's own files."""
     gc.collect()
     links = [os.readlink(f"/proc/self/fd/{fd}") if os.path.exists(f"/proc/self/fd/{fd}") else "memory"
@@ -64,12 +64,12 @@ def mapped_bytes():
 @pytest.fixture
 def nothing_stays():
     list(DataLoader(range(1), num_workers=1))
-    before = held()
+    before = open_and_mapped()
     yield
-    assert held() == before
+    assert open_and_mapped() == before
 
 
-def lent(tensor):
+def attached(tensor):
     array = tensor.numpy()
     descriptor = backend.descriptor_of(array.base, array.ctypes.data, array.nbytes)
     return backend.attach(descriptor, array.nbytes)
@@ -79,7 +79,7 @@ def lent(tensor):
 def test_memory_is_used_again_when_nobody_uses_it():
     ours = backend.allocate_shared(SIZE)
     place = ours.data_ptr()
-    theirs = lent(ours)
+    theirs = attached(ours)
     ours[:] = 7
     assert theirs.is_shared()
     assert theirs.data_ptr() != place
@@ -94,7 +94,7 @@ def test_memory_is_used_again_when_nobody_uses_it():
 @pytest.mark.quick
 def test_memory_that_a_fork_has_doubled_is_not_used_again():
     ours = backend.allocate_shared(SIZE)
-    theirs = lent(ours)
+    theirs = attached(ours)
     place = ours.data_ptr()
     process = multiprocessing.get_context("fork").Process(target=theirs.sum)
     process.start()
@@ -115,7 +115,7 @@ def test_unused_memory_is_not_hoarded():
 @pytest.mark.quick
 def test_only_whole_shared_memory_can_be_lent():
     ours = backend.allocate_shared(SIZE)
-    for array in (ours.numpy()[1:], np.zeros(3, np.uint8), mindtorch.zeros(3).numpy(), lent(ours).numpy()):
+    for array in (ours.numpy()[1:], np.zeros(3, np.uint8), mindtorch.zeros(3).numpy(), attached(ours).numpy()):
         assert backend.descriptor_of(array.base, array.ctypes.data, array.nbytes) == -1
     assert not mindtorch.ones(2).is_shared()
     read, write = os.pipe()

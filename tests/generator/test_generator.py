@@ -49,7 +49,7 @@ def row(**changes):
 def test_schema_of_every_part():
     parsed = schema.parse("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)"
                           " -> Tensor")
-    assert (parsed.name, parsed.overload, parsed.slot) == ("sum", "dim_IntList", "sum_dim_IntList")
+    assert (parsed.name, parsed.overload, parsed.c_name) == ("sum", "dim_IntList", "sum_dim_IntList")
     assert [a.type for a in parsed.arguments] == ["Tensor", "int[]?", "bool", "ScalarType?"]
     assert [a.default for a in parsed.arguments] == [None, None, "False", "None"]
     assert [a.keyword_only for a in parsed.arguments] == [False, False, False, True]

@@ -45,7 +45,7 @@ def flattened(t):
     return flat.tolist(), [one.tolist() for one in back]
 
 
-def taken(t):
+def groups_by_size(t):
     tensors = [t.ones(3), t.ones(5, dtype=t.int64), t.ones(2), t.ones(1)]
     return [[(str(one.dtype), one.numel()) for one in part] for part in t._utils._take_tensors(tensors, 20)]
 
@@ -75,7 +75,7 @@ def grouped(t):
             for each in found], utils._has_foreach_support(tensors, t.device("cpu"))
 
 
-@pytest.mark.parametrize("call", [flattened, taken, indices, worker_seeds, faked, grouped,
+@pytest.mark.parametrize("call", [flattened, groups_by_size, indices, worker_seeds, faked, grouped,
                                   lambda t: t.jit.annotations.List,
                                   lambda t: t._shape_as_tensor(t.ones(2, 3)).tolist()])
 def test_helpers_of_packages(call):

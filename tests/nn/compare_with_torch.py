@@ -18,7 +18,7 @@ def shown(value):
     return value
 
 
-def told(scenario, t, device):
+def outcome_and_warnings(scenario, t, device):
     """What the scenario gives, or the exception it raises; and the warnings on the way."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -44,6 +44,6 @@ def agree(ours, theirs):
 
 def check(scenario, device):
     """Asserts that the scenario has the same outcome in both libraries."""
-    expected, found = told(scenario, torch, "cpu"), told(scenario, mindtorch, device)
+    expected, found = outcome_and_warnings(scenario, torch, "cpu"), outcome_and_warnings(scenario, mindtorch, device)
     assert "module 'torch" not in str(expected[0]), f"torch does not know the names of the scenario: {expected[0]}"
     assert agree(found, expected), f"\nmindtorch: {found}\ntorch:     {expected}"

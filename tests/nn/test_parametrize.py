@@ -70,7 +70,7 @@ def linear(t, d, *args):
     return t.nn.Linear(*(args or (3, 3))).to(d)
 
 
-def told(module):
+def description(module):
     """What is to be seen of a module."""
     return [str(module), type(module).__name__, list(module.state_dict()),
             [name for name, _ in module.named_parameters()], [name for name, _ in module.named_buffers()],
@@ -82,30 +82,31 @@ def one_after_the_other(t, d):
     Symmetric, Double, Sum, _ = parts(t)
     module = linear(t, d).eval()
     own = module.weight
-    found = [P.register_parametrization(module, "weight", Symmetric()) is module, told(module), module.weight,
+    found = [P.register_parametrization(module, "weight", Symmetric()) is module, description(module), module.weight,
              module.parametrizations.weight.original is own, module.parametrizations.weight[0].training]
     module.weight = t.ones(3, 3, device=d)
     found += [module.weight, own]
     P.register_parametrization(module, "weight", Double())
     P.register_parametrization(module, "bias", Sum())
-    found += [told(module), module.weight, module.bias, P.is_parametrized(module), P.is_parametrized(module, "bias"),
+    found += [description(module), module.weight, module.bias, P.is_parametrized(module),
+              P.is_parametrized(module, "bias"),
               P.is_parametrized(module, "foo"), P.type_before_parametrizations(module).__name__]
     module(t.ones(2, 3, device=d)).sum().backward()
     found += [own.grad, module.parametrizations.bias.original1.grad]
     copied = copy.deepcopy(module)
-    found += [told(copied), copied.weight, copied.parametrizations.weight.original is own]
+    found += [description(copied), copied.weight, copied.parametrizations.weight.original is own]
     P.remove_parametrizations(module, "weight")
-    found += [told(module), module.weight is own]
+    found += [description(module), module.weight is own]
     P.remove_parametrizations(module, "bias")
-    found += [told(module), type(module) is t.nn.Linear, P.is_parametrized(module), module.bias]
+    found += [description(module), type(module) is t.nn.Linear, P.is_parametrized(module), module.bias]
     P.register_parametrization(module, "weight", Double())
     P.remove_parametrizations(module, "weight", leave_parametrized=False)
-    return [*found, told(module)]
+    return [*found, description(module)]
 
 
 def of_a_buffer(t, d):
     module = t.nn.utils.parametrize.register_parametrization(t.nn.BatchNorm1d(3).to(d), "running_var", parts(t)[1]())
-    return told(module), module.running_var
+    return description(module), module.running_var
 
 
 def cached(t, d):
@@ -127,7 +128,7 @@ def transferred(t, d, which, target):
     P = t.nn.utils.parametrize
     source = P.register_parametrization(linear(t, d), "weight", parts(t)[which]())
     made = P.transfer_parametrizations_and_params(source, target)
-    return told(made), made is target, all(map(
+    return description(made), made is target, all(map(
         operator.is_, source.parametrizations.weight.parameters(), made.parametrizations.weight.parameters()))
 
 
@@ -138,7 +139,7 @@ def registered(t, d, *made, value=None, name="weight", **how):
         t.nn.utils.parametrize.register_parametrization(module, name, each, **how)
     if value is not None:
         module.weight = value
-    return told(module)
+    return description(module)
 
 
 def wrong(t, d, stage, function):
@@ -165,7 +166,7 @@ SCENARIOS = {
     "transferred": lambda t, d: transferred(t, d, 0, linear(t, d)),
     "transferred, several": lambda t, d: transferred(t, d, 2, linear(t, d)),
     "transferred to what has none": lambda t, d: transferred(t, d, 0, t.nn.ReLU()),
-    "transferred from none": lambda t, d: told(
+    "transferred from none": lambda t, d: description(
         t.nn.utils.parametrize.transfer_parametrizations_and_params(linear(t, d), linear(t, d))),
     "unsafe": lambda t, d: registered(t, d, t.nn.Flatten(0), unsafe=True),
     "no inverse": lambda t, d: registered(t, d, parts(t)[1](), value=t.ones(3, 3)),

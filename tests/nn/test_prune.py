@@ -50,7 +50,7 @@ def layer(t, d):
     return t.nn.Linear(4, 3).to(d)
 
 
-def look(module):
+def description(module):
     hooks = list(module._forward_pre_hooks.values())
     return [str(module), list(module.state_dict()), module.state_dict(), type(module.weight).__name__,
             [(type(hook).__name__, hook._tensor_name, len(hook) if hasattr(hook, "__len__") else 0) for hook in hooks]]
@@ -60,13 +60,13 @@ def pruned(t, d, call):
     P = t.nn.utils.prune
     module = layer(t, d)
     module = eval(call, {"t": t, "l": module, "d": d, "P": P})
-    found = look(module)
+    found = description(module)
     names = [hook._tensor_name for hook in module._forward_pre_hooks.values()]
     module(t.ones(2, 4, device=d)).sum().backward()
     found += [getattr(module, f"{name}_orig").grad for name in names]
     for name in names:
         P.remove(module, name)
-    return [*found, look(module), P.is_pruned(module)]
+    return [*found, description(module), P.is_pruned(module)]
 
 
 @pytest.mark.parametrize("call", PRUNED)
@@ -101,7 +101,7 @@ def test_a_method_of_ones_own(device):
         module = layer(t, d)
         Second.apply(module, "weight")
         t.nn.utils.prune.l1_unstructured(module, "weight", 1)
-        return look(module)
+        return description(module)
     check(scenario, device)
 
 

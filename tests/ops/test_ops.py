@@ -174,7 +174,7 @@ def on_device(row, kwargs, device):
     return {**kwargs, "device": device} if row.factory and not takes_tensor_first(row) else kwargs
 
 
-def kept(theirs):
+def without_frames(theirs):
     """An outcome of torch, to be compared with twice: an exception without the frames of the test that found it."""
     if isinstance(theirs, Exception):
         theirs.__traceback__ = theirs.__context__ = theirs.__cause__ = None
@@ -189,7 +189,7 @@ both_devices = pytest.mark.parametrize("device", ["cpu", "npu"])
 def compared(key, dtype, layout="contiguous"):
     """Each sample in each form, and what torch makes of it: [(where, form, call, args, kwargs, torch's outcome)]."""
     row = ROWS[key]
-    return [(where, form, call, args, kwargs, kept(expected(row, call, layout, args, kwargs, dtype)))
+    return [(where, form, call, args, kwargs, without_frames(expected(row, call, layout, args, kwargs, dtype)))
             for where, args, kwargs in cases(row, dtype) for form, call in forms(row)]
 
 
@@ -236,7 +236,7 @@ def compared_with_out(key, dtype):
     row = ROWS[key]
     makers = (_empty_out, _wide_out, _strided_out)
     calls = [(make_out.__name__, partial(_with_out, row, make_out)) for make_out in makers]
-    return [(where, kind, call, args, kwargs, kept(outcome(call, torch, "cpu", "contiguous", args, kwargs)))
+    return [(where, kind, call, args, kwargs, without_frames(outcome(call, torch, "cpu", "contiguous", args, kwargs)))
             for where, args, kwargs in cases(row, dtype) for kind, call in calls]
 
 

@@ -10,7 +10,7 @@ import mindtorch
 from mindtorch._core._gen.namespace import ATEN
 
 
-def made(lib, device, *shape):
+def ones(lib, device, *shape):
     return lib.ones(shape, device=device)
 
 
@@ -39,8 +39,8 @@ def error_of(call):
 @pytest.mark.parametrize(("name", "wrong"), [(name, wrong) for name in WINDOWS for wrong in WRONG] + [
     ("col2im", wrong) for wrong in OUTPUT_SIZES], ids=str)
 def test_sliding_windows(name, wrong, device):
-    ours = error_of(lambda: WINDOWS[name](ATEN.__getitem__, lambda *s: made(mindtorch, device, *s), **wrong))
-    theirs = error_of(lambda: WINDOWS[name](lambda n: getattr(torch.ops.aten, n), lambda *s: made(torch, "cpu", *s),
+    ours = error_of(lambda: WINDOWS[name](ATEN.__getitem__, lambda *s: ones(mindtorch, device, *s), **wrong))
+    theirs = error_of(lambda: WINDOWS[name](lambda n: getattr(torch.ops.aten, n), lambda *s: ones(torch, "cpu", *s),
                                             **wrong))
     if "of" in wrong:
         assert isinstance(theirs, (RuntimeError, IndexError))
@@ -59,8 +59,8 @@ def max_pool2d(aten, t, whole, grad, indices):
     ((2, 2, 5, 6), (2, 2, 3, 6), (2, 2, 3, 7)), ((2, 2, 5, 6), (2, 2, 3, 7), (2, 2, 3, 6)),
     ((), (2, 2, 3, 7), (2, 2, 3, 7)), ((1, 1, 1, 1), (2, 2, 3, 7), (2, 2, 3, 7))], ids=str)
 def test_gradients_of_pools(whole, grad, indices, device):
-    ours = error_of(lambda: max_pool2d(ATEN.__getitem__, lambda *s: made(mindtorch, device, *s), whole, grad, indices))
-    theirs = error_of(lambda: max_pool2d(lambda n: getattr(torch.ops.aten, n), lambda *s: made(torch, "cpu", *s),
+    ours = error_of(lambda: max_pool2d(ATEN.__getitem__, lambda *s: ones(mindtorch, device, *s), whole, grad, indices))
+    theirs = error_of(lambda: max_pool2d(lambda n: getattr(torch.ops.aten, n), lambda *s: ones(torch, "cpu", *s),
                                          whole, grad, indices))
     assert type(ours) is type(theirs)
 
@@ -73,13 +73,13 @@ def test_gradients_of_other_pools(name, dims, device):
     more = () if "adaptive" in name else ([2] * dims, [2] * dims, [0] * dims, [1] * dims, False)
     for sizes in ((whole[1:], grad, grad), ((3, *whole[1:]), grad, grad), (whole, grad[:-1], grad),
                   (whole, grad, grad[:-1]), ((), grad, grad), (whole, (), grad)):
-        of_whole, of_grad, indices = (made(mindtorch, device, *size) for size in sizes)
+        of_whole, of_grad, indices = (ones(mindtorch, device, *size) for size in sizes)
         with pytest.raises(RuntimeError, match=r"Expected a tensor of dimension|tensor expected for input"):
             ATEN[name](of_grad, of_whole, *more, indices.long())
 
 
 def test_fourier_transforms(device):
-    real = made(mindtorch, device, 4, 4)
+    real = ones(mindtorch, device, 4, 4)
     calls = {"_fft_r2c": (real, (0, True)), "_fft_c2c": (real + 0j, (0, True)), "_fft_c2r": (real + 0j, (0, 4))}
     for name, (x, more) in calls.items():
         for dim in ([5], [0, 5], [2**31], [-3, 0], [-2**63]):
@@ -92,7 +92,7 @@ def test_fourier_transforms(device):
 
 def test_cells(device):
     """The gradient of a cell without gradients of its results, or with those of another cell."""
-    cx, gates = made(mindtorch, device, 2, 3), made(mindtorch, device, 2, 12)
+    cx, gates = ones(mindtorch, device, 2, 3), ones(mindtorch, device, 2, 12)
     backward = ATEN["_thnn_fused_lstm_cell_backward_impl"]
     for arguments in ((None, None, cx, cx, gates), (cx, cx, cx, cx, gates[:1]), (cx, None, cx, cx, gates[:, :5]),
                       (cx.sum(), None, cx, cx, gates), (None, cx[:1], cx, cx, gates), (cx, cx, cx, cx[0], gates)):
@@ -103,7 +103,7 @@ def test_cells(device):
 def test_matrices(device):
     for shape in ((), (3,), (2, 2, 2)):
         with pytest.raises(RuntimeError, match="expected a matrix"):
-            ATEN["_eye_"](made(mindtorch, device, *shape))
+            ATEN["_eye_"](ones(mindtorch, device, *shape))
 
 
 @pytest.mark.parametrize(("name", "error"), [("cat", "ValueError"), ("stack", "RuntimeError")])

@@ -1,4 +1,4 @@
-// Checks and helpers of the native tests. A program ends with `return finish();`, which prints "ok".
+// Checks and helpers of the native tests. A program ends with `return finalizeAndCheckLive();`, which prints "ok".
 #ifndef MINDTORCH_TESTS_SIM_CHECK_H_
 #define MINDTORCH_TESTS_SIM_CHECK_H_
 #include <condition_variable>
@@ -87,7 +87,7 @@ inline void start(int device = 0) {
 }
 
 // Finalises the runtime and checks that no object is alive.
-inline int finish() {
+inline int finalizeAndCheckLive() {
   CHECK_OK(aclFinalize());
   for (int kind = 0; simKindName(static_cast<SimKind>(kind)) != nullptr; ++kind) {
     const auto live = simLive(static_cast<SimKind>(kind));

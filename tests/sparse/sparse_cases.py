@@ -5,7 +5,7 @@ import torch
 import mindtorch
 
 
-def made(lib, device):
+def tensors_by_name(lib, device):
     """The tensors that cases use, by name: s is not coalesced, c is, h has a dense dimension, r is CSR, d is dense."""
     def tensor(values, dtype=None):
         return lib.tensor(values, dtype=dtype, device=device)
@@ -39,7 +39,7 @@ def plain(value):
 def outcome(function, lib, device):
     """The plain result, or the type and the first sentence of the error."""
     try:
-        found = plain(function(lib, **made(lib, device)))
+        found = plain(function(lib, **tensors_by_name(lib, device)))
         return found.replace("npu.", "") if isinstance(found, str) else found
     except Exception as error:  # noqa: BLE001 - whatever torch raises
         message = str(error).split(". ")[0].rstrip(".").replace("npu.", "")

@@ -641,7 +641,7 @@ cdef class OperandCall:
     cdef int constant_count
     cdef int constant_arguments[MAX_ARGUMENTS]
     cdef Argument constants[MAX_ARGUMENTS]
-    cdef list constant_objects                              # keeps alive what `rest` points to
+    cdef list constant_objects                              # keeps alive what `constants` point to
 
 cdef class PythonOperator:
     cdef str slot                               # its name in SLOTS

@@ -1,8 +1,8 @@
 """Operators as C functions, for Cython that is written by hand.
 
-mindtorch/_core/_gen/calls.pyx has `op_<slot>` for each such name that this Cython calls: it takes the arguments of the
-schema, then out= of the plain form, and runs the operator. `op_add__Tensor` is the in-place form of add.Tensor.
-mindtorch/_core/_gen/record_history.pxi, which autograd/history.pyx includes, has `record_<slot>` for each row with a
+mindtorch/_core/_gen/calls.pyx has `op_<C name>` for each such name that this Cython calls: it takes the arguments of
+the schema, then out= of the plain form, and runs the operator. `op_add__Tensor` is the in-place form of add.Tensor.
+mindtorch/_core/_gen/record_history.pxi, which autograd/history.pyx includes, has `record_<C name>` for each row with a
 derivative and a handwritten function: it takes the arguments and the results, and records the operator's autograd node.
 """
 import re
@@ -30,13 +30,13 @@ def _function(name, key, returns, given, size, statement) -> tuple:
                     for place, (c_type, argument) in enumerate(given))
     returned, _, raises = returns.partition(" except ")
     head = f"cdef {returned} {name}({declared})" + (f" except {raises}" if raises else "")
-    slot = name.partition("_")[2]
+    c_name = name.partition("_")[2]
     return (head, f"    cdef Argument arguments[{size}]\n{fills}    return {statement}\n",
-            f'cdef Operator OP_{slot} = find_operator("{key}")\n')
+            f'cdef Operator OP_{c_name} = find_operator("{key}")\n')
 
 
 def _calls(table) -> list:
-    plain = {row.slot: row for row in table.rows}
+    plain = {row.c_name: row for row in table.rows}
     inplace = {inplace_name(row): row for row in table.rows if row.inplace}
     found = []
     for name in names_called():
@@ -62,8 +62,8 @@ def _recorders(table) -> list:
         given = [(a.c_type, a.name) for a in row.kernel_arguments]
         if not row.schema.inplace:
             given.append(("list ", "results") if returns_list(row) else ("TensorBase ", "result"))
-        found.append(_function(f"record_{row.slot}", row.key, "int except -1", given, len(given),
-                               f"record_operator(OP_{row.slot}, arguments, None, {row.schema.inplace})"))
+        found.append(_function(f"record_{row.c_name}", row.key, "int except -1", given, len(given),
+                               f"record_operator(OP_{row.c_name}, arguments, None, {row.schema.inplace})"))
     return found
 
 

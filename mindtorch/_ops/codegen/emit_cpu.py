@@ -52,7 +52,7 @@ def _function(row) -> str:
     names = [a.name for a in row.kernel_arguments] + row.result_names
     tree = _Qualify(names).visit(ast.parse(row.cpu, mode="eval"))
     statement = ast.unparse(tree) if row.of_lists else _store(tree.body, row.result_names or ["self"], row)
-    return f"def {row.slot}({', '.join(names)}):\n    {statement}\n"
+    return f"def {row.c_name}({', '.join(names)}):\n    {statement}\n"
 
 
 class _Qualify(ast.NodeTransformer):
@@ -89,7 +89,7 @@ def _entry(row) -> str:
     """key, function, conversions, number of results, rare dtypes taken, name in refusals, wider: see kernel.pyx."""
     conversions = " ".join([_conversion(row, a) for a in row.kernel_arguments] + ["array"] * len(row.result_names))
     taken = functools.reduce(int.__or__, (1 << RARE_TYPES[name] for name in row.rare), 0)
-    return (f'("{row.key}", {row.slot}, "{conversions}", {len(row.result_names)}, {taken:#x}, "{row.refusal}", '
+    return (f'("{row.key}", {row.c_name}, "{conversions}", {len(row.result_names)}, {taken:#x}, "{row.refusal}", '
             f"{_computes_wider(row)})")
 
 

@@ -25,7 +25,7 @@ def is_decomposition(text) -> bool:
 def module(table) -> str:
     functions, tables = [], []
     for name, column in (("KERNELS", "npu"), ("FALLBACKS", "fallback"), ("IN_GRAPHS", "graph_capture")):
-        rows = [row for row in table.rows if is_decomposition(getattr(row, column)) and row.has_slot]
+        rows = [row for row in table.rows if is_decomposition(getattr(row, column)) and row.may_have_kernel]
         functions += [_function(row, column) for row in rows]
         entries = "".join(f'    "{row.key}": ({_name(row, column)}, "{_conversions(row)}", {len(row.result_names)}),\n'
                           for row in rows)
@@ -37,7 +37,7 @@ def module(table) -> str:
 
 
 def _name(row, column) -> str:
-    return row.slot if column == "npu" else f"{row.slot}_{column}"
+    return row.c_name if column == "npu" else f"{row.c_name}_{column}"
 
 
 def _function(row, column) -> str:

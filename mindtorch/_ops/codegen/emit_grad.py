@@ -68,7 +68,7 @@ def nodes(table) -> dict:
 def node(row) -> dict:
     names = [a.name for a in row.kernel_arguments]
     edges = [a.name for a in differentiable(row)]
-    entry = {"name": node_name(row), "backward": f"{row.family}.{row.slot}", "edges": [names.index(a) for a in edges]}
+    entry = {"name": node_name(row), "backward": f"{row.family}.{row.c_name}", "edges": [names.index(a) for a in edges]}
     if "[]" in differentiable(row)[-1].type:
         entry["list_edge"] = True
     if kept := saved(row):
@@ -148,7 +148,7 @@ def backward(row) -> str:
     else:
         found = "[\n" + "".join(f"        {_masked(expression, index)},\n"
                                 for index, expression in enumerate(expressions)) + "    ]"
-    return f"def {row.slot}({', '.join(parameters)}):\n    return {found}\n"
+    return f"def {row.c_name}({', '.join(parameters)}):\n    return {found}\n"
 
 
 def _masked(expression, index) -> str:

@@ -34,7 +34,7 @@ class Calls:
         self.signatures, self.adapters, self.conditions = {}, set(), {}
         self.operators = set()
         self.entries = {row.key: self._entry(row) for row in table.rows
-                        if row.has_slot and row.npu.startswith("aclnn")}
+                        if row.may_have_kernel and row.npu.startswith("aclnn")}
 
     def module(self) -> str:
         lines = []
@@ -70,7 +70,7 @@ class Calls:
 
     def _condition(self, row, text) -> str:
         types = {a.name: a.c_type.strip() for a in row.kernel_arguments}
-        name = f"{row.slot}_{sum(known.startswith(f'{row.slot}_') for known in self.conditions)}"
+        name = f"{row.c_name}_{sum(known.startswith(f'{row.c_name}_') for known in self.conditions)}"
         self.conditions[name] = (text, types)
         return name
 

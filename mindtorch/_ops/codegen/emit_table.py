@@ -93,7 +93,7 @@ def _output(out, encoder) -> dict:
 
 
 def _of_lists(row, table, encoder) -> dict:
-    entry = {"of_lists": True, "kernel": row.has_slot}
+    entry = {"of_lists": True, "kernel": row.may_have_kernel}
     if row.foreach_of:
         target = table.by_key[row.foreach_of]
         positional, named = row.foreach_values

@@ -138,8 +138,8 @@ class Row:
         return self.schema.key
 
     @property
-    def slot(self) -> str:
-        return self.schema.slot
+    def c_name(self) -> str:
+        return self.schema.c_name
 
     @property
     def by_hand(self) -> bool:
@@ -150,7 +150,7 @@ class Row:
         return not (self.by_hand or self.alias_of or self.foreach_of)
 
     @property
-    def has_slot(self) -> bool:
+    def may_have_kernel(self) -> bool:
         """Whether devices may have a kernel: npu = "per_tensor" says that ACLNN has none for lists."""
         return self.has_kernel or (bool(self.foreach_of) and self.npu != "per_tensor")
 

@@ -64,10 +64,10 @@ class Schema:
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
     @property
-    def slot(self) -> str:
+    def c_name(self) -> str:
         """The name of C functions and struct members; <math.h> has macros of some names."""
-        slot = self.key.replace(".", "_")
-        return f"{slot}_kernel" if slot in _MACROS else slot
+        name = self.key.replace(".", "_")
+        return f"{name}_kernel" if name in _MACROS else name
 
     @property
     def inplace(self) -> bool:

@@ -130,9 +130,9 @@ class DefaultLoadPlanner(LoadPlanner):
         self.metadata, self.is_coordinator = metadata, is_coordinator
         for name, value in self.state_dict.items():
             if isinstance(value, Tensor) and value.is_meta:
-                self._put(name, mindtorch.empty_like(value, device=_place()))
+                self._replace_object(name, mindtorch.empty_like(value, device=_place()))
 
-    def _put(self, name, value):
+    def _replace_object(self, name, value):
         """Replaces an object, in the dict of the caller as well."""
         self.state_dict[name] = value
         if self.flatten_state_dict:
@@ -148,7 +148,7 @@ class DefaultLoadPlanner(LoadPlanner):
         return new_plan
 
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
-        self._put(read_item.dest_index.fqn, mindtorch.load(value, weights_only=False))
+        self._replace_object(read_item.dest_index.fqn, mindtorch.load(value, weights_only=False))
 
     def resolve_tensor(self, read_item: ReadItem) -> Tensor:
         return self.transform_tensor(read_item, self.lookup_tensor(read_item.dest_index))

@@ -333,7 +333,7 @@ def _summon_full_params(module, recurse, writeback, rank0_only, offload_to_cpu, 
         if not rank0_only or mindtorch.distributed.get_rank() == 0:
             whole.append((each, made))
     for each, made in whole:
-        each.put(made)
+        each.set_in_modules(made)
     for wrapper in wrappers:
         wrapper.__dict__["_summoned"] = True
     try:
@@ -342,7 +342,7 @@ def _summon_full_params(module, recurse, writeback, rank0_only, offload_to_cpu, 
         for wrapper in wrappers:
             wrapper.__dict__["_summoned"] = False
         for each, made in whole:
-            each.put(each.sharded)
+            each.set_in_modules(each.sharded)
             if writeback:
                 _write_back(each.sharded, made, with_grads)
 

@@ -66,5 +66,5 @@ int main() {
   renew();
   HcclCommDestroy(live);
   CHECK_OK(aclrtSynchronizeDevice());
-  return finish();
+  return finalizeAndCheckLive();
 }

@@ -250,5 +250,5 @@ void all(const Rank &rank) {
 int main() {
   startDevices(4);
   for (const uint32_t ranks : {1, 2, 3, 4}) onRanks(ranks, all);
-  return finish();
+  return finalizeAndCheckLive();
 }

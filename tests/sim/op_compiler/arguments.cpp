@@ -7,5 +7,5 @@ int main() {
   start();
 #define DECLARED(function) arguments::sweep(#function, [] {}, function);
 #include "declared.inc"
-  return finish();
+  return finalizeAndCheckLive();
 }

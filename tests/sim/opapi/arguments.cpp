@@ -25,5 +25,5 @@ int main() {
   arguments::dead() = {tensor, scalar, array, list};
 #define DECLARED(function) arguments::sweep(#function, [] {}, function);
 #include "declared.inc"
-  return finish();
+  return finalizeAndCheckLive();
 }

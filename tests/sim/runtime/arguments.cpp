@@ -45,5 +45,5 @@ int main() {
 #define DECLARED(function) arguments::sweep(#function, renew, function);
 #include "declared.inc"
   renew();
-  return finish();
+  return finalizeAndCheckLive();
 }

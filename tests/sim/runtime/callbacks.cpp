@@ -141,5 +141,5 @@ int main() {
   testHostFunction();
   testReports();
   testAbandonedCallback();
-  return finish();
+  return finalizeAndCheckLive();
 }

@@ -241,5 +241,5 @@ int main() {
   testPeers();
   CHECK_OK(aclrtDestroyStream(stream));
   testFreedUnderCopy();
-  return finish();
+  return finalizeAndCheckLive();
 }

@@ -162,5 +162,5 @@ int main() {
   testMemoryErrors();
   testData();
   testRefused();
-  return finish();
+  return finalizeAndCheckLive();
 }

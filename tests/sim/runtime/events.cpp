@@ -289,5 +289,5 @@ int main() {
   testRing();
   testIpc();
   testWaitTimesOut();  // last: it leaves the device with a fault
-  return finish();
+  return finalizeAndCheckLive();
 }

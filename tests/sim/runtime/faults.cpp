@@ -162,5 +162,5 @@ int main() {
   testDeviceFault(false);
   testDeviceFault(true);
   testStopOnFailure();
-  return finish();
+  return finalizeAndCheckLive();
 }

@@ -166,5 +166,5 @@ int main() {
   testAfterTheEnd();
   testWhileStarting();
   testInHostFunction();
-  return finish();
+  return finalizeAndCheckLive();
 }

@@ -520,5 +520,5 @@ int main() {
   testPrinted();
   testTakenAlong();
   testManyThreadsCapture();
-  return finish();
+  return finalizeAndCheckLive();
 }

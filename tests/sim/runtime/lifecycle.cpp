@@ -209,5 +209,5 @@ int main() {
   testThreads();
   testParameters();
   testFork();
-  return finish();
+  return finalizeAndCheckLive();
 }

@@ -209,5 +209,5 @@ int main() {
   testPointerAttributes();
   testHostMemory();
   testThreads();
-  return finish();
+  return finalizeAndCheckLive();
 }

@@ -77,5 +77,5 @@ int main() {
   simInjectDeviceFault(0, ACL_ERROR_RT_AICORE_EXCEPTION);
   CHECK_OK(simLaunchKernel(nullptr, task));
   CHECK_CODE(aclrtSynchronizeStream(nullptr), ACL_ERROR_RT_AICORE_EXCEPTION);
-  return finish();
+  return finalizeAndCheckLive();
 }

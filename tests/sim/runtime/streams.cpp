@@ -335,5 +335,5 @@ int main() {
   testThreads();
   testWaitersOfOneStream();
   testMessagesOfWaiters();
-  return finish();
+  return finalizeAndCheckLive();
 }

@@ -162,5 +162,5 @@ int main() {
   testRefusals();
   testSharing();
   testReset();
-  return finish();
+  return finalizeAndCheckLive();
 }

@@ -51,7 +51,7 @@ class ShardedParameter:
         self.hook: Any = None                   # on the gradient of the whole
         self.partial: Tensor | None = None      # a gradient that has still to be reduced over the replicas
         _copy_attributes(parameter, self.sharded)
-        self.put(self.sharded)
+        self.set_in_modules(self.sharded)
 
     def _offloaded(self, local):
         """The shard on the device that the offload policy names."""
@@ -60,8 +60,8 @@ class ShardedParameter:
         local = local.to("cpu")
         return local.pin_memory() if self._pinned else local
 
-    def put(self, parameter: nn.Parameter) -> None:
-        """Sets this parameter in the modules."""
+    def set_in_modules(self, parameter: nn.Parameter) -> None:
+        """Makes this, the shard or the whole, the parameter of the modules."""
         for module, name in self.places:
             module._parameters[name] = parameter
 
@@ -71,7 +71,7 @@ class ShardedParameter:
         if module._parameters[name] is not self.whole:
             self.sharded = module._parameters[name]
             self._spec = self.sharded._spec
-            self.put(self.sharded)
+            self.set_in_modules(self.sharded)
 
     # Gathering
 
@@ -103,11 +103,11 @@ class ShardedParameter:
         # Written through .data, which has a version of its own: to autograd it is what it was.
         self._buffer.data.view(joined.shape).copy_(joined)
         self.whole.requires_grad_(self.sharded.requires_grad)
-        self.put(self.whole)
+        self.set_in_modules(self.whole)
 
     def free(self) -> None:
         """Puts the shard back into the modules, and frees the memory of the whole."""
-        self.put(self.sharded)
+        self.set_in_modules(self.sharded)
         self._buffer.untyped_storage().resize_(0)
 
     # Gradients

@@ -241,5 +241,5 @@ int main() {
   onRanks(2, grouped);
   createdInGroup();
   byTable();
-  return finish();
+  return finalizeAndCheckLive();
 }
