@@ -118,6 +118,12 @@ def write_shared_utilities(path):
                         "--exclude", "MemoryView"], check=True)
 
 
+def find_pxd_file(name, source_file_path):
+    """The .pxd file of a module of ours. Cython would look for each name in all of sys.path; others never change."""
+    places = (name.replace(".", "/") + end for end in (".pxd", "/__init__.pxd"))
+    return next((path for path in places if os.path.exists(path)), None)
+
+
 class Cache:
     """What compilers have made, by what they made it of, so that another build takes it: the wheel's, of an archive."""
 
@@ -176,10 +182,7 @@ class Build(build_ext):
         modules = [e for e in self.extensions if not isinstance(e, SharedLibrary)]
         units = [unit for library in LIBRARIES for unit in self._stale_units(library)]
         dependencies = create_dependency_tree(quiet=True)
-        # Of the files that a module cimports, only ours can change. Cython would look for each name in all of sys.path.
-        dependencies.context.find_pxd_file = lambda name, source_file_path: next(
-            (path for path in (name.replace(".", "/") + end for end in (".pxd", "/__init__.pxd")) if os.path.exists(path)),
-            None)
+        dependencies.context.find_pxd_file = find_pxd_file
         write_shared_utilities(modules[0].sources[0])
         for module in modules[1:]:  # read once, for all processes that are forked here
             dependencies.newest_dependency(module.sources[0])

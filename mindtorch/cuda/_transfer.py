@@ -10,8 +10,8 @@ import warnings
 import mindtorch
 from mindtorch import cuda, npu
 from mindtorch._core.tensor.tensor import is_cuda_read_as_npu, read_cuda_as_npu
-from mindtorch.npu.device import _mode
 from mindtorch.cuda import nvtx
+from mindtorch.npu.device import _mode
 
 _OTHER_NAMES = {"CUDAGraph": "NPUGraph"}
 _warned = set()

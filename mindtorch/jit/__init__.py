@@ -12,9 +12,24 @@ from mindtorch.nn import Module
 if TYPE_CHECKING:
     from mindtorch.jit._trace import TracerWarning, TracingCheckError, trace, trace_module
 
-__all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",
-           "TracingCheckError", "is_scripting", "is_tracing", "script", "script_if_tracing", "trace", "trace_module",
-           "unused"]
+__all__ = [
+    "Final",
+    "ScriptFunction",
+    "ScriptModule",
+    "TracerWarning",
+    "TracingCheckError",
+    "annotate",
+    "export",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "script",
+    "script_if_tracing",
+    "trace",
+    "trace_module",
+    "unused",
+]
 
 _said = False
 

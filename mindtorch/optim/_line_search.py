@@ -38,7 +38,7 @@ def lowest(a: Any, b: Any, bounds: Any = None) -> Any:
     return min(max(b.t - (b.t - a.t) * ((b.slope + square**0.5 - middle) / spread), low), high)
 
 
-def strong_wolfe(at: Any, length: Any, start: Any, size: Any, most: Any, limits: Any = Limits()) -> Any:
+def strong_wolfe(at: Any, length: Any, start: Any, size: Any, most: Any, limits: Limits) -> Any:
     """The point to go to, and how often `at`, which gives the Point of a length, was called: once, and `most` times.
 
     `length` is the first to try, `start` the Point of 0, `size` the largest element of the direction.

@@ -25,7 +25,7 @@ def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
 
 
 def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25):
-    """The search of LBFGS, for packages: obj_func(x, t, d) gives loss and gradient at x + t d; f, g, gtd are those of 0.
+    """The search of LBFGS, for packages: obj_func(x, t, d) gives loss and gradient at x + t d; f, g and gtd those of 0.
 
     Loss, gradient and t of the point that it found, and how often it called obj_func.
     """
@@ -165,7 +165,7 @@ class LBFGS(Optimizer):
             for param, value in zip(self._params, start, strict=True):
                 param.copy_(value)
             return Point(length, loss, grad, grad.dot(direction).item())
-        point, calls = strong_wolfe(evaluate, memory["t"], point, direction.abs().max().item(), left)
+        point, calls = strong_wolfe(evaluate, memory["t"], point, direction.abs().max().item(), left, Limits())
         memory["t"] = point.t
         self._move(point.t, direction)
         return point, calls

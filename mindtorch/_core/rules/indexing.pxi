@@ -346,7 +346,7 @@ cdef int check_masked_fill_value(TensorBase self, TensorBase value) except -1:
 
 
 cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase source) except -1:
-    """The mask must be bool, and the source long enough. Where the source may be too short, the host counts the mask."""
+    """The mask must be bool, and the source long enough. If it may be too short, the host counts the mask."""
     cdef Shape places
     if mask.dtype != Bool:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Writes event files that TensorBoard shows: scalars, histograms, images, sounds, embeddings, graphs, hyperparameters."""
+"""Writes event files for TensorBoard: scalars, histograms, images, sounds, embeddings, graphs, hyperparameters."""
 from __future__ import annotations
 
 import csv
