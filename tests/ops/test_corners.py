@@ -268,6 +268,26 @@ def test_edges_of_a_histogram_are_a_copy(device):
         assert same.tolist() == [0, 2, 8]
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("columns", [2, 4, 8, 16])
+def test_a_column_is_negated_in_place(dtype, columns):
+    """The CPU's kernels do not do it with NumPy, whose loop reads other elements at some strides."""
+    x = mindtorch.arange(3 * columns, dtype=getattr(mindtorch, dtype)).reshape(3, columns)
+    x[:, 0].neg_()
+    assert x.flatten().tolist() == [-i if i % columns == 0 else i for i in range(3 * columns)]
+
+
+def test_slopes_of_logcumsumexp_of_16_bits():
+    for dtype in ("float16", "bfloat16"):
+        slopes = []
+        for lib in (mindtorch, torch):
+            x = lib.tensor([[3.5, 2.0, 2.0], [-0.5, -0.25, 3.25]], dtype=getattr(lib, dtype), requires_grad=True)
+            found = x.logcumsumexp(1)
+            (found * found).sum().backward()
+            slopes.append(torch.tensor(x.grad.float().tolist()))
+        torch.testing.assert_close(*slopes, rtol=0.02, atol=0.02)
+
+
 def test_solutions_without_a_derivative():
     for lib in (mindtorch, torch):
         factors, pivots = lib.linalg.ldl_factor(lib.eye(3))
