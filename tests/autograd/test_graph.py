@@ -169,6 +169,23 @@ def gradient_of_wrong_type(t, make):
 
 
 @case
+def gradients_that_are_given_in_other_dtypes(t, make):
+    """They are cast before any node sees them: a product, a leaf and a hook get those of their own dtype."""
+    found = []
+    for dtype in ("float64", "float16", "int64", "bool"):
+        a, seen = make(2, 2), []
+        product = a @ a
+        product.register_hook(lambda grad, seen=seen: seen.append(grad.dtype))
+        given = t.ones(2, 2).to(getattr(t, dtype)).to(a.device)
+        grads = [*t.autograd.grad((product, a), a, (given, given)), *t.autograd.grad(a, a, given)]
+        edge = t.autograd.graph.get_gradient_edge(a * 2)
+        edge_grad = t.autograd.grad(edge, a, given)[0]
+        a.backward(given)
+        found += [*[str(dtype).rpartition(".")[2] for dtype in seen], *grads, edge_grad, a.grad]
+    return found
+
+
+@case
 def gradient_of_other_dtype(t, make):
     a = make(2)
     (a * 2).backward(make(2, grad=False, dtype="float64"))

@@ -228,6 +228,16 @@ def test_derivatives_of_digamma(n):
         compare(ours, torch.polygamma(n, x.double()).to(x.dtype), rtol, atol, f"polygamma {n} of {dtype}")
 
 
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma_functions_of_large_numbers(name):
+    """The terms of the exponents are as large as a * log(a), and the values go by what is left of them."""
+    a = torch.tensor([15.9, 16.1, 100, 300, 5000, 10000, 30000, 100000], dtype=torch.float64).reshape(-1, 1)
+    x = a + a.sqrt() * torch.tensor([-3, -1, -0.1, 0, 0.1, 1, 3], dtype=torch.float64)
+    a, x = a.float(), x.float()
+    ours = getattr(mindtorch.special, name)(*[mindtorch.tensor(value.tolist(), device="npu") for value in (a, x)])
+    compare(ours, getattr(torch.special, name)(a.double(), x.double()).float(), 1e-5, 0, name)
+
+
 @pytest.mark.parametrize("call", [lambda x: mindtorch.special.legendre_polynomial_p(x, 4),
                                   lambda x: mindtorch.special.laguerre_polynomial_l(x, mindtorch.tensor(3)),
                                   lambda x: mindtorch.special.zeta(x, 1), lambda x: mindtorch.polygamma(1, x)])

@@ -215,6 +215,91 @@ AVERAGES = {
     "response norm": lambda lib: lib.nn.functional.local_response_norm(lib.arange(-9, 9).reshape(1, 6, 3), 2)}
 
 
+
+def laid_out(*tensors):
+    return [(tuple(t.shape), t.stride(), t.storage_offset(), t.requires_grad, t.tolist()) for t in tensors]
+
+
+def cat_of_nothing(lib, d, *others, dim):
+    e = lib.zeros(0, device=d, requires_grad=True)
+    joined = lib.cat([e, *others, e], dim)
+    joined.sum().backward()
+    return laid_out(joined.detach(), e.grad)
+
+
+LAYOUTS = {
+    "places in a tensor": lambda lib, d: laid_out(*lib.unravel_index(lib.arange(6, device=d), (2, 3))),
+    "places in a tensor, by columns": lambda lib, d: laid_out(
+        *lib.unravel_index(lib.arange(6, device=d).reshape(2, 3).t(), (4, 1, 2))),
+    "places beyond a tensor": lambda lib, d: laid_out(*lib.unravel_index(lib.tensor([7, -1], device=d), (2, 3))),
+    "no places": lambda lib, d: laid_out(*lib.unravel_index(lib.zeros(0, device=d).byte(), (10, 3, 5))),
+    "nothing joined along no dimension": lambda lib, d: cat_of_nothing(lib, d, dim=3),
+    "nothing beside a matrix": lambda lib, d: cat_of_nothing(lib, d, lib.ones(2, 3, device=d), dim=1),
+    "nothing beside a line along no dimension": lambda lib, d: cat_of_nothing(lib, d, lib.ones(3, device=d), dim=1),
+    "edges with gaps": lambda lib, d: laid_out(
+        *lib.histogram(lib.tensor(0.5, device=d), lib.arange(6.0, device=d)[::2])),
+    "edges of several columns": lambda lib, d: laid_out(
+        *lib.histogramdd(lib.ones(3, 2, device=d), [lib.arange(6.0, device=d)[::2]] * 2).bin_edges),
+    "inverses of no matrices": lambda lib, d: laid_out(
+        *[lib.linalg.pinv(lib.zeros(0, 3, 2, device=d, requires_grad=True), rtol=lib.ones(shape, device=d))
+          for shape in ((0, 3, 2), (4,), (7, 1))]),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_layouts_of_torch(name, device):
+    outcomes = []
+    for lib, d in ((mindtorch, device), (torch, "cpu")):
+        try:
+            outcomes.append(LAYOUTS[name](lib, d))
+        except Exception as error:      # noqa: BLE001 - what torch refuses must be refused
+            outcomes.append((type(error), str(error)))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_edges_of_a_histogram_are_a_copy(device):
+    """Those of histogramdd are the tensors that were given, as in torch."""
+    for lib, d in ((mindtorch, device), (torch, "cpu")):
+        edges = lib.tensor([0.0, 1.0, 4.0], device=d)
+        points = lib.ones(3, 1, device=d)
+        copy, same = lib.histogram(points, edges).bin_edges, lib.histogramdd(points, [edges]).bin_edges[0]
+        edges.mul_(2)
+        assert copy.tolist() == [0, 1, 4]
+        assert same.tolist() == [0, 2, 8]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("columns", [2, 4, 8, 16])
+def test_a_column_is_negated_in_place(dtype, columns):
+    """The CPU's kernels do not do it with NumPy, whose loop reads other elements at some strides."""
+    x = mindtorch.arange(3 * columns, dtype=getattr(mindtorch, dtype)).reshape(3, columns)
+    x[:, 0].neg_()
+    assert x.flatten().tolist() == [-i if i % columns == 0 else i for i in range(3 * columns)]
+
+
+def test_slopes_of_logcumsumexp_of_16_bits():
+    for dtype in ("float16", "bfloat16"):
+        slopes = []
+        for lib in (mindtorch, torch):
+            x = lib.tensor([[3.5, 2.0, 2.0], [-0.5, -0.25, 3.25]], dtype=getattr(lib, dtype), requires_grad=True)
+            found = x.logcumsumexp(1)
+            (found * found).sum().backward()
+            slopes.append(torch.tensor(x.grad.float().tolist()))
+        torch.testing.assert_close(*slopes, rtol=0.02, atol=0.02)
+
+
+def test_solutions_without_a_derivative():
+    for lib in (mindtorch, torch):
+        factors, pivots = lib.linalg.ldl_factor(lib.eye(3))
+        for operand in (0, 1):
+            given = [factors.clone(), lib.ones(3, 2)]
+            given[operand].requires_grad_()
+            solved = lib.linalg.ldl_solve(given[0], pivots, given[1])
+            assert solved.requires_grad
+            with pytest.raises(RuntimeError, match="derivative for aten::linalg_ldl_solve is not implemented"):
+                solved.sum().backward()
+
+
 @pytest.mark.parametrize("name", AVERAGES)
 def test_averages_of_integers(name):
     ours, theirs = (AVERAGES[name](lib) for lib in (mindtorch, torch))

@@ -450,7 +450,7 @@ def root_grads(tuple outputs, tuple given or None):
         else:
             raise TypeError(f"all outputs have to be Tensors, but element {i} is a {type(outputs[i]).__name__}")
         if grads[i] is not None:
-            check_root_grad(i, out, grads[i])
+            grads[i] = checked_root_grad(i, out, grads[i])
         if out is outputs[i] and not requires_grad(out):
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         if grads[i] is None:
@@ -467,7 +467,8 @@ cdef object implicit_grad(TensorBase out):
     return ones_like(out)
 
 
-cdef int check_root_grad(Py_ssize_t index, TensorBase out, object value) except -1:
+cdef object checked_root_grad(Py_ssize_t index, TensorBase out, object value):
+    """The gradient that was given, in the dtype of the output."""
     if not isinstance(value, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(value).__name__}")
     if not has_same_shape(out, <TensorBase>value):
@@ -477,7 +478,7 @@ cdef int check_root_grad(Py_ssize_t index, TensorBase out, object value) except 
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. "
                            f"Mismatch in dtype: grad_output[{index}] has a dtype of {value.dtype} and output[{index}] "
                            f"has a dtype of {DTYPES[<int>out.dtype]}.")
-    return 0
+    return value if (<TensorBase>value).dtype == out.dtype else value.to(DTYPES[<int>out.dtype])
 
 
 # --- running a graph -------------------------------------------------------------------------------------------------

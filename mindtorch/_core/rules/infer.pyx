@@ -342,8 +342,9 @@ cdef int cat(Shape *shape, list tensors, int64_t dim) except -1:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
         if first is None and not is_legacy_empty(tensor):
             first = tensor
-    if first is None:
-        first = <TensorBase>tensors[0]
+    if first is None:                       # nothing is joined, along whatever dimension
+        same_shape(shape, <TensorBase>tensors[0])
+        return 0
     dim = wrap_dim(dim, first.ndim)
     same_shape(shape, first)
     shape.sizes[dim] = 0

@@ -319,6 +319,7 @@ def masked_select(input, mask, *, out=None):
         return op_masked_select(self, chosen, None)
     if given.dtype != self.dtype:
         raise RuntimeError("masked_select(): self and result must have the same scalar type")
+    check_no_internal_overlap(given)
     check_no_overlap(given, self)
     check_no_overlap(given, chosen)
     return write_dynamic_out(given, op_masked_select(self, chosen, None))

@@ -4,6 +4,7 @@ from math import floor, isfinite, prod
 
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.formats import contiguous_format
 from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, get_default_dtype
 from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._core.tensor.factories import linspace as _linspace
@@ -154,6 +155,8 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     counts, (edges,) = _histogram("histogramdd", input.reshape(-1, 1), bins, range, weight, density)
     if out is not None:
         counts, edges = to_out(counts, out[0]), to_out(edges, out[1])
+    elif edges is bins[0]:          # the edges of histogramdd are the tensors that were given, these are a copy
+        edges = edges.clone(memory_format=contiguous_format)
     return return_types.histogram((counts, edges))
 
 

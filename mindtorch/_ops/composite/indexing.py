@@ -1,7 +1,10 @@
 """Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
+from math import prod
+
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.tensor import indexing as _indexing
+from mindtorch._core.tensor.dtype import int64
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import expand_to_batch, run_for_each_sample, with_out
 from mindtorch._ops.composite.common import scalar_type as _name
@@ -94,12 +97,9 @@ def unravel_index(indices, shape):
     shape = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     if any(size < 0 for size in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
-    found, rest = [], indices.long()
-    for size in reversed(shape):
-        whole = rest // size
-        found.append(rest - whole * size)
-        rest = whole
-    return tuple(reversed(found))
+    places = [prod(shape[dim + 1:]) for dim in range(len(shape))]
+    return (indices.unsqueeze(-1) // indices.new_tensor(places, dtype=int64)
+            % indices.new_tensor(shape, dtype=int64)).unbind(-1)
 
 
 # --- shapes that broadcast -------------------------------------------------------------------------------------------

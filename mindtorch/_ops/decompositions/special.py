@@ -77,6 +77,22 @@ def _points_of_gamma(wide):
     return numpy.exp(numpy.arange(*_RANGE_OF_GAMMA[wide], _STEP_OF_GAMMA[wide]))
 
 
+def _rest_of_exp(y):
+    """exp(y) - 1 - y, by its series where that is small beside y."""
+    series = 1
+    for n in range(10, 2, -1):
+        series = 1 + y / n * series
+    return ops.where(y.abs() < 0.1, y * y / 2 * series, y.expm1() - y)
+
+
+def _log_of_front(a, x):
+    """log(x^a exp(-x) / gamma(a)). Of a large `a` by 5.11.1, without the large terms, which cancel."""
+    inverse = 1 / (a * a)
+    small = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse / 1680))) / a
+    large = (a / (2 * pi)).log() / 2 - small - a * _rest_of_exp(((x - a) / a).log1p())
+    return ops.where(a < 16, a * x.log() - x - a.lgamma(), large)
+
+
 @by_element(114, 350)
 def incomplete_gamma(a, x, upper):
     """The regularised incomplete gamma function, the lower one P(a, x) or the upper one Q(a, x).
@@ -88,8 +104,10 @@ def incomplete_gamma(a, x, upper):
     left = x < a + 1
     scale = ops.maximum(a + 1, x).sqrt() / ops.where(left, -a, x)
     y = scale.unsqueeze(-1) * table(x, _points_of_gamma)
-    exponents = a.unsqueeze(-1) * y - x.unsqueeze(-1) * y.exp() + (a * x.log() - a.lgamma()).unsqueeze(-1)
-    integral = (exponents.exp() * y).sum(-1) * _STEP_OF_GAMMA[x.dtype is float64]      # -P on the left
+    front, a_, x_ = (column.unsqueeze(-1) for column in (_log_of_front(a, x), a, x))
+    # The two are equal; the one rounds little at small y, the other at large y.
+    exponents = ops.where(y.abs() < 0.1, (a_ - x_) * y - x_ * _rest_of_exp(y), a_ * y - x_ * y.expm1())
+    integral = ((exponents + front).exp() * y).sum(-1) * _STEP_OF_GAMMA[x.dtype is float64]      # -P on the left
     value = ops.where(left, 1 + integral, integral) if upper else ops.where(left, -integral, 1 - integral)
     # 0 or 1 where one of the two is 0 or infinite; NaN where both are, or where one is negative.
     ratio = a.log() - x.log() if upper else x.log() - a.log()

@@ -1,4 +1,5 @@
 """Derivatives of reductions, cumulative operators, sorts and moments."""
+from mindtorch._core.tensor.dtype import float16
 from mindtorch._ops.derivatives.view import _new_zeros
 from mindtorch._ops.operators import ops
 
@@ -181,8 +182,9 @@ def logcumsumexp_backward(grad, self, result, dim):
         later = (grad.log() - result.conj()).flip(dim).logcumsumexp(dim)
         return (later.flip(dim) + self.conj()).exp()
     logarithm = grad.abs().log()
+    lowest = -6e4 if self.dtype is float16 else -1e38
 
     def part(of_sign):
-        later = (ops.where(of_sign, logarithm, -1e38) - result).flip(dim).logcumsumexp(dim)
+        later = (ops.where(of_sign, logarithm, lowest) - result).flip(dim).logcumsumexp(dim)
         return (later.flip(dim) + self).exp()
     return part(grad > 0) - part(grad < 0)

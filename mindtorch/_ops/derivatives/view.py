@@ -127,7 +127,7 @@ def cat_backward(grad, shapes, dim):
     """The parts of the gradient; tensors of shape (0,) took no part."""
     parts, start = [], 0
     for shape in shapes:
-        if len(shape) == 1 and shape[0] == 0 and grad.dim() != 1:
+        if tuple(shape) == (0,):
             parts.append(_new_zeros(grad, shape))
             continue
         parts.append(grad.narrow(dim, start, shape[dim]))
