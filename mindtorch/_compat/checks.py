@@ -1,6 +1,6 @@
 """torch._check and its like: conditions that raise, with a message that is made only then."""
 
-__all__ = ["_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
+__all__ = ["_assert_tensor_metadata", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
            "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"]
 
 _EXPECTED = "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an " \
@@ -66,3 +66,20 @@ def _check_tensor_all_with(error_type, cond, message=None):
 def _check_tensor_all(cond, message=None):
     """RuntimeError where an element of `cond`, a tensor of bools, is False."""
     _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=None, layout=None):
+    """RuntimeError where an attribute of the tensor `a` is not the one given."""
+    from mindtorch import device as device_class
+    from mindtorch._ops.composite.common import c_type, scalar_type
+    for what, wanted, found in (
+            ("sizes", size and list(size), list(a.shape)), ("strides", stride and list(stride), stride and [*a.stride()]),
+            ("dtype", dtype, a.dtype), ("device", device and device_class(device), a.device),
+            ("layout", layout, a.layout)):
+        if wanted is not None and wanted != found:
+            if what == "dtype":
+                wanted, found = scalar_type(wanted), c_type(found)
+            elif what == "layout":
+                wanted, found = (str(each).removeprefix("torch.").title().replace("_", "").removesuffix("Coo")
+                                 for each in (wanted, found))       # SparseCsr
+            raise RuntimeError(f"Tensor {what} mismatch! Expected: {wanted}, Got: {found}")
