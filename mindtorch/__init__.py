@@ -176,8 +176,8 @@ _LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum"), "_compat.symbolic")
 _LAZY_NAMES |= dict.fromkeys((
-    "_assert_tensor_metadata", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
-    "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"), "_compat.checks")
+    "_assert_tensor_metadata", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+    "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"), "_compat.checks")
 _LAZY_NAMES |= dict.fromkeys((
     "Tag", "chalf", "complex32", "float4_e2m1fn_x2", "qint8", "qint32", "quint2x4", "quint4x2", "quint8",
     "int1", "int2", "int3", "int4", "int5", "int6", "int7", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6",

@@ -1,9 +1,9 @@
 """Makes `import torch` import mindtorch, in this process and in the processes that multiprocessing starts from it.
 
 A finder at the front of sys.meta_path maps `torch` and `torch.*` to the module objects of mindtorch: torch.nn is
-mindtorch.nn, torch_npu.npu is mindtorch.npu. No module is loaded twice, and classes keep their names, so pickles can be
-read without the alias. Only Tensor and Parameter tell torch's module, as packages choose their functions by it; a pickle
-of one of these classes itself, in place of an instance, is read under the alias only.
+mindtorch.nn, torch_npu.npu is mindtorch.npu. No module is loaded twice, and classes keep their names, so that pickles
+can be read without the alias. Only Tensor and Parameter tell torch's module, as packages choose their functions by it;
+a pickle of one of these classes itself, in place of an instance, is read under the alias only.
 """
 import importlib.metadata
 import sys

@@ -1,7 +1,7 @@
 """torch._check and its like: conditions that raise, with a message that is made only then."""
 
-__all__ = ["_assert_tensor_metadata", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
-           "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"]
+__all__ = ["_assert_tensor_metadata", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+           "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"]
 
 _EXPECTED = "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an " \
             "enhancement request to PyTorch.)"
@@ -72,14 +72,17 @@ def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=Non
     """RuntimeError where an attribute of the tensor `a` is not the one given."""
     from mindtorch import device as device_class
     from mindtorch._ops.composite.common import c_type, scalar_type
-    for what, wanted, found in (
-            ("sizes", size and list(size), list(a.shape)), ("strides", stride and list(stride), stride and [*a.stride()]),
-            ("dtype", dtype, a.dtype), ("device", device and device_class(device), a.device),
-            ("layout", layout, a.layout)):
+    for what, wanted, found, says in (
+            ("sizes", size and list(size), list(a.shape), None),
+            ("strides", stride and list(stride), stride and list(a.stride()), None),
+            ("dtype", dtype, a.dtype, lambda: (scalar_type(dtype), c_type(a.dtype))),
+            ("device", device and device_class(device), a.device, None),
+            ("layout", layout, a.layout, lambda: (_layout_name(layout), _layout_name(a.layout)))):
         if wanted is not None and wanted != found:
-            if what == "dtype":
-                wanted, found = scalar_type(wanted), c_type(found)
-            elif what == "layout":
-                wanted, found = (str(each).removeprefix("torch.").title().replace("_", "").removesuffix("Coo")
-                                 for each in (wanted, found))       # SparseCsr
-            raise RuntimeError(f"Tensor {what} mismatch! Expected: {wanted}, Got: {found}")
+            expected, got = says() if says else (wanted, found)
+            raise RuntimeError(f"Tensor {what} mismatch! Expected: {expected}, Got: {got}")
+
+
+def _layout_name(layout):
+    """As torch's messages have it: SparseCsr."""
+    return str(layout).removeprefix("torch.").title().replace("_", "").removesuffix("Coo")

@@ -12,7 +12,6 @@ from mindtorch._core.tensor.dtype import complex128, float64, get_default_dtype,
 from mindtorch._core.tensor.dtype import dtype as dtype_
 from mindtorch._core.tensor.tensor import TensorBase
 
-
 _PYTHON = {float: float64, int: int64, bool: bool_, complex: complex128}
 
 

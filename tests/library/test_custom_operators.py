@@ -394,7 +394,7 @@ def test_operators_over_triton_kernels():
 
             twice.__annotations__ = {"x": lib.Tensor, "return": lib.Tensor}
             made = lib.library.triton_op("over_triton::twice", twice, mutates_args={})
-            made.register_fake(lambda x: lib.empty_like(x))
+            made.register_fake(lib.empty_like)
             made.register_autograd(lambda context, grad: 3 * grad)
             x = lib.ones(2, requires_grad=True)
             lib.ops.over_triton.twice(x).sum().backward()

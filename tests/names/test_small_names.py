@@ -299,8 +299,9 @@ def test_notes_for_torchscript_change_no_function(lib):
 
 
 def test_no_autograd_over_rpc():
-    from mindtorch.distributed import autograd
     from mindtorch.distributed.rpc.api import _require_initialized
+
+    from mindtorch.distributed import autograd
     assert not autograd.is_available()
     with pytest.raises(NotImplementedError, match=r"torch\.distributed\.autograd\.backward: "):
         autograd.backward(1, [])

@@ -111,7 +111,7 @@ def _image_message(tag: str, picture: Any, content: bytes) -> Any:
 
 
 def _picture_of(image: Any, dataformats: str) -> Any:
-    """Pillow's picture of elements from 0 to 1, or of uint8, whose dimensions `dataformats` names: CHW, HWC, HW, NCHW."""
+    """Pillow's picture of elements from 0 to 1, or of uint8; `dataformats` names the dimensions: CHW, HWC, HW, NCHW."""
     array = _array(image)
     names = dataformats.upper()
     assert array.ndim == len(names), (
