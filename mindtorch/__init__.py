@@ -176,13 +176,13 @@ _LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum"), "_compat.symbolic")
 _LAZY_NAMES |= dict.fromkeys((
-    "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
-    "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"), "_compat.checks")
+    "_assert_tensor_metadata", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+    "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"), "_compat.checks")
 _LAZY_NAMES |= dict.fromkeys((
     "Tag", "chalf", "complex32", "float4_e2m1fn_x2", "qint8", "qint32", "quint2x4", "quint4x2", "quint8",
     "int1", "int2", "int3", "int4", "int5", "int6", "int7", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6",
     "uint7"), "_compat.absent_dtypes")
-_LAZY_NAMES |= {"_disable_dynamo": "compiler", "_shape_as_tensor": "_utils"}
+_LAZY_NAMES |= {"StorageBase": "storage", "_disable_dynamo": "compiler", "_shape_as_tensor": "_utils"}
 _LAZY_NAMES |= dict.fromkeys((
     "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module",
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
@@ -219,6 +219,11 @@ def __getattr__(name):
     if _modules.get("torch") is _modules[__name__]:
         raise AttributeError(f"module 'torch' has no attribute '{name}': mindtorch does not have it")
     raise AttributeError(f"module 'mindtorch' has no attribute '{name}'")
+
+
+# What `from torch import *` takes, as in torch: no modules.
+__all__ = sorted(_name for _name in {*globals(), *_LAZY_NAMES, *_refusals.FUNCTIONS}     # noqa: PLE0605
+                 if not _name.startswith("_") and not isinstance(globals().get(_name), type(_modules[__name__])))
 
 
 def __dir__():

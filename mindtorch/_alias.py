@@ -1,8 +1,9 @@
 """Makes `import torch` import mindtorch, in this process and in the processes that multiprocessing starts from it.
 
 A finder at the front of sys.meta_path maps `torch` and `torch.*` to the module objects of mindtorch: torch.nn is
-mindtorch.nn, torch_npu.npu is mindtorch.npu. No module is loaded twice, classes keep their names, and pickles can be
-read without the alias.
+mindtorch.nn, torch_npu.npu is mindtorch.npu. No module is loaded twice, and classes keep their names, so that pickles
+can be read without the alias. Only Tensor and Parameter tell torch's module, as packages choose their functions by it;
+a pickle of one of these classes itself, in place of an instance, is read under the alias only.
 """
 import importlib.metadata
 import sys
@@ -128,6 +129,7 @@ def alias_torch():
                            f"{getattr(known, '__file__', 'an unknown file')}. Call it before anything imports torch.")
     sys.modules["torch"] = mindtorch
     mindtorch.__name__ = "torch"
+    mindtorch.Tensor.__module__, mindtorch.nn.Parameter.__module__ = "torch", "torch.nn.parameter"
     _share_loaded("torch")
     sys.meta_path.insert(0, _Finder())
     ForkingPickler.register(AuthenticationString, _reduce_key)

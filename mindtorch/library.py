@@ -7,7 +7,14 @@ from typing import Any
 
 from mindtorch._library import registry
 from mindtorch._library.autograd import autograd_kernel, check_differentiable
-from mindtorch._library.custom_ops import CustomOpDef, autocast_kernel, custom_op, definition_of, set_vmap_rule
+from mindtorch._library.custom_ops import (
+    CustomOpDef,
+    autocast_kernel,
+    custom_op,
+    definition_of,
+    set_vmap_rule,
+    triton_op,
+)
 from mindtorch._library.fake import get_ctx
 from mindtorch._library.infer_schema import infer_schema
 from mindtorch._library.keys import key_of_device
@@ -19,7 +26,7 @@ from mindtorch._refusals.modules import refused_names
 
 __all__ = ["Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "impl_abstract", "infer_schema",
            "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel",
-           "register_torch_dispatch", "register_vmap"]
+           "register_torch_dispatch", "register_vmap", "triton_op"]
 
 _kept = []              # libraries of functions that were given none: they stay
 

@@ -1,7 +1,7 @@
 """torch._check and its like: conditions that raise, with a message that is made only then."""
 
-__all__ = ["_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
-           "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"]
+__all__ = ["_assert_tensor_metadata", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+           "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"]
 
 _EXPECTED = "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an " \
             "enhancement request to PyTorch.)"
@@ -66,3 +66,23 @@ def _check_tensor_all_with(error_type, cond, message=None):
 def _check_tensor_all(cond, message=None):
     """RuntimeError where an element of `cond`, a tensor of bools, is False."""
     _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=None, layout=None):
+    """RuntimeError where an attribute of the tensor `a` is not the one given."""
+    from mindtorch import device as device_class
+    from mindtorch._ops.composite.common import c_type, scalar_type
+    for what, wanted, found, says in (
+            ("sizes", size and list(size), list(a.shape), None),
+            ("strides", stride and list(stride), stride and list(a.stride()), None),
+            ("dtype", dtype, a.dtype, lambda: (scalar_type(dtype), c_type(a.dtype))),
+            ("device", device and device_class(device), a.device, None),
+            ("layout", layout, a.layout, lambda: (_layout_name(layout), _layout_name(a.layout)))):
+        if wanted is not None and wanted != found:
+            expected, got = says() if says else (wanted, found)
+            raise RuntimeError(f"Tensor {what} mismatch! Expected: {expected}, Got: {got}")
+
+
+def _layout_name(layout):
+    """As torch's messages have it: SparseCsr."""
+    return str(layout).removeprefix("torch.").title().replace("_", "").removesuffix("Coo")

@@ -54,6 +54,21 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     return define if fn is None else define(fn)
 
 
+def triton_op(name, fn=None, /, *, mutates_args, schema=None):
+    """custom_op for a function that calls Triton kernels by wrap_triton, which refuses: mindtorch runs none.
+
+    The operator runs where its function calls none, as on devices with kernels of their own.
+
+    Example:
+        >>> @torch.library.triton_op("example::thrice", mutates_args=())
+        ... def thrice(x: torch.Tensor) -> torch.Tensor:
+        ...     return 3 * x
+        >>> thrice(torch.ones(2))
+        tensor([3., 3.])
+    """
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
 class CustomOpDef:
     """A custom operator: it is called as one, and takes kernels, a fake kernel and a derivative."""
 

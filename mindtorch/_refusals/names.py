@@ -64,7 +64,7 @@ NAMES = {
         torch.distributed.fsdp._fully_shard._fsdp_state:
         torch.distributed.fsdp._runtime_utils: _post_backward_final_callback
         torch.distributed.fsdp._traversal_utils: _get_fsdp_states
-        torch.distributed.autograd: backward context get_gradients
+        torch.distributed.autograd: backward context get_gradients DistAutogradContext
         torch.distributed.nn: RemoteModule
         torch.distributed.optim: DistributedOptimizer as_functional_optim
         torch.distributed.pipelining.microbatch: _split_block_mask
@@ -73,7 +73,7 @@ NAMES = {
         torch.distributed.pipelining.stage: _normalize_model_output_as_tuple
         torch.distributed.rpc: AllGatherStates BackendType RRef TensorPipeRpcBackendOptions get_worker_info
             init_rpc method_factory new_method remote rpc_async rpc_sync shutdown
-        torch.distributed.rpc.api: _all_gather _require_initialized
+        torch.distributed.rpc.api: _all_gather @_require_initialized
         torch.distributed.tensor._ops:
         torch.distributed.tensor._random: manual_seed
         torch.distributed.tensor.experimental: context_parallel register_sharding
@@ -211,7 +211,6 @@ NAMES = {
         torch.utils.data.graph_settings: apply_shuffle_settings""",
     _JIT: """
         torch: ScriptObject
-        torch._jit_internal: _copy_to_script_wrapper
         torch._C: ScriptDict ScriptList ScriptMethod
         torch.jit: Attribute CompilationUnit Error Future RecursiveScriptModule _get_trace_graph
             enable_onednn_fusion export_opnames fork freeze isinstance load onednn_fusion_enabled
@@ -359,7 +358,7 @@ NAMES = {
         torch.cuda._annotate_cuda_graph_trace: annotate_trace
         torch.cuda._graph_annotations: _is_tools_id_unavailable get_kernel_annotations mark_kernels
         torch.cuda._memory_viz: memory segment_plot segments trace_plot
-        torch.library: _defs @triton_op wrap_triton
+        torch.library: _defs wrap_triton
         torch.mps.event: Event
         torch.nn.attention: _backend_names _get_flash_version activate_flash_attention_impl
             current_flash_attention_impl list_flash_attention_impls restore_flash_attention_impl

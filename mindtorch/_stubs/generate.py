@@ -262,7 +262,7 @@ class Stub:
 
 
 def public_names(module) -> list:
-    names = getattr(module, "__all__", None) or dir(module)
+    names = dir(module) if module.__name__ == "mindtorch" else getattr(module, "__all__", None) or dir(module)
     return sorted(name for name in names if not name.startswith("_"))
 
 

@@ -91,6 +91,7 @@ class Tensor(TensorBase):
 
         Its attributes are those of `data`, whatever the other arguments say.
         """
+        torch_dispatch.require_tensor_class(kind)
         with torch_function.DisableTorchFunctionSubclass(), torch_dispatch.DisableModes():
             made = torch_dispatch.alias_of_class(kind, copy_cast.detach(data))
             return made.requires_grad_(require_grad)
@@ -105,6 +106,7 @@ class Tensor(TensorBase):
         It shows the attributes given; by default those of torch.empty(size). The dispatch_ arguments, by which torch
         asks __torch_dispatch__ for attributes, change nothing.
         """
+        torch_dispatch.require_tensor_class(kind)
         if not torch_dispatch.class_has_handler(kind):
             raise TypeError(f"{kind.__name__} must define __torch_dispatch__")
         if strides is None and memory_format is not None:

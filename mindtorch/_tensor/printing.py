@@ -162,9 +162,12 @@ def _sparse_str(tensor, indent):
     return (",\n" + " " * indent).join(parts)
 
 
+_OWN_MODULES = {f"{root}{place}" for root in ("mindtorch", "torch") for place in ("", ".nn.parameter")}    # _alias.py
+
+
 def _name(kind):
     """The text before the elements: the class name if the class is derived from Tensor."""
-    if kind.__module__ in ("mindtorch", "mindtorch.nn.parameter"):      # Parameters say themselves what they are
+    if kind.__module__ in _OWN_MODULES:      # Parameters say themselves what they are
         return "tensor"
     return kind.__name__
 

@@ -8,14 +8,19 @@ import ml_dtypes
 import numpy
 
 from mindtorch._core.tensor.dtype import bool as bool_
+from mindtorch._core.tensor.dtype import complex128, float64, get_default_dtype, int64
 from mindtorch._core.tensor.dtype import dtype as dtype_
-from mindtorch._core.tensor.dtype import get_default_dtype
 from mindtorch._core.tensor.tensor import TensorBase
 
+_PYTHON = {float: float64, int: int64, bool: bool_, complex: complex128}
 
-def _require_dtype(function, value):
+
+def _checked_dtype(function, value):
+    """The dtype itself, or that of float, int, bool or complex."""
+    value = _PYTHON.get(value, value) if isinstance(value, type) else value
     if not isinstance(value, dtype_):
         raise TypeError(f"{function}(): argument 'type' (position 1) must be torch.dtype, not {type(value).__name__}")
+    return value
 
 
 class _Info:
@@ -41,9 +46,7 @@ class finfo(_Info):
     """
 
     def __init__(self, type: Any = None) -> None:
-        type = get_default_dtype() if type is None else type
-        _require_dtype("finfo", type)
-        type = type.to_real()
+        type = _checked_dtype("finfo", get_default_dtype() if type is None else type).to_real()
         if not type.is_floating_point:
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
                             "'torch.finfo'")
@@ -69,7 +72,7 @@ class iinfo(_Info):
     """
 
     def __init__(self, type: Any) -> None:
-        _require_dtype("iinfo", type)
+        type = _checked_dtype("iinfo", type)
         if type.is_floating_point or type.is_complex:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         if type is bool_:

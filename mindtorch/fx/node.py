@@ -31,6 +31,25 @@ def has_side_effect(fn: Any) -> Any:
     return fn
 
 
+_RANDOM = ("bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn",
+           "randn_like", "randperm")
+
+
+def _writes_or_draws(function, impure_random):
+    """Whether an operator writes to an argument, by its schema, or draws random numbers.
+
+    As in torch, the functions of _RANDOM do so whatever impure_random says.
+    """
+    name = getattr(function, "__name__", None)
+    if name in _RANDOM and function is getattr(mindtorch, name):
+        return True
+    operator_of = getattr(function, "default", None) if hasattr(function, "overloads") else function
+    schema = getattr(operator_of, "_schema", None)
+    if schema is None:
+        return False
+    return schema.is_mutable or (impure_random and any(each.name == "generator" for each in schema.arguments))
+
+
 def map_aggregate(a: Any, fn: Any) -> Any:
     """`a` with fn(x) in the place of each x that is no container; tuples, lists, dicts and slices are gone through."""
     if isinstance(a, tuple):
@@ -222,6 +241,8 @@ class Node:
         if self.op in ("placeholder", "output") or self.target in _side_effectful_functions:
             return True
         if self.target is mindtorch._assert or self.target is mindtorch._assert_async:
+            return True
+        if self.op == "call_function" and _writes_or_draws(self.target, impure_random):
             return True
         if self.op == "call_method" and self.target.endswith("_") and not self.target.endswith("__"):
             return True

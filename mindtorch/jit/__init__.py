@@ -112,6 +112,11 @@ def script_if_tracing(fn: Any) -> Any:
 _script_if_tracing = script_if_tracing
 
 
+def _copy_to_script_wrapper(fn):
+    """`fn` unchanged: a method that TorchScript's classes take over."""
+    return fn
+
+
 def _overload_method(func):
     """`func` unchanged: a signature for TorchScript."""
     return func

@@ -44,6 +44,40 @@ mindtorch.alias_torch()
 assert sum(type(finder).__module__ == "mindtorch._alias" for finder in sys.meta_path) == 1
 """
 
+CLASSES = """
+import copy, io, pickle, sys
+import mindtorch
+if sys.argv[1:] == ["alias"]:
+    mindtorch.alias_torch()
+torch = mindtorch
+
+parameter, linear = torch.nn.Parameter(torch.ones(2)), torch.nn.Linear(1, 1)
+values = [torch.ones(1), parameter, torch.Tensor, torch.nn.Parameter, torch.float32, torch.Size([1]), linear]
+print(type(values[0]).__module__, type(parameter).__module__, type(values[0]), type(parameter))
+print(torch.ones(1), parameter, copy.deepcopy(parameter), torch.typename(parameter))
+read = pickle.loads(pickle.dumps(values))
+assert read[0].equal(values[0]) and type(read[1]) is torch.nn.Parameter and read[2:6] == values[2:6]
+file = io.BytesIO()
+torch.save(values, file)
+assert b"mindtorch" not in file.getvalue()
+file.seek(0)
+read = torch.load(file, weights_only=False)
+assert read[0].equal(values[0]) and type(read[1]) is torch.nn.Parameter and read[2:6] == values[2:6]
+pickle.dump([values[0], parameter, linear], open("pickled" + str(len(sys.argv)), "wb"))
+torch.save(values, "saved" + str(len(sys.argv)))
+"""
+
+READ = """
+import pickle, sys
+import mindtorch
+read = [value for name in ("1", "2") for value in (pickle.load(open("pickled" + name, "rb")),
+                                                   mindtorch.load("saved" + name, weights_only=False))]
+assert "torch" not in sys.modules
+assert all(type(value) is mindtorch.Tensor and type(parameter) is mindtorch.nn.Parameter
+           for value, parameter, *_ in read)
+assert all(type(values[-1]) is mindtorch.nn.Linear for values in read)
+"""
+
 TORCH_NPU = """
 import importlib.metadata, importlib.util, sys
 import torch, torch_npu
@@ -121,6 +155,23 @@ if __name__ == "__main__":
 def test_the_modules_are_mindtorchs_own(tmp_path):
     tmp_path.joinpath("script.py").write_text(MODULES, encoding="utf-8")
     passes("script.py", cwd=tmp_path)
+
+
+def test_tensors_tell_torchs_module(tmp_path):
+    """By it packages such as eagerpy and autoray choose their functions. Without the alias it is mindtorch's."""
+    tmp_path.joinpath("script.py").write_text(CLASSES, encoding="utf-8")
+    tmp_path.joinpath("read.py").write_text(READ, encoding="utf-8")
+    found = []
+    for arguments, root in ((["alias"], "torch"), ([], "mindtorch")):
+        done = python("script.py", *arguments, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        first, rest = done.stdout.split("\n", 1)
+        assert first == (f"{root} {root}.nn.parameter <class '{root}.Tensor'> "
+                         f"<class '{root}.nn.parameter.Parameter'>")
+        found.append(rest)
+    assert found[0] == found[1]
+    done = python("read.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_torch_npu():

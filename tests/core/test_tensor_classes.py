@@ -1,4 +1,6 @@
 """Classes derived from Tensor: how their instances are made."""
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -55,3 +57,24 @@ def test_make_subclass(wanted):
         (made * 2).sum().backward() if wanted else None
         found.append((made.requires_grad, made.is_leaf, None if made.grad is None else made.grad.tolist()))
     assert found[0] == found[1]
+
+
+def test_make_subclass_of_a_class_with_a_metaclass():
+    """As a Parameter's is, or one that a program derives from it."""
+    for lib in (mindtorch, torch):
+        meta = type("Meta", (type(lib.nn.Parameter),), {})
+        derived_parameter = meta("Derived", (lib.nn.Parameter,), {})
+        for cls in (lib.nn.Parameter, derived_parameter):
+            made = lib.Tensor._make_subclass(cls, lib.ones(2), True)
+            assert type(made) is cls
+            assert made.requires_grad
+
+
+@pytest.mark.parametrize("make", [lambda lib, kind: lib.Tensor._make_subclass(kind, lib.ones(2)),
+                                  lambda lib, kind: lib.Tensor._make_wrapper_subclass(kind, (2,))])
+@pytest.mark.parametrize("kind", [int, 3])
+def test_make_subclass_of_what_is_no_tensor_class(make, kind):
+    with pytest.raises(TypeError) as expected:
+        make(torch, kind)
+    with pytest.raises(TypeError, match=re.escape(str(expected.value))):
+        make(mindtorch, kind)

@@ -1,10 +1,12 @@
 """torch.utils.tensorboard: what SummaryWriter adds is what TensorBoard and torch's writer have."""
+import io
 import subprocess
 import sys
 import warnings
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import mindtorch as torch
 
@@ -191,3 +193,35 @@ def test_custom_charts(tmp_path):
         writer.add_custom_scalars_marginchart(["a", "b", "c"], "category", "title")
     mine, other = both_summaries(tmp_path, add)
     assert [value.tensor.string_val for _, value in mine] == [value.tensor.string_val for _, value in other]
+
+
+@pytest.mark.parametrize("options", [{}, {"labels": ["cat", ""]}, {"labels": "one"}, {"rescale": 2},
+                                     {"dataformats": "HWC"}])
+def test_images_with_boxes_are_those_of_torch(tmp_path, options):
+    image = np.random.default_rng(3).random((40, 32, 3) if options.get("dataformats") else (3, 40, 32),
+                                            dtype=np.float32)
+    boxes = np.asarray([[2, 3, 20, 30], [10, 5, 31, 39]])
+    mine, other = (found.Images("i")[0] for found in both(
+        tmp_path, lambda writer: writer.add_image_with_boxes("i", image, boxes, 1, **options)))
+    assert (mine.width, mine.height) == (other.width, other.height)
+    pixels = [np.asarray(Image.open(io.BytesIO(each.encoded_image_string))) for each in (mine, other)]
+    assert np.array_equal(*pixels)
+
+
+@pytest.mark.parametrize("count", [1, 3, 17])
+def test_frames_of_videos_are_those_of_torch(tmp_path, count, device):
+    """Torch writes them by moviepy. Its frames are compared, within what the 256 colours of a GIF can hold."""
+    from torch.utils.tensorboard.summary import _prepare_video
+    bright = np.linspace(0.1, 1, count * 3, dtype=np.float32).reshape(count, 3, 1, 1, 1)
+    video = np.ascontiguousarray(np.broadcast_to(bright, (count, 3, 1, 4, 4)))
+    with ours.SummaryWriter(tmp_path) as writer:
+        writer.add_video("v", torch.tensor(video, device=device), 2, fps=10)
+    found = events(tmp_path).Images("v")[0]
+    picture = Image.open(io.BytesIO(found.encoded_image_string))
+    expected = (_prepare_video(video) * 255).astype(np.uint8)
+    assert (picture.n_frames, picture.info["duration"]) == (3, 100)
+    assert (found.height, found.width) == expected.shape[1:3]
+    for number in range(3):
+        picture.seek(number)
+        frame = np.asarray(picture.convert("RGB")).astype(int)
+        assert abs(frame - expected[number]).max() <= 4

@@ -250,3 +250,30 @@ def test_annotate():
         graph = lib.fx.symbolic_trace(lambda x: annotate(x + 1, int)).graph
         return [node.type for node in graph.nodes]
     both(run)
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_nodes_that_write_or_draw_are_impure(drawn):
+    """In-place operators, those that write to `out`, and random ones."""
+    found = []
+    for lib in (mindtorch, torch):
+        aten, graph = lib.ops.aten, lib.fx.Graph()
+        x = graph.placeholder("x")
+        nodes = [graph.call_function(target, (x,)) for target in (
+            aten.add_.Tensor, aten.add.out, aten.relu_.default, aten.relu_, aten.add.Tensor, aten.relu, lib.add,
+            lib.rand, lib.randn_like, lib.bernoulli, aten.bernoulli.default)]
+        found.append([node.is_impure(drawn) for node in nodes])
+    assert found[0] == found[1]
+
+
+def test_dead_code_keeps_writes():
+    for lib in (mindtorch, torch):
+        graph = lib.fx.Graph()
+        x = graph.placeholder("x")
+        graph.call_function(lib.ops.aten.mul_.Tensor, (x, 2))
+        graph.call_function(lib.ops.aten.add.out, (x, x), {"out": x})
+        graph.call_function(lib.ops.aten.add.Tensor, (x, 5))
+        graph.output(x)
+        graph.eliminate_dead_code()
+        assert lib.fx.GraphModule({}, graph)(lib.ones(2)).tolist() == [4, 4]
+        assert len(graph.nodes) == 4

@@ -380,3 +380,25 @@ def test_a_rule_for_batches_is_taken_and_not_needed():
         library.library.register_vmap(name, rule)
         return library.vmap(doubled)(library.arange(6.).reshape(3, 2)).tolist()
     assert call(mindtorch, "batches::doubled") == call(torch, "batches::doubled")
+
+
+def test_operators_over_triton_kernels():
+    """They are custom operators; only a kernel of Triton itself refuses."""
+    found = []
+    for lib in (mindtorch, torch):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+
+            def twice(x):
+                return 2 * x
+
+            twice.__annotations__ = {"x": lib.Tensor, "return": lib.Tensor}
+            made = lib.library.triton_op("over_triton::twice", twice, mutates_args={})
+            made.register_fake(lib.empty_like)
+            made.register_autograd(lambda context, grad: 3 * grad)
+            x = lib.ones(2, requires_grad=True)
+            lib.ops.over_triton.twice(x).sum().backward()
+            found.append((made(x).tolist(), x.grad.tolist(), str(lib.ops.over_triton.twice.default._schema)))
+    assert found[0] == found[1]
+    with pytest.raises(NotImplementedError, match="wrap_triton"):
+        mindtorch.library.wrap_triton(print)

@@ -26,6 +26,14 @@ CHECKS = {
     "tensor": lambda t: t._check_tensor_all(t.tensor([True, False])),
     "tensor passes": lambda t: t._check_tensor_all(t.tensor([True])), "no tensor": lambda t: t._check_tensor_all(1),
     "floats": lambda t: t._check_tensor_all(t.ones(1)),
+    "metadata": lambda t: t._assert_tensor_metadata(t.ones(2), [2], (1,), t.float32, device="cpu", layout=t.strided),
+    "size": lambda t: t._assert_tensor_metadata(t.ones(2), [3]),
+    "no size": lambda t: t._assert_tensor_metadata(t.ones(2), []),
+    "stride": lambda t: t._assert_tensor_metadata(t.ones(2), None, [3]),
+    "dtype": lambda t: t._assert_tensor_metadata(t.ones(2), dtype=t.int64),
+    "device": lambda t: t._assert_tensor_metadata(t.ones(2), device="meta"),
+    "layout": lambda t: t._assert_tensor_metadata(t.ones(2, 2), layout=t.sparse_csr),
+    "sparse": lambda t: t._assert_tensor_metadata(t.ones(2, 2), layout=t.sparse_coo),
 }
 
 
@@ -259,3 +267,43 @@ def test_errors_of_a_compiler_are_there_to_be_caught():
         assert issubclass(errors.Unsupported, errors.TorchDynamoException)
         assert issubclass(errors.BackendCompilerFailed, RuntimeError)
         assert issubclass(errors.InternalTorchDynamoError, errors.TorchDynamoException)
+
+
+@pytest.mark.parametrize("kind", [float, int, bool, complex, str, 3])
+@pytest.mark.parametrize("function", ["finfo", "iinfo"])
+def test_limits_of_pythons_types(function, kind):
+    assert outcome(lambda: repr(getattr(mindtorch, function)(kind))) == outcome(
+        lambda: repr(getattr(torch, function)(kind)))
+
+
+def test_names_of_a_star_import():
+    """Those of torch that mindtorch has, and no modules."""
+    found = {}
+    exec("from mindtorch import *", found)
+    assert {"Tensor", "float32", "add", "save", "finfo"} <= set(mindtorch.__all__) <= set(found)
+    assert {name for name in torch.__all__ if name in dir(mindtorch)} <= set(mindtorch.__all__)
+    assert not {"nn", "mindtorch", "torch", "autograd"} & set(mindtorch.__all__)
+
+
+@pytest.mark.parametrize("lib", [mindtorch, torch])
+def test_storages_have_a_base(lib):
+    assert isinstance(lib.ones(1).untyped_storage(), lib.StorageBase)
+    assert not isinstance(lib.ones(1), lib.StorageBase)
+
+
+@pytest.mark.parametrize("lib", [mindtorch, torch])
+def test_notes_for_torchscript_change_no_function(lib):
+    internal = importlib.import_module(f"{lib.__name__}._jit_internal")
+    for note in (internal._copy_to_script_wrapper, internal.export, internal.unused, internal.ignore):
+        assert note(flattened) is flattened
+
+
+def test_no_autograd_over_rpc():
+    from mindtorch.distributed.rpc.api import _require_initialized
+
+    from mindtorch.distributed import autograd
+    assert not autograd.is_available()
+    with pytest.raises(NotImplementedError, match=r"torch\.distributed\.autograd\.backward: "):
+        autograd.backward(1, [])
+    with pytest.raises(NotImplementedError, match=r"_require_initialized: "):
+        _require_initialized(flattened)(1)

@@ -25,7 +25,12 @@ from mindtorch._core.tensor.tensor cimport (
 
 
 cdef class StorageBase:
-    """The bytes below a tensor; those of views of one tensor are equal. mindtorch.storage has what is built on it."""
+    """The bytes below a tensor; those of views of one tensor are equal. mindtorch.storage has what is built on it.
+
+    Example:
+        >>> isinstance(torch.ones(2).untyped_storage(), torch.StorageBase)
+        True
+    """
     cdef Storage storage
     cdef object device_
 

@@ -136,7 +136,16 @@ cdef int bump_version_unless(TensorBase tensor, unsigned int before) except -1:
 
 # --- wrappers --------------------------------------------------------------------------------------------------------
 
-cdef TensorBase new_of_class(type kind, Storage storage, ScalarType dtype, int ndim, const int64_t *sizes,
+def require_tensor_class(kind):
+    """TypeError unless `kind` is a class derived from Tensor; its metaclass may be any."""
+    if not isinstance(kind, type):
+        raise TypeError(f"cls must be a type (got {type(kind).__name__})")
+    if not issubclass(kind, TensorBase):
+        raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+                        "Make sure your class inherits from Tensor.")
+
+
+cdef TensorBase new_of_class(object kind, Storage storage, ScalarType dtype, int ndim, const int64_t *sizes,
                              const int64_t *strides, int64_t offset):
     """A tensor of a class derived from Tensor, which may have slots."""
     cdef TensorBase made = <TensorBase>(<PyTypeObject *>TensorBase).tp_new(kind, <PyObject *>NO_ARGUMENTS, NULL)
@@ -148,7 +157,7 @@ cdef TensorBase new_of_class(type kind, Storage storage, ScalarType dtype, int n
     return made
 
 
-def alias_of_class(type kind, TensorBase data not None):
+def alias_of_class(kind, TensorBase data not None):
     """A leaf of the class over the elements of `data`, whose writes it counts too."""
     cdef TensorBase made = new_of_class(kind, data.storage, data.dtype, data.ndim, data.sizes, data.strides,
                                         data.offset)
@@ -156,7 +165,7 @@ def alias_of_class(type kind, TensorBase data not None):
     return made
 
 
-def make_wrapper(type kind, tuple size, strides, storage_offset, dtype, device):
+def make_wrapper(kind, tuple size, strides, storage_offset, dtype, device):
     """A tensor without elements of the class, which shows these attributes. `strides` None: contiguous."""
     cdef ScalarType code = (<dtype_class?>dtype).code
     activate()

@@ -73,9 +73,9 @@ def _histogram(tag: str, values: Any, bins: Any, max_bins: int | None) -> Any:
         bucket_limit=limits[shown].tolist(), bucket=[0, *counts][shown]))
 
 
-def _grid(array: Any, columns: int) -> Any:
+def _grid(array: Any, columns: int, rows: int | None = None) -> Any:
     """Images (N, H, W, C) side by side, as one."""
-    rows = -(-len(array) // columns)
+    rows = rows or -(-len(array) // columns)
     count, height, width, channels = array.shape
     grid = numpy.zeros((rows * columns, height, width, channels), array.dtype)
     grid[:count] = array
@@ -83,25 +83,35 @@ def _grid(array: Any, columns: int) -> Any:
     return grid.reshape(rows * height, columns * width, channels)
 
 
-def _png(array: Any) -> tuple[bytes, Any]:
-    """The file of an image (H, W, C) of elements from 0 to 1, or of uint8, and its shape."""
+def _picture(array: Any) -> Any:
+    """Pillow's image of an array (H, W, C) of elements from 0 to 1, or of uint8."""
     from PIL import Image
     if array.dtype != numpy.uint8:
         array = numpy.clip(array * 255, 0, 255).astype(numpy.uint8)
     if array.shape[2] == 1:
         array = numpy.repeat(array, 3, axis=2)
+    return Image.fromarray(array)
+
+
+def _file(picture: Any, kind: str = "PNG", **options: Any) -> bytes:
     file = io.BytesIO()
-    Image.fromarray(array).save(file, format="PNG")
-    return file.getvalue(), array.shape
+    picture.save(file, format=kind, **options)
+    return file.getvalue()
 
 
 def _sprite(images: Any) -> bytes:
     """The file of a square of images (N, C, H, W)."""
-    return _png(_grid(numpy.moveaxis(images, 1, -1), math.ceil(math.sqrt(len(images)))))[0]
+    return _file(_picture(_grid(numpy.moveaxis(images, 1, -1), math.ceil(math.sqrt(len(images))))))
 
 
-def _image(tag: str, image: Any, dataformats: str) -> Any:
-    """An image of elements from 0 to 1, or of uint8, whose dimensions `dataformats` names: CHW, HWC, HW, NCHW."""
+def _image_message(tag: str, picture: Any, content: bytes) -> Any:
+    return _value(tag, image=summary_pb2.Summary.Image(height=picture.height, width=picture.width,
+                                                       colorspace=len(picture.getbands()),
+                                                       encoded_image_string=content))
+
+
+def _picture_of(image: Any, dataformats: str) -> Any:
+    """Pillow's picture of elements from 0 to 1, or of uint8; `dataformats` names the dimensions: CHW, HWC, HW, NCHW."""
     array = _array(image)
     names = dataformats.upper()
     assert array.ndim == len(names), (
@@ -114,9 +124,31 @@ def _image(tag: str, image: Any, dataformats: str) -> Any:
         array = numpy.moveaxis(array, [names.index(letter) for letter in "HWC"], range(3))
     else:
         array = numpy.moveaxis(array, [names.index(letter) for letter in "HW"], range(2))[..., None]
-    content, (height, width, channels) = _png(array)
-    return _value(tag, image=summary_pb2.Summary.Image(height=height, width=width, colorspace=channels,
-                                                       encoded_image_string=content))
+    return _picture(array)
+
+
+def _mark_boxes(picture: Any, boxes: Any, labels: list[str] | None) -> None:
+    """Draws boxes (xmin, ymin, xmax, ymax) on a picture in red, each with its label in the lower left corner."""
+    from PIL import ImageDraw, ImageFont
+    draw, font = ImageDraw.Draw(picture), ImageFont.load_default()
+    for number, (left, top, right, bottom) in enumerate(boxes.tolist()):
+        draw.line([(left, top), (left, bottom), (right, bottom), (right, top), (left, top)], width=2, fill="Red")
+        if labels is not None and labels[number]:
+            box = font.getbbox(labels[number])
+            width, height = box[2] - box[0], box[3] - box[1]
+            margin = math.ceil(0.05 * height)
+            draw.rectangle([(left, bottom - height - 2 * margin), (left + width, bottom)], fill="Red")
+            draw.text((left + margin, bottom - height - margin), labels[number], fill="black", font=font)
+
+
+def _video(tag: str, videos: Any, fps: float) -> Any:
+    """Videos (N, T, C, H, W) beside each other, in a grid whose numbers of rows and columns are powers of two."""
+    array = numpy.moveaxis(_array(videos), 2, -1)
+    bits = (len(array) - 1).bit_length()
+    rows = 1 << ((len(array).bit_length() - 1) // 2)
+    pictures = [_picture(_grid(array[:, step], (1 << bits) // rows, rows)) for step in range(array.shape[1])]
+    content = _file(pictures[0], "GIF", save_all=True, append_images=pictures[1:], duration=1000 / fps, loop=0)
+    return _image_message(tag, pictures[0], content)
 
 
 def _figure(figure: Any) -> Any:
@@ -325,7 +357,28 @@ class SummaryWriter:
     def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
                   dataformats: str = "CHW") -> None:
         """An image of elements from 0 to 1, or of uint8. Needs Pillow."""
-        self.file_writer.add_summary(_image(tag, img_tensor, dataformats), global_step, walltime)
+        picture = _picture_of(img_tensor, dataformats)
+        self.file_writer.add_summary(_image_message(tag, picture, _file(picture)), global_step, walltime)
+
+    def add_image_with_boxes(self, tag: str, img_tensor: Any, box_tensor: Any, global_step: int | None = None,
+                             walltime: float | None = None, rescale: float = 1, dataformats: str = "CHW",
+                             labels: list[str] | str | None = None) -> None:
+        """An image with boxes (N, 4) of xmin, ymin, xmax, ymax, and a label for each. Needs Pillow.
+
+        rescale: how many times as high and wide as the elements the image is.
+        """
+        picture, boxes = _picture_of(img_tensor, dataformats), _array(box_tensor)
+        labels = [labels] if isinstance(labels, str) else labels
+        _mark_boxes(picture, boxes, labels if labels is not None and len(labels) == len(boxes) else None)
+        from PIL import Image
+        scaled = picture.resize((int(picture.width * rescale), int(picture.height * rescale)),
+                                Image.Resampling.LANCZOS)
+        self.file_writer.add_summary(_image_message(tag, picture, _file(scaled)), global_step, walltime)
+
+    def add_video(self, tag: str, vid_tensor: Any, global_step: int | None = None, fps: float = 4,
+                  walltime: float | None = None) -> None:
+        """Videos (N, T, C, H, W) of elements from 0 to 1, or of uint8, as one animation. Needs Pillow."""
+        self.file_writer.add_summary(_video(tag, vid_tensor, fps), global_step, walltime)
 
     def add_images(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
                    dataformats: str = "NCHW") -> None:

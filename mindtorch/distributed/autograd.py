@@ -1,0 +1,17 @@
+"""torch.distributed.autograd as in a torch that was built without it: is_available() is False."""
+
+from __future__ import annotations
+
+from mindtorch._refusals.modules import refused_names
+
+__path__ = []       # modules below it come from the table of refusals
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """False."""
+    return False
+
+
+__getattr__ = refused_names(__name__)
