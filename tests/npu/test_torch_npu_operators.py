@@ -139,6 +139,12 @@ def masked_softmax_backward(y_grad, y, mask, scale, fixed_triu_mask):
     return ((y_grad - (y_grad * y).sum(-1, keepdim=True)) * y * scale).masked_fill(mask, 0)
 
 
+def scatter_nd(self, indices, updates):
+    result = self.clone()
+    result[tuple(indices.long().unbind(-1))] = updates
+    return result
+
+
 def moe_gating(x, finished=None, k=1):
     values, experts = x.softmax(-1).topk(k)
     if finished is not None:
@@ -200,6 +206,7 @@ FORMULAS = {
     "npu_scaled_masked_softmax_backward": masked_softmax_backward, "npu_deep_norm": deep_norm,
     "npu_deep_norm_backward": deep_norm_backward, "npu_add_layer_norm": add_layer_norm,
     "npu_group_norm_silu": group_norm_silu, "_npu_add_layer_norm_grad": add_layer_norm_grad,
+    "npu_scatter_nd_update": scatter_nd,
     "npu_moe_gating_top_k_softmax": moe_gating, "npu_moe_init_routing": moe_init_routing,
     "npu_moe_finalize_routing": moe_finalize_routing, "npu_moe_token_permute": moe_token_permute,
     "npu_moe_token_permute_grad_v2": moe_token_permute_grad, "npu_moe_token_unpermute": moe_token_unpermute,
@@ -337,6 +344,12 @@ REFUSED = [
     ("npu_add_layer_norm(x, x.half(), x[0], x[0])", RuntimeError, "different data types"),
     ("npu_group_norm_silu(x, None, None, 3)", RuntimeError, "3 groups"),
     ("npu_group_norm_silu(x, x[0, :3], None, 2)", RuntimeError, "gamma"),
+    ("npu_scatter_nd_update(x, x.int(), x)", RuntimeError, "lines of 8 numbers, expected 1 to 2"),
+    ("npu_scatter_nd_update(x, x[:1, :1].long(), x)", RuntimeError, "updates"),
+    ("npu_scatter_nd_update(x, x[:1, :1].long(), x[:1].half())", RuntimeError, "data type"),
+    ("npu_scatter_nd_update(x, x[:1, :1], x[:1])", NotImplementedError, "indices of dtype torch.float32"),
+    ("npu_scatter_nd_update(x.double(), x[:1, :1].int(), x[:1].double())", NotImplementedError, "dtype torch.float64"),
+    ("npu_scatter_nd_update_(x, x[:1, :1].int(), x[1:])", RuntimeError, "overlap|memory location"),
     ("npu_moe_gating_top_k_softmax(x, None, 9)", RuntimeError, "9 experts"),
     ("npu_moe_init_routing(x, x.int(), x.int(), -1)", RuntimeError, "active_num is -1"),
     ("npu_moe_finalize_routing(x, x, None, None, x, x, x)", NotImplementedError, "bias is None"),
@@ -436,3 +449,19 @@ def test_the_second_result_of_a_norm_and_its_dtype():
     x = mindtorch.ones(2, 4, dtype=mindtorch.float16, device="npu")
     result, rstd = torch_npu.npu_rms_norm(x, mindtorch.ones(4, device="npu"))
     assert (result.dtype, rstd.dtype, tuple(rstd.shape)) == (mindtorch.float16, mindtorch.float32, (2, 1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "int64", "float32"])
+def test_a_cache_is_written_in_place(dtype):
+    """As inference does: rows of a cache, through a view of it, by slots."""
+    cache = mindtorch.zeros(2, 3, 4, device="npu").to(getattr(mindtorch, dtype))
+    rows = (mindtorch.arange(8, device="npu") % 3).reshape(2, 4).to(cache.dtype)
+    lines = cache.view(6, 4)
+    assert torch_npu.npu_scatter_nd_update_(lines, mindtorch.tensor([[4], [1]], device="npu"), rows) is lines
+    expected = torch.zeros(6, 4, dtype=torch.float64)
+    expected[[4, 1]] = as_torch(rows)
+    assert torch.equal(as_torch(cache), expected.reshape(2, 3, 4))
+    copied = torch_npu.npu_scatter_nd_update(lines, mindtorch.tensor([[0], [1]], device="npu").int(), rows)
+    assert torch.equal(as_torch(cache), expected.reshape(2, 3, 4))
+    expected[[0, 1]] = as_torch(rows)
+    assert torch.equal(as_torch(copied), expected)

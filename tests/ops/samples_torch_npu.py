@@ -161,11 +161,19 @@ def fusion_attention_grad(make):
         yield (make(*query.shape), query, *rest, None, None, *sums, make(*query.shape), *_FURTHER, 0), {}
 
 
-# --- a mixture of experts: 3 tokens of width 4, 2 of 5 experts each --------------------------------------------------
-
 def _numbers(shape, *values, dtype="int32"):
     return Description(shape, values, dtype, expandable=False)
 
+
+@sample
+def scatter_nd(make):
+    yield (make(4, 3), _numbers((2, 1), 3, 0), make(2, 3)), {}
+    yield (make(2, 3, 4), _numbers((2, 1, 2), 1, 2, 0, 1, dtype="int64"), make(2, 1, 4)), {}
+    yield (make(2, 3), _numbers((2,), 1, 2), make()), {}
+    yield (make(3), _numbers((0, 1), dtype="int64"), make(0)), {}
+
+
+# --- a mixture of experts: 3 tokens of width 4, 2 of 5 experts each --------------------------------------------------
 
 _EXPERTS = _numbers((3, 2), 4, 0, 1, 4, 0, 1)
 _SORTED = _numbers((6,), 4, 0, 2, 5, 1, 3)         # where each copy of a token went
