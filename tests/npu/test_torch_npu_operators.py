@@ -20,6 +20,8 @@ from mindtorch._ops.codegen.rows import Table
 
 ROWS = {row.key: row for row in Table().rows if row.of_npu}
 DTYPES = ("float32", "float16", "bfloat16")
+DTYPES_OF = {"npu_dynamic_quant": ("float16", "bfloat16")}      # of rows that do not take float32
+RESULTS_OF = {"npu_dynamic_quant": {"int8", "float32"}}         # dtypes of the results, where none is the argument's
 TOLERANCE = {"float32": (2e-5, 2e-5), "float16": (4e-3, 4e-3), "bfloat16": (3e-2, 3e-2)}
 MASKED = -10000.0
 
@@ -145,6 +147,12 @@ def scatter_nd(self, indices, updates):
     return result
 
 
+def dynamic_quant(input, smooth_scales=None, dst_type=None):
+    scaled = input if smooth_scales is None else input * smooth_scales
+    scale = scaled.abs().amax(-1) / 127
+    return (scaled / scale[..., None]).round(), scale
+
+
 def moe_gating(x, finished=None, k=1):
     values, experts = x.softmax(-1).topk(k)
     if finished is not None:
@@ -206,7 +214,7 @@ FORMULAS = {
     "npu_scaled_masked_softmax_backward": masked_softmax_backward, "npu_deep_norm": deep_norm,
     "npu_deep_norm_backward": deep_norm_backward, "npu_add_layer_norm": add_layer_norm,
     "npu_group_norm_silu": group_norm_silu, "_npu_add_layer_norm_grad": add_layer_norm_grad,
-    "npu_scatter_nd_update": scatter_nd,
+    "npu_scatter_nd_update": scatter_nd, "npu_dynamic_quant": dynamic_quant,
     "npu_moe_gating_top_k_softmax": moe_gating, "npu_moe_init_routing": moe_init_routing,
     "npu_moe_finalize_routing": moe_finalize_routing, "npu_moe_token_permute": moe_token_permute,
     "npu_moe_token_permute_grad_v2": moe_token_permute_grad, "npu_moe_token_unpermute": moe_token_unpermute,
@@ -229,19 +237,20 @@ def arguments(value, lib, device, layout="contiguous"):
     return value
 
 
-def keywords(options):
-    return {name: getattr(mindtorch, value) if name.endswith("dtype") else value for name, value in options.items()}
+def keywords(options, *made):
+    return {name: getattr(mindtorch, value) if name.endswith(("dtype", "dst_type")) else arguments(value, *made)
+            for name, value in options.items()}
 
 
 def both(key, dtype, layout="contiguous"):
-    """(ours, the formula's, their arguments) for each sample of a row."""
+    """The arguments of the row and those of the formula, each with keywords, for each sample."""
     for args, options in SAMPLES[ROWS[key].samples](Make(dtype, seed=key)):
         if key == "npu_fast_gelu_backward" and args[0].shape != args[1].shape:
             continue        # ACLNN takes equal shapes alone
-        kwargs = keywords(options)
-        theirs = [arguments(arg, torch, "cpu", layout) for arg in args]
-        ours = [arguments(arg, mindtorch, "npu", layout) for arg in args]
-        yield ours, theirs, kwargs
+        found = []
+        for made in ((mindtorch, "npu", layout), (torch, "cpu", layout)):
+            found += [[arguments(arg, *made) for arg in args], keywords(options, *made)]
+        yield found
 
 
 def as_torch(tensor):
@@ -253,29 +262,32 @@ def close(ours, theirs, dtype):
     torch.testing.assert_close(as_torch(ours), theirs.detach().double(), rtol=rtol, atol=atol, equal_nan=True)
 
 
+def dtypes_of(key):
+    return DTYPES_OF.get(key, DTYPES)
+
+
 def as_tuple(result):
     return result if isinstance(result, tuple) else (result,)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("key", FORMULAS)
+@pytest.mark.parametrize(("key", "dtype"), [(key, dtype) for key in FORMULAS for dtype in dtypes_of(key)])
 def test_values(key, dtype, layout):
-    if layout != "contiguous" and dtype != "float32":
+    if layout != "contiguous" and dtype != dtypes_of(key)[0]:
         return
-    for ours, theirs, kwargs in both(key, dtype, layout):
-        found, expected = as_tuple(NPU[key](*ours, **kwargs)), as_tuple(FORMULAS[key](*theirs, **kwargs))
+    for ours, our_keywords, theirs, their_keywords in both(key, dtype, layout):
+        found, expected = as_tuple(NPU[key](*ours, **our_keywords)), as_tuple(FORMULAS[key](*theirs, **their_keywords))
         for one, other in zip(found, expected, strict=True):
             assert tuple(one.shape) == tuple(other.shape)
             close(one, other, dtype)
-        assert getattr(mindtorch, dtype) in [one.dtype for one in found]
+        assert RESULTS_OF.get(key, {dtype}) <= {str(one.dtype).removeprefix("torch.") for one in found}
 
 
 DIFFERENTIABLE = [key for key in FORMULAS if emit_grad.recorded(ROWS[key])
                   and not any("no_derivative" in text for text in ROWS[key].grad.values())]
 
 
-RESULT = {"npu_deep_norm": 2}       # which result has the history, where it is not the first
+RESULT = {"npu_deep_norm": 2, "npu_dynamic_quant": 1}       # which result has the history, where it is not the first
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -283,14 +295,14 @@ RESULT = {"npu_deep_norm": 2}       # which result has the history, where it is 
 def test_gradients(key, dtype):
     names = [argument.name for argument in ROWS[key].schema.arguments]
     places = [names.index(argument.name) for argument in emit_grad.differentiable(ROWS[key])]
-    for ours, theirs, kwargs in both(key, dtype):
+    for ours, our_keywords, theirs, their_keywords in both(key, dtype):
         wanted = [place for place in places if place < len(ours) and ours[place] is not None]
         for args in (ours, theirs):
             for place in wanted:
                 args[place].requires_grad_()
         place = RESULT.get(key, 0)
-        found = as_tuple(NPU[key](*ours, **kwargs))[place]
-        expected = as_tuple(FORMULAS[key](*theirs, **kwargs))[place]
+        found = as_tuple(NPU[key](*ours, **our_keywords))[place]
+        expected = as_tuple(FORMULAS[key](*theirs, **their_keywords))[place]
         slopes = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).reshape(expected.shape)
         expected.backward(slopes)
         found.backward(mindtorch.tensor(slopes.tolist(), dtype=found.dtype, device="npu").reshape(found.shape))
@@ -302,16 +314,16 @@ def test_gradients(key, dtype):
 @pytest.mark.parametrize("key", [key for key, row in ROWS.items() if row.grad != "none"
                                  and any("no_derivative" in text for text in row.grad.values())])
 def test_what_has_no_derivative_says_so(key):
-    args, _, kwargs = next(both(key, "float32"))
+    args, kwargs, *_ = next(both(key, dtypes_of(key)[0]))
     args[0].requires_grad_()
     with pytest.raises(NotImplementedError, match=r"the derivative for 'npu_.*' is not implemented"):
-        as_tuple(NPU[key](*args, **kwargs))[0].sum().backward()
+        as_tuple(NPU[key](*args, **kwargs))[RESULT.get(key, 0)].sum().backward()
 
 
 @pytest.mark.parametrize("key", ROWS)
 def test_the_cpu_has_none_of_them(key):
     args, kwargs = next(iter(SAMPLES[ROWS[key].samples](Make("float32", seed=key))))
-    kwargs = keywords(kwargs)
+    kwargs = keywords(kwargs, mindtorch, "cpu")
     with pytest.raises(NotImplementedError, match=rf"Could not run '{key}' on cpu"):
         NPU[key](*(arguments(arg, mindtorch, "cpu") for arg in args), **kwargs)
 
@@ -350,6 +362,14 @@ REFUSED = [
     ("npu_scatter_nd_update(x, x[:1, :1], x[:1])", NotImplementedError, "indices of dtype torch.float32"),
     ("npu_scatter_nd_update(x.double(), x[:1, :1].int(), x[:1].double())", NotImplementedError, "dtype torch.float64"),
     ("npu_scatter_nd_update_(x, x[:1, :1].int(), x[1:])", RuntimeError, "overlap|memory location"),
+    ("npu_dynamic_quant(x)", NotImplementedError, "argument x of dtype torch.float32"),
+    ("npu_dynamic_quant(x[0].half())", RuntimeError, "input has 1 dimensions"),
+    ("npu_dynamic_quant(x.half(), x[0].half())", TypeError, "takes 1 positional argument"),
+    ("npu_dynamic_quant(x.half(), smooth_scales=x[0, :4].half())", RuntimeError, "smoothScalesOptional"),
+    ("npu_dynamic_quant(x.half(), group_index=x[0].int())", NotImplementedError, "group_index is not supported"),
+    ("npu_dynamic_quant(x.half(), dst_type=x.dtype)", NotImplementedError, "dst_type Float is not supported"),
+    ("npu_dynamic_quant(x.half(), quant_mode='pertensor')", NotImplementedError, "quant_mode 'pertensor'"),
+    ("npu_dynamic_quant(x.half(), dst_type_max=7.0)", NotImplementedError, "dst_type_max"),
     ("npu_moe_gating_top_k_softmax(x, None, 9)", RuntimeError, "9 experts"),
     ("npu_moe_init_routing(x, x.int(), x.int(), -1)", RuntimeError, "active_num is -1"),
     ("npu_moe_finalize_routing(x, x, None, None, x, x, x)", NotImplementedError, "bias is None"),

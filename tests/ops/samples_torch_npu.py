@@ -173,6 +173,13 @@ def scatter_nd(make):
     yield (make(3), _numbers((0, 1), dtype="int64"), make(0)), {}
 
 
+@sample
+def dynamic_quant(make):
+    yield (make(2, 8),), {}
+    yield (make(2, 3, 4),), {"smooth_scales": make(4, low=0.5, high=2)}
+    yield (make(0, 4),), {"dst_type": "int8"}
+
+
 # --- a mixture of experts: 3 tokens of width 4, 2 of 5 experts each --------------------------------------------------
 
 _EXPERTS = _numbers((3, 2), 4, 0, 1, 4, 0, 1)
