@@ -147,6 +147,19 @@ def scatter_nd(self, indices, updates):
     return result
 
 
+def iou(bboxes, gtboxes, mode):
+    """By plain Python, box by box."""
+    def area(box):
+        return (box[2] - box[0] + 0.01) * (box[3] - box[1] + 0.01)
+
+    def share(box, truth):
+        width, height = (max(min(box[i + 2], truth[i + 2]) - max(box[i], truth[i]), 0) for i in (0, 1))
+        return width * height / (area(truth) if mode == 1 else area(box) + area(truth) - width * height)
+
+    lines = [[share(box, truth) for truth in gtboxes.tolist()] for box in bboxes.tolist()]
+    return torch.tensor(lines, dtype=torch.float64).reshape(len(bboxes), len(gtboxes))
+
+
 def dynamic_quant(input, smooth_scales=None, dst_type=None):
     scaled = input if smooth_scales is None else input * smooth_scales
     scale = scaled.abs().amax(-1) / 127
@@ -214,7 +227,7 @@ FORMULAS = {
     "npu_scaled_masked_softmax_backward": masked_softmax_backward, "npu_deep_norm": deep_norm,
     "npu_deep_norm_backward": deep_norm_backward, "npu_add_layer_norm": add_layer_norm,
     "npu_group_norm_silu": group_norm_silu, "_npu_add_layer_norm_grad": add_layer_norm_grad,
-    "npu_scatter_nd_update": scatter_nd, "npu_dynamic_quant": dynamic_quant,
+    "npu_scatter_nd_update": scatter_nd, "npu_dynamic_quant": dynamic_quant, "_npu_iou": iou,
     "npu_moe_gating_top_k_softmax": moe_gating, "npu_moe_init_routing": moe_init_routing,
     "npu_moe_finalize_routing": moe_finalize_routing, "npu_moe_token_permute": moe_token_permute,
     "npu_moe_token_permute_grad_v2": moe_token_permute_grad, "npu_moe_token_unpermute": moe_token_unpermute,
@@ -362,6 +375,10 @@ REFUSED = [
     ("npu_scatter_nd_update(x, x[:1, :1], x[:1])", NotImplementedError, "indices of dtype torch.float32"),
     ("npu_scatter_nd_update(x.double(), x[:1, :1].int(), x[:1].double())", NotImplementedError, "dtype torch.float64"),
     ("npu_scatter_nd_update_(x, x[:1, :1].int(), x[1:])", RuntimeError, "overlap|memory location"),
+    ("npu_iou(x, x)", RuntimeError, "expected"),
+    ("npu_iou(x[:, :4], x[0])", RuntimeError, "gtboxes has 1 dimensions"),
+    ("npu_iou(x[:, :4], x[:, :4].half())", RuntimeError, "different data types"),
+    ("npu_iou(x[:, :4].cpu(), x[:, :4])", NotImplementedError, "Could not run 'npu_iou' on cpu"),
     ("npu_dynamic_quant(x)", NotImplementedError, "argument x of dtype torch.float32"),
     ("npu_dynamic_quant(x[0].half())", RuntimeError, "input has 1 dimensions"),
     ("npu_dynamic_quant(x.half(), x[0].half())", TypeError, "takes 1 positional argument"),
@@ -485,3 +502,14 @@ def test_a_cache_is_written_in_place(dtype):
     assert torch.equal(as_torch(cache), expected.reshape(2, 3, 4))
     expected[[0, 1]] = as_torch(rows)
     assert torch.equal(as_torch(copied), expected)
+
+
+def test_a_line_of_overlaps_for_each_ground_truth_box():
+    boxes = mindtorch.tensor([[0., 0, 10, 10], [10, 10, 20, 20], [32, 32, 38, 42]], device="npu")
+    truths = mindtorch.tensor([[0., 0, 10, 20], [10, 10, 20, 20]], device="npu")
+    for mode in (0, 1):
+        found = torch_npu.npu_iou(boxes, truths, mode)
+        expected = iou(as_torch(boxes), as_torch(truths), mode).t()
+        assert found.is_contiguous()
+        assert expected[1, 1] > 0.99
+        close(found, expected, "float32")

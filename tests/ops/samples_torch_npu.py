@@ -173,6 +173,18 @@ def scatter_nd(make):
     yield (make(3), _numbers((0, 1), dtype="int64"), make(0)), {}
 
 
+_BOXES = ((0, 0, 10, 10), (10, 10, 20, 20), (32, 32, 38, 42))
+_TRUTHS = ((0, 0, 10, 20), (12, 8, 18, 24))
+
+
+@sample
+def boxes(make):
+    boxes, truths = (_numbers((len(all), 4), *(float(x) for box in all for x in box), dtype=make.dtype)
+                     for all in (_BOXES, _TRUTHS))
+    yield from (((boxes, truths, mode), {}) for mode in (0, 1))
+    yield (make(0, 4), truths, 0), {}
+
+
 @sample
 def dynamic_quant(make):
     yield (make(2, 8),), {}

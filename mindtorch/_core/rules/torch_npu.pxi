@@ -80,6 +80,13 @@ cdef int moe_token_grads(Shape *shape, TensorBase tokens, int64_t rows) except -
     return matrix_of_sizes(shape, rows, tokens.sizes[1])
 
 
+cdef int box_pairs(Shape *shape, TensorBase boxes, TensorBase others) except -1:
+    """(m, n) for m boxes and n others."""
+    require_matrix(boxes, "bboxes")
+    require_matrix(others, "gtboxes")
+    return matrix_of_sizes(shape, boxes.sizes[0], others.sizes[0])
+
+
 cdef int token_scales(Shape *shape, TensorBase tokens) except -1:
     """(*batch,) of (*batch, n): one number for each token. There must be two dimensions or more."""
     if tokens.ndim < 2:
