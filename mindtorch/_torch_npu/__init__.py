@@ -6,14 +6,14 @@ from importlib import import_module as _import_module
 
 from mindtorch import npu
 from mindtorch._core._gen.namespace import NPU as _OPERATORS
-from mindtorch._torch_npu import _attention, _formats, _renamed
+from mindtorch._torch_npu import _attention, _boxes, _formats, _renamed
 from mindtorch.version import __version__ as __version__
 
 __all__ = ["npu"]
 
 for _names in ({name: function for name, function in _OPERATORS.items() if name[0] != "_"},
                *({name: getattr(module, name) for name in module.__all__}
-                 for module in (_attention, _formats, _renamed))):
+                 for module in (_attention, _boxes, _formats, _renamed))):
     globals().update(_names)
     __all__ += list(_names)
 

@@ -60,11 +60,14 @@ def summary(module, name):
 
 def operator(name, rows):
     """What a function of torch_npu is: a row, or one that is written in Python."""
-    row = rows.get(_torch_npu.__dict__[name].__name__)
-    if row is None:
+    key = _torch_npu.__dict__[name].__name__
+    in_place = key not in rows and key.endswith("_")
+    row = rows.get(key.removesuffix("_") if in_place else key)
+    if row is None or in_place > bool(row.inplace):
         return summary(_torch_npu, name)
     without = any("no_derivative" in text for text in row.grad.values())
-    return f"`{row.npu.split('(')[0]}`{', without a derivative' if without else ', with its derivative'}"
+    return (f"`{row.npu.split('(')[0]}`{', in place' * in_place}"
+            f"{', without a derivative' if without else ', with its derivative'}")
 
 
 def operators():

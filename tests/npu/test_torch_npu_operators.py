@@ -20,6 +20,8 @@ from mindtorch._ops.codegen.rows import Table
 
 ROWS = {row.key: row for row in Table().rows if row.of_npu}
 DTYPES = ("float32", "float16", "bfloat16")
+DTYPES_OF = {"npu_dynamic_quant": ("float16", "bfloat16")}      # of rows that do not take float32
+RESULTS_OF = {"npu_dynamic_quant": {"int8", "float32"}}         # dtypes of the results, where none is the argument's
 TOLERANCE = {"float32": (2e-5, 2e-5), "float16": (4e-3, 4e-3), "bfloat16": (3e-2, 3e-2)}
 MASKED = -10000.0
 
@@ -139,6 +141,31 @@ def masked_softmax_backward(y_grad, y, mask, scale, fixed_triu_mask):
     return ((y_grad - (y_grad * y).sum(-1, keepdim=True)) * y * scale).masked_fill(mask, 0)
 
 
+def scatter_nd(self, indices, updates):
+    result = self.clone()
+    result[tuple(indices.long().unbind(-1))] = updates
+    return result
+
+
+def iou(bboxes, gtboxes, mode):
+    """By plain Python, box by box."""
+    def area(box):
+        return (box[2] - box[0] + 0.01) * (box[3] - box[1] + 0.01)
+
+    def share(box, truth):
+        width, height = (max(min(box[i + 2], truth[i + 2]) - max(box[i], truth[i]), 0) for i in (0, 1))
+        return width * height / (area(truth) if mode == 1 else area(box) + area(truth) - width * height)
+
+    lines = [[share(box, truth) for truth in gtboxes.tolist()] for box in bboxes.tolist()]
+    return torch.tensor(lines, dtype=torch.float64).reshape(len(bboxes), len(gtboxes))
+
+
+def dynamic_quant(input, smooth_scales=None, dst_type=None):
+    scaled = input if smooth_scales is None else input * smooth_scales
+    scale = scaled.abs().amax(-1) / 127
+    return (scaled / scale[..., None]).round(), scale
+
+
 def moe_gating(x, finished=None, k=1):
     values, experts = x.softmax(-1).topk(k)
     if finished is not None:
@@ -200,6 +227,7 @@ FORMULAS = {
     "npu_scaled_masked_softmax_backward": masked_softmax_backward, "npu_deep_norm": deep_norm,
     "npu_deep_norm_backward": deep_norm_backward, "npu_add_layer_norm": add_layer_norm,
     "npu_group_norm_silu": group_norm_silu, "_npu_add_layer_norm_grad": add_layer_norm_grad,
+    "npu_scatter_nd_update": scatter_nd, "npu_dynamic_quant": dynamic_quant, "_npu_iou": iou,
     "npu_moe_gating_top_k_softmax": moe_gating, "npu_moe_init_routing": moe_init_routing,
     "npu_moe_finalize_routing": moe_finalize_routing, "npu_moe_token_permute": moe_token_permute,
     "npu_moe_token_permute_grad_v2": moe_token_permute_grad, "npu_moe_token_unpermute": moe_token_unpermute,
@@ -222,19 +250,20 @@ def arguments(value, lib, device, layout="contiguous"):
     return value
 
 
-def keywords(options):
-    return {name: getattr(mindtorch, value) if name.endswith("dtype") else value for name, value in options.items()}
+def keywords(options, *made):
+    return {name: getattr(mindtorch, value) if name.endswith(("dtype", "dst_type")) else arguments(value, *made)
+            for name, value in options.items()}
 
 
 def both(key, dtype, layout="contiguous"):
-    """(ours, the formula's, their arguments) for each sample of a row."""
+    """The arguments of the row and those of the formula, each with keywords, for each sample."""
     for args, options in SAMPLES[ROWS[key].samples](Make(dtype, seed=key)):
         if key == "npu_fast_gelu_backward" and args[0].shape != args[1].shape:
             continue        # ACLNN takes equal shapes alone
-        kwargs = keywords(options)
-        theirs = [arguments(arg, torch, "cpu", layout) for arg in args]
-        ours = [arguments(arg, mindtorch, "npu", layout) for arg in args]
-        yield ours, theirs, kwargs
+        found = []
+        for made in ((mindtorch, "npu", layout), (torch, "cpu", layout)):
+            found += [[arguments(arg, *made) for arg in args], keywords(options, *made)]
+        yield found
 
 
 def as_torch(tensor):
@@ -246,29 +275,32 @@ def close(ours, theirs, dtype):
     torch.testing.assert_close(as_torch(ours), theirs.detach().double(), rtol=rtol, atol=atol, equal_nan=True)
 
 
+def dtypes_of(key):
+    return DTYPES_OF.get(key, DTYPES)
+
+
 def as_tuple(result):
     return result if isinstance(result, tuple) else (result,)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("key", FORMULAS)
+@pytest.mark.parametrize(("key", "dtype"), [(key, dtype) for key in FORMULAS for dtype in dtypes_of(key)])
 def test_values(key, dtype, layout):
-    if layout != "contiguous" and dtype != "float32":
+    if layout != "contiguous" and dtype != dtypes_of(key)[0]:
         return
-    for ours, theirs, kwargs in both(key, dtype, layout):
-        found, expected = as_tuple(NPU[key](*ours, **kwargs)), as_tuple(FORMULAS[key](*theirs, **kwargs))
+    for ours, our_keywords, theirs, their_keywords in both(key, dtype, layout):
+        found, expected = as_tuple(NPU[key](*ours, **our_keywords)), as_tuple(FORMULAS[key](*theirs, **their_keywords))
         for one, other in zip(found, expected, strict=True):
             assert tuple(one.shape) == tuple(other.shape)
             close(one, other, dtype)
-        assert getattr(mindtorch, dtype) in [one.dtype for one in found]
+        assert RESULTS_OF.get(key, {dtype}) <= {str(one.dtype).removeprefix("torch.") for one in found}
 
 
 DIFFERENTIABLE = [key for key in FORMULAS if emit_grad.recorded(ROWS[key])
                   and not any("no_derivative" in text for text in ROWS[key].grad.values())]
 
 
-RESULT = {"npu_deep_norm": 2}       # which result has the history, where it is not the first
+RESULT = {"npu_deep_norm": 2, "npu_dynamic_quant": 1}       # which result has the history, where it is not the first
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -276,14 +308,14 @@ RESULT = {"npu_deep_norm": 2}       # which result has the history, where it is 
 def test_gradients(key, dtype):
     names = [argument.name for argument in ROWS[key].schema.arguments]
     places = [names.index(argument.name) for argument in emit_grad.differentiable(ROWS[key])]
-    for ours, theirs, kwargs in both(key, dtype):
+    for ours, our_keywords, theirs, their_keywords in both(key, dtype):
         wanted = [place for place in places if place < len(ours) and ours[place] is not None]
         for args in (ours, theirs):
             for place in wanted:
                 args[place].requires_grad_()
         place = RESULT.get(key, 0)
-        found = as_tuple(NPU[key](*ours, **kwargs))[place]
-        expected = as_tuple(FORMULAS[key](*theirs, **kwargs))[place]
+        found = as_tuple(NPU[key](*ours, **our_keywords))[place]
+        expected = as_tuple(FORMULAS[key](*theirs, **their_keywords))[place]
         slopes = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).reshape(expected.shape)
         expected.backward(slopes)
         found.backward(mindtorch.tensor(slopes.tolist(), dtype=found.dtype, device="npu").reshape(found.shape))
@@ -295,16 +327,16 @@ def test_gradients(key, dtype):
 @pytest.mark.parametrize("key", [key for key, row in ROWS.items() if row.grad != "none"
                                  and any("no_derivative" in text for text in row.grad.values())])
 def test_what_has_no_derivative_says_so(key):
-    args, _, kwargs = next(both(key, "float32"))
+    args, kwargs, *_ = next(both(key, dtypes_of(key)[0]))
     args[0].requires_grad_()
     with pytest.raises(NotImplementedError, match=r"the derivative for 'npu_.*' is not implemented"):
-        as_tuple(NPU[key](*args, **kwargs))[0].sum().backward()
+        as_tuple(NPU[key](*args, **kwargs))[RESULT.get(key, 0)].sum().backward()
 
 
 @pytest.mark.parametrize("key", ROWS)
 def test_the_cpu_has_none_of_them(key):
     args, kwargs = next(iter(SAMPLES[ROWS[key].samples](Make("float32", seed=key))))
-    kwargs = keywords(kwargs)
+    kwargs = keywords(kwargs, mindtorch, "cpu")
     with pytest.raises(NotImplementedError, match=rf"Could not run '{key}' on cpu"):
         NPU[key](*(arguments(arg, mindtorch, "cpu") for arg in args), **kwargs)
 
@@ -337,6 +369,24 @@ REFUSED = [
     ("npu_add_layer_norm(x, x.half(), x[0], x[0])", RuntimeError, "different data types"),
     ("npu_group_norm_silu(x, None, None, 3)", RuntimeError, "3 groups"),
     ("npu_group_norm_silu(x, x[0, :3], None, 2)", RuntimeError, "gamma"),
+    ("npu_scatter_nd_update(x, x.int(), x)", RuntimeError, "lines of 8 numbers, expected 1 to 2"),
+    ("npu_scatter_nd_update(x, x[:1, :1].long(), x)", RuntimeError, "updates"),
+    ("npu_scatter_nd_update(x, x[:1, :1].long(), x[:1].half())", RuntimeError, "data type"),
+    ("npu_scatter_nd_update(x, x[:1, :1], x[:1])", NotImplementedError, "indices of dtype torch.float32"),
+    ("npu_scatter_nd_update(x.double(), x[:1, :1].int(), x[:1].double())", NotImplementedError, "dtype torch.float64"),
+    ("npu_scatter_nd_update_(x, x[:1, :1].int(), x[1:])", RuntimeError, "overlap|memory location"),
+    ("npu_iou(x, x)", RuntimeError, "expected"),
+    ("npu_iou(x[:, :4], x[0])", RuntimeError, "gtboxes has 1 dimensions"),
+    ("npu_iou(x[:, :4], x[:, :4].half())", RuntimeError, "different data types"),
+    ("npu_iou(x[:, :4].cpu(), x[:, :4])", NotImplementedError, "Could not run 'npu_iou' on cpu"),
+    ("npu_dynamic_quant(x)", NotImplementedError, "argument x of dtype torch.float32"),
+    ("npu_dynamic_quant(x[0].half())", RuntimeError, "input has 1 dimensions"),
+    ("npu_dynamic_quant(x.half(), x[0].half())", TypeError, "takes 1 positional argument"),
+    ("npu_dynamic_quant(x.half(), smooth_scales=x[0, :4].half())", RuntimeError, "smoothScalesOptional"),
+    ("npu_dynamic_quant(x.half(), group_index=x[0].int())", NotImplementedError, "group_index is not supported"),
+    ("npu_dynamic_quant(x.half(), dst_type=x.dtype)", NotImplementedError, "dst_type Float is not supported"),
+    ("npu_dynamic_quant(x.half(), quant_mode='pertensor')", NotImplementedError, "quant_mode 'pertensor'"),
+    ("npu_dynamic_quant(x.half(), dst_type_max=7.0)", NotImplementedError, "dst_type_max"),
     ("npu_moe_gating_top_k_softmax(x, None, 9)", RuntimeError, "9 experts"),
     ("npu_moe_init_routing(x, x.int(), x.int(), -1)", RuntimeError, "active_num is -1"),
     ("npu_moe_finalize_routing(x, x, None, None, x, x, x)", NotImplementedError, "bias is None"),
@@ -436,3 +486,30 @@ def test_the_second_result_of_a_norm_and_its_dtype():
     x = mindtorch.ones(2, 4, dtype=mindtorch.float16, device="npu")
     result, rstd = torch_npu.npu_rms_norm(x, mindtorch.ones(4, device="npu"))
     assert (result.dtype, rstd.dtype, tuple(rstd.shape)) == (mindtorch.float16, mindtorch.float32, (2, 1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "int64", "float32"])
+def test_a_cache_is_written_in_place(dtype):
+    """As inference does: rows of a cache, through a view of it, by slots."""
+    cache = mindtorch.zeros(2, 3, 4, device="npu").to(getattr(mindtorch, dtype))
+    rows = (mindtorch.arange(8, device="npu") % 3).reshape(2, 4).to(cache.dtype)
+    lines = cache.view(6, 4)
+    assert torch_npu.npu_scatter_nd_update_(lines, mindtorch.tensor([[4], [1]], device="npu"), rows) is lines
+    expected = torch.zeros(6, 4, dtype=torch.float64)
+    expected[[4, 1]] = as_torch(rows)
+    assert torch.equal(as_torch(cache), expected.reshape(2, 3, 4))
+    copied = torch_npu.npu_scatter_nd_update(lines, mindtorch.tensor([[0], [1]], device="npu").int(), rows)
+    assert torch.equal(as_torch(cache), expected.reshape(2, 3, 4))
+    expected[[0, 1]] = as_torch(rows)
+    assert torch.equal(as_torch(copied), expected)
+
+
+def test_a_line_of_overlaps_for_each_ground_truth_box():
+    boxes = mindtorch.tensor([[0., 0, 10, 10], [10, 10, 20, 20], [32, 32, 38, 42]], device="npu")
+    truths = mindtorch.tensor([[0., 0, 10, 20], [10, 10, 20, 20]], device="npu")
+    for mode in (0, 1):
+        found = torch_npu.npu_iou(boxes, truths, mode)
+        expected = iou(as_torch(boxes), as_torch(truths), mode).t()
+        assert found.is_contiguous()
+        assert expected[1, 1] > 0.99
+        close(found, expected, "float32")

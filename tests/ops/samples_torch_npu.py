@@ -161,11 +161,38 @@ def fusion_attention_grad(make):
         yield (make(*query.shape), query, *rest, None, None, *sums, make(*query.shape), *_FURTHER, 0), {}
 
 
-# --- a mixture of experts: 3 tokens of width 4, 2 of 5 experts each --------------------------------------------------
-
 def _numbers(shape, *values, dtype="int32"):
     return Description(shape, values, dtype, expandable=False)
 
+
+@sample
+def scatter_nd(make):
+    yield (make(4, 3), _numbers((2, 1), 3, 0), make(2, 3)), {}
+    yield (make(2, 3, 4), _numbers((2, 1, 2), 1, 2, 0, 1, dtype="int64"), make(2, 1, 4)), {}
+    yield (make(2, 3), _numbers((2,), 1, 2), make()), {}
+    yield (make(3), _numbers((0, 1), dtype="int64"), make(0)), {}
+
+
+_BOXES = ((0, 0, 10, 10), (10, 10, 20, 20), (32, 32, 38, 42))
+_TRUTHS = ((0, 0, 10, 20), (12, 8, 18, 24))
+
+
+@sample
+def boxes(make):
+    boxes, truths = (_numbers((len(all), 4), *(float(x) for box in all for x in box), dtype=make.dtype)
+                     for all in (_BOXES, _TRUTHS))
+    yield from (((boxes, truths, mode), {}) for mode in (0, 1))
+    yield (make(0, 4), truths, 0), {}
+
+
+@sample
+def dynamic_quant(make):
+    yield (make(2, 8),), {}
+    yield (make(2, 3, 4),), {"smooth_scales": make(4, low=0.5, high=2)}
+    yield (make(0, 4),), {"dst_type": "int8"}
+
+
+# --- a mixture of experts: 3 tokens of width 4, 2 of 5 experts each --------------------------------------------------
 
 _EXPERTS = _numbers((3, 2), 4, 0, 1, 4, 0, 1)
 _SORTED = _numbers((6,), 4, 0, 2, 5, 1, 3)         # where each copy of a token went

@@ -261,9 +261,12 @@ cdef int moe_row_indices(Shape *shape, TensorBase tensor) except -1
 cdef int moe_permute(Shape *shape, TensorBase tokens, TensorBase indices, const Shape *kept) except -1
 cdef int moe_unpermute(Shape *shape, TensorBase tokens, TensorBase sorted_indices, TensorBase probs) except -1
 cdef int moe_token_grads(Shape *shape, TensorBase tokens, int64_t rows) except -1
+cdef int box_pairs(Shape *shape, TensorBase boxes, TensorBase others) except -1
+cdef int token_scales(Shape *shape, TensorBase tokens) except -1
 cdef int check_gamma(TensorBase input, TensorBase gamma) except -1
 cdef int check_rotary_mode(object mode) except -1
 cdef int check_not_none(TensorBase tensor, str name) except -1
 cdef int check_dropless(const Shape *drop_pad_mode) except -1
 cdef int check_not_padded(bint padded_mode) except -1
 cdef int check_none(TensorBase tensor, str name) except -1
+cdef int check_dynamic_quant(ScalarType dst_type, object quant_mode, double dst_type_max) except -1

@@ -2,6 +2,7 @@
 from libc.stdint cimport int64_t
 
 from mindtorch._core.rules.infer cimport like, matrix_of_sizes
+from mindtorch._core.tensor.dtype cimport Char, ScalarType, Undefined, dtype_name
 from mindtorch._core.tensor.tensor cimport Shape, shape_text
 
 
@@ -79,6 +80,22 @@ cdef int moe_token_grads(Shape *shape, TensorBase tokens, int64_t rows) except -
     return matrix_of_sizes(shape, rows, tokens.sizes[1])
 
 
+cdef int box_pairs(Shape *shape, TensorBase boxes, TensorBase others) except -1:
+    """(m, n) for m boxes and n others."""
+    require_matrix(boxes, "bboxes")
+    require_matrix(others, "gtboxes")
+    return matrix_of_sizes(shape, boxes.sizes[0], others.sizes[0])
+
+
+cdef int token_scales(Shape *shape, TensorBase tokens) except -1:
+    """(*batch,) of (*batch, n): one number for each token. There must be two dimensions or more."""
+    if tokens.ndim < 2:
+        raise RuntimeError(f"input has {tokens.ndim} dimensions, expected 2 or more")
+    like(shape, tokens)
+    shape.ndim -= 1
+    return 0
+
+
 cdef int check_gamma(TensorBase input, TensorBase gamma) except -1:
     """gamma must have the shape of the input's last dimensions."""
     cdef int i, skipped = input.ndim - gamma.ndim
@@ -121,4 +138,15 @@ cdef int check_none(TensorBase tensor, str name) except -1:
     """NotImplementedError unless the argument `name` is None."""
     if tensor is not None:
         raise NotImplementedError(f"{name} is not supported on npu: only None is")
+    return 0
+
+
+cdef int check_dynamic_quant(ScalarType dst_type, object quant_mode, double dst_type_max) except -1:
+    """NotImplementedError unless the results are int8, with a scale for each token."""
+    if dst_type != Undefined and dst_type != Char:
+        raise NotImplementedError(f"dst_type {dtype_name(dst_type)} is not supported on npu: only Char is")
+    if quant_mode != "pertoken":
+        raise NotImplementedError(f"quant_mode {quant_mode!r} is not supported on npu: only 'pertoken' is")
+    if dst_type_max:
+        raise NotImplementedError("dst_type_max is not supported on npu: only 0.0 is")
     return 0

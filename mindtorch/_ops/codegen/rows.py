@@ -28,7 +28,8 @@ COLUMNS = {
     "npu": '`aclnnAdd(self, other, alpha, out)`: the call; `a if condition else b` chooses; "decomposition: f(self)", '
            '"view", "composite" or "none: reason"; "per_tensor" where ACLNN has no call for lists',
     "fallback": '"decomposition: ...": replaces the call for a computation in a dtype that CANN does not document, and '
-                "on releases without the call",
+                "on releases without the call; without it, such a dtype is computed in the next wider one of its kind "
+                "that CANN documents, int16 in int32, or refused if there is none",
     "graph_capture": '"decomposition: ...": replaces the call of a random operator while a graph is captured, where '
                      "ACLNN has no form that reads the seed from a tensor",
     "out": "the rules of each result: a table, or a list of tables for several results; see below",

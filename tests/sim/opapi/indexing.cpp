@@ -4,6 +4,8 @@
 #include "aclnnop/aclnn_index_select.h"
 #include "aclnnop/aclnn_put.h"
 #include "aclnnop/aclnn_scatter_add.h"
+#include "aclnnop/aclnn_scatter_nd.h"
+#include "aclnnop/aclnn_scatter_nd_update.h"
 #include "aclnnop/aclnn_take.h"
 #include "op_test.h"
 
@@ -113,10 +115,72 @@ void testRenorm(aclDataType type, Layout layout) {
   EXPECT(RUN(aclnnEmbeddingRenorm, largest, index, 4.0, kNan) == ACLNN_ERR_PARAM_INVALID);
 }
 
-}  // namespace
+void testScatterNd(aclDataType type, aclDataType index_type, Layout layout) {
+  currentCase() = "scatter_nd";
+  Values before(24), after;
+  for (size_t i = 0; i < 24; ++i) before[i] = rounded(static_cast<double>(i + 30), type);
+  const Layout other = static_cast<Layout>(kLayouts - 1 - layout);
+  /* Lines of 1, 2 and 3 numbers: matrices, rows and elements of (2, 3, 4). */
+  const Values all_lines[] = {{1}, {1, 0, 0, 2, 1, 1}, {1, 0, 0, 0, 2, 3, 1, 1, 1}};
+  const Values new_values = {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  for (size_t length : {1, 2, 3}) {
+    const Values &lines = all_lines[length - 1];
+    const size_t slice = length == 1 ? 12 : length == 2 ? 4 : 1, count = length == 1 ? 1 : 3;
+    const Dims index_dims = {static_cast<int64_t>(count), 1, static_cast<int64_t>(length)};
+    Dims update_dims = {static_cast<int64_t>(count), 1};
+    for (size_t dim = length; dim < 3; ++dim) update_dims.push_back(dim == 1 ? 3 : 4);
+    after = before;
+    Values values(count * slice);
+    for (size_t line = 0; line < count; ++line) {
+      size_t place = 0;
+      for (size_t dim = 0; dim < length; ++dim) {
+        place += static_cast<size_t>(lines[line * length + dim]) * (dim == 0 ? 12u : dim == 1 ? 4u : 1u);
+      }
+      for (size_t i = 0; i < slice; ++i) {
+        after[place + i] = values[line * slice + i] = rounded(new_values[line * slice + i], type);
+      }
+    }
+    Tensor self(type, {2, 3, 4}, before, layout), updates(type, update_dims, values, other);
+    Tensor indices(index_type, index_dims, lines, other);
+    if (type != ACL_INT64 && type != ACL_INT8) { /* which aclnnScatterNd does not take */
+      Tensor out(type, {2, 3, 4}, {}, other);
+      EXPECT(RUN(aclnnScatterNd, self, indices, updates, out) == ACLNN_SUCCESS);
+      EXPECT_VALUES(out.read(), after, 0);
+      EXPECT_VALUES(self.read(), before, 0);
+    }
+    EXPECT(RUN(aclnnScatterNdUpdate, self, indices, updates) == ACLNN_SUCCESS);
+    EXPECT_VALUES(self.read(), after, 0);
+  }
+}
 
-int main() {
-  Session session;
+void testScatterNdLimits() {
+  currentCase() = "what scatter_nd refuses";
+  Tensor self(ACL_FLOAT, {2, 3}, {1, 2, 3, 4, 5, 6}), rows(ACL_INT64, {1, 1}, {1}), row(ACL_FLOAT, {1, 3}, {7, 8, 9});
+  Tensor out(ACL_FLOAT, {3, 2}, {}), half(ACL_FLOAT16, {1, 3}, {}), wide(ACL_FLOAT, {1, 2}, {});
+  Tensor real(ACL_FLOAT, {1, 1}, {});
+  Tensor no_lines(ACL_INT64, {}, {0}), empty_lines(ACL_INT64, {1, 0}, {}), long_lines(ACL_INT64, {1, 3}, {0, 0, 0});
+  Tensor number(ACL_FLOAT, {1}, {0}), integers(ACL_INT32, {2, 3}, {});
+  EXPECT(RUN(aclnnScatterNdUpdate, self, rows, wide) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnScatterNdUpdate, self, rows, half) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnScatterNdUpdate, self, real, row) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnScatterNdUpdate, self, no_lines, row) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnScatterNdUpdate, self, empty_lines, row) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnScatterNdUpdate, self, long_lines, number) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnScatterNdUpdate, integers, rows, row) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnScatterNd, self, rows, row, out) == ACLNN_ERR_PARAM_INVALID);
+  Tensor none(ACL_INT64, {0, 1}, {}), nothing(ACL_FLOAT, {0, 3}, {});
+  EXPECT(RUN(aclnnScatterNdUpdate, self, none, nothing) == ACLNN_SUCCESS);
+  EXPECT_VALUES(self.read(), {1, 2, 3, 4, 5, 6}, 0);
+}
+
+void testScatterNdFault(int64_t index) {
+  currentCase() = "scatter_nd: an index out of range";
+  Tensor self(ACL_FLOAT, {3}, {1, 2, 3}), lines(ACL_INT64, {1, 1}, {static_cast<double>(index)});
+  Tensor updates(ACL_FLOAT, {1}, {7});
+  EXPECT(RUN(aclnnScatterNdUpdate, self, lines, updates) == ACL_ERROR_RT_AICORE_EXCEPTION);
+}
+
+void testValues() {
   for (int layout = 0; layout < kLayouts; ++layout) {
     const Layout each = static_cast<Layout>(layout);
     for (aclDataType type : {ACL_FLOAT, ACL_BF16, ACL_INT64, ACL_INT8}) {
@@ -127,10 +191,29 @@ int main() {
       test(type, ACL_INT64, {700, 3}, {600, 4}, 1, each);
     }
   }
+  for (int layout = 0; layout < kLayouts; ++layout) {
+    for (aclDataType type : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_INT64, ACL_INT8, ACL_BOOL}) {
+      testScatterNd(type, layout % 2 == 0 ? ACL_INT32 : ACL_INT64, static_cast<Layout>(layout));
+    }
+  }
+  testScatterNdLimits();
   currentCase() = "no dimensions";
   Tensor one(ACL_FLOAT, {}, {5}), index(ACL_INT64, {3}, {0, 0, 0}), out(ACL_FLOAT, {3}, {});
   EXPECT(RUN(aclnnGather, one, 0, index, out) == ACLNN_SUCCESS);
   EXPECT_VALUES(out.read(), {5, 5, 5}, 0);
   testRefusals();
-  testFault();
+}
+
+}  // namespace
+
+int main() {
+  {
+    Session session;
+    testValues();
+    testFault();
+  }
+  for (int64_t index : {3, -1}) { /* a device that has failed must be reset */
+    Session session;
+    testScatterNdFault(index);
+  }
 }

@@ -1,4 +1,6 @@
-/* Fake quantization along each dimension and in every layout, by the formula; what phase 1 refuses. */
+/* Fake quantization along each dimension, dynamic quantization to int8, both in every layout and by the formula; what
+ * phase 1 refuses. */
+#include "aclnnop/aclnn_dynamic_quant.h"
 #include "aclnnop/aclnn_fake_quant_per_channel_affine_cachemask.h"
 #include "op_test.h"
 
@@ -45,6 +47,54 @@ void testEmpty() {
          ACLNN_SUCCESS);
 }
 
+void testDynamic(aclDataType type, bool smoothed, Layout layout) {
+  currentCase() = "dynamic_quant";
+  const Dims dims = {2, 3, 4};
+  const Values factors = {0.75, 1.25, 1.75, 0.25}; /* odd numbers of quarters, as x has odd ones of 16ths: no ties */
+  Values x(24), y(24), scale(6);
+  for (size_t line = 0; line < 6; ++line) {
+    double largest = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      double &each = x[line * 4 + i];
+      each = line == 4 ? 0 : (static_cast<double>((line * 4 + i) * 7 % 24) - 11.5) / 8; /* one line is zero */
+      y[line * 4 + i] = smoothed ? each * factors[i] : each;
+      largest = std::max(largest, std::fabs(y[line * 4 + i]));
+    }
+    scale[line] = largest / 127;
+    for (size_t i = 0; i < 4 && largest > 0; ++i) y[line * 4 + i] = std::nearbyint(y[line * 4 + i] / scale[line]);
+  }
+  const Layout other = static_cast<Layout>(kLayouts - 1 - layout);
+  Tensor in(type, dims, x, layout), smooth(type, {4}, factors, layout);
+  Tensor out(ACL_INT8, dims, {}, other), scales(ACL_FLOAT, {2, 3}, {}, other);
+  aclTensor *const given = smoothed ? static_cast<aclTensor *>(smooth) : nullptr;
+  EXPECT(RUN(aclnnDynamicQuant, in, given, out, scales) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), y, 0);
+  EXPECT_VALUES(scales.read(), scale, 1e-6);
+}
+
+void testDynamicLimits() {
+  currentCase() = "limits of dynamic_quant";
+  Tensor special(ACL_FLOAT16, {2, 3}, {1, kNan, 2, -4, 1, 0}), y(ACL_INT8, {2, 3}, {5, 5, 5, 5, 5, 5});
+  Tensor scale(ACL_FLOAT, {2}, {});
+  EXPECT(RUN(aclnnDynamicQuant, special, nullptr, y, scale) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), {0, 0, 0, -127, 32, 0}, 0);
+  EXPECT_VALUES(scale.read(), {kNan, 4.0 / 127}, 1e-6);
+  Tensor none(ACL_BF16, {0, 3}, {}), no_y(ACL_INT8, {0, 3}, {}), no_scale(ACL_FLOAT, {0}, {});
+  EXPECT(RUN(aclnnDynamicQuant, none, nullptr, no_y, no_scale) == ACLNN_SUCCESS);
+
+  Tensor line(ACL_FLOAT16, {3}, {}), line_y(ACL_INT8, {3}, {}), one(ACL_FLOAT, {}, {}), real(ACL_FLOAT, {2, 3}, {});
+  Tensor short_smooth(ACL_FLOAT16, {2}, {}), other_smooth(ACL_BF16, {3}, {}), wide_y(ACL_INT32, {2, 3}, {});
+  Tensor empty(ACL_FLOAT16, {2, 0}, {}), empty_y(ACL_INT8, {2, 0}, {});
+  EXPECT(RUN(aclnnDynamicQuant, line, nullptr, line_y, one) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnDynamicQuant, real, nullptr, y, scale) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnDynamicQuant, special, short_smooth, y, scale) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnDynamicQuant, special, other_smooth, y, scale) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnDynamicQuant, special, nullptr, wide_y, scale) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnDynamicQuant, special, nullptr, line_y, scale) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnDynamicQuant, special, nullptr, y, one) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnDynamicQuant, empty, nullptr, empty_y, scale) == ACLNN_ERR_PARAM_INVALID);
+}
+
 }  // namespace
 
 int main() {
@@ -53,7 +103,11 @@ int main() {
     for (aclDataType type : {ACL_FLOAT, ACL_FLOAT16}) {
       for (int64_t axis : {0, 1, 2, -1}) test(type, axis, static_cast<Layout>(layout));
     }
+    for (aclDataType type : {ACL_FLOAT16, ACL_BF16}) {
+      for (bool smoothed : {false, true}) testDynamic(type, smoothed, static_cast<Layout>(layout));
+    }
   }
   testEmpty();
+  testDynamicLimits();
   return 0;
 }

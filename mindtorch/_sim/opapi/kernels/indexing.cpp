@@ -1,5 +1,6 @@
 #include "opapi/indexing.h"
 
+#include "opapi/kernels/matrices.h"
 #include "opapi/loops.h"
 #include "opapi/scan_sort.h"
 
@@ -102,6 +103,30 @@ aclError runScatterAdd(const aclOpExecutor &executor) {
   if (self.address != out.address) convertView(self, out); /* else in place */
   return scatterElements(out, static_cast<int32_t>(executor.attributes[kDim]), executor.operands[1],
                          executor.operands[2], kFoldOf<Addition>[executor.operands[2].compute]);
+}
+
+/* data, indices, updates, then out where there is one: each line of indices is the place of a slice of updates. */
+aclError runScatterNd(const aclOpExecutor &executor) {
+  const Operand &data = executor.operands[0], &out = executor.operands.back();
+  Operand indices = executor.operands[1];
+  const Operand &updates = executor.operands[2];
+  if (data.address != out.address) convertView(data, out); /* else in place */
+  indices.compute = kI64;
+  const int64_t length = indices.dims[indices.rank - 1];
+  const int32_t trailing = out.rank - static_cast<int32_t>(length);
+  Cursor lines(indices), slices(batchOf(updates, trailing));
+  for (int64_t i = 0; i < indices.count; i += length, slices.skip(1)) {
+    int64_t buffer[kMaxRank];
+    const int64_t *line = static_cast<const int64_t *>(lines.read(buffer, length));
+    char *place = out.host;
+    for (int64_t dim = 0; dim < length; ++dim) {
+      if (!inBounds(line[dim], out.dims[dim])) return ACL_ERROR_RT_AICORE_EXCEPTION;
+      place += line[dim] * out.strides[dim] * out.item;
+    }
+    convertView(partAt(updates, trailing, slices.position(), updates.compute),
+                partAt(out, trailing, place, out.compute));
+  }
+  return ACL_SUCCESS;
 }
 
 /* self, index, out: one value at all indices along dim. */
@@ -295,6 +320,31 @@ aclnnStatus prepareScatterAdd(aclOpExecutor &executor, const Argument *arguments
   return ACLNN_SUCCESS;
 }
 
+/* data, indices, updates, then out where there is one */
+aclnnStatus prepareScatterNd(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const Operand data = executor.operands[0];
+  if (executor.operands.size() == 3) executor.operands.push() = data;
+  const Operand &indices = executor.operands[1], &updates = executor.operands[2];
+  if (indices.rank == 0) return refuse(executor, "indices has no dimensions, expected 1 or more");
+  const int64_t length = indices.dims[indices.rank - 1];
+  if (length < 1 || length > data.rank) {
+    return refuse(executor, "indices has lines of {} numbers, expected 1 to {}", length, data.rank);
+  }
+  const int32_t lines = indices.rank - 1, trailing = data.rank - static_cast<int32_t>(length);
+  if (lines + trailing > static_cast<int32_t>(kMaxRank)) {
+    return refuse(executor, "updates would have {} dimensions", lines + trailing);
+  }
+  Shape shape = shapeOf(indices);
+  shape.rank = lines + trailing;
+  std::copy_n(data.dims + length, trailing, shape.dims + lines);
+  SIM_TRY(requireShape(executor, updates, shape));
+  SIM_TRY(requireShape(executor, executor.operands.back(), shapeOf(data)));
+  SIM_TRY(requireType(executor, updates, data.type));
+  SIM_TRY(requireType(executor, executor.operands.back(), data.type));
+  executor.run = runScatterNd;
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace
 
 aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, const Operand &indexed, int32_t dim) {
@@ -327,6 +377,8 @@ SIM_OP(aclnnIndexFill, prepareIndexFill, nullptr, 0)
 SIM_OP(aclnnIndexCopy, prepareIndexCopy, nullptr, 0)
 SIM_OP(aclnnInplaceIndexCopy, prepareIndexCopy, nullptr, 0)
 SIM_OP(aclnnScatterAdd, prepareScatterAdd, nullptr, 0)
+SIM_OP(aclnnScatterNd, prepareScatterNd, nullptr, 0)
+SIM_OP(aclnnScatterNdUpdate, prepareScatterNd, nullptr, 0)
 SIM_OP(aclnnTake, prepareTake, nullptr, 0)
 SIM_OP(aclnnInplacePut, preparePut, nullptr, 0)
 

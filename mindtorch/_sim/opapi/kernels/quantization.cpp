@@ -1,4 +1,5 @@
-/* Fake quantization: rounds numbers to the grid that an integer type of few bits would have. */
+/* Quantization to int8, and fake quantization, which rounds numbers to the grid that an integer type of few bits would
+ * have. */
 #include "opapi/scan_sort.h"
 
 namespace sim {
@@ -65,8 +66,58 @@ aclnnStatus prepareFakeQuantize(aclOpExecutor &executor, const Argument *argumen
   return ACLNN_SUCCESS;
 }
 
+/* x, smoothScalesOptional, yOut, scaleOut: for each line the scale that takes its largest number to 127. The scale of a
+ * line with a NaN is NaN; its numbers, and those of a line of zeros, become 0. */
+aclError runDynamicQuant(const aclOpExecutor &executor) {
+  const Operand &x = executor.operands[0], &smooth = executor.operands[1];
+  if (x.count == 0) return ACL_SUCCESS;
+  const int32_t last = x.rank - 1;
+  Operand scale_out = executor.operands[3];
+  scale_out.compute = kF32;
+  Cursor scales(scale_out);
+  SliceCursor from(x, last, kF32), to(executor.operands[2], last, kF32);
+  const int64_t length = from.length();
+  float *line = reinterpret_cast<float *>(executor.workspace), *factors = line + length;
+  std::fill_n(factors, length, 1.0f);
+  if (smooth.tensor != nullptr) SliceCursor(smooth, 0, kF32).read(factors);
+  for (int64_t first = 0; first < x.count; first += length, from.next(), to.next()) {
+    from.read(line);
+    float largest = 0.0f;
+    for (int64_t i = 0; i < length; ++i) {
+      line[i] *= factors[i];
+      const float size = std::fabs(line[i]);
+      if (size > largest || std::isnan(size)) largest = size; /* a NaN stays: nothing is larger */
+    }
+    const float scale = largest / 127.0f;
+    for (int64_t i = 0; i < length; ++i) line[i] = scale > 0.0f ? std::nearbyint(line[i] / scale) : 0.0f;
+    scales.write(&scale, 1);
+    to.write(line);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareDynamicQuant(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const Operand &x = executor.operands[0], &smooth = executor.operands[1], &y = executor.operands[2];
+  if (x.rank < 2) return refuse(executor, "x has {} dimensions, expected 2 or more", x.rank);
+  const int64_t length = x.dims[x.rank - 1];
+  if (length == 0) return refuse(executor, "the lines of x have no elements");
+  if (y.type != ACL_INT8) return refuse(executor, "yOut has data type {}, this kernel has INT8 only", y.type);
+  Shape shape = shapeOf(x);
+  SIM_TRY(requireShape(executor, y, shape));
+  shape.rank -= 1;
+  SIM_TRY(requireShape(executor, executor.operands[3], shape));
+  if (smooth.tensor != nullptr) {
+    SIM_TRY(requireShape(executor, smooth, vectorShape(length)));
+    if (smooth.type != x.type) return refuse(executor, "x and smoothScalesOptional have different data types");
+  }
+  executor.workspace_size = roundUp(static_cast<uint64_t>(length) * 2 * sizeof(float));
+  executor.run = runDynamicQuant;
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace
 
+SIM_OP(aclnnDynamicQuant, prepareDynamicQuant, nullptr, 0)
 SIM_OP(aclnnFakeQuantPerChannelAffineCachemask, prepareFakeQuantize, nullptr, 0)
 
 }  // namespace sim
