@@ -71,6 +71,7 @@ CALLS = {
     "binomial": "torch.binomial(p, p)",
     "randperm.generator": "torch.randperm(4, device='npu')",
     "nonzero": "torch.nonzero(b)",
+    "npu_dynamic_quant": "aten.npu_dynamic_quant(h)",
     "_foreach_mm": "torch._foreach_mm([m, m], [m, m])",
 }
 CALLS |= {f"_foreach_{op}.Tensor": f"torch._foreach_{op}([v, m], o)" for op in ("add", "mul", "div")}
@@ -94,7 +95,7 @@ class Statements:
         vector = torch.tensor([1.0, -2.0, 3.0, -4.0], device="npu")
         matrix = vector.reshape(2, 2)
         self.operands = {"torch": torch, "aten": SimpleNamespace(**aten), "v": vector, "m": matrix,
-                         "z": matrix.to(torch.complex64),
+                         "z": matrix.to(torch.complex64), "h": matrix.to(torch.float16),
                          "p": torch.tensor([0.5, 0.25, 0.75, 1.0], device="npu"),
                          "i": torch.tensor([0, 1, 2, 3], device="npu"),
                          "b": torch.tensor([True, False, True, False], device="npu"),
