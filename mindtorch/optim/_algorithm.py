@@ -15,7 +15,7 @@ from mindtorch._core.tensor.tensor import any_sparse
 from mindtorch._tensor import Tensor
 from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.optim._foreach import DIFFERENTIABLE, FOREACH, PLAIN
-from mindtorch.optim._step_counters import counter_values, increment, scalar_state
+from mindtorch.optim._step_counters import counter_values, increment, of_each, scalar_state
 from mindtorch.optim.optimizer import Optimizer
 
 _ACCELERATORS = ("npu",)
@@ -64,7 +64,7 @@ def like(param: Any) -> Any:
 
 def corrections(beta: Any, counts: Any) -> Any:
     """1 - beta**count for each parameter."""
-    return [1 - beta**count for count in counts]
+    return of_each(lambda count: 1 - beta**count, counts)
 
 
 def recorded_as_differentiable(step: Any) -> Any:

@@ -83,6 +83,12 @@ def counter_values(counters: Any, base: Any, capturable: Any) -> Any:
     return list(base.clone().unbind()) if capturable else base.tolist()
 
 
+def of_each(function: Any, counts: Any) -> Any:
+    """`function` of each count; called once, with the tensor of all, where they are the elements of one tensor."""
+    base = common_base(counts) if isinstance(counts[0], Tensor) and len(counts) > 1 else None
+    return [function(count) for count in counts] if base is None else list(function(base).unbind())
+
+
 def decrement(steps: Any, found_inf: Any) -> None:
     """Take back a step that the optimizer has left out: `found_inf` is 1 then, else 0."""
     base = common_base(steps)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import mindtorch
 from mindtorch._tensor import Tensor
-from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, check_single, corrections, like, to_scalar
+from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, check_single, like, to_scalar
 from mindtorch.optim._foreach import average_, average_squares_, scaled_addcdiv_
-from mindtorch.optim._step_counters import column, decrement
+from mindtorch.optim._step_counters import column, decrement, of_each
 
 if TYPE_CHECKING:
     from mindtorch.optim.optimizer import ParamsT
@@ -81,9 +81,9 @@ class Adam(Algorithm):
             ops.maximum_(largest, squares)
             squares = largest
         roots = ops.sqrt(squares)
-        ops.div_(roots, [correction**0.5 for correction in corrections(beta2, counts)])
+        ops.div_(roots, of_each(lambda count: (1 - beta2**count)**0.5, counts))
         ops.add_(roots, group["eps"])
-        rates = [-lr / correction for correction in corrections(beta1, counts)]
+        rates = of_each(lambda count: -lr / (1 - beta1**count), counts)
         scaled_addcdiv_(ops, params, averages, roots, rates)
 
     def _fused_update(self, group, params, grads, states, steps):

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections
+from mindtorch.optim._algorithm import Algorithm, check_adaptive
 from mindtorch.optim._foreach import average_, scaled_addcdiv_
-from mindtorch.optim._step_counters import column
+from mindtorch.optim._step_counters import column, of_each
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -44,7 +44,7 @@ class Adamax(Algorithm):
         sizes = ops.abs(grads)
         ops.add_(sizes, group["eps"])
         ops.maximum_(largest, sizes)
-        rates = [-lr / correction for correction in corrections(beta1, counts)]
+        rates = of_each(lambda count: -lr / (1 - beta1**count), counts)
         scaled_addcdiv_(ops, params, averages, largest, rates)
 
 

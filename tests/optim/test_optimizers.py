@@ -7,6 +7,7 @@ import torch
 from optim_problems import Problem, assert_close, plain
 
 import mindtorch
+from mindtorch import sim
 
 # Optimizer -> the options that it is run with.
 OPTIONS = {
@@ -492,3 +493,17 @@ def test_wrong_muon(both, options):
     theirs, ours = (outcome(*place, built("Muon", options)) for place in both)
     assert theirs[0] is not None
     assert ours == theirs
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "Adamax"])
+def test_corrections_of_capturable_steps_are_computed_for_all_parameters_at_once(name):
+    params = [mindtorch.ones(3, device="npu", requires_grad=True) for _ in range(8)]
+    optimizer = getattr(mindtorch.optim, name)(params, capturable=True, foreach=True)
+    for param in params:
+        param.grad = mindtorch.ones_like(param)
+    optimizer.step()
+    with sim.counting() as counts:
+        optimizer.step()
+        mindtorch.npu.synchronize()
+    powers = [count for operator, count in counts.operators().items() if "Pow" in operator]
+    assert 0 < sum(powers) <= 3
