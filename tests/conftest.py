@@ -3,10 +3,12 @@
 A run also remembers, in pytest's cache, which tests used no NPU. `pytest --used-npu` leaves these out: it runs all the
 others once more, with another TASK_QUEUE_ENABLE, or with or without CANN's cache of executors.
 """
+import faulthandler
 import functools
 import gc
 import os
 import sys
+import time
 
 import pytest
 
@@ -19,6 +21,7 @@ gc.disable()
 
 PASSED = pytest.StashKey[bool]()
 BEFORE = pytest.StashKey[tuple]()
+HANG_TIMEOUT = 300      # seconds
 WITHOUT_NPU = "mindtorch/tests-without-npu"     # in pytest's cache
 # Their tests work in processes that outlive them, or share results: all of them use the NPU.
 OF_THE_NPU = ("tests/npu/", "tests/distributed/")
@@ -30,9 +33,31 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    config.pluginmanager.register(_HangReport())
     # The processes of xdist send their reports to the one that has no input.
     if config.pluginmanager.has_plugin("cacheprovider") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_NpuUse(config))
+
+
+class _HangReport:
+    """Prints where every thread stands when a test has run for HANG_TIMEOUT, or up to a minute less.
+
+    pytest's own faulthandler_timeout starts a thread for each test, which takes as long as many a test.
+    """
+
+    def __init__(self):
+        self.stderr, self.started = os.dup(2), -HANG_TIMEOUT
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self):
+        now = time.monotonic()
+        if now - self.started > 60:
+            self.started = now
+            faulthandler.dump_traceback_later(HANG_TIMEOUT, file=self.stderr)
+
+    def pytest_unconfigure(self):
+        faulthandler.cancel_dump_traceback_later()
+        os.close(self.stderr)
 
 
 class _NpuUse:
