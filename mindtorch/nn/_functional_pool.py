@@ -57,13 +57,13 @@ def avg_pool3d(input: Tensor, kernel_size: _size_any_t, stride: _size_any_t | No
 
 def adaptive_avg_pool2d(input: Tensor, output_size: _size_any_opt_t) -> Tensor:
     """Averages over windows of nearly equal sizes that cover the image; None keeps a size."""
-    return _ATEN["_adaptive_avg_pool2d"](input, adaptive_sizes("adaptive_avg_pool2d", 2, input, output_size))
+    return _vision.adaptive_avg_pool(2, input, output_size)
 
 
 @with_autocast_policy("adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input: Tensor, output_size: _size_any_opt_t) -> Tensor:
     """Averages over windows of nearly equal sizes that cover the volume; None keeps a size."""
-    return _ATEN["_adaptive_avg_pool3d"](input, adaptive_sizes("adaptive_avg_pool3d", 3, input, output_size))
+    return _vision.adaptive_avg_pool(3, input, output_size)
 
 
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: _size_any_opt_t,

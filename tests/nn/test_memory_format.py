@@ -31,6 +31,8 @@ CALLS = {
     "max_pool2d, indices": (IMAGES, lambda lib, x: lib.nn.functional.max_pool2d(x, 2, return_indices=True)[1]),
     "max_pool3d": (VOLUMES, called("max_pool3d", 2)), "avg_pool3d": (VOLUMES, called("avg_pool3d", 2)),
     "adaptive_avg_pool2d": (IMAGES, called("adaptive_avg_pool2d", 2)),
+    "adaptive_avg_pool2d, one window": (IMAGES, called("adaptive_avg_pool2d", 1)),
+    "adaptive_avg_pool3d, one window": (VOLUMES, called("adaptive_avg_pool3d", 1)),
     "adaptive_max_pool2d": (IMAGES, called("adaptive_max_pool2d", 2)),
     "batch_norm": (IMAGES, lambda lib, x: batch_norm(lib, x, True)),
     "batch_norm, evaluated": (VOLUMES, lambda lib, x: batch_norm(lib, x, False)),

@@ -1,7 +1,7 @@
 """Convolution, pooling, pixel shuffle and grid sampling: each checks its arguments and calls one operator."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.formats import channels_last, contiguous_format
+from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import _require_tensors
 
@@ -26,6 +26,11 @@ def _batched(input, dims, function):
         raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {function}, but got "
                            f"input of size: {list(input.shape)}")
     return input if input.dim() == dims + 2 else input.unsqueeze(0)
+
+
+def _is_channels_last(input):
+    wanted = {4: channels_last, 5: channels_last_3d}.get(input.dim())
+    return wanted is not None and not input.is_contiguous() and input.is_contiguous(memory_format=wanted)
 
 
 def _check_operands(input, weight, bias, function):
@@ -211,6 +216,20 @@ def adaptive_avg_pool1d(input, output_size):
     return _ATEN["_adaptive_avg_pool2d"](input.unsqueeze(-2), [1, *sizes]).squeeze(-2)
 
 
+def adaptive_avg_pool(dims, input, output_size):
+    """Averages over windows of nearly equal sizes that cover the last `dims` dimensions; of one window, as in torch, the
+    mean.
+    """
+    sizes = adaptive_sizes(f"adaptive_avg_pool{dims}d", dims, input, output_size)
+    if any(size != 1 for size in sizes):
+        return _ATEN[f"_adaptive_avg_pool{dims}d"](input, sizes)
+    result = _OPS["mean"](input, list(range(-1, -dims - 1, -1)), keepdim=True)
+    if input.dim() == dims + 2 and _is_channels_last(input):
+        batch, channels = result.shape[:2]
+        return result.as_strided((batch, channels, *sizes), (channels, 1, *(channels,) * dims))
+    return result
+
+
 def adaptive_max_pool1d(input, output_size):
     """Maxima and indices over `output_size` windows of nearly equal sizes that cover the last dimension."""
     sizes = adaptive_sizes("adaptive_max_pool1d", 1, input, output_size)
@@ -260,7 +279,7 @@ def pixel_unshuffle(input, downscale_factor):
 
 def _rearranged(turned, shape, input):
     """A new tensor, channels_last where `input` is."""
-    last = input.dim() == 4 and not input.is_contiguous() and input.is_contiguous(memory_format=channels_last)
+    last = _is_channels_last(input)
     made = turned.reshape(shape)
     if last or made.shape == input.shape:
         return made.clone(memory_format=channels_last if last else contiguous_format)

@@ -9,11 +9,11 @@
 #include <cstring>
 #include <limits>
 
-/* Compiles a function for AVX2 as well; the loader selects the version. Callees must be inlined. Sanitizers do not
- * support the selection. */
+/* Compiles a function for AVX2 and AVX-512 as well; the loader selects the version. Callees must be inlined. Sanitizers
+ * do not support the selection. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SIM_CLONES __attribute__((target_clones("avx2", "default")))
+#define SIM_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define SIM_CLONES
 #endif
@@ -22,8 +22,10 @@
 /* For loops whose arrays are either identical (in place) or disjoint. */
 #if defined(__clang__)
 #define SIM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define SIM_NOT_UNROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define SIM_INDEPENDENT _Pragma("GCC ivdep")
+#define SIM_NOT_UNROLLED _Pragma("GCC unroll 1")
 #endif
 
 namespace sim {
@@ -107,8 +109,7 @@ SIM_INLINE float tanh(float x) {
 
 SIM_INLINE float sigmoid(float x) {
   const float power = exp(-std::fabs(x));
-  const double above = x < 0.0f ? power : 1.0f; /* the quotient is rounded once */
-  return static_cast<float>(above / (1.0 + static_cast<double>(power)));
+  return (x < 0.0f ? power : 1.0f) / (1.0f + power);
 }
 
 /* erfc from 1 on: exp(g). Up to 4, g is a polynomial that fits log(erfc) so well that the error is below 3e-11; beyond,

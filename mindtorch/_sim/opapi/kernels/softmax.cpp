@@ -75,6 +75,8 @@ SIM_INLINE void reduceTile(A *folds, int64_t length, int64_t slices, A start, Va
   std::fill(parts, parts + kParts, start);
   int64_t i = 0;
   for (; i + kParts <= length; i += kParts) {
+    /* Unrolled, the loop of a maximum would not be vectorised. */
+    SIM_NOT_UNROLLED
     for (int64_t k = 0; k < kParts; ++k) parts[k] = fold(value(i + k), parts[k]);
   }
   for (; i < length; ++i) parts[0] = fold(value(i), parts[0]);
