@@ -1,6 +1,6 @@
-"""`python -m bench.allocator`: what a block of device memory costs the host that is in the cache.
+"""`python -m bench.allocator`: what a block of device memory from the cache costs the host.
 
-A pair of taking a block and giving it back, from Cython, beside malloc and free and beside the C++ allocator of the
+Allocating and freeing a block, from Cython, beside malloc and free and beside the C++ allocator of the
 published torch_npu wheel on the same simulator, where `make test-clients` has installed that. One loop of C calls them
 all; figures are medians over rounds that alternate, of CPU time of the calling thread.
 """

@@ -1,6 +1,6 @@
 """The published torch_npu wheel on the simulator, in the environment that `make test-clients` makes.
 
-What it has to say comes in lines of JSON after a mark, since torch_npu prints lines of its own.
+It prints results as lines of JSON after a mark, since torch_npu prints lines of its own.
 """
 import json
 import os
@@ -27,7 +27,7 @@ def say(value):
 
 
 def receive(lines):
-    """The next value that was said."""
+    """The next value that was printed."""
     for line in lines:
         if line.startswith(MARK):
             return json.loads(line.removeprefix(MARK))

@@ -2,7 +2,7 @@
 
 Training steps of a GPT (examples/train_gpt.py) and of ResNet-18 (a batch of 8 images of 32 x 32), the forward pass of
 EfficientNet-b0 (one image of 224 x 224), and operators on 16 elements. Libraries alternate, and the best time of each
-is taken: CPU time of the calling thread; of the simulated NPU, whose stream has a thread of its own, the time in all.
+is taken: CPU time of the calling thread; for the simulated NPU, whose stream has its own thread, wall time.
 """
 # ruff: noqa: E402 - BLAS libraries look at the number of threads when they are loaded, so it is set before that
 import os

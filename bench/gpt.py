@@ -22,7 +22,7 @@ ROUNDS = 8
 
 @cache
 def example(name, library="mindtorch"):
-    """An example as a module, of another library where its name takes mindtorch's place in the source."""
+    """An example as a module, with the name of this library in place of mindtorch's in its source."""
     path = EXAMPLES / f"{name}.py"
     module = ModuleType(name)
     source = path.read_text(encoding="utf-8").replace("mindtorch", library)
@@ -43,7 +43,7 @@ def main(rounds=ROUNDS):
     times = {pair: [] for pair in pairs}
     for pair in [*pairs, *pairs * rounds]:      # the first step of each is not counted
         start = time.perf_counter()
-        trainings[pair].step()                  # ends with loss.item(): the device is waited for
+        trainings[pair].step()                  # ends with loss.item(), which waits for the device
         times[pair].append(time.perf_counter() - start)
     best = {pair: min(times[pair][1:]) for pair in pairs}
     print("\ntraining step of examples/train_gpt.py")

@@ -3,8 +3,8 @@
 In each profile mindtorch and the published torch_npu wheel run the same programs on the same simulator, whose cache of
 operators is on as it is on CANN, with each TASK_QUEUE_ENABLE, mindtorch without that cache, too. The processes take
 turns, and the least is shown: us the caller waits, us until the device is done, us that the driver's calls take by the
-model (the floor: nobody who makes these calls is faster), and how many launches a call has that CANN's cache did not
-know and did know. Then mindtorch's times as parts of torch_npu's, both at their defaults and at their best, and the end
+model (the floor: no program that makes these calls is faster), and how many launches of a call missed CANN's cache and
+how many hit it. Then mindtorch's times as parts of torch_npu's, both at their defaults and at their best, and the end
 as a multiple of the floor. The profile `none` is a driver that costs nothing; every phase 1 counts as a miss there.
 `--html FILE` also writes a page.
 

@@ -104,7 +104,7 @@ def replay_of(torch, step):
 
 
 def decoding(torch, gpt, capture):
-    """A step of generation, and the same as one graph: the token, its place and what it sees stay where they are."""
+    """A step of generation, and the same as one graph: the token, its position and the mask keep their memory."""
     token = torch.zeros(1, 1, dtype=torch.int64, device="npu")
     place = torch.zeros(1, dtype=torch.int64, device="npu")
     numbers = torch.arange(LENGTH, device="npu")

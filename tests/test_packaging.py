@@ -146,13 +146,13 @@ def test_operators_have_the_signatures_through_which_they_are_called():
     from mindtorch._ops.codegen.rows import Table
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                f"-I{INCLUDE}", "-x", "c", "-"]
-    by_hand = ("aclnnStatus (*copy)(aclTensor *, const aclTensor *, uint64_t *, aclOpExecutor **) = "
+    handwritten = ("aclnnStatus (*copy)(aclTensor *, const aclTensor *, uint64_t *, aclOpExecutor **) = "
                "aclnnInplaceCopyGetWorkspaceSize;\n"
                "aclnnStatus (*cast)(const aclTensor *, aclDataType, aclTensor *, uint64_t *, aclOpExecutor **) = "
                "aclnnCastGetWorkspaceSize;\n")
     text = '#include "aclnnop/aclnn_copy.h"\n#include "aclnnop/aclnn_cast.h"\n'
     calls = emit_npu.Calls(Table())
     headers = {operators()[name].header for name in calls.operators}
-    text += emit_thunks.assignments(calls, calls.operators, headers) + by_hand
+    text += emit_thunks.assignments(calls, calls.operators, headers) + handwritten
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

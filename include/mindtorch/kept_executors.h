@@ -27,7 +27,7 @@ struct KeptExecutor {
   /* Behind the struct: */
   uint64_t *text;
   void **handles;
-  TensorPlace *places;
+  TensorLocation *locations;
   unsigned char *kinds;
 };
 
@@ -41,10 +41,10 @@ static struct {
   uint64_t limit, size;
   int (*destroy)(void *handle, int kind);
   KeptExecutor *newest, *oldest;
-  KeptExecutor *places[MINDTORCH_KNOWN_CALLS];
+  KeptExecutor *buckets[MINDTORCH_KNOWN_CALLS];
 } mindtorch_kept = {.lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
 
-static inline size_t mindtorch_place_of(const uint64_t *text, int words) {
+static inline size_t mindtorch_bucket_of(const uint64_t *text, int words) {
   uint64_t hash = (uint64_t)words;
   for (int i = 0; i < words; ++i) {
     hash = (hash ^ text[i]) * 0x9E3779B97F4A7C15u;
@@ -77,13 +77,13 @@ static void mindtorch_link_kept(KeptExecutor *kept) {
 }
 
 static KeptExecutor *mindtorch_search_kept(const uint64_t *text, int words) {
-  KeptExecutor *kept = mindtorch_kept.places[mindtorch_place_of(text, words)];
+  KeptExecutor *kept = mindtorch_kept.buckets[mindtorch_bucket_of(text, words)];
   while (kept != NULL && !mindtorch_is_key(kept, text, words)) kept = kept->next;
   return kept;
 }
 
 static void mindtorch_unlist_kept(KeptExecutor *kept) {
-  KeptExecutor **link = &mindtorch_kept.places[mindtorch_place_of(kept->text, kept->words)];
+  KeptExecutor **link = &mindtorch_kept.buckets[mindtorch_bucket_of(kept->text, kept->words)];
   while (*link != kept) link = &(*link)->next;
   *link = kept->next;
   mindtorch_unlink_kept(kept);
@@ -162,7 +162,7 @@ static void mindtorch_release_kept(KeptExecutor *kept, int taken) {
 /* Makes the executor of a call repeatable. NULL: CANN refuses, or the host has no memory left. */
 static KeptExecutor *mindtorch_make_repeatable(aclOpExecutor *executor, int words, int tensors, int count) {
   const size_t bytes = sizeof(KeptExecutor) + (size_t)words * sizeof(uint64_t) + (size_t)count * sizeof(void *) +
-                       (size_t)tensors * sizeof(TensorPlace) + (size_t)count;
+                       (size_t)tensors * sizeof(TensorLocation) + (size_t)count;
   KeptExecutor *kept = (KeptExecutor *)calloc(1, bytes);
   if (kept == NULL) return NULL;
   if (mindtorch_own_api.aclSetAclOpExecutorRepeatable(executor) != 0) {
@@ -176,19 +176,19 @@ static KeptExecutor *mindtorch_make_repeatable(aclOpExecutor *executor, int word
   kept->count = count;
   kept->text = (uint64_t *)(kept + 1);
   kept->handles = (void **)(kept->text + words);
-  kept->places = (TensorPlace *)(kept->handles + count);
-  kept->kinds = (unsigned char *)(kept->places + tensors);
+  kept->locations = (TensorLocation *)(kept->handles + count);
+  kept->kinds = (unsigned char *)(kept->locations + tensors);
   return kept;
 }
 
 /* Hands over the arguments of the call, which has found the executor from now on, and perhaps has taken it. */
 static void mindtorch_keep(KeptExecutor *kept, const uint64_t *text, uint64_t workspace_size, void *const *handles,
-                           const unsigned char *kinds, const TensorPlace *places, int taken) {
+                           const unsigned char *kinds, const TensorLocation *locations, int taken) {
   KeptExecutor *evicted = NULL;
   memcpy(kept->text, text, (size_t)kept->words * sizeof *text);
   memcpy(kept->handles, handles, (size_t)kept->count * sizeof *handles);
   memcpy(kept->kinds, kinds, (size_t)kept->count);
-  memcpy(kept->places, places, (size_t)kept->tensors * sizeof *places);
+  memcpy(kept->locations, locations, (size_t)kept->tensors * sizeof *locations);
   kept->workspace_size = workspace_size;
   kept->users = 1;
   kept->taken = taken;
@@ -199,7 +199,7 @@ static void mindtorch_keep(KeptExecutor *kept, const uint64_t *text, uint64_t wo
       mindtorch_unlist_kept(evicted);
       if (evicted->users != 0) evicted = NULL; /* who uses it destroys it */
     }
-    KeptExecutor **first = &mindtorch_kept.places[mindtorch_place_of(text, kept->words)];
+    KeptExecutor **first = &mindtorch_kept.buckets[mindtorch_bucket_of(text, kept->words)];
     kept->next = *first;
     *first = kept;
     mindtorch_link_kept(kept);
@@ -214,11 +214,12 @@ static aclnnStatus mindtorch_set_addresses(const KeptExecutor *kept, void *const
   const CannApi *own = &mindtorch_own_api;
   aclnnStatus status = 0;
   for (int i = 0; i < kept->tensors && status == 0; ++i) {
-    const TensorPlace *place = &kept->places[i];
-    status = place->element < 0
-                 ? own->aclSetTensorAddr(kept->executor, (size_t)place->index, (aclTensor *)place->handle, storages[i])
-                 : own->aclSetDynamicTensorAddr(kept->executor, (size_t)place->index, (size_t)place->element,
-                                                (aclTensorList *)place->handle, storages[i]);
+    const TensorLocation *location = &kept->locations[i];
+    status =
+        location->element < 0
+            ? own->aclSetTensorAddr(kept->executor, (size_t)location->index, (aclTensor *)location->handle, storages[i])
+            : own->aclSetDynamicTensorAddr(kept->executor, (size_t)location->index, (size_t)location->element,
+                                           (aclTensorList *)location->handle, storages[i]);
   }
   return status;
 }
@@ -256,7 +257,7 @@ static void mindtorch_drop_kept(void) {
 static void mindtorch_forget_kept(void) {
   pthread_mutex_init(&mindtorch_kept.lock, NULL);
   pthread_cond_init(&mindtorch_kept.left, NULL);
-  memset(mindtorch_kept.places, 0, sizeof mindtorch_kept.places);
+  memset(mindtorch_kept.buckets, 0, sizeof mindtorch_kept.buckets);
   mindtorch_kept.newest = mindtorch_kept.oldest = NULL;
   mindtorch_kept.size = 0;
 }

@@ -63,32 +63,32 @@ static RefusedHandle *_Atomic mindtorch_refused;
 
 /* Copies the key to the launch, the first tensors of one for which that has no room. */
 static void mindtorch_shorten_key(QueuedLaunch *launch, const uint64_t *text, int words, void *const *storages,
-                                  const unsigned short *places, int tensors) {
+                                  const unsigned short *offsets, int tensors) {
   launch->words = words < MINDTORCH_QUEUE_WORDS ? words : MINDTORCH_QUEUE_WORDS;
   launch->tensors = tensors < MINDTORCH_QUEUE_TENSORS ? tensors : MINDTORCH_QUEUE_TENSORS;
   while (launch->tensors != 0) {
-    const int place = places[launch->tensors - 1];
-    if (place < launch->words && place + (int)(text[place] >> 8 & 255) < launch->words) break;
+    const int offset = offsets[launch->tensors - 1];
+    if (offset < launch->words && offset + (int)(text[offset] >> 8 & 255) < launch->words) break;
     --launch->tensors;
   }
   launch->text = launch->own_text;
   launch->storages = launch->own_storages;
-  launch->places = launch->own_places;
+  launch->offsets = launch->own_offsets;
   launch->long_key = NULL;
   memcpy(launch->text, text, (size_t)launch->words * sizeof *text);
   memcpy(launch->storages, storages, (size_t)launch->tensors * sizeof *storages);
-  memcpy(launch->places, places, (size_t)launch->tensors * sizeof *places);
+  memcpy(launch->offsets, offsets, (size_t)launch->tensors * sizeof *offsets);
 }
 
 /* Copies the whole key to a block, NULL if the host has no memory left. */
-static void *mindtorch_copy_key(const uint64_t *text, int words, void *const *storages, const unsigned short *places,
+static void *mindtorch_copy_key(const uint64_t *text, int words, void *const *storages, const unsigned short *offsets,
                                 int tensors) {
   const size_t bytes = (size_t)words * sizeof *text, room = (size_t)tensors * sizeof *storages;
-  char *block = (char *)malloc(bytes + room + (size_t)tensors * sizeof *places);
+  char *block = (char *)malloc(bytes + room + (size_t)tensors * sizeof *offsets);
   if (block == NULL) return NULL;
   memcpy(block, text, bytes);
   memcpy(block + bytes, storages, room);
-  memcpy(block + bytes + room, places, (size_t)tensors * sizeof *places);
+  memcpy(block + bytes + room, offsets, (size_t)tensors * sizeof *offsets);
   return block;
 }
 
@@ -97,7 +97,7 @@ static void mindtorch_set_long_key(QueuedLaunch *launch, void *block, int words,
   launch->tensors = tensors;
   launch->text = (uint64_t *)block;
   launch->storages = (void **)(launch->text + words);
-  launch->places = (unsigned short *)(launch->storages + tensors);
+  launch->offsets = (unsigned short *)(launch->storages + tensors);
   launch->long_key = block;
 }
 
@@ -107,7 +107,7 @@ static void mindtorch_keep_failure(const QueuedLaunch *launch, int status) {
   if (!mindtorch_failure.there) {
     mindtorch_failure.status = status;
     mindtorch_failure.launch = *launch;
-    mindtorch_shorten_key(&mindtorch_failure.launch, launch->text, launch->words, launch->storages, launch->places,
+    mindtorch_shorten_key(&mindtorch_failure.launch, launch->text, launch->words, launch->storages, launch->offsets,
                           launch->tensors);
     mindtorch_failure.message[0] = '\0';
     if (message != NULL) strncat(mindtorch_failure.message, message, sizeof mindtorch_failure.message - 1);
@@ -130,12 +130,12 @@ static inline void mindtorch_refuse(void *handle, int kind) {
 
 /* Finds the executor, or makes it. */
 static int mindtorch_look_up_kept(const LaunchQueue *queue, QueuedLaunch *launch) {
-  launch->found = mindtorch_find_kept(launch->text, launch->words, 0);
-  if (launch->found == NULL) {
+  launch->kept_executor = mindtorch_find_kept(launch->text, launch->words, 0);
+  if (launch->kept_executor == NULL) {
     mindtorch_missed++;
     return queue->functions.phase1(launch);
   }
-  launch->workspace_size = mindtorch_workspace_of_kept(launch->found);
+  launch->workspace_size = mindtorch_workspace_of_kept(launch->kept_executor);
   return 0;
 }
 
@@ -160,9 +160,9 @@ static int mindtorch_look_up(const LaunchQueue *queue, QueuedLaunch *launch) {
 
 static int mindtorch_get_executor(const LaunchQueue *queue, QueuedLaunch *launch) {
   const uint64_t room = launch->workspace_size;
-  const int status = !launch->kept       ? queue->functions.phase1(launch)
-                     : mindtorch_keeps() ? mindtorch_look_up_kept(queue, launch)
-                                         : mindtorch_look_up(queue, launch);
+  const int status = !launch->may_be_kept ? queue->functions.phase1(launch)
+                     : mindtorch_keeps()  ? mindtorch_look_up_kept(queue, launch)
+                                          : mindtorch_look_up(queue, launch);
   launch->in_phase1 = status != 0;
   if (status == 0 && launch->workspace_size > room) return ACL_ERROR_FAILURE; /* an equal call needed less */
   return status;
@@ -177,18 +177,18 @@ static void mindtorch_make_launch(const LaunchQueue *queue, QueuedLaunch *launch
   launch->in_phase1 = 0;
   if (number < queue->dropped) {
     status = ACL_ERROR_RT_DEVICE_TASK_ABORT;
-  } else if (launch->executor == NULL && launch->found == NULL) {
+  } else if (launch->executor == NULL && launch->kept_executor == NULL) {
     status = mindtorch_get_executor(queue, launch);
   }
-  if (status == 0 && launch->found != NULL) {
-    status = mindtorch_launch_kept(launch->found, 0, launch->storages, launch->phase2, launch->workspace,
+  if (status == 0 && launch->kept_executor != NULL) {
+    status = mindtorch_launch_kept(launch->kept_executor, 0, launch->storages, launch->phase2, launch->workspace,
                                    launch->workspace_size, launch->stream);
   } else if (status == 0) {
     status = launch->phase2(launch->workspace, launch->workspace_size, launch->executor, launch->stream);
     launch->executor = NULL; /* phase 2 frees it, even if it fails */
   }
   if (status != 0) mindtorch_keep_failure(launch, status);
-  if (launch->found != NULL) mindtorch_release_kept(launch->found, 0);
+  if (launch->kept_executor != NULL) mindtorch_release_kept(launch->kept_executor, 0);
   free(launch->long_key);
   if (launch->executor != NULL) mindtorch_destroy(queue, launch->executor, MINDTORCH_EXECUTOR);
   for (int i = 0; i < launch->count; ++i) mindtorch_destroy(queue, launch->handles[i], launch->kinds[i]);
@@ -249,7 +249,7 @@ static int mindtorch_help(LaunchQueue *queue) {
   return 1;
 }
 
-/* The place of the next launch, NULL while the queue is full. */
+/* The slot of the next launch, NULL while the queue is full. */
 static inline QueuedLaunch *mindtorch_next_launch(LaunchQueue *queue) {
   const unsigned long long added = queue->added;
   return added - queue->done < MINDTORCH_QUEUE_LENGTH ? &queue->launches[added % MINDTORCH_QUEUE_LENGTH] : NULL;
@@ -284,7 +284,7 @@ static inline void mindtorch_drain(LaunchQueue *queue) {
   if (queue != NULL) mindtorch_wait_for_launches(queue, queue->added);
 }
 
-static inline void mindtorch_wait_for_place(LaunchQueue *queue) {
+static inline void mindtorch_wait_for_slot(LaunchQueue *queue) {
   mindtorch_wait_for_launches(queue, queue->added - MINDTORCH_QUEUE_LENGTH / 2);
 }
 
@@ -362,29 +362,29 @@ static int mindtorch_take_failure(int *status, char *message, size_t room, Queue
 /* --- calls that were made before, with their workspaces; guarded by the GIL --- */
 
 static struct {
-  uint64_t *text; /* NULL: the place is free */
+  uint64_t *text; /* NULL: the bucket is free */
   int words;
   uint64_t workspace_size;
 } mindtorch_known[MINDTORCH_KNOWN_CALLS];
 
 static inline int mindtorch_find_known(const uint64_t *text, int words, uint64_t *workspace_size) {
-  const size_t place = mindtorch_place_of(text, words);
-  if (mindtorch_known[place].text == NULL || mindtorch_known[place].words != words) return 0;
-  if (memcmp(mindtorch_known[place].text, text, (size_t)words * sizeof *text) != 0) return 0;
-  *workspace_size = mindtorch_known[place].workspace_size;
+  const size_t bucket = mindtorch_bucket_of(text, words);
+  if (mindtorch_known[bucket].text == NULL || mindtorch_known[bucket].words != words) return 0;
+  if (memcmp(mindtorch_known[bucket].text, text, (size_t)words * sizeof *text) != 0) return 0;
+  *workspace_size = mindtorch_known[bucket].workspace_size;
   return 1;
 }
 
-/* In the place of a call with the same hash. */
+/* Replaces a call with the same hash. */
 static void mindtorch_add_known(const uint64_t *text, int words, uint64_t workspace_size) {
-  const size_t place = mindtorch_place_of(text, words);
+  const size_t bucket = mindtorch_bucket_of(text, words);
   uint64_t *copy = (uint64_t *)malloc((size_t)words * sizeof *text);
   if (copy == NULL) return;
   memcpy(copy, text, (size_t)words * sizeof *text);
-  free(mindtorch_known[place].text);
-  mindtorch_known[place].text = copy;
-  mindtorch_known[place].words = words;
-  mindtorch_known[place].workspace_size = workspace_size;
+  free(mindtorch_known[bucket].text);
+  mindtorch_known[bucket].text = copy;
+  mindtorch_known[bucket].words = words;
+  mindtorch_known[bucket].workspace_size = workspace_size;
 }
 
 /* --- functions of CANN that come after the launches before them --- */
@@ -444,12 +444,13 @@ static aclError mindtorch_aclrtDeviceTaskAbort(int32_t device, uint32_t timeout)
   return status;
 }
 
-#define MINDTORCH_ORDERED_FUNCTIONS(X)                                                                        \
-  X(aclrtSynchronizeDevice) X(aclrtSynchronizeStream) X(aclrtSynchronizeEvent) X(aclrtMemcpy)                 \
-  X(aclrtMemcpyAsync) X(aclrtRecordEvent) X(aclrtStreamWaitEvent) X(aclrtResetEvent) X(aclrtLaunchHostFunc)   \
-  X(aclrtDestroyStream) X(aclrtFree) X(aclrtUnmapMem) X(aclrtDeviceTaskAbort) X(aclrtCtxSetSysParamOpt)       \
-  X(aclrtSetDeviceResLimit) X(aclrtSetOpExecuteTimeOutWithMs) X(aclmdlInitDump) X(aclmdlSetDump)              \
-  X(aclmdlFinalizeDump) X(aclmdlRICaptureBegin) X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRIExecuteAsync)
+#define MINDTORCH_ORDERED_FUNCTIONS(X)                                                                      \
+  X(aclrtSynchronizeDevice)                                                                                 \
+  X(aclrtSynchronizeStream) X(aclrtSynchronizeEvent) X(aclrtMemcpy) X(aclrtMemcpyAsync) X(aclrtRecordEvent) \
+      X(aclrtStreamWaitEvent) X(aclrtResetEvent) X(aclrtLaunchHostFunc) X(aclrtDestroyStream) X(aclrtFree)  \
+          X(aclrtUnmapMem) X(aclrtDeviceTaskAbort) X(aclrtCtxSetSysParamOpt) X(aclrtSetDeviceResLimit)      \
+              X(aclrtSetOpExecuteTimeOutWithMs) X(aclmdlInitDump) X(aclmdlSetDump) X(aclmdlFinalizeDump)    \
+                  X(aclmdlRICaptureBegin) X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRIExecuteAsync)
 
 /* Called when CANN has been loaded: from now on `api` waits for queues. What the toolkit lacks stays NULL. */
 static void mindtorch_order_calls(CannApi *api) {

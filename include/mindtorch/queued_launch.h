@@ -18,24 +18,24 @@ typedef aclnnStatus (*QueuedPhase2)(void *, uint64_t, aclOpExecutor *, aclrtStre
 
 typedef struct KeptExecutor KeptExecutor; /* kept_executors.h */
 
-typedef struct TensorPlace { /* a tensor of a call */
-  void *handle;              /* its descriptor, or the list that it is in */
-  int index;                 /* of the argument, among those that are tensors or lists of tensors */
-  int element;               /* of the list; -1: there is none */
-} TensorPlace;
+typedef struct TensorLocation { /* a tensor of a call */
+  void *handle;                 /* its descriptor, or the list that it is in */
+  int index;                    /* of the argument, among those that are tensors or lists of tensors */
+  int element;                  /* of the list; -1: there is none */
+} TensorLocation;
 
 typedef struct QueuedLaunch {
   QueuedPhase2 phase2;
   void *workspace;
   uint64_t workspace_size;
   aclOpExecutor *executor; /* both NULL: the queue's thread finds or makes it by the key */
-  KeptExecutor *found;
+  KeptExecutor *kept_executor;
   aclrtStream stream;
   const char *name;
   const char *line; /* of the program that called the operator; NULL: not recorded */
-  int kept;      /* the executor of the call may be kept */
-  int in_phase1; /* set by the queue's thread */
-  int count; /* of the arguments, which are destroyed when phase 2 has returned */
+  int may_be_kept;  /* the executor of the call */
+  int in_phase1;    /* set by the queue's thread */
+  int count;        /* of the arguments, which are destroyed when phase 2 has returned */
   void *handles[MINDTORCH_QUEUE_HANDLES];
   unsigned char kinds[MINDTORCH_QUEUE_HANDLES];
   /* The key (_npu/launch.pxd), to find or make the executor and for messages of errors. */
@@ -43,11 +43,11 @@ typedef struct QueuedLaunch {
   int tensors;
   uint64_t *text;
   void **storages;
-  unsigned short *places; /* in the text, of the tensors */
-  void *long_key;         /* a block with these three, where they have no room below; the launch frees it */
+  unsigned short *offsets; /* of the tensors in the text */
+  void *long_key;          /* a block with these three, where they have no room below; the launch frees it */
   uint64_t own_text[MINDTORCH_QUEUE_WORDS];
   void *own_storages[MINDTORCH_QUEUE_TENSORS];
-  unsigned short own_places[MINDTORCH_QUEUE_TENSORS];
+  unsigned short own_offsets[MINDTORCH_QUEUE_TENSORS];
 } QueuedLaunch;
 
 /* Functions of Cython code for a queue, which itself knows no tensors and no Python threads. */

@@ -22,15 +22,15 @@ class BackwardStreams:
         if stream != current:
             hooks.set_stream(stream)
 
-    def synchronize_gradient(self, grad, giver, taker):
-        """Have `taker` wait for a gradient that a node on `giver` made, and keep its memory until `taker` used it."""
-        if taker is None:
+    def synchronize_gradient(self, grad, producer, consumer):
+        """Have `consumer` wait for a gradient of a node on `producer`, and keep its memory until `consumer` used it."""
+        if consumer is None:
             return
-        maker = hooks.current_stream(taker.device_index)     # of a copy from another device: not the giver
-        for stream in {maker, giver} - {taker, None}:
-            taker.wait_stream(stream)
-        if maker != taker and grad.is_npu:
-            grad.record_stream(taker)
+        current = hooks.current_stream(consumer.device_index)   # it made the copy of a gradient of another device
+        for stream in {current, producer} - {consumer, None}:
+            consumer.wait_stream(stream)
+        if current != consumer and grad.is_npu:
+            grad.record_stream(consumer)
 
     def leave(self):
         """The thread's streams as before; they wait for all that backward did."""

@@ -34,7 +34,7 @@ class LinAlgError(RuntimeError):
     """
 
 
-OutOfMemoryError.__module__ = AcceleratorError.__module__ = "mindtorch"     # where users find them:
+OutOfMemoryError.__module__ = AcceleratorError.__module__ = "mindtorch"     # where users find them
 LinAlgError.__module__ = "mindtorch.linalg"                                 # torch.linalg.LinAlgError
 
 SINGULAR = "The solver failed because the input matrix is singular."
@@ -47,9 +47,9 @@ NOT_POSITIVE_DEFINITE = ("The factorization could not be completed because the i
 
 
 def raise_first_failure(info, function, what, error=LinAlgError):
-    """An error for the first matrix of a batch whose info is not 0; `what` may have a place for that number."""
+    """An error for the first matrix of a batch whose info is not 0; `what` may have {0} for that number."""
     infos = info.reshape(-1).tolist()
-    first = next((place for place, found in enumerate(infos) if found), None)
+    first = next((index for index, number in enumerate(infos) if number), None)
     if first is not None:
         where = f"(Batch element {first}): " if info.ndim else ""
         raise error(f"{function}: {where}{what.format(infos[first])}")

@@ -21,7 +21,7 @@ class _NamedConstant:
 
 
 class layout(_NamedConstant):
-    """How a tensor holds its elements: strided in memory, or as sparse ones do.
+    """How a tensor holds its elements: strided in memory, or sparse.
 
     Example:
         >>> torch.ones(2).layout
@@ -31,7 +31,7 @@ class layout(_NamedConstant):
     __slots__ = ()
 
     def __reduce__(self):
-        return _get_layout, (repr(self),)           # as files of torch have it
+        return _get_layout, (repr(self),)           # as in files of torch
 
 
 class memory_format(_NamedConstant):
@@ -61,18 +61,18 @@ channels_last_3d = memory_format("channels_last_3d")
 
 
 def _get_layout(name):
-    """The layout of that name, as files hold it."""
+    """The layout of that name in a file."""
     if name not in LAYOUTS:
         raise RuntimeError(f"there is no layout {name!r}")
     return LAYOUTS[name]
 
 
-_get_layout.__module__ = "mindtorch.serialization"          # under that name files hold it
+_get_layout.__module__ = "mindtorch.serialization"          # files name this module
 LAYOUTS = {repr(kind): kind for kind in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)}
 
 
 def require_strided(given, function):
-    """An error for any layout= that asks for something else."""
+    """An error for any other layout=."""
     if not isinstance(given, layout):
         raise TypeError(f"{function}(): argument 'layout' must be torch.layout, not {type(given).__name__}")
     if given is not strided:

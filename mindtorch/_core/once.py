@@ -1,4 +1,4 @@
-"""Warnings that a process gives once, or each time where torch.set_warn_always asks for that; what is read once."""
+"""Warnings given once a process, or each time after torch.set_warn_always; the lock of tables that are read once."""
 import os
 import threading
 import warnings
@@ -13,16 +13,16 @@ def set_always(mode):
 
 
 def warn_once(key, message, stacklevel=1):
-    """A UserWarning, where none of that key has been given."""
+    """A UserWarning, unless one with that key was given before."""
     if _always or key not in _given:
         _given.add(key)
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
 def _make_first_use_lock():
-    """Also in a forked child: another thread of its parent may have held the lock."""
+    """Make the lock, also in a forked child: another thread of its parent may have held it."""
     global first_use_lock
-    first_use_lock = threading.RLock()      # held while a thread reads what the tables say of an operator
+    first_use_lock = threading.RLock()      # held while a thread reads an operator's entry in a generated table
 
 
 _make_first_use_lock()

@@ -20,16 +20,18 @@ from posix.unistd cimport close
 
 from mindtorch._cpu import float8
 
-from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Kernel, Operator, find_operator
+from mindtorch._core.operators.operator cimport (
+    MAX_ARGUMENTS, Argument, Kernel, Operator, find_operator, opmath, raise_not_implemented,
+)
 from mindtorch._core.python.conversion cimport as_array, cast_on_host, scalar_tensor
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, ITEMSIZE, KIND, Bool, Byte, Float, ScalarType, cast_scalar, dtype as torch_dtype, is_float8,
-    scalar_to_python,
+    COMPLEX_KIND, DTYPES, ITEMSIZE, KIND, Bool, Byte, Float, Scalar, ScalarType, Undefined, cast_scalar,
+    dtype as torch_dtype, is_float8, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, MAX_DIMS, META, NPU, Backend, Storage, TensorBase, contiguous_strides, make_tensor, require_backend,
-    set_geometry, set_storage,
+    BACKENDS, CPU, MAX_DIMS, META, NPU, Backend, Shape, Storage, TensorBase, contiguous_strides, make_tensor,
+    require_backend, set_geometry, set_storage,
 )
 
 
@@ -62,7 +64,7 @@ cdef extern from *:
 
 cdef class CpuStorage(Storage):
     def __dealloc__(self):
-        free(self.data if self.owner is None else self.first_data)
+        free(self.data if self.owner is None else self.own_data)
 
 
 cdef Storage allocate(size_t nbytes, int index):
@@ -526,18 +528,18 @@ cdef int call_function(const Kernel *entry, Argument *arguments, ScalarType dtyp
     cdef NumpyKernel kernel = <NumpyKernel>entry.data
     cdef ScalarType compute
     cdef TensorBase out, wide
-    cdef int place
+    cdef int out_index
     if kernel.compiled is not None and run_compiled(kernel.compiled, arguments, dtype):
         return 0
     compute = compute_dtype(dtype, kernel.rare_dtypes, kernel.kernel_name)
     if kernel.float8_as_float:
-        place = kernel.count - 1 if kernel.results else 0
-        out = <TensorBase>arguments[place].object
+        out_index = kernel.count - 1 if kernel.results else 0
+        out = <TensorBase>arguments[out_index].object
         if is_float8(out.dtype):
-            wide = float8_to_float(out)
-            arguments[place].object = <PyObject *>wide
+            wide = cast_on_host(out, Float)
+            arguments[out_index].object = <PyObject *>wide
             call_kernel(kernel, arguments, dtype, compute)
-            return float_to_float8(out, wide)
+            return BACKENDS[<int>CPU].copy(out, wide, False)
     return call_kernel(kernel, arguments, dtype, compute)
 
 
@@ -557,11 +559,11 @@ cdef int call_kernel(NumpyKernel kernel, Argument *arguments, ScalarType element
 
 
 # NumPy's BLAS ends its threads before a fork: a product under way in another thread would never end, in the parent or
-# in the child. So a fork waits for the calls of NumPy that run, and new ones wait for the fork. The GIL guards the
-# numbers.
+# in the child. So a fork waits for the calls of NumPy that run, and new ones wait for the fork. The GIL guards both
+# counts.
 cdef extern from *:
     """static _Thread_local int mindtorch_numpy_depth;"""
-    int mindtorch_numpy_depth           # calls of this thread, one within another
+    int mindtorch_numpy_depth           # nested calls of this thread
 
 cdef int calls_under_way = 0
 cdef int pending_forks = 0
@@ -570,7 +572,7 @@ cdef int pending_forks = 0
 cdef object call_numpy(object function, tuple values):
     global calls_under_way, mindtorch_numpy_depth
     while pending_forks and not mindtorch_numpy_depth:
-        time.sleep(0.001)               # which gives up the GIL
+        time.sleep(0.001)               # releases the GIL
     calls_under_way += 1
     mindtorch_numpy_depth += 1
     try:
@@ -640,8 +642,15 @@ cdef object convert(Conversion conversion, Argument *arguments, int i, ScalarTyp
 
 # --- arrays ----------------------------------------------------------------------------------------------------------
 
+cdef ScalarType compute_dtype(ScalarType dtype, unsigned int taken, str kernel) except? Undefined:
+    """The dtype that a kernel computes in. NotImplementedError for a rare dtype that is not in `taken`."""
+    if dtype > Undefined and not (taken >> <int>dtype) & 1:
+        raise_not_implemented(kernel, dtype)
+    return opmath(dtype)
+
 
 cdef int store_resized(list outputs, object values) except -1:
+    """Give the outputs the shapes of the values, and write these."""
     cdef TensorBase out
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
@@ -655,14 +664,6 @@ cdef int store_resized(list outputs, object values) except -1:
     return 0
 
 
-cdef TensorBase float8_to_float(TensorBase tensor):
-    return cast_on_host(tensor, Float)
-
-
-cdef int float_to_float8(TensorBase target, TensorBase wide) except -1:
-    return BACKENDS[<int>CPU].copy(target, wide, False)
-
-
 cdef object numpy_dtype(ScalarType dtype):
     return (<torch_dtype>DTYPES[<int>dtype]).numpy_dtype
 
@@ -673,6 +674,7 @@ cdef object as_operand(TensorBase tensor, ScalarType dtype):
 
 
 cdef object as_promoted(TensorBase tensor, ScalarType element, ScalarType dtype):
+    """As as_operand, after rounding to the dtype `element`."""
     return as_operand(cast_on_host(tensor, element), dtype)
 
 
@@ -686,6 +688,7 @@ cdef list as_arrays(list tensors):
 
 
 cdef object numpy_scalar(const Scalar *scalar, ScalarType element, ScalarType dtype):
+    """A NumPy scalar of `dtype`, after a cast to the dtype `element`."""
     cdef Scalar value = cast_scalar(scalar, element)
     if is_float8(element):
         return as_operand(scalar_tensor(&value, element), dtype)[()]
@@ -918,7 +921,7 @@ def share_memory_(TensorBase self not None):
         shared.nbytes = storage.nbytes
         set_storage(self, shared, self.dtype)
         return self
-    storage.first_data, storage.data = storage.data, shared.data
+    storage.own_data, storage.data = storage.data, shared.data
     storage.owner = shared
     return self
 

@@ -1,16 +1,16 @@
-"""float32 to the floats of 8 bits, rounded to nearest as torch rounds them: ml_dtypes does but for what stands here."""
+"""float32 to the 8-bit floats, rounded as in torch: ml_dtypes, corrected where it differs."""
 import ml_dtypes
 import numpy as np
 
 
 def _saturated(values, dtype):
-    """Without infinities: what is too large becomes the largest number."""
+    """For a dtype without infinities: larger numbers become the largest one."""
     most = np.float32(ml_dtypes.finfo(dtype).max)
     return np.clip(values, -most, most).astype(dtype)
 
 
 def _one_nan(values, dtype):
-    """All NaNs are the one whose bits are set."""
+    """NaN as the one whose bits are all set."""
     found = values.astype(dtype)
     bits = found.view(np.uint8)
     bits[np.isnan(values)] |= 0x7F
@@ -18,7 +18,7 @@ def _one_nan(values, dtype):
 
 
 def _exponents(values, dtype):
-    """Powers of two alone: the exponent of float32, rounded, whatever the sign; the least stands for 0."""
+    """Powers of two: the rounded exponent of float32, without the sign; the smallest one replaces 0."""
     bits = values.view(np.uint32)
     exponents = bits >> 23 & 0xFF
     # Halfway goes up, but not from numbers below the least exponent, which have no leading 1.

@@ -1,5 +1,5 @@
-"""How many threads the BLAS library of NumPy uses, asked and told through the library itself. That of the compiled
-kernels is told the same number."""
+"""The number of threads of NumPy's BLAS, got and set by functions of the library. The BLAS of the compiled kernels gets
+the same number."""
 import ctypes
 from functools import cache
 
@@ -27,7 +27,7 @@ def _functions():
 
 
 def set_blas_threads(count):
-    """Whether the library could be told."""
+    """Set the number of threads; whether the library has a function for that."""
     functions = _functions()
     backend.set_blas_threads(count)
     if functions is not None:
@@ -36,6 +36,6 @@ def set_blas_threads(count):
 
 
 def blas_threads():
-    """The number of threads; None where the library cannot be asked."""
+    """The number of threads; None where the library has no function for that."""
     functions = _functions()
     return None if functions is None else functions[1]()

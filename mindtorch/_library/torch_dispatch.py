@@ -117,7 +117,7 @@ def _own_schemas(name):
     for key, row in ROWS.items():
         if key.partition(".")[0] == name:
             results = ", ".join(["Tensor"] * row["results"])
-            written = "(a!)" if row.get("writes_self") else ""
+            written = "(a!)" if row.get("inplace_only") else ""
             arguments = row["arguments"].replace("Tensor self", f"Tensor{written} self", 1)
             returned = results if row["results"] == 1 else f"({results})"
             yield f"{key}({arguments}) -> {f'Tensor{written}' if written else returned}"

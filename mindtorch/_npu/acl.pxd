@@ -18,7 +18,7 @@ cdef struct AclnnFunction:  # both NULL where the toolkit lacks the operator
 cdef int find_function(AclnnFunction *found, str name) except -1
 
 # The pointers to the functions of these names (the last is NULL) in the libraries; `missing` gets the names of others.
-# Returns the place behind the last pointer.
+# Returns the address behind the last pointer.
 cdef void **find_symbols(void **member, const char **names, list handles, list missing) except NULL
 
 # Raises if `function` is NULL: the toolkit lacks an optional function.
@@ -58,7 +58,7 @@ cdef extern from "mindtorch/queued_launch.h" nogil:
     ctypedef struct KeptExecutor:
         pass
 
-    ctypedef struct TensorPlace:
+    ctypedef struct TensorLocation:
         void *handle
         int index
         int element
@@ -68,11 +68,11 @@ cdef extern from "mindtorch/queued_launch.h" nogil:
         void *workspace
         uint64_t workspace_size
         aclOpExecutor *executor
-        KeptExecutor *found
+        KeptExecutor *kept_executor
         aclrtStream stream
         const char *name
         const char *line
-        bint kept
+        bint may_be_kept
         bint in_phase1
         int count
         void **handles
@@ -83,7 +83,7 @@ cdef extern from "mindtorch/queued_launch.h" nogil:
         void **storages
         void *long_key
         uint64_t *own_text
-        unsigned short *own_places
+        unsigned short *own_offsets
 
     ctypedef struct QueuedFunctions:
         int (*phase1)(QueuedLaunch *launch) noexcept nogil
@@ -92,8 +92,8 @@ cdef extern from "mindtorch/queued_launch.h" nogil:
 
 cdef enum QueueMode:
     NO_QUEUE = 0
-    QUEUE_PHASE2 = 1             # the calling thread runs phase 1 or finds an executor, the queue's thread runs phase 2
-    QUEUE_ALL = 2                # the queue's thread runs both phases of calls like one that was made before
+    QUEUE_PHASE2 = 1             # the caller runs phase 1 or finds an executor, the queue's thread runs phase 2
+    QUEUE_ALL = 2                # the queue's thread runs both phases of known calls
 
 cdef int queue_mode              # torch.npu.set_task_queue_enable
 cdef bint queues_in_use          # launches may be in a queue, also while the mode is 0 again
@@ -102,13 +102,13 @@ cdef bint queues_in_use          # launches may be in a queue, also while the mo
 cdef LaunchQueue *find_queue(int device) noexcept nogil      # NULL: it was not started
 cdef LaunchQueue *start_queue(int device, aclrtContext context, const QueuedFunctions *functions) except NULL
 
-# The place of the next launch. Releases the GIL while the queue is full.
+# The slot of the next launch. Releases the GIL while the queue is full.
 cdef QueuedLaunch *next_launch(LaunchQueue *queue) noexcept
 # Copy a key to the launch. `long_key` is what `copy_long_key` has returned, NULL: only the first tensors of a key for
 # which the launch has no room are copied, which messages of errors name.
 cdef void set_key(QueuedLaunch *launch, void *long_key, const uint64_t *text, int words, void **storages,
-                  const unsigned short *places, int tensors) noexcept
-cdef void *copy_long_key(const uint64_t *text, int words, void **storages, const unsigned short *places,
+                  const unsigned short *offsets, int tensors) noexcept
+cdef void *copy_long_key(const uint64_t *text, int words, void **storages, const unsigned short *offsets,
                          int tensors) except NULL
 cdef void add_launch(LaunchQueue *queue) noexcept
 cdef bint has_launches(int device) noexcept nogil            # which are not made yet
@@ -130,14 +130,14 @@ cdef uint64_t missed_look_ups() noexcept            # by threads of queues, for 
 cdef void keep_executors(uint64_t limit, int (*destroy)(void *handle, int kind) noexcept nogil) noexcept
 cdef uint64_t count_kept() noexcept
 
-# The executor of an equal call; NULL: there is none, or `take` and another launch has taken it.
+# The executor of an equal call; NULL: there is none, or with `take` another launch has taken it.
 cdef KeptExecutor *find_kept(const uint64_t *text, int words, bint take, uint64_t *workspace_size) noexcept
-# What will keep the executor of a call. NULL: CANN refuses that; the call goes on without it.
+# A KeptExecutor for the executor of a call. NULL: CANN cannot repeat the executor, which is not kept then.
 cdef KeptExecutor *make_repeatable(aclOpExecutor *executor, int words, int tensors, int count) noexcept nogil
-# Hand over the arguments of the call, which has found the executor from now on.
+# Put the executor and the arguments of its call into the table. The call is a user of it until `release_kept`.
 cdef void keep_executor(KeptExecutor *kept, const uint64_t *text, uint64_t workspace_size, void **handles,
-                        const unsigned char *kinds, const TensorPlace *places, bint take) noexcept nogil
-# Phase 2 with other addresses. Each launch that has found an executor releases it then.
+                        const unsigned char *kinds, const TensorLocation *locations, bint take) noexcept nogil
+# Phase 2 with other addresses. Each launch that has found an executor releases it afterwards.
 cdef int launch_kept(KeptExecutor *kept, bint taken, void **storages, QueuedPhase2 phase2, void *workspace,
                      uint64_t workspace_size, aclrtStream stream) noexcept nogil
 cdef void release_kept(KeptExecutor *kept, bint taken) noexcept nogil

@@ -200,12 +200,12 @@ cdef extern from "mindtorch/launch_queue.h" nogil:
     LaunchQueue *mindtorch_find_queue(int device) noexcept
     QueuedLaunch *mindtorch_next_launch(LaunchQueue *queue) noexcept
     void mindtorch_add_launch(LaunchQueue *queue) noexcept
-    void *mindtorch_copy_key(const uint64_t *text, int words, void **storages, const unsigned short *places,
+    void *mindtorch_copy_key(const uint64_t *text, int words, void **storages, const unsigned short *offsets,
                              int tensors) noexcept
     void mindtorch_set_long_key(QueuedLaunch *launch, void *block, int words, int tensors) noexcept
     void mindtorch_shorten_key(QueuedLaunch *launch, const uint64_t *text, int words, void **storages,
-                               const unsigned short *places, int tensors) noexcept
-    void mindtorch_wait_for_place(LaunchQueue *queue) noexcept
+                               const unsigned short *offsets, int tensors) noexcept
+    void mindtorch_wait_for_slot(LaunchQueue *queue) noexcept
     void mindtorch_drain(LaunchQueue *queue) noexcept
     bint mindtorch_has_launches(LaunchQueue *queue) noexcept
     LaunchQueue *mindtorch_start_queue(int device, aclrtContext context, const QueuedFunctions *functions) noexcept
@@ -224,7 +224,7 @@ cdef extern from "mindtorch/launch_queue.h" nogil:
     uint64_t mindtorch_workspace_of_kept(const KeptExecutor *kept) noexcept
     KeptExecutor *mindtorch_make_repeatable(aclOpExecutor *executor, int words, int tensors, int count) noexcept
     void mindtorch_keep(KeptExecutor *kept, const uint64_t *text, uint64_t workspace_size, void **handles,
-                        const unsigned char *kinds, const TensorPlace *places, bint taken) noexcept
+                        const unsigned char *kinds, const TensorLocation *locations, bint taken) noexcept
     int mindtorch_launch_kept(KeptExecutor *kept, bint taken, void **storages, QueuedPhase2 phase2, void *workspace,
                               uint64_t workspace_size, aclrtStream stream) noexcept
     void mindtorch_release_kept(KeptExecutor *kept, bint taken) noexcept
@@ -270,25 +270,25 @@ cdef QueuedLaunch *next_launch(LaunchQueue *queue) noexcept:
     cdef QueuedLaunch *launch = mindtorch_next_launch(queue)
     while launch == NULL:
         with nogil:
-            mindtorch_wait_for_place(queue)
+            mindtorch_wait_for_slot(queue)
         launch = mindtorch_next_launch(queue)
     return launch
 
 
-cdef void *copy_long_key(const uint64_t *text, int words, void **storages, const unsigned short *places,
+cdef void *copy_long_key(const uint64_t *text, int words, void **storages, const unsigned short *offsets,
                          int tensors) except NULL:
-    cdef void *block = mindtorch_copy_key(text, words, storages, places, tensors)
+    cdef void *block = mindtorch_copy_key(text, words, storages, offsets, tensors)
     if block == NULL:
         raise MemoryError()
     return block
 
 
 cdef void set_key(QueuedLaunch *launch, void *long_key, const uint64_t *text, int words, void **storages,
-                  const unsigned short *places, int tensors) noexcept:
+                  const unsigned short *offsets, int tensors) noexcept:
     if long_key != NULL:
         mindtorch_set_long_key(launch, long_key, words, tensors)
     else:
-        mindtorch_shorten_key(launch, text, words, storages, places, tensors)
+        mindtorch_shorten_key(launch, text, words, storages, offsets, tensors)
 
 
 cdef void add_launch(LaunchQueue *queue) noexcept:
@@ -360,7 +360,7 @@ cdef object describe_tensors(const QueuedLaunch *launch):
     cdef list tensors = []
     cdef int i, j
     for i in range(launch.tensors):
-        word = &launch.own_text[launch.own_places[i]]
+        word = &launch.own_text[launch.own_offsets[i]]
         sizes = [word[j + 1] for j in range(<int>(word[0] >> 8 & 255))]
         tensors.append(f"{DTYPES[<int>(word[0] >> 16 & 65535)]} {sizes}")
     if launch.words == MAX_QUEUED_WORDS or launch.tensors == MAX_QUEUED_TENSORS:
@@ -380,9 +380,9 @@ def take_failure():
                             message.decode("utf-8", "replace").strip())
     tensors = describe_tensors(&launch)
     called = f" with the tensors {tensors}" if tensors else ""
-    place = f" in {launch.line.decode()}" if launch.line != NULL else ""
-    advice = "" if place else "With MINDTORCH_LAUNCH_LINES=1 this message names the line. "
-    return RuntimeError(f"{failed}\n{function} was called{called} before{place}: the queue of launches ran it later.\n"
+    line = f" in {launch.line.decode()}" if launch.line != NULL else ""
+    advice = "" if line else "With MINDTORCH_LAUNCH_LINES=1 this message names the line. "
+    return RuntimeError(f"{failed}\n{function} was called{called} before{line}: the queue of launches ran it later.\n"
                         f"{advice}With ACL_LAUNCH_BLOCKING=1 or TASK_QUEUE_ENABLE=0 the call itself raises the error.")
 
 
@@ -410,8 +410,8 @@ cdef KeptExecutor *make_repeatable(aclOpExecutor *executor, int words, int tenso
 
 
 cdef void keep_executor(KeptExecutor *kept, const uint64_t *text, uint64_t workspace_size, void **handles,
-                        const unsigned char *kinds, const TensorPlace *places, bint take) noexcept nogil:
-    mindtorch_keep(kept, text, workspace_size, handles, kinds, places, take)
+                        const unsigned char *kinds, const TensorLocation *locations, bint take) noexcept nogil:
+    mindtorch_keep(kept, text, workspace_size, handles, kinds, locations, take)
 
 
 cdef int launch_kept(KeptExecutor *kept, bint taken, void **storages, QueuedPhase2 phase2, void *workspace,

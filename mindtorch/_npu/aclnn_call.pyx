@@ -29,7 +29,7 @@ from mindtorch._core.tensor.tensor cimport (
     BACKENDS, NPU, TensorBase, copy_data, empty_tensor, make_view, set_version, version_of,
 )
 from mindtorch._npu.acl cimport (
-    NO_QUEUE, QUEUE_ALL, AclnnFunction, QueuedLaunch, TensorPlace, find_function, queue_mode,
+    NO_QUEUE, QUEUE_ALL, AclnnFunction, QueuedLaunch, TensorLocation, find_function, queue_mode,
 )
 from mindtorch._npu.allocator cimport allocate
 from mindtorch._npu.cann cimport ACL_ERROR_BAD_ALLOC, AclnnValue, aclOpExecutor, aclTensor, aclnnStatus
@@ -37,12 +37,13 @@ from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
     FOUND, KEY_HEAD, MAX_KEY_TENSORS, MAX_LIST_TENSORS, MAX_RANK, MISSED, NOT_KEPT, Call, Key, LookUp, Phase2,
     acl_dtype, add_known, add_real, add_scalar, add_shape, add_tensor, add_tensors, add_word, bool_array_argument,
-    bool_array_of_key, cache_enabled, cast_to_supported, copy, end_look_up, find_executor, free_call, init_call,
-    init_key, int_array_argument, int_array_of_key, is_known, keep, keep_on_queue, keeps_executors, launch,
+    bool_array_from_key, cache_enabled, cast_to_supported, copy, end_look_up, find_executor, free_call, init_call,
+    init_key, int_array_argument, int_array_from_key, is_known, keep_call_executor, keep_queued_executor,
+    keeps_executors, launch,
     make_contiguous, merge_dims, optional_tensor_argument, raise_missing_symbol, raise_not_capturable,
-    raise_not_supported, read, scalar_argument, scalar_list_argument, scalar_list_of_key, scalar_of_key,
-    set_copy_calls, set_output_shape, set_phase1_of_queues, tensor_argument, tensor_list_argument,
-    tensor_list_of_key, tensor_of_key, view_as_int, wait_for_shapes,
+    raise_not_supported, read, scalar_argument, scalar_list_argument, scalar_list_from_key, scalar_from_key,
+    set_copy_calls, set_output_shape, set_queue_phase1, tensor_argument, tensor_list_argument,
+    tensor_list_from_key, tensor_from_key, view_as_int, wait_for_shapes,
 )
 from mindtorch._npu.streams cimport current_capture, thread_state
 
@@ -54,7 +55,7 @@ from mindtorch._npu.streams cimport current_capture, thread_state
 #
 # 1. Tensors are cast to a dtype that the function takes, and made contiguous if it takes no strides.
 # 2. Adapters compute arguments that the function needs in another form.
-# 3. A call that CANN has kept an executor of, or whose phase 1 a queue's thread runs, goes on with 5.
+# 3. A call with a kept executor, or whose phase 1 a queue's thread runs, goes on with 5.
 # 4. Each argument is converted to C, by the conversion of the table. Phase 1 is called, through its C signature.
 # 5. `launch` does the rest.
 
@@ -90,13 +91,13 @@ cdef dict CONVERSIONS = {
 
 cdef struct Parameter:
     Conversion conversion
-    int place               # index of the argument; behind these come the results of adapters
+    int argument            # index among the arguments, behind which the results of adapters come
     bint dynamic_shape      # an output whose shape the function determines
     bint has_tensors        # it is a tensor or a list, perhaps an absent one
     AclnnValue constant
 
 cdef struct Preparation:    # what to do with the tensor of an argument before the call
-    int place
+    int argument
     unsigned int mask       # the dtypes that the function takes
     bint written            # an output, which is not cast
     bint promoted           # a 0-d tensor is cast to the dtype of the computation
@@ -107,7 +108,7 @@ cdef struct Preparation:    # what to do with the tensor of an argument before t
 cdef struct Adapter:
     AdapterFunction function
     int count
-    int places[MAX_OPERANDS]            # indices of arguments; -1: a constant
+    int arguments[MAX_OPERANDS]         # indices; -1: a constant
     Argument constants[MAX_OPERANDS]
 
 cdef struct QueuedCall:
@@ -148,12 +149,12 @@ cdef class AclnnCall:
     cdef Preparation preparations[MAX_PARAMETERS]
     cdef int adapted
     cdef Adapter adapters[MAX_ADAPTERS]
-    cdef bint of_lists                  # the operator takes lists of tensors
+    cdef bint is_foreach                  # the operator takes lists of tensors
     cdef bint per_tensor  # the function takes single tensors: one call for each element of the lists
     cdef bint dynamic_shapes                   # the function determines the shapes of results
-    cdef bint kept                      # CANN may keep executors of the call
+    cdef bint may_be_kept               # the executors of the call
     cdef bint elementwise               # dimensions of the tensors may be merged, ...
-    cdef bint of_one_tensor             # ... as those of the one operand, where its result is 0-d
+    cdef bint has_one_operand           # ... also where the result of one operand is 0-d
     cdef int dims_argument              # the argument that is a list of ints, or -1
     cdef QueuedCall queued              # what the thread of a queue reads; its address stands in keys
 
@@ -169,10 +170,10 @@ cdef AclnnCall read_call(Operator op, tuple encoded):
     cdef AclnnCall call = AclnnCall.__new__(AclnnCall)
     cdef int i
     name, since, signature, call.device_argument, call.per_tensor, parameters = encoded
-    call.of_lists = op.is_foreach
+    call.is_foreach = op.is_foreach
     call.elementwise = op.tensor_count == 0 or (op.inplace_only and op.tensor_count == 1) or (
-        op.outputs[0].elementwise and op.tensor_count <= sum([place >= 0 for place in op.outputs[0].operands]))
-    call.of_one_tensor = op.tensor_count == 1 and op.tensor_list_argument < 0
+        op.outputs[0].elementwise and op.tensor_count <= sum([operand >= 0 for operand in op.outputs[0].operands]))
+    call.has_one_operand = op.tensor_count == 1 and op.tensor_list_argument < 0
     call.dims_argument = -1
     for i in reversed(range(op.argument_count)):
         if op.argument_types[i] == operators.INT_LIST:
@@ -186,7 +187,7 @@ cdef int read_function(AclnnCall call, str name, str since, AclnnPhase1 signatur
     cdef Parameter *parameter
     call.name, call.since, call.signature = keep_bytes(name), keep_bytes(since), signature
     find_function(&call.function, name)
-    call.kept = True
+    call.may_be_kept = True
     if len(parameters) > MAX_PARAMETERS:
         raise ValueError(f"{name} has {len(parameters)} parameters, {MAX_PARAMETERS} at most")
     for word, found, *preparation in parameters:
@@ -196,13 +197,13 @@ cdef int read_function(AclnnCall call, str name, str since, AclnnPhase1 signatur
         if parameter.conversion == CONSTANT:
             read_constant(&parameter.constant, found)
         elif isinstance(found, tuple):
-            parameter.place = read_adapter(call, found)
+            parameter.argument = read_adapter(call, found)
         else:
-            parameter.place = found
+            parameter.argument = found
         if preparation:
             read_preparation(call, parameter, preparation)
         call.count += 1
-    call.kept = call.kept and not call.dynamic_shapes
+    call.may_be_kept = call.may_be_kept and not call.dynamic_shapes
     call.queued.signature, call.queued.phase1 = call.signature, call.function.phase1
     call.queued.count, call.queued.parameters = call.count, &call.parameters[0]
     return 0
@@ -230,15 +231,15 @@ cdef int read_adapter(AclnnCall call, tuple encoded) except -1:
     adapter.function = ADAPTERS[<int>ADAPTERS_BY_NAME[encoded[0]]]
     for i in range(adapter.count):
         operand = encoded[i + 1]
-        adapter.places[i] = -1 if isinstance(operand, tuple) else operand
-        if adapter.places[i] >= 0:
+        adapter.arguments[i] = -1 if isinstance(operand, tuple) else operand
+        if adapter.arguments[i] >= 0:
             continue
         if isinstance(operand[1], float):
             adapter.constants[i].real = operand[1]
         else:
             adapter.constants[i].integer = operand[1]
-    if encoded[0] == "next_offset":     # no call is like another
-        call.kept = False
+    if encoded[0] == "next_offset":     # no two calls are equal
+        call.may_be_kept = False
     call.adapted += 1
     return call.arguments + call.adapted - 1
 
@@ -249,7 +250,7 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
     words = steps.split()
     parameter.dynamic_shape = "dynamic_shape" in words
     call.dynamic_shapes = call.dynamic_shapes or parameter.dynamic_shape
-    preparation.place, preparation.mask, preparation.name = parameter.place, <int64_t>mask, keep_bytes(name)
+    preparation.argument, preparation.mask, preparation.name = parameter.argument, <int64_t>mask, keep_bytes(name)
     preparation.written, preparation.promoted = "written" in words, "promoted" in words
     preparation.view_as_int, preparation.contiguous = "view_as_int" in words, "contiguous" in words
     call.prepared += 1
@@ -271,11 +272,11 @@ cdef int run_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     """Prepare the arguments and launch. `given` does not change."""
     cdef Preparation *preparation
     cdef int i
-    if call.of_lists or call.function.phase1 == NULL:
+    if call.is_foreach or call.function.phase1 == NULL:
         return prepare_and_run(call, given, dtype)
     for i in range(call.prepared):
         preparation = &call.preparations[i]
-        if needs_preparation(preparation, given[preparation.place].object, dtype):
+        if needs_preparation(preparation, given[preparation.argument].object, dtype):
             return prepare_and_run(call, given, dtype)
     return adapt_and_marshal(call, given, given, dtype, <TensorBase>given[call.device_argument].object)
 
@@ -303,7 +304,7 @@ cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) exce
         raise_missing_symbol(call.name, call.since)
     for i in range(call.prepared):
         preparation = &call.preparations[i]
-        found = arguments[preparation.place].object
+        found = arguments[preparation.argument].object
         if not needs_preparation(preparation, found, dtype):
             continue
         if temporaries is None:
@@ -320,11 +321,11 @@ cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) exce
                 raise_not_supported(<TensorBase>found, call.name, preparation.name)
             copies = copies or []
             copies.append((<object>found, tensor))
-        arguments[preparation.place].object = <PyObject *>tensor
+        arguments[preparation.argument].object = <PyObject *>tensor
     if temporaries is not None and may_merge_dims(call, arguments):
         merge_dims_of_arguments(call, arguments, temporaries)
     adapt_and_marshal(call, arguments, given, dtype,
-                      <TensorBase>(<list>given[call.device_argument].object)[0] if call.of_lists else
+                      <TensorBase>(<list>given[call.device_argument].object)[0] if call.is_foreach else
                       <TensorBase>arguments[call.device_argument].object)
     if copies is not None:
         for output, written in copies:
@@ -335,7 +336,7 @@ cdef int prepare_and_run(AclnnCall call, Argument *given, ScalarType dtype) exce
 cdef bint may_merge_dims(AclnnCall call, const Argument *arguments) noexcept:
     """Whether the call is elementwise, or reduces all dimensions of its operand."""
     return call.elementwise or (
-        call.of_one_tensor and (<TensorBase>arguments[call.device_argument].object).ndim == 0
+        call.has_one_operand and (<TensorBase>arguments[call.device_argument].object).ndim == 0
         and (call.dims_argument < 0 or arguments[call.dims_argument].ints.ndim == 0))
 
 
@@ -344,7 +345,7 @@ cdef int merge_dims_of_arguments(AclnnCall call, Argument *arguments, list tempo
     cdef list tensors = []
     cdef int i, rank = 0
     for i in range(call.prepared):
-        tensor = <object>arguments[call.preparations[i].place].object
+        tensor = <object>arguments[call.preparations[i].argument].object
         if tensor is not None:
             tensors.append(tensor)
             rank = max(rank, (<TensorBase>tensor).ndim)
@@ -352,9 +353,9 @@ cdef int merge_dims_of_arguments(AclnnCall call, Argument *arguments, list tempo
         return 0
     temporaries += (merged := merge_dims(tensors))
     for i in reversed(range(call.prepared)):
-        if arguments[call.preparations[i].place].object != <PyObject *>None:
+        if arguments[call.preparations[i].argument].object != <PyObject *>None:
             tensor = merged.pop()
-            arguments[call.preparations[i].place].object = <PyObject *>tensor
+            arguments[call.preparations[i].argument].object = <PyObject *>tensor
     return 0
 
 
@@ -382,7 +383,7 @@ cdef list run_adapters(AclnnCall call, Argument *arguments, Argument *adapted, S
     for i in range(call.adapted):
         adapter = &call.adapters[i]
         for j in range(adapter.count):
-            values[j] = adapter.constants[j] if adapter.places[j] < 0 else arguments[adapter.places[j]]
+            values[j] = adapter.constants[j] if adapter.arguments[j] < 0 else arguments[adapter.arguments[j]]
         made = adapter.function(values, &adapted[i], &storage[i])
         if made is not None and (adapter.count == 0 or <PyObject *>made != values[0].object):
             if temporaries is None:
@@ -392,8 +393,8 @@ cdef list run_adapters(AclnnCall call, Argument *arguments, Argument *adapted, S
 
 
 cdef inline const Argument *find_argument(AclnnCall aclnn, int i, Argument *arguments, Argument *adapted) noexcept:
-    cdef int place = aclnn.parameters[i].place
-    return &arguments[place] if place < aclnn.arguments else &adapted[place - aclnn.arguments]
+    cdef int index = aclnn.parameters[i].argument
+    return &arguments[index] if index < aclnn.arguments else &adapted[index - aclnn.arguments]
 
 
 cdef inline int run_phase1(AclnnCall aclnn, Call *call, AclnnValue *values, Argument *arguments, Argument *adapted,
@@ -446,7 +447,7 @@ cdef inline int marshal(AclnnCall aclnn, Argument *arguments, Argument *adapted,
     cdef Call call
     cdef int status
     init_call(&call, on_device)
-    if aclnn.kept and cache_enabled or queue_mode != NO_QUEUE and not aclnn.dynamic_shapes:
+    if aclnn.may_be_kept and cache_enabled or queue_mode != NO_QUEUE and not aclnn.dynamic_shapes:
         return run_keyed_call(aclnn, &call, arguments, adapted, dtype)
     call.dynamic_shapes = aclnn.dynamic_shapes
     run_phase1(aclnn, &call, values, arguments, adapted, dtype, &status)
@@ -458,20 +459,19 @@ cdef inline int marshal(AclnnCall aclnn, Argument *arguments, Argument *adapted,
 
 cdef int run_keyed_call(AclnnCall aclnn, Call *call, Argument *arguments, Argument *adapted,
                         ScalarType dtype) except -1:
-    """Leave the call to the thread of a queue, which has made an equal one before, or launch the executor that was kept
-    of an equal call; else run both phases."""
+    """Leave a known call to a queue's thread, or launch the kept executor of an equal call; else run both phases."""
     cdef AclnnValue values[MAX_PARAMETERS]
     cdef Key key
     cdef LookUp found = NOT_KEPT
-    cdef bint comparable, queued
+    cdef bint has_key, queued
     cdef int status = 0
     init_key(&key, &aclnn.queued, call.device, thread_state().limits)
-    call.key = &key                              # also of a call that is never alike, for messages of errors
-    comparable = write_key(aclnn, &key, arguments, adapted, dtype) and aclnn.kept
-    queued = comparable and queue_mode == QUEUE_ALL
+    call.key = &key                              # also where no executor is kept: errors name the tensors by it
+    has_key = write_key(aclnn, &key, arguments, adapted, dtype) and aclnn.may_be_kept
+    queued = has_key and queue_mode == QUEUE_ALL
     if queued and is_known(call):
         return launch(call, 0, aclnn.name, <Phase2>aclnn.function.phase2)
-    if comparable and cache_enabled:
+    if has_key and cache_enabled:
         found = find_executor(call, aclnn.name)
     if found != FOUND:
         try:
@@ -488,20 +488,20 @@ cdef int run_keyed_call(AclnnCall aclnn, Call *call, Argument *arguments, Argume
 
 cdef int keep_call(AclnnCall aclnn, Call *call, const AclnnValue *values, Argument *arguments,
                    Argument *adapted) except -1:
-    cdef TensorPlace places[MAX_KEY_TENSORS]
+    cdef TensorLocation locations[MAX_KEY_TENSORS]
     cdef int lengths[MAX_PARAMETERS]
     cdef int i
     for i in range(aclnn.count):
         lengths[i] = -1
         if aclnn.parameters[i].conversion == TENSOR_LIST:
             lengths[i] = <int>len(<list>find_argument(aclnn, i, arguments, adapted).object)
-    list_places(&aclnn.queued, values, lengths, places)
-    return keep(call, places)
+    list_locations(&aclnn.queued, values, lengths, locations)
+    return keep_call_executor(call, locations)
 
 
-cdef void list_places(const QueuedCall *aclnn, const AclnnValue *values, const int *lengths,
-                      TensorPlace *places) noexcept nogil:
-    """The places of the tensors, in the order of the key. `lengths`: of the parameters that are lists, else -1."""
+cdef void list_locations(const QueuedCall *aclnn, const AclnnValue *values, const int *lengths,
+                         TensorLocation *locations) noexcept nogil:
+    """List the tensors among the arguments, in the order of the key. `lengths`: of lists; -1 of other parameters."""
     cdef int i, element
     cdef int index = 0
     for i in range(aclnn.count):
@@ -509,12 +509,12 @@ cdef void list_places(const QueuedCall *aclnn, const AclnnValue *values, const i
             continue
         if lengths[i] < 0:
             if values[i].pointer != NULL:
-                places[0] = TensorPlace(values[i].pointer, index, -1)
-                places += 1
+                locations[0] = TensorLocation(values[i].pointer, index, -1)
+                locations += 1
         else:
             for element in range(lengths[i]):
-                places[0] = TensorPlace(values[i].pointer, index, element)
-                places += 1
+                locations[0] = TensorLocation(values[i].pointer, index, element)
+                locations += 1
         index += 1
 
 
@@ -523,7 +523,7 @@ cdef int phase1_by_key(QueuedLaunch *queued) noexcept nogil:
     cdef const QueuedCall *aclnn = <const QueuedCall *><void *>queued.text[0]
     cdef const uint64_t *text = &queued.text[KEY_HEAD]
     cdef AclnnValue values[MAX_PARAMETERS]
-    cdef TensorPlace places[MAX_KEY_TENSORS]
+    cdef TensorLocation locations[MAX_KEY_TENSORS]
     cdef int lengths[MAX_PARAMETERS]
     cdef Conversion conversion
     cdef bint created = True
@@ -535,37 +535,37 @@ cdef int phase1_by_key(QueuedLaunch *queued) noexcept nogil:
         if conversion == CONSTANT:
             values[i] = aclnn.parameters[i].constant
         elif conversion == TENSOR or conversion == OPTIONAL_TENSOR:
-            created = tensor_of_key(queued, &text, &tensors, &values[i].pointer)
+            created = tensor_from_key(queued, &text, &tensors, &values[i].pointer)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR or conversion == PLAIN_SCALAR:
-            created = scalar_of_key(queued, &text, &values[i].pointer)
+            created = scalar_from_key(queued, &text, &values[i].pointer)
         elif conversion == INT_ARRAY:
-            created = int_array_of_key(queued, &text, &values[i].pointer)
+            created = int_array_from_key(queued, &text, &values[i].pointer)
         elif conversion == TENSOR_LIST:
             lengths[i] = <int>text[0]
-            created = tensor_list_of_key(queued, &text, &tensors, &values[i].pointer)
+            created = tensor_list_from_key(queued, &text, &tensors, &values[i].pointer)
         elif conversion == SCALAR_LIST or conversion == OPMATH_SCALAR_LIST:
-            created = scalar_list_of_key(queued, &text, &values[i].pointer)
+            created = scalar_list_from_key(queued, &text, &values[i].pointer)
         elif conversion == BOOL_ARRAY:
-            created = bool_array_of_key(queued, &text, &values[i].pointer)
+            created = bool_array_from_key(queued, &text, &values[i].pointer)
         else:                                    # INTEGER, REAL, TEXT
             values[i].integer = <int64_t>text[0]
             text += 1
         if not created:
             return ACL_ERROR_BAD_ALLOC           # CANN's message says more
     status = aclnn.signature(aclnn.phase1, values, &queued.workspace_size, &queued.executor)
-    if status == 0 and queued.kept and keeps_executors:
-        list_places(aclnn, values, lengths, places)
-        keep_on_queue(queued, places)
+    if status == 0 and queued.may_be_kept and keeps_executors:
+        list_locations(aclnn, values, lengths, locations)
+        keep_queued_executor(queued, locations)
     return status
 
 
 cdef bint write_key(AclnnCall aclnn, Key *key, Argument *arguments, Argument *adapted, ScalarType dtype) except -1:
-    """Add the arguments, as `run_phase1` converts them. False: the executor of the call is not kept."""
+    """Add the arguments, as `run_phase1` converts them. False: an argument has no key, and the executor is not kept."""
     cdef const Argument *argument
     cdef Conversion conversion
     cdef ScalarType number_dtype
     cdef Scalar element
-    cdef bint kept = True
+    cdef bint complete = True
     cdef int i
     for i in range(aclnn.count):
         conversion = aclnn.parameters[i].conversion
@@ -573,36 +573,36 @@ cdef bint write_key(AclnnCall aclnn, Key *key, Argument *arguments, Argument *ad
             continue
         argument = find_argument(aclnn, i, arguments, adapted)
         if conversion == TENSOR:
-            kept = add_tensor(key, <TensorBase>argument.object)
+            complete = add_tensor(key, <TensorBase>argument.object)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR:
             if argument.scalar == NULL:
-                kept = add_word(key, 0)
+                complete = add_word(key, 0)
             else:
                 element = cast_scalar(argument.scalar, dtype if conversion == SCALAR else opmath(dtype))
-                kept = add_scalar(key, &element)
+                complete = add_scalar(key, &element)
         elif conversion == INTEGER:
-            kept = add_word(key, <uint64_t>argument.integer)
+            complete = add_word(key, <uint64_t>argument.integer)
         elif conversion == OPTIONAL_TENSOR:
-            kept = (add_word(key, 0) if argument.object == <PyObject *>None else
-                    add_tensor(key, <TensorBase>argument.object))
+            complete = (add_word(key, 0) if argument.object == <PyObject *>None else
+                        add_tensor(key, <TensorBase>argument.object))
         elif conversion == INT_ARRAY or conversion == BOOL_ARRAY:
-            kept = add_shape(key, argument.ints)
+            complete = add_shape(key, argument.ints)
         elif conversion == REAL:
-            kept = add_real(key, argument.real)
+            complete = add_real(key, argument.real)
         elif conversion == PLAIN_SCALAR:
-            kept = add_scalar(key, argument.scalar)
+            complete = add_scalar(key, argument.scalar)
         elif conversion == TENSOR_LIST:
-            kept = add_tensors(key, <list>argument.object)
+            complete = add_tensors(key, <list>argument.object)
         elif conversion == TEXT:
-            kept = add_word(key, <uint64_t>argument.object)      # adapters give constant strings
+            complete = add_word(key, <uint64_t>argument.object)      # adapters give constant strings
         else:
             number_dtype = dtype if conversion == SCALAR_LIST else opmath(dtype)
-            kept = add_word(key, <uint64_t>len(<tuple>argument.object))
+            complete = add_word(key, <uint64_t>len(<tuple>argument.object))
             for number in <tuple>argument.object:
                 scalar_from_python(number, &element)
                 element = cast_scalar(&element, number_dtype)
-                kept = kept and add_scalar(key, &element)
-        if not kept:
+                complete = complete and add_scalar(key, &element)
+        if not complete:
             return False
     return True
 
@@ -614,7 +614,7 @@ cdef int set_output_shapes(AclnnCall aclnn, Call *call, const AclnnValue *values
     for i in range(aclnn.count):
         if aclnn.parameters[i].dynamic_shape:
             set_output_shape(call, <const aclTensor *>values[i].pointer,
-                             <TensorBase>given[aclnn.parameters[i].place].object)
+                             <TensorBase>given[aclnn.parameters[i].argument].object)
     free_call(call)
     return 0
 
@@ -630,17 +630,17 @@ cdef int call_in_chunks(AclnnKernel kernel, Argument *arguments, ScalarType dtyp
     cdef Py_ssize_t count = len(tensors), most, at
     cdef bint has_result = call.arguments > kernel.count
     cdef bint has_own_result = has_result and arguments[kernel.count].object != <PyObject *>tensors
-    cdef int place
+    cdef int argument
     most = MAX_LIST_TENSORS // (kernel.lists + has_own_result)
     if count <= most:
         return run_call(call, arguments, dtype)
     for at in range(0, count, most):
         memcpy(part, arguments, call.arguments * sizeof(Argument))
         slices = []
-        for place in kernel.chunked_lists + (kernel.count,) * has_own_result:
-            piece = (<object>arguments[place].object)[at:at + most]
+        for argument in kernel.chunked_lists + (kernel.count,) * has_own_result:
+            piece = (<object>arguments[argument].object)[at:at + most]
             slices.append(piece)
-            part[place].object = <PyObject *>piece
+            part[argument].object = <PyObject *>piece
         if has_result and not has_own_result:
             part[kernel.count] = part[call.device_argument]
         run_call(call, part, dtype)
@@ -669,9 +669,9 @@ cdef int call_per_tensor(AclnnCall call, Argument *given, ScalarType dtype) exce
         for i in range(call.count):
             parameter = &call.parameters[i]
             if parameter.conversion == OPTIONAL_TENSOR:
-                elements = <list>arguments[parameter.place].object
+                elements = <list>arguments[parameter.argument].object
                 element = elements[at] if elements else None
-                one[parameter.place].object = <PyObject *>element
+                one[parameter.argument].object = <PyObject *>element
         marshal(call, one, &one[call.arguments], given, dtype, <TensorBase>tensors[at])
     return 0
 
@@ -716,8 +716,8 @@ def register_copies():
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
-# `run_aclnn` is the kernel of all rows with an ACLNN call. At the first call it reads the row's entry, and leaves its
-# place to the function of those below it that suits the row.
+# `run_aclnn` is the kernel of all rows with an ACLNN call. At the first call it reads the row's entry and replaces
+# itself by `run_only_call`, `run_call_or_inplace` or `run_selected_call`.
 
 
 @cython.final
@@ -768,7 +768,7 @@ cdef int read_kernel(AclnnKernel kernel) except -1:
         kernel.documented = <int64_t>entry["fallback"]
     kernel.chunked_lists = entry.get("parts")
     kernel.lists = len([i for i in range(op.argument_count) if op.argument_types[i] == operators.TENSOR_LIST])
-    if kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None or kernel.call.of_lists:
+    if kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None or kernel.call.is_foreach:
         op.kernels[<int>NPU].call = run_selected_call
     elif kernel.inplace is not None:
         op.kernels[<int>NPU].call = run_call_or_inplace
@@ -790,7 +790,7 @@ cdef int run_only_call(const Kernel *entry, Argument *arguments, ScalarType dtyp
 
 
 cdef inline bint takes_inplace(AclnnKernel kernel, const Argument *arguments) noexcept:
-    """Whether the result is `self`, and not of a dtype that CANN documents for the plain call alone."""
+    """Whether the result is `self`, unless CANN documents its dtype for the plain call alone."""
     cdef TensorBase self
     if arguments[0].object != arguments[kernel.count].object:
         return False
@@ -867,7 +867,7 @@ def register():
     BACKENDS[<int>NPU].copy = copy
     BACKENDS[<int>NPU].read = read
     BACKENDS[<int>NPU].capturing = current_capture_id
-    set_phase1_of_queues(phase1_by_key)
+    set_queue_phase1(phase1_by_key)
     register_copies()
     register_calls()
     register_decompositions()
@@ -1188,8 +1188,8 @@ cdef int64_t dim_or_none(const Shape *dim) noexcept:
 
 
 cdef int64_t size_at_dim(TensorBase tensor, const Shape *dim) noexcept:
-    cdef int64_t place = dim.sizes[0]
-    return tensor.sizes[place + tensor.ndim if place < 0 else place]
+    cdef int64_t axis = dim.sizes[0]
+    return tensor.sizes[axis + tensor.ndim if axis < 0 else axis]
 
 
 cdef TensorBase view_as_slices(TensorBase source, TensorBase self, int64_t dim, TensorBase index):

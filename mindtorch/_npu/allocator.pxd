@@ -45,10 +45,6 @@ cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL
 # Later work of the stream may reuse the block. Never raises, drops an error or calls the driver: destructors call it.
 cdef inline void free_block(Block *block) noexcept nogil:
     (<NpuAllocator>block.segment.allocator).deallocate(block)
-# `stream` uses the block too: after it is freed, it is reused only when `stream` has done its work.
-cdef int add_stream_use(Block *block, StreamSlot *stream) except -1
-# Undo `add_stream_use`.
-cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept
 
 
 # --- storage ---------------------------------------------------------------------------------------------------------

@@ -646,6 +646,7 @@ cdef void complete_stream_use(void *argument) noexcept:
 
 
 cdef int add_stream_use(Block *block, StreamSlot *stream) except -1:
+    """`stream` uses the block, too: a freed block is reused only when the stream has done its work."""
     cdef StreamUse *use = block.uses
     if stream == block.pool.stream:
         return 0                     # stream order makes reuse safe

@@ -18,6 +18,6 @@ cdef class PinnedStorage(Storage):   # on the CPU; `block` is a PinnedBlock
 
 cdef Storage allocate_pinned(size_t nbytes)
 cdef PinnedBlock *get_pinned_block(size_t nbytes) except NULL       # with one reference, for the caller
-cdef void release_pinned(PinnedBlock *block) noexcept          # drop one reference
+cdef void release_pinned(PinnedBlock *block) noexcept               # drop one reference
 # Add a reference, which is dropped when `stream` has done the work that it has now.
 cdef int record_pinned_use(PinnedBlock *block, StreamSlot *stream) except -1

@@ -218,15 +218,15 @@ cdef PinnedBlock *get_pinned_block(size_t nbytes) except NULL:
 
 cdef void release_pinned(PinnedBlock *block) noexcept:
     global blocks_to_free
-    cdef PinnedBlock **place = &buckets[block.bucket].idle
+    cdef PinnedBlock **list_head = &buckets[block.bucket].idle
     block.references -= 1
     if block.references == 0:
         stat_decrease(&buckets[block.bucket].requests, 1)
         stat_decrease(&buckets[block.bucket].bytes, block.size)
         if block.size > pinned_settings.kept and not block.reserved:
-            place = &blocks_to_free
-        block.next = place[0]
-        place[0] = block
+            list_head = &blocks_to_free
+        block.next = list_head[0]
+        list_head[0] = block
 
 
 cdef void drop_reference(void *argument) noexcept:

@@ -6,7 +6,7 @@ from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, ITEMSIZE, ITEM_SHIFT, NUM_SCALAR_TYPES, Scalar, ScalarType,
 )
 from mindtorch._core.tensor.tensor cimport MAX_DIMS, NPU, Shape, TensorBase
-from mindtorch._npu.acl cimport KeptExecutor, QueuedLaunch, TensorPlace, api
+from mindtorch._npu.acl cimport KeptExecutor, QueuedLaunch, TensorLocation, api
 from mindtorch._npu.cann cimport (
     aclBoolArray, aclDataType, aclFormat, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor,
     aclTensorList, aclnnStatus, aclrtStream,
@@ -45,15 +45,15 @@ cdef int raise_descriptor_error(TensorBase tensor) except -1                  # 
 
 
 # --- keys of calls, and the executors that are kept -----------------------------------------------------------------
-# A key holds all that phase 1 reads but the addresses of tensors: which call it is, its device, the settings, and of
-# each argument the value, of a tensor its dtype, geometry, bytes of storage, and the first tensor of the call that has
-# the same storage. What may be absent or has several lengths begins with a word that says so: so different calls have
+# A key holds all that phase 1 reads but the addresses of tensors: the call, its device, the settings, and the value of
+# each argument; of a tensor its dtype, geometry, bytes of storage, and the first tensor of the call with the same
+# storage. An argument that may be absent or has no fixed length begins with a word that says so: different calls have
 # different keys.
 
 
 cdef enum:
     KEY_HEAD = 3                 # words before the arguments: the address of the call, settings, limits
-    MAX_KEY_WORDS = 1024             # CANN takes keys of 8 KiB
+    MAX_KEY_WORDS = 1024         # CANN takes keys of 8 KiB
     MAX_KEY_TENSORS = 512
     MAX_ARGUMENT_WORDS = 4 + 2 * MAX_DIMS
     SEEN_BITS = 1024
@@ -61,9 +61,9 @@ cdef enum:
 cdef struct Key:                 # on the stack of the function that makes the call
     int words
     int tensors
-    uint64_t seen[SEEN_BITS / 64]        # a bit for some bits of the address of each storage
+    uint64_t seen[SEEN_BITS / 64]           # a bit for some bits of the address of each storage
     void *storages[MAX_KEY_TENSORS]
-    unsigned short places[MAX_KEY_TENSORS]       # in `text`, of the tensors
+    unsigned short offsets[MAX_KEY_TENSORS]  # of the tensors in `text`
     uint64_t text[MAX_KEY_WORDS]
 
 cdef uint64_t phase1_settings          # a number for the values of the settings that phase 1 reads
@@ -143,7 +143,7 @@ cdef inline bint add_tensor(Key *key, TensorBase tensor) noexcept:
     if tensor.device_type != NPU or key.tensors == MAX_KEY_TENSORS:
         return False
     whole = is_whole_storage(tensor)
-    key.places[key.tensors] = key.words
+    key.offsets[key.tensors] = key.words
     text[0] = (<uint64_t>first_with_storage(key, tensor.storage.data) << 32 | <uint64_t>tensor.dtype << 16
                | <uint64_t>tensor.ndim << 8 | <uint64_t>whole << 1 | 1)
     memcpy(text + 1, tensor.sizes, dims)
@@ -187,12 +187,12 @@ cdef struct Call:                     # on the stack of the function that makes 
     aclOpExecutor *executor
     int count                         # number of handles; `launch` frees them, also when it raises
     int objects                       # how many of them are Python objects
-    bint dynamic_shapes  # the operator sets the shapes of output descriptors; `launch` keeps the handles
+    bint dynamic_shapes               # the operator sets the shapes of output descriptors; `launch` keeps the handles
     void *handles[MAX_ARGUMENTS]
     unsigned char kinds[MAX_ARGUMENTS]
     Key *key                          # or NULL
-    KeptExecutor *found               # in place of `executor`, where mindtorch keeps that; or NULL
-    bint taken                        # no other launch can have it meanwhile
+    KeptExecutor *kept_executor               # in place of `executor`, where mindtorch keeps it; or NULL
+    bint taken                        # no other launch can take kept_executor
 
 # Make the device of `out` current for this thread, and set up `call` for its current stream.
 cdef int init_call(Call *call, TensorBase out) except -1
@@ -235,26 +235,26 @@ cdef inline void end_look_up() noexcept nogil:
     if not keeps_executors:
         api.UnInitPTACacheThreadLocal()
 
-# Where mindtorch keeps executors: after phase 1 of a call that it has not found, with the places of its tensors.
-cdef int keep(Call *call, const TensorPlace *places) except -1
-cdef void keep_on_queue(QueuedLaunch *launch, const TensorPlace *places) noexcept nogil
+# Where mindtorch keeps executors: keep that of a call after phase 1, with the locations of its tensors.
+cdef int keep_call_executor(Call *call, const TensorLocation *locations) except -1
+cdef void keep_queued_executor(QueuedLaunch *launch, const TensorLocation *locations) noexcept nogil
 
 # Check the `status` that phase 1 returned, allocate the workspace, run phase 2 without the GIL, check its status and
 # free the handles. With ACL_LAUNCH_BLOCKING=1, wait for the stream. `name` ("aclnnAdd") is for errors.
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1
 
-# With TASK_QUEUE_ENABLE=2 the queue's thread runs both phases of known calls, by their keys. `set_phase1_of_queues`
-# gives it the function that runs phase 1. The `..._of_key` make an argument of the words at `text`, and move that
-# behind them; they return False where CANN cannot make it.
+# With TASK_QUEUE_ENABLE=2 the queue's thread runs both phases of known calls, by their keys. `set_queue_phase1` gives
+# it the function that runs phase 1. The `..._from_key` make an argument of the words at `text`, and move `text` behind
+# them; they return False where CANN cannot make it.
 cdef bint is_known(Call *call) noexcept         # a call with this key was made before; sets workspace_size
 cdef void add_known(const Call *call) noexcept
-cdef void set_phase1_of_queues(int (*function)(QueuedLaunch *launch) noexcept nogil) noexcept
-cdef bint tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil
-cdef bint scalar_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
-cdef bint int_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
-cdef bint bool_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
-cdef bint tensor_list_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil
-cdef bint scalar_list_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
+cdef void set_queue_phase1(int (*function)(QueuedLaunch *launch) noexcept nogil) noexcept
+cdef bint tensor_from_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil
+cdef bint scalar_from_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
+cdef bint int_array_from_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
+cdef bint bool_array_from_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
+cdef bint tensor_list_from_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil
+cdef bint scalar_list_from_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil
 
 # After the launch of an operator with dynamic shapes: wait for the stream; give an output, which is contiguous, the
 # shape of its descriptor; free the handles. On failure the first two free the handles and raise.

@@ -26,7 +26,7 @@ from mindtorch._core.tensor.tensor cimport (
 )
 from mindtorch._core.tensor.views cimport expand_to
 from mindtorch._npu.acl cimport (
-    MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, LaunchQueue, QueuedFunctions, QueuedLaunch, TensorPlace,
+    MAX_QUEUED_TENSORS, MAX_QUEUED_WORDS, NO_QUEUE, LaunchQueue, QueuedFunctions, QueuedLaunch, TensorLocation,
     add_known_call, add_launch, api, check, copy_long_key, count_kept, drain_queue, find_known_call, find_kept,
     find_queue, has_launches, keep_executor, keep_executors, launch_kept, make_repeatable, missed_look_ups,
     next_launch, queue_mode, queues_in_use, refuse, release_kept, set_key, start_queue,
@@ -92,17 +92,17 @@ cdef bint add_tensors(Key *key, list tensors) noexcept:
     return True
 
 
-cdef dict SETTINGS = {}         # name -> value, of the settings that have not their defaults
-cdef dict SETTING_NUMBERS = {}  # each set of settings that there has been -> its number, which stands in keys
+cdef dict SETTINGS = {}         # name -> value, of the settings that do not have their defaults
+cdef dict SETTING_NUMBERS = {}  # set of settings -> its number in keys
 
 
 def note_thread_limits(intptr_t stream):
-    """To be called when the calling thread takes the limits of cores of a driver's stream; 0: when it drops them."""
+    """Call this when the calling thread takes the core limits of a driver's stream; with 0 when it drops them."""
     thread_state().limits = <void *>stream
 
 
 def note_setting(tuple name, value):
-    """To be called when a setting that phase 1 reads has changed. None: it has its default again."""
+    """Call this when a setting that phase 1 reads has changed. None: it has its default again."""
     global phase1_settings
     if value is None:
         SETTINGS.pop(name, None)
@@ -112,8 +112,8 @@ def note_setting(tuple name, value):
 
 
 # Look-ups
-# CANN's hooks (include/aclnn/op_cache.h) keep what belongs to a call in the calling thread. No Python code runs between
-# `find_executor` and `end_look_up`. For toolkits without hooks there is a table of ours (kept_executors.h).
+# CANN's hooks (include/aclnn/op_cache.h) keep the state of a look-up in the calling thread: no Python code runs between
+# `find_executor` and `end_look_up`. For toolkits without hooks, mindtorch has a table (kept_executors.h).
 
 cdef dict SWITCH = {"0": False, "1": True}
 cdef uint64_t cache_hits
@@ -146,8 +146,8 @@ def cache_limit():
 
 
 def executor_cache_stats():
-    """{"hits": launches of found executors, "misses": of others that may be kept, "limit": of executors that are kept,
-    "size": how many are; of CANN's cache, which does not tell the number, the most that there may be}"""
+    """{"hits": launches of kept executors, "misses": other launches that look for one, "limit": the most executors that
+    are kept, "size": how many are; of CANN's cache, which does not tell the number, how many may be}"""
     missed = missed_look_ups()                 # by threads of queues, for calls that were found before
     misses = cache_misses + missed
     size = count_kept() if keeps_executors else min(misses, cache_limit())
@@ -160,11 +160,11 @@ cdef LookUp find_executor(Call *call, const char *name) noexcept:
     cdef size_t length = key.words * sizeof(uint64_t)
     cdef int i
     if keeps_executors:
-        # Two launches never wait for each other here: the first may wait for a stream that the second is to wake. On a
-        # queue they come one after the other.
+        # A launch never waits for another one that has the executor: this may wait for a stream that the launch wakes.
+        # On a queue launches follow each other.
         call.taken = queue_mode == NO_QUEUE
-        call.found = find_kept(key.text, key.words, call.taken, &call.workspace_size)
-        if call.found == NULL:
+        call.kept_executor = find_kept(key.text, key.words, call.taken, &call.workspace_size)
+        if call.kept_executor == NULL:
             cache_misses += 1
             return MISSED
         cache_hits += 1
@@ -185,23 +185,25 @@ cdef LookUp find_executor(Call *call, const char *name) noexcept:
     return FOUND
 
 
-cdef int keep(Call *call, const TensorPlace *places) except -1:
-    call.found = make_repeatable(call.executor, call.key.words, call.key.tensors, call.count)
-    if call.found == NULL:
+cdef int keep_call_executor(Call *call, const TensorLocation *locations) except -1:
+    call.kept_executor = make_repeatable(call.executor, call.key.words, call.key.tensors, call.count)
+    if call.kept_executor == NULL:
         return 0
     call.executor = NULL
     _objects = take_objects(call) if call.objects != 0 else None
-    keep_executor(call.found, call.key.text, call.workspace_size, call.handles, call.kinds, places, call.taken)
+    keep_executor(call.kept_executor, call.key.text, call.workspace_size, call.handles, call.kinds, locations,
+                  call.taken)
     call.count = 0
     return 0
 
 
-cdef void keep_on_queue(QueuedLaunch *launch, const TensorPlace *places) noexcept nogil:
-    launch.found = make_repeatable(launch.executor, launch.words, launch.tensors, launch.count)
-    if launch.found == NULL:
+cdef void keep_queued_executor(QueuedLaunch *launch, const TensorLocation *locations) noexcept nogil:
+    launch.kept_executor = make_repeatable(launch.executor, launch.words, launch.tensors, launch.count)
+    if launch.kept_executor == NULL:
         return
     launch.executor = NULL
-    keep_executor(launch.found, launch.text, launch.workspace_size, launch.handles, launch.kinds, places, False)
+    keep_executor(launch.kept_executor, launch.text, launch.workspace_size, launch.handles, launch.kinds, locations,
+                  False)
     launch.count = 0
 
 
@@ -239,7 +241,7 @@ cdef int init_call(Call *call, TensorBase out) except -1:
     call.workspace_size = 0
     call.executor = NULL
     call.key = NULL
-    call.found = NULL
+    call.kept_executor = NULL
     call.taken = False
     if state.bound != device:
         bind_device(device)
@@ -275,21 +277,21 @@ cdef aclTensor *describe_host_scalar(Call *call, TensorBase tensor) except NULL:
 cdef TensorBase copy_to_device(Call *call, TensorBase tensor):
     """A copy of a 0-d CPU tensor on the device of the call, which keeps it until phase 2 has returned."""
     cdef Shape shape
-    cdef TensorBase brought
+    cdef TensorBase result
     cdef int i
     shape.ndim = tensor.ndim
     for i in range(tensor.ndim):
         shape.sizes[i] = tensor.sizes[i]
-    brought = empty_tensor(&shape, tensor.dtype, NPU, call.device)
-    BACKENDS[<int>NPU].copy(brought, tensor, False)
+    result = empty_tensor(&shape, tensor.dtype, NPU, call.device)
+    BACKENDS[<int>NPU].copy(result, tensor, False)
     use_device(call.device)                      # the copy may have switched the device
-    add_object(call, brought)
-    return brought
+    add_object(call, result)
+    return result
 
 
-cdef int add_object(Call *call, object kept) except -1:
-    add_handle(call, <PyObject *>kept, OBJECT)
-    Py_INCREF(kept)
+cdef int add_object(Call *call, object value) except -1:
+    add_handle(call, <PyObject *>value, OBJECT)
+    Py_INCREF(value)
     call.objects += 1
     return 0
 
@@ -361,7 +363,7 @@ cdef class ScalarList:
 
 
 cdef aclScalarList *scalar_list_argument(Call *call, tuple numbers, ScalarType dtype) except NULL:
-    cdef ScalarList kept = ScalarList.__new__(ScalarList)
+    cdef ScalarList result = ScalarList.__new__(ScalarList)
     cdef Py_ssize_t count = len(numbers)
     cdef Py_ssize_t made = 0
     cdef const aclScalar **elements = <const aclScalar **>malloc(count * sizeof(void *))
@@ -376,19 +378,19 @@ cdef aclScalarList *scalar_list_argument(Call *call, tuple numbers, ScalarType d
             if elements[made] == NULL:
                 raise RuntimeError(f"NPU error: aclCreateScalar failed. {driver_message()}")
             made += 1
-        kept.handle = api.aclCreateScalarList(elements, count)     # which destroys the elements too
-        if kept.handle == NULL:
+        result.handle = api.aclCreateScalarList(elements, count)     # which destroys the elements too
+        if result.handle == NULL:
             raise RuntimeError(f"NPU error: aclCreateScalarList failed. {driver_message()}")
-        add_object(call, kept)
+        add_object(call, result)
     except BaseException:
-        while kept.handle == NULL and made > 0:
+        while result.handle == NULL and made > 0:
             made -= 1
             destroy(<void *>elements[made], SCALAR)
         free_call(call)
         raise
     finally:
         free(elements)
-    return kept.handle
+    return result.handle
 
 
 cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NULL:
@@ -408,18 +410,18 @@ cdef class BoolArray:
 
 
 cdef aclBoolArray *bool_array_argument(Call *call, const Shape *values) except NULL:
-    cdef BoolArray kept = BoolArray.__new__(BoolArray)
+    cdef BoolArray result = BoolArray.__new__(BoolArray)
     cdef cbool truths[MAX_DIMS]
     cdef int i
     for i in range(values.ndim):
         truths[i] = values.sizes[i] != 0
-    kept.handle = api.aclCreateBoolArray(truths, values.ndim)
-    if kept.handle == NULL:
+    result.handle = api.aclCreateBoolArray(truths, values.ndim)
+    if result.handle == NULL:
         message = driver_message()
         free_call(call)
         raise RuntimeError(f"NPU error: aclCreateBoolArray failed. {message}")
-    add_object(call, kept)
-    return kept.handle
+    add_object(call, result)
+    return result.handle
 
 
 # The end of a call
@@ -440,9 +442,9 @@ cdef void release_objects(Call *call) noexcept:
 
 cdef void free_call(Call *call) noexcept:
     """Free the executor and the handles of a call."""
-    if call.found != NULL:
-        release_kept(call.found, call.taken)
-        call.found = NULL
+    if call.kept_executor != NULL:
+        release_kept(call.kept_executor, call.taken)
+        call.kept_executor = NULL
     if call.executor != NULL:
         destroy_executor(call.executor)
         call.executor = NULL
@@ -493,7 +495,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
             raise
     if queues_in_use:
         # Without an executor: it is left to the queue's thread, see is_known.
-        if call.executor == NULL and call.found == NULL or not call.taken and can_be_queued(call):
+        if call.executor == NULL and call.kept_executor == NULL or not call.taken and can_be_queued(call):
             return queue_launch(call, name, phase2, workspace, workspace_block)
         if has_launches(call.device):
             with nogil:
@@ -509,15 +511,15 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         start_time = clock()
     stream.launches += 1
     with nogil:
-        if call.found == NULL:
+        if call.kept_executor == NULL:
             status = phase2(workspace, call.workspace_size, call.executor, stream.handle)
         else:
-            status = launch_kept(call.found, call.taken, call.key.storages, phase2, workspace, call.workspace_size,
-                                 stream.handle)
+            status = launch_kept(call.kept_executor, call.taken, call.key.storages, phase2, workspace,
+                                 call.workspace_size, stream.handle)
             call.taken = False
             if status == 0:
-                release_kept(call.found, False)
-                call.found = NULL
+                release_kept(call.kept_executor, False)
+                call.kept_executor = NULL
         if status == 0 and not call.dynamic_shapes:
             destroy_all(call)
     stream.launches -= 1
@@ -544,11 +546,11 @@ cdef bint can_be_queued(const Call *call) noexcept:
             and call.stream.number >> POOL_BITS != SYNC_LAUNCH_STREAM)
 
 
-cdef QueuedFunctions FUNCTIONS_OF_QUEUES
+cdef QueuedFunctions QUEUE_FUNCTIONS
 
 
-cdef void set_phase1_of_queues(int (*function)(QueuedLaunch *launch) noexcept nogil) noexcept:
-    FUNCTIONS_OF_QUEUES.phase1 = function
+cdef void set_queue_phase1(int (*function)(QueuedLaunch *launch) noexcept nogil) noexcept:
+    QUEUE_FUNCTIONS.phase1 = function
 
 
 cdef bint may_launch(int device) noexcept nogil:
@@ -557,23 +559,23 @@ cdef bint may_launch(int device) noexcept nogil:
 
 
 cdef list take_objects(Call *call):
-    """The Python objects of the call, without CANN's objects in them. They may die once the launch is in the queue:
-    only later work of the stream reuses the memory of a tensor."""
+    """Take the Python objects from the call, which keeps CANN's objects in them. They may die once the launch is in the
+    queue: only later work of the stream reuses the memory of a tensor."""
     cdef list objects = []
     cdef int i
     for i in range(call.count):
         if call.kinds[i] != OBJECT:
             continue
-        kept = <object>call.handles[i]
-        objects.append(kept)
-        Py_XDECREF(<PyObject *>kept)
+        value = <object>call.handles[i]
+        objects.append(value)
+        Py_XDECREF(<PyObject *>value)
         call.handles[i] = NULL
-        if isinstance(kept, ScalarList):
-            call.handles[i], call.kinds[i] = (<ScalarList>kept).handle, <unsigned char>SCALAR_LIST
-            (<ScalarList>kept).handle = NULL
-        elif isinstance(kept, BoolArray):
-            call.handles[i], call.kinds[i] = (<BoolArray>kept).handle, <unsigned char>BOOL_ARRAY
-            (<BoolArray>kept).handle = NULL
+        if isinstance(value, ScalarList):
+            call.handles[i], call.kinds[i] = (<ScalarList>value).handle, <unsigned char>SCALAR_LIST
+            (<ScalarList>value).handle = NULL
+        elif isinstance(value, BoolArray):
+            call.handles[i], call.kinds[i] = (<BoolArray>value).handle, <unsigned char>BOOL_ARRAY
+            (<BoolArray>value).handle = NULL
     call.objects = 0
     return objects
 
@@ -588,8 +590,8 @@ cdef int destroy_on_queue(void *handle, int kind) noexcept nogil:
     return try_destroy(handle, kind)
 
 
-FUNCTIONS_OF_QUEUES.destroy = destroy_on_queue
-FUNCTIONS_OF_QUEUES.may_launch = may_launch
+QUEUE_FUNCTIONS.destroy = destroy_on_queue
+QUEUE_FUNCTIONS.may_launch = may_launch
 
 
 cdef bint is_known(Call *call) noexcept:
@@ -630,19 +632,19 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
     cdef void *long_key = NULL
     try:
         if call.executor == NULL and (key.words > MAX_QUEUED_WORDS or key.tensors > MAX_QUEUED_TENSORS):
-            long_key = copy_long_key(key.text, key.words, key.storages, key.places, key.tensors)
+            long_key = copy_long_key(key.text, key.words, key.storages, key.offsets, key.tensors)
         if RECORDS_LINES:
             line = calling_line()
         queue = find_queue(call.device)
         if queue == NULL:
-            queue = start_queue(call.device, device_context(call.device), &FUNCTIONS_OF_QUEUES)
+            queue = start_queue(call.device, device_context(call.device), &QUEUE_FUNCTIONS)
     except BaseException:
         free(long_key)
         free_call(call)
         if workspace_block != NULL:
             free_block(workspace_block)
         raise
-    if call.executor == NULL and call.found == NULL and cache_enabled:
+    if call.executor == NULL and call.kept_executor == NULL and cache_enabled:
         cache_hits += 1
     if call.objects != 0:
         _objects = take_objects(call)
@@ -654,16 +656,16 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
     queued.workspace = workspace
     queued.workspace_size = call.workspace_size
     queued.executor = call.executor
-    queued.found = call.found
+    queued.kept_executor = call.kept_executor
     queued.stream = stream.handle
     queued.count = call.count
     memcpy(queued.handles, call.handles, call.count * sizeof(void *))
     memcpy(queued.kinds, call.kinds, call.count)
-    queued.kept = cache_enabled
+    queued.may_be_kept = cache_enabled
     queued.words = queued.tensors = 0
     queued.long_key = NULL
     if key != NULL:
-        set_key(queued, long_key, key.text, key.words, key.storages, key.places, key.tensors)
+        set_key(queued, long_key, key.text, key.words, key.storages, key.offsets, key.tensors)
     add_launch(queue)
     stream.launches -= 1
     if workspace_block != NULL:
@@ -671,7 +673,7 @@ cdef int queue_launch(Call *call, const char *name, Phase2 phase2, void *workspa
     return 0
 
 
-cdef bint tensor_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil:
+cdef bint tensor_from_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil:
     if text[0][0] != 0:
         return keep_handle(launch, read_tensor(launch, text, tensors), made, TENSOR)
     text[0] += 1                                 # None
@@ -715,7 +717,7 @@ cdef inline bint keep_handle(QueuedLaunch *launch, void *handle, void **made, Ki
     return True
 
 
-cdef bint scalar_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
+cdef bint scalar_from_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
     if text[0][0] != 0:
         return keep_handle(launch, read_scalar(text), made, SCALAR)
     text[0] += 1                                 # None
@@ -735,14 +737,14 @@ cdef aclScalar *read_scalar(const uint64_t **text) noexcept nogil:
     return create_scalar(&scalar)
 
 
-cdef bint int_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
+cdef bint int_array_from_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
     cdef uint64_t count = text[0][0]
     cdef const int64_t *values = <const int64_t *>(text[0] + 1)
     text[0] += 1 + count
     return keep_handle(launch, api.aclCreateIntArray(values, count), made, INT_ARRAY)
 
 
-cdef bint bool_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
+cdef bint bool_array_from_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
     cdef cbool truths[MAX_DIMS]
     cdef uint64_t count = text[0][0]
     cdef uint64_t i
@@ -752,7 +754,7 @@ cdef bint bool_array_of_key(QueuedLaunch *launch, const uint64_t **text, void **
     return keep_handle(launch, api.aclCreateBoolArray(truths, count), made, BOOL_ARRAY)
 
 
-cdef bint tensor_list_of_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil:
+cdef bint tensor_list_from_key(QueuedLaunch *launch, const uint64_t **text, int *tensors, void **made) noexcept nogil:
     cdef const aclTensor *elements[MAX_KEY_TENSORS]
     cdef aclTensorList *result = NULL
     cdef uint64_t count = text[0][0]
@@ -775,7 +777,7 @@ cdef bint tensor_list_of_key(QueuedLaunch *launch, const uint64_t **text, int *t
     return keep_handle(launch, result, made, TENSOR_LIST)
 
 
-cdef bint scalar_list_of_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
+cdef bint scalar_list_from_key(QueuedLaunch *launch, const uint64_t **text, void **made) noexcept nogil:
     cdef const aclScalar *elements[MAX_KEY_TENSORS]
     cdef aclScalarList *result = NULL
     cdef uint64_t count = text[0][0]
@@ -928,7 +930,7 @@ cdef TensorBase contiguous_copy(TensorBase tensor, ScalarType dtype):
     return copy
 
 
-# What is next to a dtype in width, of those that hold all of its values.
+# The next wider dtype that holds all values of a dtype.
 cdef int WIDER[NUM_SCALAR_TYPES]
 for number in range(NUM_SCALAR_TYPES):
     WIDER[<int>number] = <int>Undefined
@@ -940,7 +942,7 @@ WIDER[<int>ComplexFloat] = <int>ComplexDouble
 
 cdef TensorBase cast_to_supported(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name,
                                   const char *argument):
-    """A contiguous copy in the dtype, or in the least that is wider and in the mask."""
+    """A contiguous copy in the dtype, or in the next wider one that is in the mask."""
     cdef int dtype = <int>wanted
     while dtype != <int>Undefined:
         if (mask >> dtype) & 1:
@@ -1052,7 +1054,7 @@ cdef int64_t size_from(TensorBase tensor, int dim, int rank, int64_t *stride) no
 cdef list merge_dims(list tensors):
     """Views of tensors that broadcast to one shape, with fewer dimensions, which broadcast as well.
 
-    Dimensions are merged that lie behind each other in the memory of all tensors. 0-d tensors stay.
+    Dimensions are merged that are adjacent in the memory of all tensors. 0-d tensors stay.
     """
     cdef Shape sizes[MAX_MERGED_TENSORS]
     cdef Shape strides[MAX_MERGED_TENSORS]
@@ -1091,7 +1093,7 @@ cdef list merge_dims(list tensors):
 
 
 cdef int copy_slices(TensorBase dst, TensorBase src) except -1:
-    """Copy one slice of the first dimension after the other: there are too many dimensions."""
+    """Copy slice by slice of the first dimension, since there are too many dimensions."""
     cdef int64_t i, step = 0
     cdef bint whole = src.ndim < dst.ndim
     if not whole and src.sizes[0] != 1:

@@ -9,16 +9,16 @@ LEVELS = ("never", "state", "alloc", "all")
 
 class Context:
     """A Python stack. It keeps code objects and line numbers; names are looked up on demand."""
-    __slots__ = ("places",)
+    __slots__ = ("lines",)
 
     def __init__(self):
-        frame, self.places = sys._getframe(1).f_back, []        # empty when the interpreter frees at exit
+        frame, self.lines = sys._getframe(1).f_back, []        # empty when the interpreter frees at exit
         while frame is not None:
-            self.places.append((frame.f_code, frame.f_lineno))
+            self.lines.append((frame.f_code, frame.f_lineno))
             frame = frame.f_back
 
     def frames(self):
-        return [{"name": code.co_qualname, "filename": code.co_filename, "line": line} for code, line in self.places]
+        return [{"name": code.co_qualname, "filename": code.co_filename, "line": line} for code, line in self.lines]
 
 
 class MemoryHistory:
@@ -53,8 +53,8 @@ class MemoryHistory:
 
 
 def describe(action, address, size, stream, pool_id, context):
-    place = "device_free" if action == "oom" else "addr"
-    entry = {"action": action, place: address, "size": size, "stream": stream, "pool_id": pool_id}
+    key = "device_free" if action == "oom" else "addr"
+    entry = {"action": action, key: address, "size": size, "stream": stream, "pool_id": pool_id}
     if context is not None:
         entry["frames"] = context.frames()
     return entry

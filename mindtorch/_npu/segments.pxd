@@ -18,13 +18,13 @@ cdef struct AllocatorSettings:
     size_t max_non_split_rounding        # how much larger than the request such a block may be
     size_t large_segment                 # size of segments that serve several requests of the large pool
     size_t segment_unit                  # segments for one request are multiples of it: pages of 2 MiB or 1 GiB
-    double gc_threshold                    # garbage_collection_threshold: a part of the memory limit; 0: never
+    double gc_threshold                  # garbage_collection_threshold: a part of the memory limit; 0: never
     bint expandable                      # segments grow: addresses are reserved, memory is mapped as needed
     size_t base_alignment                # of large blocks in expandable segments; 0: none
     bint divided                         # roundup_power2_divisions is in use
     size_t divisions[DIVISION_CLASSES]   # of a power of two, by the request's size; 0 and 1: no rounding
     bint lazy_reclaim                    # events are queried only if no block is free, or many events are pending
-    bint throw_on_oom                          # throw_on_npumalloc_oom: raise at once, without freeing cached memory
+    bint throw_on_oom                    # throw_on_npumalloc_oom: raise at once, without freeing cached memory
 
 cdef AllocatorSettings settings
 
@@ -131,7 +131,7 @@ cdef class BlockCache:
     cdef readonly int device
     cdef readonly MemoryStats _stats
     cdef SpinLock lock               # protects the counters and all that follows
-    cdef bint use_slow_path                # all requests take the slow path, with the GIL
+    cdef bint use_slow_path          # all requests take the slow path, with the GIL
     cdef Segment *segments
     cdef Block *retired              # freed, but other streams still use them; linked by `left`
     cdef long long searches          # number of searches for large free blocks: the clock of garbage collection
@@ -165,7 +165,7 @@ cdef class BlockCache:
 
 
 cdef class SegmentCache(BlockCache):
-    cdef Segment *segments_to_free           # removed from `segments`, to be freed
+    cdef Segment *segments_to_free   # removed from `segments`, to be freed
     cdef Block *pages_to_unmap       # blocks of expandable segments, to be unmapped; linked by `left`
     cdef object source               # an NPUPluggableAllocator; None: the driver
     cdef bint keep_physical          # unmap without freeing physical memory (empty_virt_addr_cache)
@@ -198,5 +198,3 @@ cdef class SegmentCache(BlockCache):
     cdef void detach_pages(self, Segment *segment) noexcept nogil
     cdef int release_pages(self, Block *block) except -1
     cdef int record_trace(self, str action, void *address, size_t size, BlockPool *pool, object context) except -1
-
-cdef tuple pool_id(BlockPool *pool)

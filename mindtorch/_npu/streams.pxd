@@ -55,13 +55,8 @@ cdef enum StreamKind:
     EXTERNAL_STREAM = 1 << 25
 
 cdef enum:
-    POOL_BITS = 5                                                      # bits of a stream's number: place in the pool
+    POOL_BITS = 5                                                      # bits of a stream's number: index in the pool
     MAX_POOL_SIZE = 32
-
-# These three increment `holders`.
-cdef StreamSlot *get_stream_from_pool(int device, int kind) except NULL         # the next stream of the pool
-cdef StreamSlot *get_stream_by_id(int device, int number) except NULL
-cdef StreamSlot *get_external_stream(int device, aclrtStream handle) except NULL
 
 cdef int synchronize_stream(StreamSlot *stream) except -1                 # the host waits, without the GIL
 # later work of one waits for the other's so far
@@ -79,9 +74,7 @@ cdef inline Capture *current_capture(int device) noexcept:
 cdef inline bint is_capturing(int device) noexcept:
     return current_capture(device) != NULL
 
-cdef void add_capture(Capture *capture, StreamSlot *stream) noexcept  # `capture` has begun on `stream`
-# After `stream` was made to wait: if it waits for work of a capture, the driver captures its work from now on.
-cdef int join_capture(StreamSlot *stream) except -1
+cdef void add_capture(Capture *capture, StreamSlot *stream) noexcept    # `capture` has begun on `stream`
 cdef void remove_capture(Capture *capture) noexcept                     # `capture` has ended, on all its streams
 
 cdef enum EventKind:
@@ -92,10 +85,8 @@ cdef enum EventKind:
     EVENT_KINDS = 4
 
 cdef EventSlot *get_event(int device, int kind) except NULL
-cdef EventSlot *wrap_ipc_event(int device, aclrtEvent handle) except NULL     # an event of another process
 cdef void return_event(EventSlot *event) noexcept  # for reuse, even before its last record is done
 cdef int record(EventSlot *event, StreamSlot *stream) except -1
-cdef int is_complete(EventSlot *event) except -1
 
 # torch.npu.set_sync_debug_mode. Where an operator or a copy makes the host wait for a stream, 1 warns and 2 raises.
 cdef int sync_debug_mode
@@ -164,8 +155,6 @@ cdef void destroy_later(void *handle, int kind) noexcept with gil
 
 cdef class Stream:
     cdef StreamSlot *slot
-
-cdef Stream wrap_stream(StreamSlot *slot)
 
 
 cdef class Event:

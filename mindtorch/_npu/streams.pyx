@@ -31,7 +31,7 @@ from mindtorch._npu.structs cimport Deferred, EventSlot, StreamSlot
 
 # --- devices, streams and events -------------------------------------------------------------------------------------
 # 1. Every device has one context. runtime.py creates it at the device's first use; each thread makes it current.
-# 2. As in torch, streams come from pools, in turn. The driver's stream is created when a place of the pool is first
+# 2. As in torch, streams come from pools, in turn. The driver's stream is created when its slot of the pool is first
 #    taken. Streams without holders and events given back are idle: `destroy_idle` (empty_cache) destroys them.
 # 3. After a fork the child has no devices. All paths to a device go through `bind_device`, which raises then.
 
@@ -167,15 +167,15 @@ cdef StreamSlot *default_stream(int device) except NULL:
 
 cdef StreamSlot *get_stream_from_pool(int device, int kind) except NULL:
     use_device(device)
-    cdef unsigned int place = DEVICES[device].taken[kind] % POOL_SIZES[kind]
+    cdef unsigned int index = DEVICES[device].taken[kind] % POOL_SIZES[kind]
     DEVICES[device].taken[kind] += 1
-    return get_pooled_stream(device, kind, place)
+    return get_pooled_stream(device, kind, index)
 
 
-cdef StreamSlot *get_pooled_stream(int device, int kind, int place) except NULL:
-    cdef StreamSlot *slot = DEVICES[device].pools[kind][place]
+cdef StreamSlot *get_pooled_stream(int device, int kind, int index) except NULL:
+    cdef StreamSlot *slot = DEVICES[device].pools[kind][index]
     if slot == NULL:
-        slot = DEVICES[device].pools[kind][place] = new_stream_slot(device, kind << POOL_BITS | place)
+        slot = DEVICES[device].pools[kind][index] = new_stream_slot(device, kind << POOL_BITS | index)
     slot.holders += 1                # before anything releases the GIL
     try:
         ensure_stream_handle(slot)
@@ -188,10 +188,10 @@ cdef StreamSlot *get_pooled_stream(int device, int kind, int place) except NULL:
 cdef StreamSlot *get_stream_by_id(int device, int number) except NULL:
     cdef StreamSlot *slot = STREAM_SLOTS
     cdef int kind = number >> POOL_BITS
-    cdef int place = number & (MAX_POOL_SIZE - 1)
+    cdef int index = number & (MAX_POOL_SIZE - 1)
     use_device(device)
-    if 0 <= kind < STREAM_KINDS and place < POOL_SIZES[kind]:
-        return get_pooled_stream(device, kind, place)
+    if 0 <= kind < STREAM_KINDS and index < POOL_SIZES[kind]:
+        return get_pooled_stream(device, kind, index)
     while slot != NULL and (slot.device != device or slot.number != number):
         slot = slot.next
     if slot == NULL:
@@ -313,6 +313,7 @@ cdef void add_capture(Capture *capture, StreamSlot *stream) noexcept:
 
 
 cdef int join_capture(StreamSlot *stream) except -1:
+    """After `stream` was made to wait: where it waits for work of a capture, the driver captures its work, too."""
     cdef aclmdlRICaptureStatus status
     cdef aclmdlRI graph = NULL
     cdef Capture *capture = CAPTURES

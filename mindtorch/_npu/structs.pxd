@@ -90,16 +90,16 @@ cdef struct Block:               # the first 64 bytes, a cache line, hold what a
     BlockPool *pool
     Block *previous              # neighbours in the segment, by address
     Block *next
-    size_t requested_size             # bytes that the caller asked for; 0 while the block is free
+    size_t requested_size        # bytes that the caller asked for; 0 while the block is free
     StreamUse *uses
     long long freed_at           # the allocator's `searches` when the block became free
     PyObject *context            # the stack at its allocation, if memory history is recorded
-    int event_count                  # events that a retired block waits for
+    int event_count              # events that a retired block waits for
 
 cdef struct StreamSlot:
     aclrtStream handle           # NULL once destroyed
     int device
-    int number                   # Stream.stream_id: StreamKind << POOL_BITS | place in the pool; 0: the default stream
+    int number                   # Stream.stream_id: StreamKind << POOL_BITS | index in the pool; 0: the default stream
     int priority                 # 0 or -1; CANN ignores it
     int holders                  # Stream objects; at 0 the driver's stream is idle and may be destroyed
     StreamSlot *next             # in the list of all streams of the process
@@ -111,4 +111,4 @@ cdef struct StreamSlot:
     bint updates                 # the stream's work replaces tasks of `capture`, which has ended
     Deferred *first_deferred     # a queue, in the order of the events
     Deferred *last_deferred
-    int deferred_count                 # its length
+    int deferred_count           # its length

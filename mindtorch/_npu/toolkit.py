@@ -58,7 +58,7 @@ def installed():
         if os.environ.get(variable):
             return checked(Path(os.environ[variable]), f"{variable} names it")
     for root in installed_roots():
-        return checked(root, "it is a standard place of CANN")
+        return checked(root, "it is a standard folder of CANN")
     nodes = sorted(glob.glob(DEVICE_NODES))
     if nodes or chosen == "cann":
         because = f"there is an Ascend device ({nodes[0]})" if nodes else "MINDTORCH_NPU=cann asks for it"

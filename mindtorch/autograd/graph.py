@@ -8,7 +8,7 @@ from collections import namedtuple
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from mindtorch._core.autograd.engine import current_graph_task_id, gradient_edge_of, nodes_reached, queue_callback
+from mindtorch._core.autograd.engine import count_nodes_run, current_graph_task_id, gradient_edge_of, queue_callback
 from mindtorch._core.autograd.node import Node, pop_saved_tensors_hooks, push_saved_tensors_hooks
 from mindtorch._core.tensor.attributes import increment_version
 
@@ -160,7 +160,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor],
         number = current_graph_task_id()
         if number not in states:
             # Entries that an error leaves behind belong to a backward whose number is not used again.
-            states[number] = [0, None if mode == "any" else nodes_reached(nodes), [None] * len(tensors)]
+            states[number] = [0, None if mode == "any" else count_nodes_run(nodes), [None] * len(tensors)]
             queue_callback(functools.partial(states.pop, number, None))
         return states[number]
 

@@ -10,28 +10,28 @@ TABLE = Table()
 
 NODES = {
     "add.Tensor": {"name": "AddBackward0", "backward": "pointwise.add_Tensor", "edges": [0, 1],
-                   "saved": [("alpha", "scalar", 2)], "result": 3},
+                   "saved": [("alpha", "scalar", 2)], "first_result": 3},
     # Each factor is kept for the gradient of the other; in place, `self` is the copy of what was overwritten.
     "mul.Tensor": {"name": "MulBackward0", "backward": "pointwise.mul_Tensor", "edges": [0, 1],
-                   "saved": [("self", "self", 0, [1]), ("other", "tensor", 1, [0])], "result": 2},
+                   "saved": [("self", "self", 0, [1]), ("other", "tensor", 1, [0])], "first_result": 2},
     # The indices have no history.
     "max.dim": {"name": "MaxBackward0", "backward": "reduce.max_dim", "edges": [0],
                 "saved": [("self_shape", "shape", 0), ("dim", "int", 1), ("keepdim", "bool", 2),
                           ("result1", "constant", 4)],
-                "result": 3, "results": 2, "grads": [0]},
+                "first_result": 3, "result_count": 2, "grad_arguments": [0]},
     "exp": {"name": "ExpBackward0", "backward": "pointwise.exp", "edges": [0], "saved": [("result", "result", 1)],
-            "result": 1},
+            "first_result": 1},
     "linalg_qr": {"name": "LinalgQrBackward0", "backward": "linalg.linalg_qr", "edges": [0],
                   "saved": [("mode", "object", 1), ("result0", "result", 2), ("result1", "result", 3)],
-                  "result": 2, "results": 2, "grads": [], "all_grads": True},
+                  "first_result": 2, "result_count": 2, "grad_arguments": [], "takes_all_grads": True},
     # The number of edges is that of the tensors.
-    "cat": {"name": "CatBackward0", "backward": "indexing.cat", "edges": [0], "list_edge": True,
-            "saved": [("tensors_shape", "shapes", 0), ("dim", "int", 1)], "result": 2},
+    "cat": {"name": "CatBackward0", "backward": "indexing.cat", "edges": [0], "has_list_edge": True,
+            "saved": [("tensors_shape", "shapes", 0), ("dim", "int", 1)], "first_result": 2},
     "split.Tensor": {"name": "SplitBackward0", "backward": "view.split_Tensor", "edges": [0],
-                     "saved": [("dim", "int", 2)], "result": 3, "views": True},
+                     "saved": [("dim", "int", 2)], "first_result": 3, "returns_views": True},
     # The result is `self`.
     "copy_": {"name": "CopyBackwards", "backward": "creation.copy_", "edges": [0, 1],
-              "saved": [("src_device", "device", 1), ("src_dtype", "dtype_of", 1)], "result": 0},
+              "saved": [("src_device", "device", 1), ("src_dtype", "dtype_of", 1)], "first_result": 0},
 }
 
 FUNCTIONS = {
@@ -79,8 +79,8 @@ def test_every_node_has_its_function():
         for row in TABLE.family(family):
             if emit_grad.recorded(row):
                 node = emit_grad.node(row)
-                results = node.get("results", 1)
-                grads = len(node["grads"]) + node.get("all_grads", False) if results > 1 else 1
+                results = node.get("result_count", 1)
+                grads = len(node["grad_arguments"]) + node.get("takes_all_grads", False) if results > 1 else 1
                 names = found[node["backward"].removeprefix(f"{family}.")]
                 assert names[0] == "grad_input_mask"
                 assert names[1 + grads:] == [value[0] for value in node.get("saved", ())]

@@ -200,7 +200,7 @@ def test_decomposition_that_draws_writes_to_self():
 
 def test_numbers_that_a_decomposition_reads_stay_on_the_host():
     chebyshev, = [f for f in emit_python.functions(TABLE, "polynomials") if f.name == "special_chebyshev_polynomial_t"]
-    assert "read" in emit_functions._specification(chebyshev, TABLE)
+    assert "promoted_host_scalar" in emit_functions._specification(chebyshev, TABLE)
 
 
 @pytest.mark.parametrize(("key", "column", "value"), [

@@ -53,13 +53,13 @@ static QueuedLaunch *nextLaunch(void) {
   QueuedLaunch *launch = mindtorch_next_launch(queue);
   while (launch == NULL) {
     pthread_mutex_unlock(&gil);
-    mindtorch_wait_for_place(queue);
+    mindtorch_wait_for_slot(queue);
     pthread_mutex_lock(&gil);
     launch = mindtorch_next_launch(queue);
   }
   launch->name = "aclnnCount";
   launch->executor = NULL;
-  launch->found = NULL;
+  launch->kept_executor = NULL;
   launch->workspace_size = 0;
   launch->count = 0;
   return launch;
@@ -70,7 +70,7 @@ static void add(int by_key) {
   launch->phase2 = phase2;
   if (!by_key) launch->executor = (aclOpExecutor *)&gil;
   if (!by_key) launch->workspace_size = added;
-  launch->kept = added % 3 == 0;
+  launch->may_be_kept = added % 3 == 0;
   mindtorch_shorten_key(launch, &added, 1, NULL, NULL, 0);
   added++;
   mindtorch_add_launch(queue);
@@ -136,16 +136,16 @@ static KeptExecutor *makeKept(const uint64_t *key, int words, int taken) {
   Executor *executor = (Executor *)calloc(1, sizeof *executor);
   void *handle = &gil;
   const unsigned char kind = 0;
-  const TensorPlace place = {&gil, 0, -1};
+  const TensorLocation location = {&gil, 0, -1};
   KeptExecutor *kept = mindtorch_make_repeatable((aclOpExecutor *)executor, words, 1, 1);
   if (kept == NULL) abort();
   ++executors;
-  mindtorch_keep(kept, key, 0, &handle, &kind, &place, taken);
+  mindtorch_keep(kept, key, 0, &handle, &kind, &location, taken);
   return kept;
 }
 
 static int phase1OfKept(QueuedLaunch *launch) {
-  launch->found = makeKept(launch->text, launch->words, 0);
+  launch->kept_executor = makeKept(launch->text, launch->words, 0);
   return 0;
 }
 
@@ -167,14 +167,14 @@ static void *workWithKept(void *unused) {
     }
     pthread_mutex_lock(&gil);
     KeptExecutor *kept = i % 5 == 0 ? mindtorch_find_kept(key, words, 0) : NULL;
-    void *long_key = words <= MINDTORCH_QUEUE_WORDS ? NULL : mindtorch_copy_key(key, words, &storage, &place, 1);
+    void *long_key = words <= MINDTORCH_QUEUE_WORDS ? NULL : mindtorch_copy_key(key, words, &storage, &location, 1);
     QueuedLaunch *launch = nextLaunch();
     launch->phase2 = phase2OfKept;
     launch->workspace = storage;
-    launch->found = kept;
-    launch->kept = 1;
+    launch->kept_executor = kept;
+    launch->may_be_kept = 1;
     if (long_key != NULL) mindtorch_set_long_key(launch, long_key, words, 1);
-    if (long_key == NULL) mindtorch_shorten_key(launch, key, words, &storage, &place, 1);
+    if (long_key == NULL) mindtorch_shorten_key(launch, key, words, &storage, &location, 1);
     mindtorch_add_launch(queue);
     pthread_mutex_unlock(&gil);
   }

@@ -73,7 +73,7 @@ def operator(name, rows):
 def operators():
     """The section about them."""
     table = Table()
-    rows = {row.key: row for row in table.rows if row.of_npu}
+    rows = {row.key: row for row in table.rows if row.is_torch_npu}
     rows |= {alias: rows[key] for alias, key in table.aliases.items() if key in rows}
     there = [name for name in OPERATORS if name in _torch_npu.__all__]
     return (_OPERATORS_HEAD.format(count=len(there), all=len(OPERATORS))

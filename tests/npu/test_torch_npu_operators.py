@@ -18,7 +18,7 @@ from mindtorch._core._gen.namespace import NPU
 from mindtorch._ops.codegen import emit_grad
 from mindtorch._ops.codegen.rows import Table
 
-ROWS = {row.key: row for row in Table().rows if row.of_npu}
+ROWS = {row.key: row for row in Table().rows if row.is_torch_npu}
 DTYPES = ("float32", "float16", "bfloat16")
 DTYPES_OF = {"npu_dynamic_quant": ("float16", "bfloat16")}      # of rows that do not take float32
 RESULTS_OF = {"npu_dynamic_quant": {"int8", "float32"}}         # dtypes of the results, where none is the argument's
@@ -233,13 +233,13 @@ FORMULAS = {
     "npu_moe_token_permute_grad_v2": moe_token_permute_grad, "npu_moe_token_unpermute": moe_token_unpermute,
     "npu_moe_token_unpermute_grad": moe_token_unpermute_grad,
 }
-BY_HAND = {"_npu_fusion_attention", "_npu_fusion_attention_grad"}       # test_torch_npu_attention.py
+HANDWRITTEN = {"_npu_fusion_attention", "_npu_fusion_attention_grad"}       # test_torch_npu_attention.py
 
 
 # --- the rows --------------------------------------------------------------------------------------------------------
 
 def test_every_row_has_a_formula():
-    assert set(FORMULAS) | BY_HAND == set(ROWS)
+    assert set(FORMULAS) | HANDWRITTEN == set(ROWS)
 
 
 def arguments(value, lib, device, layout="contiguous"):

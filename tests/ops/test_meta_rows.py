@@ -54,7 +54,7 @@ def test_forms(key):
 
 
 @pytest.mark.parametrize("key", [key for key, row in ROWS.items()
-                                 if row.takes_out and not (row.by_hand or row.schema.inplace or row.factory)])
+                                 if row.takes_out and not (row.handwritten or row.schema.inplace or row.factory)])
 def test_out(key):
     row = ROWS[key]
     for args, kwargs in cases(row, "float32"):

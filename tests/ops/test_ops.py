@@ -244,7 +244,7 @@ def compared_with_out(key, dtype):
 
 @both_devices
 @pytest.mark.parametrize("key", [key for key, row in ROWS.items()
-                                 if row.takes_out and not (row.by_hand or row.schema.inplace or row.factory)])
+                                 if row.takes_out and not (row.handwritten or row.schema.inplace or row.factory)])
 def test_out(key, device):
     """out= of the right shape, to be resized, of another dtype, and strided: taken or refused."""
     row = ROWS[key]

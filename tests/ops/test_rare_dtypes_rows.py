@@ -11,7 +11,7 @@ import mindtorch
 # Beside which dtype's samples are made: those of uint8 have no negative numbers.
 LIKE = {"uint16": "uint8", "uint64": "uint8", "float8_e4m3fn": "float32", "float8_e8m0fnu": "float32"}
 ROWS = {row.key: row for row in TABLE.rows
-        if row.has_kernel and row.cpu and row.samples in SAMPLES and not row.of_lists
+        if row.has_kernel and row.cpu and row.samples in SAMPLES and not row.is_foreach
         and {"own", "npu"}.isdisjoint(row.variants)}
 
 

@@ -34,7 +34,8 @@ from mindtorch._core.python.profiling cimport (
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, NPU, SPARSE, SparseStorage, TensorBase, bump_version, copy_data, empty_like_tensor, has_same_shape,
-    is_non_overlapping_and_dense, is_sparse, make_device, make_view, shape_text, shown_device_index, shown_device_type,
+    is_non_overlapping_and_dense, is_sparse, make_device, make_view, reported_device_index, reported_device_type,
+    shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -55,12 +56,12 @@ cdef class GraphTask:
     cdef dict captures             # node -> [(output number, position in `captured`)]
     cdef list captured             # the result of `grad`
     cdef set needed                # the nodes of `inputs`, and those that lead to them; None: all nodes
-    cdef set capture_only                  # those nodes of `inputs` that lead to no other: they do not run
+    cdef set not_run               # the nodes of `inputs` that lead to no other of them: they do not run
     cdef bint keep_graph
     cdef list final_callbacks            # of queue_callback
     cdef list roots                # the nodes it starts from
     cdef Node current              # the node that runs
-    cdef bint captures_only        # of `grad`, which adds to no .grad
+    cdef bint returns_gradients    # the call is `grad`, which adds to no .grad
     cdef object streams            # BackwardStreams; None where all work is on default streams
     cdef int64_t id
 
@@ -106,9 +107,9 @@ cdef Node pop_ready(list heap):
 
 cdef inline bint matches_metadata(TensorBase grad, const InputMetadata *wanted) noexcept:
     cdef int i
-    if grad.ndim != wanted.ndim or grad.dtype != wanted.dtype or shown_device_type(grad) != wanted.device_type:
+    if grad.ndim != wanted.ndim or grad.dtype != wanted.dtype or reported_device_type(grad) != wanted.device_type:
         return False
-    if shown_device_index(grad) != wanted.device_index:
+    if reported_device_index(grad) != wanted.device_index:
         return False
     for i in range(grad.ndim):
         if grad.sizes[i] != wanted.sizes[i]:
@@ -127,17 +128,18 @@ cdef bint is_expandable_to(TensorBase grad, const InputMetadata *wanted) noexcep
     return True
 
 
-cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node giver, Py_ssize_t index):
-    """The gradient that `giver` returned at `index`, with the shape, dtype and device of `wanted`."""
+cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node producer, Py_ssize_t index):
+    """The gradient that `producer` returned at `index`, with the shape, dtype and device of `wanted`."""
     cdef TensorBase grad
     if not isinstance(value, TensorBase):
-        raise TypeError(f"{giver.name()} returned a {type(value).__name__} at index {index}, expected a Tensor or None")
+        raise TypeError(f"{producer.name()} returned a {type(value).__name__} at index {index}, expected a Tensor or "
+                        "None")
     grad = <TensorBase>value
     if matches_metadata(grad, wanted):
         return grad
     if not is_expandable_to(grad, wanted):
         raise RuntimeError(
-            f"Function {giver.name()} returned an invalid gradient at index {index} - got "
+            f"Function {producer.name()} returned an invalid gradient at index {index} - got "
             f"{shape_text(grad.ndim, grad.sizes)} but expected shape compatible with "
             f"{shape_text(wanted.ndim, wanted.sizes)}")
     if is_sparse(grad) or wanted.device_type >= SPARSE:         # either may be sparse where the other is dense
@@ -145,12 +147,12 @@ cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node gi
     value = sum_to(grad, wanted.ndim, wanted.sizes)
     if KIND[<int>grad.dtype] == COMPLEX_KIND and KIND[<int>wanted.dtype] != COMPLEX_KIND:
         value = value.real
-    if shown_device_type(grad) != wanted.device_type or shown_device_index(grad) != wanted.device_index:
-        place = make_device(wanted.device_type, wanted.device_index)
+    if reported_device_type(grad) != wanted.device_type or reported_device_index(grad) != wanted.device_index:
+        device = make_device(wanted.device_type, wanted.device_index)
         if wanted.ndim:
-            raise RuntimeError(f"Function {giver.name()} returned an invalid gradient at index {index} - expected "
-                               f"device {place} but got {value.device}")
-        value = value.to(place)
+            raise RuntimeError(f"Function {producer.name()} returned an invalid gradient at index {index} - expected "
+                               f"device {device} but got {value.device}")
+        value = value.to(device)
     return <TensorBase>(value if grad.dtype == wanted.dtype else value.to(DTYPES[<int>wanted.dtype]))
 
 
@@ -226,8 +228,8 @@ cdef list run_posthooks(Node node, list results, list grads):
 # --- the .grad of leaves ---------------------------------------------------------------------------------------------
 
 cdef bint can_steal_gradient(TensorBase grad) noexcept:
-    """Whether only backward has references to the gradient and its memory, so that it can become the .grad."""
-    # References to it: the list of gradients and the caller's variable. To its storage: itself, and perhaps its base.
+    """Whether only backward refers to the gradient and its memory, so that it can become the .grad."""
+    # Backward refers to it by the list of gradients and the caller's variable; to the storage refer grad and its base.
     cdef Py_ssize_t storages = Py_REFCNT(<PyObject *>grad.storage)
     if Py_REFCNT(<PyObject *>grad) > 2 or grad.autograd is not None:
         return False
@@ -258,7 +260,7 @@ cdef int warn_layout_contract(TensorBase grad, TensorBase leaf) except -1:
 
 cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
     cdef AutogradMeta meta = <AutogradMeta>leaf.autograd
-    cdef TensorBase kept
+    cdef TensorBase copy
     with ACCUMULATE_LOCK:
         if is_sparse(grad) or (meta.grad is not None and is_sparse(meta.grad)):
             accumulate_sparse_grad(meta, grad)
@@ -275,13 +277,13 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
             grad.base = None
             meta.grad = grad
         elif torch_dispatch.active and torch_dispatch.dispatches(grad):
-            kept = <TensorBase>grad.clone()
-            meta.grad = kept if obeys_layout_contract(kept, leaf) else <TensorBase>(<object>kept).contiguous()
+            copy = <TensorBase>grad.clone()
+            meta.grad = copy if obeys_layout_contract(copy, leaf) else <TensorBase>(<object>copy).contiguous()
         else:
             like = leaf if is_non_overlapping_and_dense(leaf) else (<object>grad).contiguous()
-            kept = empty_like_tensor(like, grad.dtype, grad.device_type, grad.device_index)
-            copy_data(kept, grad, False)
-            meta.grad = kept
+            copy = empty_like_tensor(like, grad.dtype, grad.device_type, grad.device_index)
+            copy_data(copy, grad, False)
+            meta.grad = copy
     return run_post_accumulate_hooks(meta, leaf)
 
 
@@ -318,7 +320,7 @@ cdef int evaluate_function(GraphTask task, Node node, list grads, bint profiled)
     if task.captures is not None and node in task.captures:
         for output_nr, position in task.captures[node]:
             task.captured[position] = grads[output_nr]
-    if task.capture_only is not None and node in task.capture_only:
+    if task.not_run is not None and node in task.not_run:
         return 0
     if node.prehooks is not None:
         grads = run_prehooks(node, grads)
@@ -405,20 +407,20 @@ cdef int queue_gradients(GraphTask task, Node node, list results) except -1:
     return 0
 
 
-cdef int accumulate_input_buffer(GraphTask task, Node target, int output_nr, object grad, Node giver,
+cdef int accumulate_input_buffer(GraphTask task, Node target, int output_nr, object grad, Node producer,
                                  Py_ssize_t index) except -1:
     cdef list buffer = <list>task.input_buffers[target]
-    cdef TensorBase shaped = validate_grad(grad, &target.metadata[output_nr], giver, index)
+    cdef TensorBase valid = validate_grad(grad, &target.metadata[output_nr], producer, index)
     if task.streams is not None:
-        task.streams.synchronize_gradient(shaped, stream_of(giver), stream_of(target))
+        task.streams.synchronize_gradient(valid, stream_of(producer), stream_of(target))
     if buffer[output_nr] is None:
-        buffer[output_nr] = shaped
+        buffer[output_nr] = valid
         return 0
     if task.streams is not None:
         task.streams.enter(stream_of(target))
-    buffer[output_nr] = sum_gradients(<TensorBase>buffer[output_nr], shaped)
+    buffer[output_nr] = sum_gradients(<TensorBase>buffer[output_nr], valid)
     if task.streams is not None:
-        task.streams.enter(stream_of(giver))
+        task.streams.enter(stream_of(producer))
     return 0
 
 
@@ -559,10 +561,10 @@ cdef int init_exec_info(GraphTask task, list inputs, bint accumulates) except -1
                 inputs[position].retain_grad()
         else:
             task.captures.setdefault(node, []).append((output_nr, position))
-    task.captures_only = not accumulates
+    task.returns_gradients = not accumulates
     found = nodes_leading_to(list(task.input_buffers), goals)
     task.needed = found | goals
-    task.capture_only = goals - found - leaves
+    task.not_run = goals - found - leaves
     return 0
 
 
@@ -594,14 +596,14 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
     modes = thread_modes()
     autocast, nesting = get_autocast_state(), autocast_nesting()
     set_grad_enabled(create_graph)
-    unasked = torch_function.disable_all()
+    state = torch_function.disable_all()
     outer = getattr(THREAD_STATE, "task", None)
     THREAD_STATE.task = task
     try:
         execute_graph_task(task)
     finally:
         THREAD_STATE.task = outer
-        torch_function.restore_state(unasked)
+        torch_function.restore_state(state)
         restore_thread_modes(modes)         # hooks and backward functions may have left contexts open
         set_autocast_state(autocast)
         reset_nesting(nesting)
@@ -627,14 +629,14 @@ def queue_callback(callback):
     task.final_callbacks.append(callback)
 
 
-cdef GraphTask running_task(str asked):
+cdef GraphTask running_task(str function):
     cdef GraphTask task = getattr(THREAD_STATE, "task", None)
     if task is None:
-        raise RuntimeError(f"{asked} should only be called during the backward pass")
+        raise RuntimeError(f"{function} should only be called during the backward pass")
     return task
 
 
-cdef set nodes_of(GraphTask task):
+cdef set nodes_below_roots(GraphTask task):
     """The nodes that the task runs, or has run."""
     cdef set seen = set()
     cdef list stack = list(task.roots)
@@ -647,9 +649,9 @@ cdef set nodes_of(GraphTask task):
     return seen
 
 
-def nodes_reached(list nodes):
-    """How many of the nodes the backward that this thread is in runs, or has run."""
-    seen = nodes_of(running_task("nodes_reached"))
+def count_nodes_run(list nodes):
+    """How many of the nodes are run by the backward that runs in this thread."""
+    seen = nodes_below_roots(running_task("count_nodes_run"))
     return sum([node in seen for node in nodes])
 
 
@@ -658,15 +660,15 @@ def will_execute_node(node):
     cdef GraphTask task = running_task("_will_engine_execute_node")
     if not isinstance(node, Node):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
-    if task.captures_only and isinstance(node, AccumulateGrad):
+    if task.returns_gradients and isinstance(node, AccumulateGrad):
         raise RuntimeError("You are currently running autograd.grad() and _will_engine_execute_node was asked of a "
                            "leaf: grad() does not run the nodes of leaves. Pass a non-leaf, or use .backward().")
-    return node in nodes_of(task)
+    return node in nodes_below_roots(task)
 
 
 def execution_order():
     """The nodes of the backward that runs in this thread, in the order in which they run."""
-    return sorted(nodes_of(running_task("_current_graph_task_execution_order")),
+    return sorted(nodes_below_roots(running_task("_current_graph_task_execution_order")),
                   key=lambda node: -(<Node>node).sequence_nr)
 
 
@@ -730,11 +732,11 @@ cdef class FunctionNode(Node):
             raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
                                "should only implement one of them.")
         compute = function.backward if is_overridden(function, "backward") else function.vjp
-        unasked = torch_function.enable_all()
+        state = torch_function.enable_all()
         try:
             results = compute(self, *grads)
         finally:
-            torch_function.restore_state(unasked)
+            torch_function.restore_state(state)
         results = list(results) if isinstance(results, (tuple, list)) else [results]
         if len(results) < count or any([extra is not None for extra in results[count:]]):
             raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, "

@@ -30,21 +30,21 @@ cdef bint should_record_view(TensorBase self, object views) except -1
 ctypedef TensorBase (*CloneTensor)(TensorBase self)
 cdef CloneTensor clone_before_write
 
-cdef Node current_grad_fn(TensorBase tensor)                              # None for a leaf
-cdef Node gradient_edge(TensorBase tensor, int *input_nr)                 # None where it needs no gradient
-cdef bint set_next_edge(Node node, int index, TensorBase operand) except -1     # whether the operand needs a gradient
-cdef object save_operand(TensorBase operand)                                      # None of None
+cdef Node current_grad_fn(TensorBase tensor)                                 # None for a leaf
+cdef Node gradient_edge(TensorBase tensor, int *input_nr)                    # None where it needs no gradient
+cdef bint set_next_edge(Node node, int index, TensorBase operand) except -1  # whether the operand needs a gradient
+cdef object save_operand(TensorBase operand)                                 # None of None
 cdef object save_result(TensorBase result, int output_nr)
 cdef tuple ints_of(const Shape *ints)
 
 # Makes the history of the results in `arguments`, or with `inplace` of the tensor that the operator overwrote.
-# `kept_self`: the clone of clone_before_write, or the tensor itself; None for the plain form.
-cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self, bint inplace) except -1
-cdef int adopt_history(TensorBase self, TensorBase view) except -1        # squeeze_, t_: self becomes that view
+# `saved_self`: the clone of clone_before_write, or the tensor itself; None for the plain form.
+cdef int record_operator(Operator op, Argument *arguments, TensorBase saved_self, bint inplace) except -1
+cdef int adopt_history(TensorBase self, TensorBase view) except -1            # squeeze_, t_: self becomes that view
 cdef int record_as_strided(TensorBase view, TensorBase source) except -1
 cdef int set_history(TensorBase result, Node node, int output_nr) except -1
-cdef int forbid_inplace(TensorBase view, str refusal) except -1           # `refusal`: an error of history.pyx
-cdef int rebase_history(TensorBase self, Node node, int output_nr) except -1     # after `node` overwrote self
+cdef int forbid_inplace(TensorBase view, str refusal) except -1               # `refusal`: an error of history.pyx
+cdef int rebase_history(TensorBase self, Node node, int output_nr) except -1  # after `node` overwrote self
 cdef int set_retains_grad(AutogradMeta meta) except -1
 
 # record_view, record_clone, ...: record_operator with C arguments, for the operators that are Cython.

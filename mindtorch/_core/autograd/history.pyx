@@ -58,7 +58,7 @@ VIEW_DTYPE_ERROR = ("a gradient through a view of another dtype (real, imag, vie
 
 cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
     cdef AutogradMeta meta = <AutogradMeta>self.autograd
-    cdef AutogradMeta of_base
+    cdef AutogradMeta base_meta
     if meta is not None and meta.is_inference and not inference_enabled():
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
                            "clone to get a normal tensor before doing inplace update.See "
@@ -70,8 +70,8 @@ cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
             raise_inplace_error(meta, "is being")
         if self.dtype != self.base.dtype:
             raise RuntimeError(VIEW_DTYPE_ERROR)
-        of_base = <AutogradMeta>self.base.autograd
-        if requires_grad(self) and (of_base is None or of_base.grad_fn is None):
+        base_meta = <AutogradMeta>self.base.autograd
+        if requires_grad(self) and (base_meta is None or base_meta.grad_fn is None):
             raise RuntimeError(f"a view of {LEAF_ERROR}")
     if meta is not None and meta.requires_grad and meta.grad_fn is None:
         raise RuntimeError(LEAF_ERROR)
@@ -106,10 +106,10 @@ cdef int forbid_inplace(TensorBase view, str refusal) except -1:
 cdef Node current_grad_fn(TensorBase tensor):
     """The node that made the tensor. A view gets a new one after an in-place write to its base."""
     cdef AutogradMeta meta = <AutogradMeta>tensor.autograd
-    cdef AutogradMeta of_base
+    cdef AutogradMeta base_meta
     if tensor.base is not None and tensor.base.autograd is not None:
-        of_base = <AutogradMeta>tensor.base.autograd
-        if of_base.grad_fn is not None and is_differentiable_dtype(tensor.dtype):
+        base_meta = <AutogradMeta>tensor.base.autograd
+        if base_meta.grad_fn is not None and is_differentiable_dtype(tensor.dtype):
             if meta is None or meta.grad_fn is None or meta.attr_version != version_of(tensor):
                 return regenerate_grad_fn(tensor)
     return None if meta is None else meta.grad_fn
@@ -185,32 +185,32 @@ cdef object save_result(TensorBase result, int output_nr):
 
 
 cdef SavedTensor make_saved_tensor(TensorBase tensor, int output_nr):
-    cdef SavedTensor kept = SavedTensor.__new__(SavedTensor)
-    kept.version = version_of(tensor)
-    kept.output_nr = output_nr
+    cdef SavedTensor saved = SavedTensor.__new__(SavedTensor)
+    saved.version = version_of(tensor)
+    saved.output_nr = output_nr
     hooks = saved_hooks() if saved_hooks_active else None
     if hooks is not None:
-        pack_with_hooks(kept, tensor, hooks[0], hooks[1])
+        pack_with_hooks(saved, tensor, hooks[0], hooks[1])
     else:
-        kept.tensor = tensor
-        kept.has_grad_fn = tensor.autograd is not None and (<AutogradMeta>tensor.autograd).grad_fn is not None
-    return kept
+        saved.tensor = tensor
+        saved.has_grad_fn = tensor.autograd is not None and (<AutogradMeta>tensor.autograd).grad_fn is not None
+    return saved
 
 
-cdef int pack_with_hooks(SavedTensor kept, TensorBase tensor, object pack, object unpack) except -1:
+cdef int pack_with_hooks(SavedTensor saved, TensorBase tensor, object pack, object unpack) except -1:
     """Have a saved tensor hold what `pack` makes of the tensor, and the edge that the tensor had."""
     cdef int origin_nr = 0
     cdef uint32_t version = version_of(tensor)
     before = set_grad_enabled(False)
     try:
-        origin = gradient_edge(tensor, &origin_nr) if kept.output_nr < 0 else None
+        origin = gradient_edge(tensor, &origin_nr) if saved.output_nr < 0 else None
         packed = pack(tensor)
     finally:
         set_grad_enabled(before)
     if version_of(tensor) != version:
         raise RuntimeError("A saved tensor pack hook is modifying its input in place. The graph, and perhaps others, "
                            "hold the tensor that the hook gets: clone it first.")
-    kept.packed, kept.unpack, kept.tensor = (packed, origin, origin_nr), unpack, None
+    saved.packed, saved.unpack, saved.tensor = (packed, origin, origin_nr), unpack, None
     return 0
 
 
@@ -252,30 +252,31 @@ cdef int read_node_type(Operator op) except -1:
         raise ValueError(f"the node of {op.key} has more than {MAX_EDGES} edges or {MAX_SAVED} saved values")
     kind = node_type(entry["name"])
     kind.family, _, kind.function_name = entry["backward"].partition(".")
-    for i, place in enumerate(entry["edges"]):
-        kind.edges[i] = place
-    kind.edge_count, kind.has_list_edge = len(entry["edges"]), entry.get("list_edge", False)
+    for i, argument in enumerate(entry["edges"]):
+        kind.edges[i] = argument
+    kind.edge_count, kind.has_list_edge = len(entry["edges"]), entry.get("has_list_edge", False)
     for i, value in enumerate(saved):
         kind.saved[i].kind = <SavedKind><int>SAVED_KINDS[value[1]]
         kind.saved[i].argument = value[2]
         kind.saved[i].edges = bit_mask(value[3]) if len(value) > 3 else ~0u
     kind.saved_names = tuple([value[0] for value in saved])
-    kind.first_result, kind.result_count, kind.returns_views = entry["result"], entry.get("results",
-                                                                                          1), entry.get("views", False)
-    kind.grad_arguments, kind.takes_all_grads = tuple(entry.get("grads", ())), entry.get("all_grads", False)
+    kind.first_result, kind.result_count = entry["first_result"], entry.get("result_count", 1)
+    kind.returns_views = entry.get("returns_views", False)
+    kind.grad_arguments = tuple(entry.get("grad_arguments", ()))
+    kind.takes_all_grads = entry.get("takes_all_grads", False)
     kind.results_with_history = ~0u if kind.takes_all_grads else bit_mask(kind.grad_arguments)
     op.node = kind
     return 0
 
 
-cdef unsigned int bit_mask(object places) except? 0:
+cdef unsigned int bit_mask(object bits) except? 0:
     cdef unsigned int found = 0
-    for place in places:
-        found |= 1u << <int>place
+    for bit in bits:
+        found |= 1u << <int>bit
     return found
 
 
-cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self, bint inplace) except -1:
+cdef int record_operator(Operator op, Argument *arguments, TensorBase saved_self, bint inplace) except -1:
     cdef NodeType kind
     cdef Node node
     cdef list operands = None, saved
@@ -300,7 +301,7 @@ cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self,
         saved = [None] * len(kind.saved_names)
         for i in range(len(saved)):
             if kind.saved[i].edges & wants:
-                saved[i] = value_to_save(&kind.saved[i], kind, arguments, kept_self)
+                saved[i] = value_to_save(&kind.saved[i], kind, arguments, saved_self)
         node.saved = saved
     if kind.returns_views:
         return set_views_history(<list>arguments[kind.first_result].object, node)
@@ -311,10 +312,10 @@ cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self,
                                 for i in range(kind.result_count)], node)
 
 
-cdef object value_to_save(const SavedValue *saved, NodeType kind, Argument *arguments, TensorBase kept_self):
+cdef object value_to_save(const SavedValue *saved, NodeType kind, Argument *arguments, TensorBase saved_self):
     cdef Argument *argument = &arguments[saved.argument]
     if saved.kind == SAVED_SELF:
-        return save_operand(<TensorBase>argument.object if kept_self is None else kept_self)
+        return save_operand(<TensorBase>argument.object if saved_self is None else saved_self)
     if saved.kind == SAVED_TENSOR:
         return save_operand(<TensorBase>argument.object)
     if saved.kind == SAVED_TENSORS:
@@ -391,11 +392,11 @@ cdef int set_result_history(TensorBase result, Node node, bint inplace) except -
     return rebase_history(result, node, 0)
 
 
-cdef int mark_overwritten(SavedTensor kept, TensorBase overwritten) except -1:
+cdef int mark_overwritten(SavedTensor saved, TensorBase overwritten) except -1:
     """Have backward raise for an operand that the operator itself overwrote, as `y` in y.mul_(y)."""
-    cdef TensorBase tensor = kept.tensor
-    if kept.output_nr < 0 and tensor is not None and tensor.numel and tensor.storage is overwritten.storage:
-        kept.version -= 1
+    cdef TensorBase tensor = saved.tensor
+    if saved.output_nr < 0 and tensor is not None and tensor.numel and tensor.storage is overwritten.storage:
+        saved.version -= 1
     return 0
 
 
@@ -470,9 +471,9 @@ cdef int set_views_history(list views, Node node) except -1:
 
 
 cdef int adopt_history(TensorBase self, TensorBase view) except -1:
-    cdef AutogradMeta of_view = <AutogradMeta>view.autograd
-    if of_view is not None and of_view.grad_fn is not None:
-        set_history(self, of_view.grad_fn, of_view.output_nr)
+    cdef AutogradMeta view_meta = <AutogradMeta>view.autograd
+    if view_meta is not None and view_meta.grad_fn is not None:
+        set_history(self, view_meta.grad_fn, view_meta.output_nr)
     return 0
 
 

@@ -39,10 +39,10 @@ cdef class AutogradMeta:
     cdef uint32_t attr_version         # of a view: the tensor's version when grad_fn was made
     cdef Node grad_fn                  # None for a leaf
     cdef TensorBase grad
-    cdef void *grad_accumulator             # borrowed: the leaf's AccumulateGrad, while a graph holds it; else NULL
+    cdef void *grad_accumulator        # borrowed: the leaf's AccumulateGrad, while a graph holds it; else NULL
     cdef dict hooks                    # key -> function of the gradient; None before the first register_hook
-    cdef dict post_accumulate_hooks        # those of register_post_accumulate_grad_hook: key -> function of the tensor
-    cdef str inplace_error  # of a view: the error of in-place operators on it; None where they may write
+    cdef dict post_accumulate_hooks    # those of register_post_accumulate_grad_hook: key -> function of the tensor
+    cdef str inplace_error             # of a view: the error of in-place operators on it; None where they may write
     cdef bint is_inference             # the tensor was made in inference_mode
 
 
@@ -60,25 +60,25 @@ cdef enum SavedKind:                   # what a node saves of an argument or a r
 cdef struct SavedValue:
     SavedKind kind
     int argument                          # the index among the operator's arguments and results
-    unsigned int edges                 # the edges whose gradients need it, as bits
+    unsigned int edges                    # the edges whose gradients need it, as bits
 
 
 cdef class NodeType:
     """One kind of node: what it saves of a call of its operator, and the function that computes gradients."""
-    cdef str name                      # "AddBackward0", as torch names it
-    cdef type python_class             # the subclass of Node of that name; None before the first node
-    cdef int edges[MAX_EDGES]          # the operator's arguments that have a derivative
+    cdef str name                           # "AddBackward0", as torch names it
+    cdef type python_class                  # the subclass of Node of that name; None before the first node
+    cdef int edges[MAX_EDGES]               # the operator's arguments that have a derivative
     cdef int edge_count
-    cdef bint has_list_edge                # the last of them is a list of tensors
+    cdef bint has_list_edge                 # the last of them is a list of tensors
     cdef SavedValue saved[MAX_SAVED]
     cdef tuple saved_names
-    cdef int first_result, result_count           # the index of the first result, and the number of results
-    cdef bint returns_views                    # the result is a list of views
-    cdef unsigned int results_with_history        # the results that have a history, as bits
-    cdef tuple grad_arguments  # of several results: those whose gradients are arguments of the function
-    cdef bint takes_all_grads                # the function takes the list of all gradients before those
-    cdef str family, function_name     # the function's module in mindtorch/_core/_gen/backward, and its name
-    cdef object function               # None before the first backward
+    cdef int first_result, result_count     # the index of the first result, and the number of results
+    cdef bint returns_views                 # the result is a list of views
+    cdef unsigned int results_with_history  # the results that have a history, as bits
+    cdef tuple grad_arguments               # of several results: those whose gradients are arguments of the function
+    cdef bint takes_all_grads               # the function takes the list of all gradients before those
+    cdef str family, function_name          # the function's module in mindtorch/_core/_gen/backward, and its name
+    cdef object function                    # None before the first backward
 
 
 cdef class Node:
@@ -89,13 +89,13 @@ cdef class Node:
     cdef int *input_nrs                # per operand: which output of that node it is
     cdef int inline_input_nrs[4]
     cdef list saved                    # SavedTensors and other values, in the order of kind.saved_names
-    cdef int output_count                   # their number
-    cdef InputMetadata *metadata            # per output; inline_metadata where there is one output
+    cdef int output_count              # their number
+    cdef InputMetadata *metadata       # per output; inline_metadata where there is one output
     cdef InputMetadata inline_metadata
     cdef dict tensor_hooks             # output number -> hooks of the tensor: key -> function
-    cdef dict retain_grad_metas                 # output number -> AutogradMeta of the tensor that retains its gradient
+    cdef dict retain_grad_metas        # output number -> AutogradMeta of the tensor that retains its gradient
     cdef dict prehooks, posthooks
-    cdef dict user_metadata                     # node.metadata in Python: notes of users, the traceback of anomaly mode
+    cdef dict user_metadata            # node.metadata in Python: notes of users, the traceback of anomaly mode
     cdef object stream                 # on which the forward ran, where the device has streams
     cdef object __weakref__
 
@@ -141,12 +141,12 @@ cdef int set_metadata(InputMetadata *metadata, TensorBase tensor) except -1
 cdef int set_undefined_metadata(InputMetadata *metadata) noexcept
 cdef int set_output_metadata(Node node, TensorBase result) except -1
 cdef int set_outputs_metadata(Node node, list results) except -1
-cdef int record_forward_stream(Node node, TensorBase tensor) except -1              # the stream of the forward
-cdef str short_name(Node node)                                            # "Add", for messages
+cdef int record_forward_stream(Node node, TensorBase tensor) except -1         # the stream of the forward
+cdef str short_name(Node node)                                                 # "Add", for messages
 cdef object removable_handle(dict hooks, object hook)
 ctypedef int (*Accumulate)(TensorBase leaf, TensorBase grad) except -1
 cdef Accumulate accumulate_grad                                                # engine.pyx sets it
-ctypedef int (*PackTensor)(SavedTensor kept, TensorBase tensor, object pack, object unpack) except -1
+ctypedef int (*PackTensor)(SavedTensor saved, TensorBase tensor, object pack, object unpack) except -1
 cdef SavedTensor FREED                                                         # replaces a saved tensor that was freed
 cdef PackTensor pack_tensor                                                    # history.pyx sets it
 
@@ -161,4 +161,4 @@ cdef inline bint should_compute_edge(Node node, int index, set needed):
 cdef object unpack_value(Node node, object value)                               # RuntimeError after a free or a write
 cdef object raw_value(object value)                                             # without unpacking
 cdef object zeros_like_metadata(InputMetadata *metadata)
-cdef object derivative_functions()                                                    # mindtorch._ops.derivatives
+cdef object derivative_functions()                                              # mindtorch._ops.derivatives

@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from mindtorch._core.tensor.dtype cimport DTYPES, FLOAT_KIND, KIND
 cimport mindtorch._core.tensor.tensor as tensor_module
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, make_device, make_size, shape_text, shown_device_index, shown_device_type, version_of,
+    BACKENDS, make_device, make_size, shape_text, reported_device_index, reported_device_type, version_of,
 )
 from mindtorch._core.tensor.torch_dispatch cimport alias_of
 
@@ -66,7 +66,7 @@ cdef int set_grad_enabled(bint enabled) noexcept:
 
 
 def set_below_autograd(bint below):
-    """Whether this thread runs a handler of __torch_dispatch__, which no grad mode records; returns what was set."""
+    """Set whether this thread runs a handler of __torch_dispatch__, in which nothing is recorded; returns the state."""
     global mindtorch_grad_disabled
     before = bool(is_below_autograd())
     mindtorch_grad_disabled = mindtorch_grad_disabled & NO_GRAD | (BELOW_AUTOGRAD if below else 0)
@@ -340,9 +340,6 @@ cdef class Node:
     def _set_sequence_nr(self, uint64_t number):
         self.sequence_nr = number
 
-    def _input_metadata_count(self):
-        return self.output_count
-
     @property
     def _input_metadata(self):
         """Shape, dtype and device of each result: of the gradients that the node takes."""
@@ -385,7 +382,7 @@ class OutputMetadata(namedtuple("OutputMetadata", ("shape", "dtype", "device")))
     is_nested_tensor = is_cpp_nested_tensor = False
 
 
-ALWAYS_COMPUTED = new_node(node_type("Wanted"), 0)
+ALWAYS_COMPUTED = new_node(node_type("AlwaysComputed"), 0)
 
 
 cdef object without_saved_tensors(object value):
@@ -410,8 +407,8 @@ cdef void free_metadata(InputMetadata *metadata) noexcept:
 
 cdef int set_metadata(InputMetadata *metadata, TensorBase tensor) except -1:
     metadata.dtype = tensor.dtype
-    metadata.device_type = shown_device_type(tensor)           # that which a wrapper shows
-    metadata.device_index = shown_device_index(tensor)
+    metadata.device_type = reported_device_type(tensor)
+    metadata.device_index = reported_device_index(tensor)
     metadata.ndim = tensor.ndim
     metadata.sizes = metadata.inline_sizes
     if tensor.ndim > INLINE_DIMS:
@@ -544,31 +541,31 @@ cdef object unpack_value(Node node, object value):
     return value
 
 
-cdef TensorBase unpack_saved(Node node, SavedTensor kept):
+cdef TensorBase unpack_saved(Node node, SavedTensor saved):
     cdef TensorBase tensor
-    if kept is FREED:
+    if saved is FREED:
         raise RuntimeError(
             "Trying to backward through the graph a second time (or directly access saved tensors after they have "
             "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
             "you need to access saved tensors after calling backward.")
-    if kept.unpack is not None:
-        packed, origin, origin_nr = kept.packed
-        tensor = unpack_tensor(kept.unpack, packed)
+    if saved.unpack is not None:
+        packed, origin, origin_nr = saved.packed
+        tensor = unpack_tensor(saved.unpack, packed)
         if origin is not None:              # the tensor of the hook gets the history that the operand had
             tensor = alias_of(tensor)
             set_saved_history(tensor, <Node>origin, origin_nr)
     else:
-        tensor = kept.tensor
-        if version_of(tensor) != kept.version:
-            raise_version_mismatch(node, kept, tensor)
-        if kept.has_grad_fn and (<AutogradMeta>tensor.autograd).grad_fn is None:
+        tensor = saved.tensor
+        if version_of(tensor) != saved.version:
+            raise_version_mismatch(node, saved, tensor)
+        if saved.has_grad_fn and (<AutogradMeta>tensor.autograd).grad_fn is None:
             raise RuntimeError(
                 "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
                 "supported: use an out-of-place detach() instead")
-    if kept.output_nr >= 0:
+    if saved.output_nr >= 0:
         tensor = alias_of(tensor)
-        set_saved_history(tensor, node, kept.output_nr)
+        set_saved_history(tensor, node, saved.output_nr)
     return tensor
 
 
@@ -581,20 +578,20 @@ cdef TensorBase unpack_tensor(object unpack, object packed):
 
 
 cdef int set_saved_history(TensorBase tensor, Node node, int output_nr) except -1:
-    """Give a saved tensor its history, for double backward."""
+    """Give an unpacked tensor the history of the saved one, for double backward."""
     cdef AutogradMeta meta = materialize_autograd_meta(tensor)
     meta.grad_fn = node
     meta.output_nr = output_nr
     return 0
 
 
-cdef int raise_version_mismatch(Node node, SavedTensor kept, TensorBase tensor) except -1:
-    origin = (f"which is output {kept.output_nr} of {short_name(node)}," if kept.output_nr >= 0 else
+cdef int raise_version_mismatch(Node node, SavedTensor saved, TensorBase tensor) except -1:
+    origin = (f"which is output {saved.output_nr} of {short_name(node)}," if saved.output_nr >= 0 else
               origin_text(tensor))
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{(<object>tensor).type()} {shape_text(tensor.ndim, tensor.sizes)}]"
-        f"{', ' if origin else ''}{origin} is at version {version_of(tensor)}; expected version {kept.version} "
+        f"{', ' if origin else ''}{origin} is at version {version_of(tensor)}; expected version {saved.version} "
         "instead. Hint: " + (
             "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
             "question was changed in there or anywhere later. Good luck!" if anomaly_mode else
@@ -635,8 +632,8 @@ cdef list call_backward_function(Node node, list grads, set needed):
         kind.function = getattr(import_module(f"mindtorch._core._gen.backward.{kind.family}"), kind.function_name)
     found = <list>PyObject_Vectorcall(kind.function, PySequence_Fast_ITEMS(arguments), len(arguments), NULL)
     if kind.has_list_edge:
-        of_list = found.pop()
-        found += [None] * (count - fixed) if of_list is None else of_list
+        list_grads = found.pop()
+        found += [None] * (count - fixed) if list_grads is None else list_grads
     return found
 
 

@@ -14,6 +14,6 @@ cdef int enabled_threads                      # the number of threads in which a
 # The arguments (tensors, lists of tensors, None), cast by the policy of their device.
 cdef tuple cast_arguments(int cpu, int npu, tuple arguments)
 cdef tuple cast_by_name(str name, tuple arguments)          # by the policies of that name in autocast.toml
-# A kernel that calls operators turns autocast off for them: suspend() returns what resume() takes.
+# A kernel that calls operators turns autocast off for them: disable() returns what set_enabled_devices() takes.
 cdef unsigned int disable() noexcept
 cdef void set_enabled_devices(unsigned int devices) noexcept

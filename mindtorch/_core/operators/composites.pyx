@@ -172,8 +172,8 @@ cdef str REPEAT_INTERLEAVE_METHOD_SIGNATURES = (
 def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
     """Each slice of `dim` repeated as often as `repeats` says; without `dim`, each element of the tensor.
 
-    Of `repeats` alone: each index as often as its element says. A tensor of repeats is summed to learn how long the
-    result is, which waits for the device, unless output_size tells it.
+    repeat_interleave(repeats) repeats each index as often as its element says. The length of the result is the sum of a
+    tensor of repeats, for which this waits for the device, unless output_size gives it.
     """
     cdef Shape axis, length
     parse_optional_int(dim, &axis, b"repeat_interleave", b"dim", 3)

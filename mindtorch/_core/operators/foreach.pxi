@@ -1,4 +1,4 @@
-# Rules of lists of tensors: what `fused_if` asks, and what the functions of lists share.
+# Lists of tensors: conditions of `fused_if`, helpers of run_foreach, and checks.
 from cpython.object cimport PyObject_RichCompareBool, Py_NE
 
 from mindtorch._core.autograd.node cimport AutogradMeta, grad_enabled, may_require_grad
@@ -10,8 +10,8 @@ from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, FLOAT_KIND, BFloat16, Float, Int, Scalar, ScalarType, dtype_name, is_float8, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, Shape, bump_version, device_of, empty_tensor, has_same_shape, shape_text, shown_device_index,
-    shown_device_type,
+    CPU, Shape, bump_version, device_of, empty_tensor, has_same_shape, shape_text, reported_device_index,
+    reported_device_type,
 )
 
 
@@ -35,7 +35,7 @@ cdef int check_scalar_count(list tensors, tuple numbers) except -1:
 
 
 cdef inline bint has_autograd_effect(TensorBase tensor, bint recording) noexcept:
-    """Whether the op on one tensor has to look at it: it may join the graph, or refuse to be written."""
+    """Whether the operator on one tensor has to run: its history may be recorded, or the write be refused."""
     return may_require_grad(tensor) and (recording or (
         tensor.autograd is not None and (<AutogradMeta>tensor.autograd).is_inference))
 
@@ -233,8 +233,8 @@ cdef int check_on_device(list tensors, TensorBase other) except -1:
     cdef TensorBase tensor
     for one in tensors:
         tensor = <TensorBase>one
-        if shown_device_type(tensor) != shown_device_type(other) or (
-                shown_device_index(tensor) != shown_device_index(other)):
+        if reported_device_type(tensor) != reported_device_type(other) or (
+                reported_device_index(tensor) != reported_device_index(other)):
             raise_device_mismatch(device_of(tensor), device_of(other))
     return 0
 
@@ -258,7 +258,7 @@ cdef int check_no_empty_tensor(list tensors) except -1:
 
 
 cdef bint may_use_device_scalar(list tensors, TensorBase other) noexcept:
-    """The number must be on the tensors' device, in their dtype, which is not bfloat16."""
+    """Whether the number is on the tensors' device, in their dtype, which is not bfloat16."""
     cdef TensorBase first = <TensorBase>tensors[0]
     # CANN documents the number in the dtype of the tensors, and no bfloat16 number.
     return (other.dtype == first.dtype != BFloat16 and other.device_type == first.device_type
@@ -266,12 +266,12 @@ cdef bint may_use_device_scalar(list tensors, TensorBase other) noexcept:
 
 
 cdef bint may_norm(const Scalar *ord) noexcept:
-    """aclnnForeachNorm knows the first and the second norm."""
+    """Whether it is the first or the second norm, which aclnnForeachNorm computes."""
     return ord.kind != COMPLEX_KIND and (ord.real == 1 or ord.real == 2)
 
 
 cdef bint may_step(list grads, TensorBase grad_scale, TensorBase found_inf) except -1:
-    """Divides the gradients by the scale; False where the device has found some that are not finite."""
+    """Divides the gradients by the scale; False, and no change, where found_inf is set."""
     if found_inf is not None and found_inf.item():
         return False
     if grad_scale is not None:

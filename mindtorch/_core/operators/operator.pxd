@@ -1,5 +1,4 @@
-"""Operator, the run-time form of a row; its rules and kernels; the common device of operands; rules for shapes, dtypes
-and checks that rows name."""
+"""Operator, the run-time form of a row; what operators do with operands and results; rules that rows name."""
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -18,11 +17,11 @@ cdef enum:
 
 # One argument of a call. The type in the operator's schema says which member holds it; references are borrowed.
 cdef union Argument:
-    PyObject *object            # Tensor, Tensor[], Scalar[], str, Generator; None where an optional one is absent
-    const Scalar *scalar        # Scalar; Scalar?: NULL where absent
-    const Shape *ints           # int[]; bool[] as 0 and 1; int?: at most one; int[]?: none
-    int64_t integer             # int, bool, ScalarType
-    double real                 # float
+    PyObject *object             # Tensor, Tensor[], Scalar[], str, Generator; None where an optional one is absent
+    const Scalar *scalar         # Scalar; Scalar?: NULL where absent
+    const Shape *ints            # int[]; bool[] as 0 and 1; int?: at most one; int[]?: none
+    int64_t integer              # int, bool, ScalarType
+    double real                  # float
     const double *optional_real  # float?: NULL where absent
 
 cdef enum ArgumentType:         # as schemas name them
@@ -56,15 +55,15 @@ cdef struct Operand:            # where an argument of a rule comes from
 cdef struct Rule:
     RuleFunction function       # NULL: the dtype of the first operand that is not None
     int count
-    int first_argument          # the operands are this argument of the operator and those behind it; -1: they are not
+    int first_argument          # the operands are this argument and the next ones of the operator; -1: they are not
     Operand operands[MAX_OPERANDS]
-    # What is known of its result without a call:
-    bint keeps_shape            # a shape: that of the tensors where all have the same
-    unsigned int kept_dtypes    # a dtype: that of the tensors where all have the same and it is one of these bits, ...
-    int kept_beside             # ... unless the number in this argument is of a higher kind; -1: there is none
-    bint of_one_dtype           # a check that depends on one dtype alone; so far it accepted those of these bits, ...
-    unsigned int accepted_dtypes
-    int scalar_argument         # ... where the number in this argument is the default ONE; -1: it has no such number
+    # Where the function need not be called:
+    bint returns_common_shape     # of a shape: where all tensors have one shape, the result has it
+    unsigned int common_dtypes    # of a dtype, as bits: where all tensors have one of these dtypes, the result has it,
+    int promoting_scalar          # unless the number in this argument has a higher kind; -1: there is none
+    bint reads_one_dtype          # a check that reads one dtype alone
+    unsigned int accepted_dtypes  # the dtypes, as bits, that this check has accepted so far,
+    int scalar_argument           # with ONE, its default, in this argument; -1: it has no number
 
 cdef struct Rules:
     int count
@@ -76,14 +75,14 @@ cdef struct Rules:
 cdef struct Output:
     Rule *shape
     Rule *dtype
-    Rule *strides               # gives the strides of the result, no dimensions: contiguous; NULL: no such rule
+    Rule *strides               # the rule of the result's strides, which returns none for contiguous ones; or NULL
     int operands[3]             # the arguments that decide the strides of the result; -1: none
     bint elementwise
     bint keeps_strides          # the result keeps the operands' order of dimensions
-    bint keeps_memory_format           # the result is channels_last where one of the operands is
+    bint keeps_memory_format    # the result is channels_last where one of the operands is
     int mask                    # the argument that says whether the caller needs the result, or -1
     int mask_index              # the element of that list of bools; -1: the argument is one bool
-    bint dynamic_shape               # the kernel reports the shape
+    bint dynamic_shape          # the kernel reports the shape
 
 cdef enum ForeachArgumentKind:
     SAME_ARGUMENT, TENSOR_OF_LIST, SCALAR_OF_LIST, DEFAULT_VALUE
@@ -100,7 +99,7 @@ cdef class Operator:
     cdef bint is_plain                                  # it is loaded, gives one tensor, and autocast does not list it
     cdef Kernel kernels[BACKEND_TYPES]
     cdef unsigned int foreach_dtypes[BACKEND_TYPES]  # dtypes that the kernel of an operator on lists takes, as bits
-    cdef int argument_count, result_count                             # the numbers of arguments and of results
+    cdef int argument_count, result_count
     cdef ArgumentType argument_types[MAX_ARGUMENTS]
     cdef bint inplace_only                               # the operator has the in-place form alone, as fill_
     cdef bint is_foreach                                  # _foreach_* and the fused optimizers
@@ -123,17 +122,17 @@ cdef class Operator:
     cdef NodeType node                                  # None before a call is recorded
     # Of operators on lists:
     cdef Operator single                                  # the operator on one tensor
-    cdef Operator scalar_variant                               # the operator for a list of numbers that are all equal
-    cdef ForeachArgument single_arguments[MAX_ARGUMENTS]           # where an argument of `each` comes from
+    cdef Operator scalar_variant                          # the operator for a list of numbers that are all equal
+    cdef ForeachArgument single_arguments[MAX_ARGUMENTS]  # where the arguments of `single` come from
     cdef int single_argument_count
-    cdef bint single_is_method                            # `each` is a method in Python
+    cdef bint single_is_method                            # `single` is a method in Python
     cdef bint single_has_inplace
-    cdef int scalars_argument                                    # the argument with one number a tensor, or -1
-    cdef int written_lists[MAX_ARGUMENTS]                     # the lists that an operator without `each` writes
+    cdef int scalars_argument                             # the argument with a number for each tensor, or -1
+    cdef int written_lists[MAX_ARGUMENTS]                 # the lists that an operator without `single` writes
     cdef int written_list_count
 
 cdef Operator find_operator(str key)                    # makes it at the first call
-cdef int register_rules(dict places, RuleFunction *functions) except -1
+cdef int register_rules(dict indices, RuleFunction *functions) except -1
 cdef RuleFunction find_rule(str name) except NULL
 
 cdef inline int run_kernel(Operator op, int device_type, Argument *arguments, ScalarType dtype,
@@ -159,24 +158,24 @@ cdef Shape NO_DIMS
 
 # The device of an operator's operands and results. 0-d CPU tensors go with any device.
 cdef struct CommonDevice:
-    int type               # DeviceType
+    int type                # DeviceType
     int index
-    bint only_cpu_scalars             # so far all operands were 0-d CPU tensors
+    bint only_cpu_scalars   # so far all operands were 0-d CPU tensors
 
-cdef inline int init_common_device(CommonDevice *place, TensorBase tensor) except -1:
-    place.type = tensor.device_type
-    place.index = tensor.device_index
-    place.only_cpu_scalars = tensor.ndim == 0 and tensor.device_type == 0
+cdef inline int init_common_device(CommonDevice *common, TensorBase tensor) except -1:
+    common.type = tensor.device_type
+    common.index = tensor.device_index
+    common.only_cpu_scalars = tensor.ndim == 0 and tensor.device_type == 0
     return 0
 
-# What another operand, on another device than the first ones, makes of it. RuntimeError where both have dimensions.
-cdef int update_common_device(CommonDevice *place, TensorBase tensor) except -1
-cdef int common_device_of_list(CommonDevice *place, list tensors) except -1
+# Takes in an operand on another device than those before. RuntimeError unless one side is 0-d and on the CPU.
+cdef int update_common_device(CommonDevice *common, TensorBase tensor) except -1
+cdef int common_device_of_list(CommonDevice *common, list tensors) except -1
 
 # What an operator with out= returns: `out`, after the temporary that the kernel may have written is copied to it.
 cdef TensorBase write_back_out(TensorBase result, TensorBase out)
 
-# Copies `elements`, broadcast, to the result of an operator whose kernel updates what its result holds.
+# Copies `elements`, broadcast, to the result of an operator whose kernel works in place.
 cdef int initialize_inout(TensorBase result, TensorBase elements) except -1
 
 # A view of an expanded tensor that has each element once. To fill that view fills the tensor.
@@ -190,8 +189,8 @@ cdef object make_return_type(type kind, tuple results)              # an instanc
 # A number as a 0-d tensor on the device of `like`, in the dtype to which the two promote.
 cdef TensorBase promoted_scalar_tensor(const Scalar *number, TensorBase like)  # RuntimeError where it overflows
 cdef TensorBase promoted_scalar_tensor_on_host(const Scalar *number, TensorBase like)            # the same on the CPU
-cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase beside)          # integers wrap around
-cdef object wrap_number(object value, object beside)  # wrapped_scalar_tensor of a number beside `beside`; else `value`
+cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase like)            # integers wrap around
+cdef object wrap_number(object value, object other)  # wrapped_scalar_tensor of a number like `other`; else `value`
 cdef TensorBase inferred_scalar_tensor(const Scalar *number, TensorBase like)  # in the dtype that torch.full infers
 
 # --- the rules that rows name (docs/rules.md says what they do); others: _core/rules ---------------------------------
@@ -209,7 +208,6 @@ cdef int embedding_weight(Shape *shape, TensorBase grad_output, int64_t num_weig
 # Dtypes.
 cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *
 cdef ScalarType promote_clamp(TensorBase a, const Scalar *low, const Scalar *high) except *
-cdef ScalarType inferred_dtype(const Scalar *a) except *          # as torch.full infers it
 cdef ScalarType real_dtype(ScalarType dtype) except *
 cdef ScalarType to_complex_dtype(ScalarType dtype) except *
 cdef ScalarType integer_power_dtype(ScalarType dtype) except *
@@ -271,8 +269,8 @@ cdef int check_approximate(object approximate) except -1
 cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1
 cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1
 
-# Lists of tensors (foreach.pxi): what `fused_if` asks, what their functions share, and checks.
-# RuntimeError unless the lists have elements, equally many, or a number each.
+# Lists of tensors (foreach.pxi): conditions of `fused_if`, helpers of run_foreach, and checks.
+# RuntimeError unless the list has elements; unless both have equally many; unless there is a number for each tensor.
 cdef Py_ssize_t checked_length(list tensors) except -1
 cdef int check_same_length(list tensors, list others) except -1
 cdef int check_scalar_count(list tensors, tuple numbers) except -1
@@ -280,7 +278,7 @@ cdef int check_scalar_count(list tensors, tuple numbers) except -1
 cdef bint is_fast_route_list(list tensors, unsigned int dtypes) noexcept
 # The same of a second list, each tensor of which must also have the shape of the first list's.
 cdef bint matches_fast_route_list(list tensors, list others) noexcept
-cdef list empty_like_list(list tensors)  # a new tensor like each
+cdef list empty_like_list(list tensors)  # new tensors of the same shapes and dtypes
 cdef int bump_versions(list tensors) except -1
 # copies `result` to `self`, for an operator without an in-place form
 cdef int write_inplace_result(TensorBase self, TensorBase result) except -1
@@ -288,7 +286,7 @@ cdef int highest_kind_scalar(tuple numbers, Scalar *number) except -1  # the num
 cdef bint all_equal(tuple numbers) except -1  # all the same, in type as well
 cdef tuple unpack_scalars(TensorBase scalars, list tensors)  # the elements of a 1-d CPU tensor, one for each tensor
 cdef double single_double(TensorBase tensor) except? -1.0  # the element of a tensor that stands for a number
-cpdef TensorBase common_base(list tensors)  # the 1-d tensor whose elements they are, in order, or None
+cpdef TensorBase common_base(list tensors)  # the 1-d tensor of which the tensors are all elements, in order, or None
 cdef int check_not_empty_list(list tensors, str op) except -1  # NotImplementedError for an empty list
 cdef int check_matching_list(list tensors, list others, str name) except -1
 cdef int check_matching_list_if(bint wanted, list tensors, list others, str name) except -1

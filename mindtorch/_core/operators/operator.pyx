@@ -7,16 +7,16 @@ from mindtorch._core.python.conversion cimport (
 )
 from mindtorch._core.rules.infer cimport (
     broadcast3, check_no_internal_overlap, common_device_list, mm, promote, promote_list, promote_scalar,
-    raise_device_mismatch, same_shape, wrap_dim, write_back,
+    raise_device_mismatch, same_shape, scalar_dtype, wrap_dim, write_back,
 )
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
     Double, Float, Half, Int, Long, Short, UInt16, UInt32, UInt64, Undefined, can_cast, default_complex_dtype,
-    default_dtype, dtype_name, is_float8, is_scalar, promote_types, scalar_from_python,
+    dtype_name, is_float8, is_scalar, promote_types, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, META, SPARSE, bump_version, copy_data, device_of, empty_tensor, has_internal_overlap, make_device, make_view,
-    raise_no_sparse_kernel, require_backend, shape_text, shown_device_index, shown_device_type,
+    raise_no_sparse_kernel, require_backend, shape_text, reported_device_index, reported_device_type,
 )
 
 
@@ -44,9 +44,9 @@ cdef Operator find_operator(str key):
     return <Operator>found
 
 
-cdef int register_rules(dict places, RuleFunction *functions) except -1:
+cdef int register_rules(dict indices, RuleFunction *functions) except -1:
     global RULE_FUNCTIONS
-    RULE_INDICES.update(places)
+    RULE_INDICES.update(indices)
     RULE_FUNCTIONS = functions
     return 0
 
@@ -101,21 +101,21 @@ cdef object set_default_argument(Argument *argument, ArgumentType type, object v
 
 # --- the device of the operands --------------------------------------------------------------------------------------
 
-cdef int update_common_device(CommonDevice *place, TensorBase tensor) except -1:
+cdef int update_common_device(CommonDevice *common, TensorBase tensor) except -1:
     if tensor.ndim == 0 and tensor.device_type == CPU:
         return 0
-    if not place.only_cpu_scalars:
-        raise_device_mismatch(make_device(place.type, place.index), device_of(tensor))
-    return init_common_device(place, tensor)
+    if not common.only_cpu_scalars:
+        raise_device_mismatch(make_device(common.type, common.index), device_of(tensor))
+    return init_common_device(common, tensor)
 
 
-cdef int common_device_of_list(CommonDevice *place, list tensors) except -1:
-    place.only_cpu_scalars = False
+cdef int common_device_of_list(CommonDevice *common, list tensors) except -1:
+    common.only_cpu_scalars = False
     if not tensors:          # the shape rule raises torch's error
         require_backend(CPU)
-        place.type, place.index = CPU, 0
+        common.type, common.index = CPU, 0
         return 0
-    place.type = common_device_list(tensors, &place.index)
+    common.type = common_device_list(tensors, &common.index)
     return 0
 
 
@@ -182,7 +182,7 @@ cdef TensorBase device_scalar_tensor(const Scalar *number, ScalarType dtype, Ten
     cdef TensorBase made
     cdef Argument arguments[2]
     shape.ndim = 0
-    made = empty_tensor(&shape, dtype, shown_device_type(like), shown_device_index(like))
+    made = empty_tensor(&shape, dtype, reported_device_type(like), reported_device_index(like))
     arguments[0].object = <PyObject *>made
     arguments[1].scalar = number
     run_kernel(FILL, made.device_type, arguments, dtype)
@@ -201,23 +201,23 @@ cdef TensorBase promoted_scalar_tensor_on_host(const Scalar *number, TensorBase 
     return scalar_tensor(number, dtype)
 
 
-cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase beside):
+cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase like):
     # A bool stays bool: it promotes to any dtype, and `sub` refuses it.
-    return device_scalar_tensor(number, Bool if number.kind == BOOL_KIND else promote_scalar(beside, number), beside)
+    return device_scalar_tensor(number, Bool if number.kind == BOOL_KIND else promote_scalar(like, number), like)
 
 
-cdef object wrap_number(object value, object beside):
+cdef object wrap_number(object value, object other):
     cdef Scalar number
     if not is_scalar(value):
         return value
     scalar_from_python(value, &number)
-    if isinstance(beside, TensorBase):
-        return wrapped_scalar_tensor(&number, <TensorBase>beside)
-    return scalar_tensor(&number, inferred_dtype(&number))
+    if isinstance(other, TensorBase):
+        return wrapped_scalar_tensor(&number, <TensorBase>other)
+    return scalar_tensor(&number, scalar_dtype(&number))
 
 
 cdef TensorBase inferred_scalar_tensor(const Scalar *number, TensorBase like):
-    return device_scalar_tensor(number, inferred_dtype(number), like)
+    return device_scalar_tensor(number, scalar_dtype(number), like)
 
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
@@ -302,14 +302,6 @@ cdef ScalarType promote_clamp(TensorBase a, const Scalar *low, const Scalar *hig
     """The dtype that torch.result_type gives for the tensor and the bounds that are given."""
     cdef ScalarType result = a.dtype if low == NULL else promote_scalar(a, low)
     return result if high == NULL else promote_types(result, promote_scalar(a, high))
-
-
-cdef ScalarType inferred_dtype(const Scalar *a) except *:
-    if a.kind == BOOL_KIND:
-        return Bool
-    if a.kind == INT_KIND:
-        return Long
-    return default_dtype() if a.kind == FLOAT_KIND else default_complex_dtype()
 
 
 cdef ScalarType real_dtype(ScalarType dtype) except *:

@@ -28,7 +28,8 @@ from mindtorch._core.rules.infer cimport (
     output_or_temporary, result_or_temporary, shrink_to_fit, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
-    DTYPES, FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Bool, Scalar, ScalarType, scalar_from_python, scalar_to_python,
+    DTYPES, FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Bool, Scalar, ScalarType, Undefined, scalar_from_python,
+    scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator, generator_for
 from mindtorch._core.tensor.tensor cimport (
@@ -61,7 +62,7 @@ cdef Rule *read_rule(tuple encoded) except NULL:
         rule.function = shape_argument
     elif name != "or":
         rule.function = find_rule(name)
-    rule.count, rule.kept_beside = len(encoded) - 1, -1
+    rule.count, rule.promoting_scalar = len(encoded) - 1, -1
     if rule.count > MAX_OPERANDS:
         raise ValueError(f"rule {name} has {rule.count} operands, {MAX_OPERANDS} at most")
     rule.first_argument = -1
@@ -110,19 +111,19 @@ cdef Rule *read_check(Operator op, tuple encoded) except NULL:
     cdef Rule *rule = read_rule(encoded)
     cdef const Operand *operand
     cdef int i
-    rule.of_one_dtype = rule.count > 0 and rule.operands[0].kind in (DTYPE_OF, RESULT_DTYPE)
+    rule.reads_one_dtype = rule.count > 0 and rule.operands[0].kind in (DTYPE_OF, RESULT_DTYPE)
     rule.scalar_argument = -1
     for i in range(1, rule.count):
         operand = &rule.operands[i]
         if rule.scalar_argument < 0 and operand.kind == ARGUMENT and op.argument_types[operand.index] == SCALAR:
             rule.scalar_argument = operand.index
         elif operand.kind != CONSTANT:
-            rule.of_one_dtype = False
+            rule.reads_one_dtype = False
     return rule
 
 
 cdef bint returns_common_dtype(tuple rule, set tensors) except -1:
-    """Whether the rule returns the dtype of the tensors where all have the same, and no number is of a higher kind."""
+    """Whether the rule returns the dtype of the tensors where all have one, and no number has a higher kind."""
     if rule[0] == "promote":
         return set(rule[1:]) <= tensors
     if rule[0] == "promote_scalar":
@@ -138,28 +139,29 @@ cdef Rule *read_dtype_rule(tuple encoded, set tensors) except NULL:
         encoded = encoded[1] if isinstance(encoded[1], tuple) else ("or", encoded[1])
     if returns_common_dtype(encoded, tensors):
         if encoded[0] == "promote_scalar":
-            rule.kept_beside = int(encoded[2][1:])
+            rule.promoting_scalar = int(encoded[2][1:])
         for dtype in range(NUM_SCALAR_TYPES):
             if not floats or KIND[dtype] >= FLOAT_KIND:
-                rule.kept_dtypes |= 1 << dtype
+                rule.common_dtypes |= 1 << dtype
     return rule
 
 
-cdef int read_output(Output *out, dict column, set tensors) except -1:
+cdef int read_output(Output *output, dict column, set tensors) except -1:
     cdef int i
-    out.shape, out.dtype = read_rule(column["shape"]), read_dtype_rule(column["dtype"], tensors)
-    out.shape.keeps_shape = column["shape"][0] in SHAPES_OF_TENSORS and set(column["shape"][1:]) <= tensors and \
-        column.get("strides_rule", ("",))[0] != "by_columns"
+    output.shape, output.dtype = read_rule(column["shape"]), read_dtype_rule(column["dtype"], tensors)
+    output.shape.returns_common_shape = (
+        column["shape"][0] in SHAPES_OF_TENSORS and set(column["shape"][1:]) <= tensors
+        and column.get("strides_rule", ("",))[0] != "by_columns")
     elementwise = column.get("elementwise", ())
     strides = () if "strides_rule" in column else column.get("strides", elementwise)
     operands = column.get("memory_format") or strides or elementwise
-    out.elementwise, out.keeps_memory_format = "elementwise" in column, "memory_format" in column
-    out.keeps_strides = len(strides) > 0 and not out.keeps_memory_format
+    output.elementwise, output.keeps_memory_format = "elementwise" in column, "memory_format" in column
+    output.keeps_strides = len(strides) > 0 and not output.keeps_memory_format
     for i in range(3):
-        out.operands[i] = operands[i] if i < len(operands) else -1
-    out.strides = read_rule(column["strides_rule"]) if "strides_rule" in column else NULL
-    out.mask, out.mask_index = column.get("mask", (-1, -1))
-    out.dynamic_shape = column.get("dynamic_shape", False)
+        output.operands[i] = operands[i] if i < len(operands) else -1
+    output.strides = read_rule(column["strides_rule"]) if "strides_rule" in column else NULL
+    output.mask, output.mask_index = column.get("mask", (-1, -1))
+    output.dynamic_shape = column.get("dynamic_shape", False)
     return 0
 
 
@@ -195,14 +197,14 @@ cdef int read_row(Operator op) except -1:
                 op.tensor_count += 1
     if op.tensor_count == 0:
         op.dim_argument = -1
-    op.inplace_only, op.is_foreach = row.get("writes_self", False), row.get("of_lists", False)
+    op.inplace_only, op.is_foreach = row.get("inplace_only", False), row.get("is_foreach", False)
     tensors = {f"a{i}" for i in range(op.argument_count) if op.argument_types[i] == TENSOR}
     for i, column in enumerate(row.get("outputs", ())):
         read_output(&op.outputs[i], column, tensors)
         if op.outputs[i].dynamic_shape:
             op.kernels[<int>META].call = NULL
     op.inplace_dtype = read_dtype_rule(row["inplace_dtype"], tensors) if "inplace_dtype" in row else NULL
-    op.compute_dtype = read_dtype_rule(row["compute"], tensors) if "compute" in row else NULL
+    op.compute_dtype = read_dtype_rule(row["compute_dtype"], tensors) if "compute_dtype" in row else NULL
     read_rules(op, &op.checks, row.get("check", ()))
     read_rules(op, &op.inplace_checks, row.get("inplace_check", ()))
     read_rules(op, &op.out_checks, row.get("out_check", ()))
@@ -216,7 +218,7 @@ cdef int read_row(Operator op) except -1:
         op.differentiable[op.differentiable_count] = i
         op.differentiable_count += 1
     op.saves_self = row.get("saves_self", False)
-    op.records_inplace_only = row.get("recorded_in_place_only", False)
+    op.records_inplace_only = row.get("records_inplace_only", False)
     if op.is_foreach:
         load_foreach(op, row)
         read_rules(op, &op.fused_if, row.get("fused_if", ()))
@@ -234,6 +236,7 @@ cdef int shape_argument(Argument *values, Shape *shape) except? -1:
 
 
 cdef int evaluate_rule(const Rule *rule, Argument *arguments, const ScalarType *dtypes, Shape *shape) except? -1:
+    """Call the rule; `dtypes` are those of the results."""
     cdef Argument values[MAX_OPERANDS]
     cdef const Operand *operand
     cdef int i
@@ -278,13 +281,13 @@ cdef int first_dtype(const Rule *rule, Argument *arguments, const ScalarType *dt
 
 
 cdef int run_checks(const Rules *checks, Argument *arguments, const ScalarType *dtypes) except -1:
-    """Run the checks, but those of a dtype alone, or of one beside a default of 1, once for each dtype they accept."""
+    """Run the checks. Those that read one dtype alone run once for each dtype that they accept."""
     cdef const Operand *operand
     cdef Rule *rule
     cdef int i, dtype
     for i in range(checks.count):
         rule = checks.rules[i]
-        if not rule.of_one_dtype or (
+        if not rule.reads_one_dtype or (
                 rule.scalar_argument >= 0 and arguments[rule.scalar_argument].scalar != &ONE):
             evaluate_rule(rule, arguments, dtypes, NULL)
             continue
@@ -298,6 +301,7 @@ cdef int run_checks(const Rules *checks, Argument *arguments, const ScalarType *
 
 
 cdef ScalarType result_dtype(Operator op, Argument *arguments) except? Undefined:
+    """The dtype that the first result would have, after the operator's checks."""
     cdef ScalarType dtypes[MAX_RESULTS]
     if not op.loaded:
         load_operator(op)
@@ -318,7 +322,7 @@ cdef inline list list_argument(Argument *arguments, int index):
 
 
 cdef struct Operands:       # what the tensors among the arguments of a call have in common
-    CommonDevice place
+    CommonDevice device
     ScalarType dtype            # of the first tensor
     bint one_dtype              # all have that dtype
     bint alike                  # all have one dtype, device and shape, and are contiguous
@@ -333,7 +337,7 @@ cdef int compare_operands(Operator op, Operands *operands, Argument *arguments) 
     if op.tensor_list_argument >= 0:
         return compare_list(op, operands, list_argument(arguments, op.tensor_list_argument))
     first = tensor_argument(arguments, op.tensor_arguments[0])
-    init_common_device(&operands.place, first)
+    init_common_device(&operands.device, first)
     operands.dtype, operands.one_dtype, operands.alike = first.dtype, True, first.contiguous
     operands.may_require_grad = may_require_grad(first)
     for i in range(1, op.tensor_count):
@@ -345,8 +349,8 @@ cdef int compare_operands(Operator op, Operands *operands, Argument *arguments) 
 
 cdef inline int compare_operand(Operands *operands, TensorBase first, TensorBase other) except -1:
     cdef int i
-    if other.device_type != operands.place.type or other.device_index != operands.place.index:
-        update_common_device(&operands.place, other)
+    if other.device_type != operands.device.type or other.device_index != operands.device.index:
+        update_common_device(&operands.device, other)
         operands.alike = False
     if other.dtype != first.dtype:
         operands.one_dtype = operands.alike = False
@@ -361,17 +365,17 @@ cdef inline int compare_operand(Operands *operands, TensorBase first, TensorBase
 
 
 cdef int compare_list(Operator op, Operands *operands, list tensors) except -1:
-    common_device_of_list(&operands.place, tensors)
+    common_device_of_list(&operands.device, tensors)
     operands.dtype = (<TensorBase>tensors[0]).dtype if tensors else Undefined
     operands.one_dtype = operands.alike = False
-    operands.may_require_grad = True                # operands_may_require_grad looks
+    operands.may_require_grad = True                # operands_may_require_grad finds out
     return 0
 
 
 cdef inline ScalarType evaluate_dtype(const Rule *rule, const Operands *operands, Argument *arguments,
                                       const ScalarType *dtypes) except? Undefined:
-    if operands.one_dtype and (rule.kept_dtypes >> <int>operands.dtype) & 1 and (
-            rule.kept_beside < 0 or arguments[rule.kept_beside].scalar.kind <= KIND[<int>operands.dtype]):
+    if operands.one_dtype and (rule.common_dtypes >> <int>operands.dtype) & 1 and (
+            rule.promoting_scalar < 0 or arguments[rule.promoting_scalar].scalar.kind <= KIND[<int>operands.dtype]):
         return operands.dtype
     return <ScalarType>evaluate_rule(rule, arguments, dtypes, NULL)
 
@@ -385,14 +389,14 @@ cdef int prepare_call(Operator op, Operands *operands, Argument *arguments, Scal
                       bint inplace) except -1:
     """Find the dtypes of the results and the generator; run the checks. `operands` is filled already."""
     cdef int i
-    require_kernel(op, operands.place.type, operands.dtype)
+    require_kernel(op, operands.device.type, operands.dtype)
     if not op.inplace_only:
         for i in range(op.result_count):
             dtypes[i] = evaluate_dtype(
                 op.inplace_dtype if inplace and op.inplace_dtype != NULL else op.outputs[i].dtype, operands, arguments,
                 dtypes)
     if op.generator_argument >= 0:
-        set_generator(op, &operands.place, arguments)
+        set_generator(op, &operands.device, arguments)
     if op.checks.count:
         run_checks(&op.checks, arguments, dtypes)
     if op.dim_argument >= 0:
@@ -403,7 +407,7 @@ cdef int prepare_call(Operator op, Operands *operands, Argument *arguments, Scal
 
 cdef inline int run_kernel_checks(Operator op, int device_type, Argument *arguments,
                                   const ScalarType *dtypes) except -1:
-    """What the kernel refuses: after all that is checked of shapes, of autograd and of the result. Meta has none."""
+    """Check what the kernel refuses, after all other checks. The kernel of the meta device refuses nothing."""
     if op.kernel_checks.count and device_type != META:
         run_checks(&op.kernel_checks, arguments, dtypes)
     if op.cpu_checks.count and device_type == CPU:
@@ -411,9 +415,9 @@ cdef inline int run_kernel_checks(Operator op, int device_type, Argument *argume
     return 0
 
 
-cdef int set_generator(Operator op, CommonDevice *place, Argument *arguments) except -1:
+cdef int set_generator(Operator op, CommonDevice *device, Argument *arguments) except -1:
     """The call's generator, or the device's default one, which lives as long as the process."""
-    generator = generator_for(<Generator>arguments[op.generator_argument].object, place.type, place.index)
+    generator = generator_for(<Generator>arguments[op.generator_argument].object, device.type, device.index)
     arguments[op.generator_argument].object = <PyObject *>generator
     return 0
 
@@ -421,7 +425,7 @@ cdef int set_generator(Operator op, CommonDevice *place, Argument *arguments) ex
 cdef object autocast_arguments(Operator op, Argument *arguments):
     """Have autocast cast the tensors. The caller keeps the result alive: `arguments` borrow from it."""
     cdef list values = []
-    cdef int i, cpu = op.cpu_policy, npu = op.npu_policy
+    cdef int i, index = 0, cpu = op.cpu_policy, npu = op.npu_policy
     if op.dtype_argument >= 0 and arguments[op.dtype_argument].integer != Undefined:        # the call names the dtype
         cpu = autocast.NOT_LISTED if cpu == autocast.FP32_SET_OPT_DTYPE else cpu
         npu = autocast.NOT_LISTED if npu == autocast.FP32_SET_OPT_DTYPE else npu
@@ -429,34 +433,33 @@ cdef object autocast_arguments(Operator op, Argument *arguments):
         if op.argument_types[i] <= TENSOR_LIST:
             values.append(<object>arguments[i].object)
     casts = autocast.cast_arguments(cpu, npu, tuple(values))
-    place = 0
     for i in range(op.argument_count):
         if op.argument_types[i] <= TENSOR_LIST:
-            arguments[i].object = <PyObject *>(<tuple>casts)[place]
-            place += 1
+            arguments[i].object = <PyObject *>(<tuple>casts)[index]
+            index += 1
     return casts
 
 
 cdef bint operands_may_require_grad(Operator op, Argument *arguments) except -1:
-    cdef int i, place
+    cdef int i, argument
     for i in range(op.differentiable_count):
-        place = op.differentiable[i]
-        if op.argument_types[place] == TENSOR_LIST:
-            if any_may_require_grad(<list>arguments[place].object):
+        argument = op.differentiable[i]
+        if op.argument_types[argument] == TENSOR_LIST:
+            if any_may_require_grad(<list>arguments[argument].object):
                 return True
-        elif may_require_grad_optional(tensor_argument(arguments, place)):
+        elif may_require_grad_optional(tensor_argument(arguments, argument)):
             return True
     return False
 
 
 cdef bint compute_requires_grad(Operator op, Argument *arguments) except -1:
-    cdef int i, place
+    cdef int i, argument
     for i in range(op.differentiable_count):
-        place = op.differentiable[i]
-        if op.argument_types[place] == TENSOR_LIST:
-            if any_requires_grad(<list>arguments[place].object):
+        argument = op.differentiable[i]
+        if op.argument_types[argument] == TENSOR_LIST:
+            if any_requires_grad(<list>arguments[argument].object):
                 return True
-        elif requires_grad(tensor_argument(arguments, place)):
+        elif requires_grad(tensor_argument(arguments, argument)):
             return True
     return False
 
@@ -476,25 +479,25 @@ cdef TensorBase temporary_if_overlapping(Operator op, Argument *arguments, Tenso
 
 # --- plain forms, and those with out= --------------------------------------------------------------------------------
 
-cdef bint is_output_needed(const Output *out, Argument *arguments) noexcept:
-    if out.mask < 0:
+cdef bint is_output_needed(const Output *output, Argument *arguments) noexcept:
+    if output.mask < 0:
         return True
-    if out.mask_index < 0:
-        return arguments[out.mask].integer != 0
-    return arguments[out.mask].ints.sizes[out.mask_index] != 0
+    if output.mask_index < 0:
+        return arguments[output.mask].integer != 0
+    return arguments[output.mask].ints.sizes[output.mask_index] != 0
 
 
-cdef inline TensorBase output_operand(Operator op, const Output *out, Argument *arguments, int index):
+cdef inline TensorBase output_operand(Operator op, const Output *output, Argument *arguments, int index):
     """An operand that decides the strides of the result; of a list that is channels_last throughout, the first."""
-    cdef int place = out.operands[index]
-    if place < 0:
+    cdef int argument = output.operands[index]
+    if argument < 0:
         return None
-    if op.argument_types[place] != TENSOR_LIST:
-        return tensor_argument(arguments, place)
-    for tensor in <list>arguments[place].object:
+    if op.argument_types[argument] != TENSOR_LIST:
+        return tensor_argument(arguments, argument)
+    for tensor in <list>arguments[argument].object:
         if not is_channels_last(<TensorBase>tensor):
             return None
-    return <TensorBase>(<list>arguments[place].object)[0]
+    return <TensorBase>(<list>arguments[argument].object)[0]
 
 
 cdef int check_out(Operator op, Argument *arguments, const ScalarType *dtypes) except -1:
@@ -506,35 +509,36 @@ cdef int check_out(Operator op, Argument *arguments, const ScalarType *dtypes) e
 
 cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, const Operands *operands,
                                 const ScalarType *dtypes):
-    """A new tensor for the result, or out= or a temporary for it."""
-    cdef Output *out = &op.outputs[index]
-    cdef TensorBase given = tensor_argument(arguments, op.argument_count + index)
-    cdef int device_type = operands.place.type, device_index = operands.place.index
+    """A new tensor for the result, or output= or a temporary for it."""
+    cdef Output *output = &op.outputs[index]
+    cdef TensorBase out = tensor_argument(arguments, op.argument_count + index)
+    cdef int device_type = operands.device.type, device_index = operands.device.index
     cdef ScalarType dtype = dtypes[index]
     cdef TensorBase first, result
     cdef Shape shape, strides
-    if out.shape.keeps_shape and operands.alike and given is None:
+    if output.shape.returns_common_shape and operands.alike and out is None:
         first = tensor_argument(arguments, op.tensor_arguments[0])
         return make_tensor(allocate(first.numel, dtype, device_type, device_index), dtype, first.ndim, first.sizes,
                            NULL, 0)
-    evaluate_rule(out.shape, arguments, dtypes, &shape)
-    if out.keeps_strides if given is None else out.elementwise and not out.keeps_memory_format:
+    evaluate_rule(output.shape, arguments, dtypes, &shape)
+    if output.keeps_strides if out is None else output.elementwise and not output.keeps_memory_format:
         return elementwise_output(
-            given, &shape, dtype, device_type, device_index, output_operand(op, out, arguments, 0),
-            output_operand(op, out, arguments, 1), output_operand(op, out, arguments, 2))
-    if out.keeps_memory_format:
-        result = channels_last_output(given, &shape, dtype, device_type, device_index,
-                                      output_operand(op, out, arguments, 0), output_operand(op, out, arguments, 1))
-    elif out.strides != NULL and (given is None or not has_shape(given, &shape)):
-        if given is not None:               # which write_back will resize
-            check_output(given, dtype, device_type, device_index)
+            out, &shape, dtype, device_type, device_index, output_operand(op, output, arguments, 0),
+            output_operand(op, output, arguments, 1), output_operand(op, output, arguments, 2))
+    if output.keeps_memory_format:
+        result = channels_last_output(
+            out, &shape, dtype, device_type, device_index, output_operand(op, output, arguments, 0),
+            output_operand(op, output, arguments, 1))
+    elif output.strides != NULL and (out is None or not has_shape(out, &shape)):
+        if out is not None:                 # write_back will resize it
+            check_output(out, dtype, device_type, device_index)
         strides = shape                     # a rule may read them there
-        evaluate_rule(out.strides, arguments, dtypes, &strides)
+        evaluate_rule(output.strides, arguments, dtypes, &strides)
         result = make_tensor(allocate(checked_numel(&shape), dtype, device_type, device_index), dtype, shape.ndim,
                              shape.sizes, strides.sizes if strides.ndim else NULL, 0)
     else:
-        result = output_or_temporary(given, &shape, dtype, device_type, device_index)
-    return result if given is None or out.elementwise else temporary_if_overlapping(op, arguments, result, -1)
+        result = output_or_temporary(out, &shape, dtype, device_type, device_index)
+    return result if out is None or output.elementwise else temporary_if_overlapping(op, arguments, result, -1)
 
 
 cdef object run(Operator op, Argument *arguments):
@@ -578,60 +582,60 @@ cdef object run_autocast(Operator op, Argument *arguments):
     return run_single_result(op, arguments) if op.result_count == 1 else run_multiple_results(op, arguments)
 
 
-cdef bint should_record_call(Operator op, Argument *arguments, TensorBase given) except -1:
+cdef bint should_record_call(Operator op, Argument *arguments, TensorBase out) except -1:
     """Whether to record a call that may have to be recorded."""
-    if not operands_may_require_grad(op, arguments) and not may_require_grad_optional(given):
+    if not operands_may_require_grad(op, arguments) and not may_require_grad_optional(out):
         return False
-    return (compute_requires_grad(op, arguments) or requires_grad(given)) and should_record(given, op.name)
+    return (compute_requires_grad(op, arguments) or requires_grad(out)) and should_record(out, op.name)
 
 
 cdef object run_single_result(Operator op, Argument *arguments):
-    cdef TensorBase given = tensor_argument(arguments, op.argument_count)
+    cdef TensorBase out = tensor_argument(arguments, op.argument_count)
     cdef TensorBase result
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
     cdef Operands operands
     compare_operands(op, &operands, arguments)
-    if (operands.may_require_grad or given is not None) and op.differentiable_count and not op.records_inplace_only:
-        record = should_record_call(op, arguments, given)
+    if (operands.may_require_grad or out is not None) and op.differentiable_count and not op.records_inplace_only:
+        record = should_record_call(op, arguments, out)
     prepare_call(op, &operands, arguments, dtypes, False)
-    if given is not None and op.out_checks.count:
+    if out is not None and op.out_checks.count:
         check_out(op, arguments, dtypes)
     result = allocate_result(op, 0, arguments, &operands, dtypes)
     arguments[op.argument_count].object = <PyObject *>result
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
-    run_kernel_checks(op, operands.place.type, arguments, dtypes)
+    run_kernel_checks(op, operands.device.type, arguments, dtypes)
     if result.numel:
         if op.inout >= 0:
             initialize_inout(result, tensor_argument(arguments, op.inout))
-        run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
+        run_kernel(op, operands.device.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
     if op.outputs[0].dynamic_shape:
-        result = shrink_to_fit(result, given)
+        result = shrink_to_fit(result, out)
         arguments[op.argument_count].object = <PyObject *>result
     if record:
         record_operator(op, arguments, None, False)
-    return write_back_out(result, given)
+    return write_back_out(result, out)
 
 
 cdef object run_multiple_results(Operator op, Argument *arguments):
     """`run` of an operator with several results. Returns a tuple."""
     cdef ScalarType dtypes[MAX_RESULTS]
-    cdef TensorBase first = tensor_argument(arguments, op.argument_count)
-    cdef PyObject *given[MAX_RESULTS]
+    cdef TensorBase first_out = tensor_argument(arguments, op.argument_count)
+    cdef PyObject *outs[MAX_RESULTS]
     cdef list results = []
     cdef TensorBase result
     cdef bint record = False, anything = False
     cdef Operands operands
     cdef int i
     compare_operands(op, &operands, arguments)
-    if (operands.may_require_grad or first is not None) and op.differentiable_count:
-        record = should_record_call(op, arguments, first)
+    if (operands.may_require_grad or first_out is not None) and op.differentiable_count:
+        record = should_record_call(op, arguments, first_out)
     prepare_call(op, &operands, arguments, dtypes, False)
-    if first is not None and op.out_checks.count:
+    if first_out is not None and op.out_checks.count:
         check_out(op, arguments, dtypes)
     for i in range(op.result_count):
-        given[i] = arguments[op.argument_count + i].object
+        outs[i] = arguments[op.argument_count + i].object
         result = None
         if is_output_needed(&op.outputs[i], arguments):
             result = allocate_result(op, i, arguments, &operands, dtypes)
@@ -640,20 +644,20 @@ cdef object run_multiple_results(Operator op, Argument *arguments):
     set_results(op, arguments, results)
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
-    run_kernel_checks(op, operands.place.type, arguments, dtypes)
+    run_kernel_checks(op, operands.device.type, arguments, dtypes)
     if anything:
         if op.inout >= 0:
             initialize_inout(results[0], tensor_argument(arguments, op.inout))
-        run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
+        run_kernel(op, operands.device.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
     for i in range(op.result_count):
         if op.outputs[i].dynamic_shape:
-            results[i] = shrink_to_fit(results[i], <TensorBase>given[i])
+            results[i] = shrink_to_fit(results[i], <TensorBase>outs[i])
     if record:
         set_results(op, arguments, results)
         record_operator(op, arguments, None, False)
     for i in range(op.result_count):
-        if given[i] != <PyObject *>None:
-            results[i] = write_back_out(results[i], <TensorBase>given[i])
+        if outs[i] != <PyObject *>None:
+            results[i] = write_back_out(results[i], <TensorBase>outs[i])
     return tuple(results)
 
 
@@ -685,7 +689,7 @@ cdef TensorBase allocate_inplace_result(Operator op, Argument *arguments, const 
     """`self`, or a temporary where its dtype is not that of the result."""
     cdef TensorBase self = tensor_argument(arguments, 0)
     cdef Shape shape
-    if op.outputs[0].shape.keeps_shape and operands.alike and self.dtype == dtypes[0]:
+    if op.outputs[0].shape.returns_common_shape and operands.alike and self.dtype == dtypes[0]:
         return self
     evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
     return inplace_output(self, &shape, dtypes[0])
@@ -693,7 +697,7 @@ cdef TensorBase allocate_inplace_result(Operator op, Argument *arguments, const 
 
 cdef object run_inplace(Operator op, Argument *arguments):
     cdef TensorBase self = tensor_argument(arguments, 0)
-    cdef TensorBase kept_self = self, result
+    cdef TensorBase saved_self = self, result
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
     cdef Operands operands
@@ -723,25 +727,25 @@ cdef object run_inplace(Operator op, Argument *arguments):
         result = temporary_if_overlapping(op, arguments, result, 0)
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
-    run_kernel_checks(op, operands.place.type, arguments, dtypes)
+    run_kernel_checks(op, operands.device.type, arguments, dtypes)
     if result.numel:
         if record and op.saves_self:
-            kept_self = clone_before_write(self)
+            saved_self = clone_before_write(self)
         if op.inout >= 0:
             initialize_inout(result, tensor_argument(arguments, op.inout))
         arguments[op.argument_count].object = <PyObject *>result
-        run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes), True)
+        run_kernel(op, operands.device.type, arguments, compute_dtype(op, &operands, arguments, dtypes), True)
     write_back_out(result, self)
     if record:
         arguments[op.argument_count].object = <PyObject *>self
-        record_operator(op, arguments, kept_self, True)
+        record_operator(op, arguments, saved_self, True)
     return self
 
 
 cdef object run_inplace_only(Operator op, Argument *arguments):
     """An operator that has the in-place form alone, as fill_. It writes one value, so overlap does no harm."""
     cdef TensorBase self = tensor_argument(arguments, 0)
-    cdef TensorBase kept_self = self, written
+    cdef TensorBase saved_self = self, written
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
     cdef Operands operands
@@ -750,43 +754,44 @@ cdef object run_inplace_only(Operator op, Argument *arguments):
     if operands.may_require_grad:
         record = should_record_write(op, self, arguments)
     prepare_call(op, &operands, arguments, dtypes, True)
-    run_kernel_checks(op, operands.place.type, arguments, dtypes)
+    run_kernel_checks(op, operands.device.type, arguments, dtypes)
     if self.numel:
         if record and op.saves_self:
-            kept_self = clone_before_write(self)
+            saved_self = clone_before_write(self)
         written = unexpanded_view(self)
         arguments[0].object = <PyObject *>written
-        run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes), True)
+        run_kernel(op, operands.device.type, arguments, compute_dtype(op, &operands, arguments, dtypes), True)
         arguments[0].object = <PyObject *>self
     bump_version(self)
     if record:
-        record_operator(op, arguments, kept_self, True)
+        record_operator(op, arguments, saved_self, True)
     return self
 
 
 # --- operators on lists of tensors -----------------------------------------------------------------------------------
-# _foreach_* run one kernel where the tensors of the lists are alike, else the operator on each tensor.
+# _foreach_* and _fused_*.
 
 cdef int load_foreach(Operator op, dict row) except -1:
+    """Read the columns that only rows of operators on lists have."""
     cdef int i
-    op.single = find_operator(row["each"]) if "each" in row else None
+    op.single = find_operator(row["single"]) if "single" in row else None
     op.scalar_variant = find_operator(row["scalar_variant"]) if "scalar_variant" in row else None
     op.scalars_argument = -1
     for i in range(op.argument_count):
         if op.argument_types[i] == SCALAR_LIST:
             op.scalars_argument = i
     op.written_list_count = 0
-    for i in row.get("written", ()):
+    for i in row.get("written_lists", ()):
         op.written_lists[op.written_list_count] = i
         op.written_list_count += 1
     if op.single is None:
         return 0
-    op.single_is_method, op.single_has_inplace = row["each_is_method"], row["each_has_inplace"]
+    op.single_is_method, op.single_has_inplace = row["single_is_method"], row["single_has_inplace"]
     if not op.single_is_method and not op.single.loaded:
         load_operator(op.single)
-    for i, encoded in enumerate(row["each_arguments"]):
+    for i, encoded in enumerate(row["single_arguments"]):
         read_foreach_argument(&op.single_arguments[i], op, i, encoded)
-    op.single_argument_count = len(row["each_arguments"])
+    op.single_argument_count = len(row["single_arguments"])
     return 0
 
 
@@ -803,6 +808,8 @@ cdef int read_foreach_argument(ForeachArgument *source, Operator op, int index, 
 
 
 cdef object run_foreach(Operator op, Argument *arguments, bint inplace):
+    """Run an operator on lists: by one kernel on the whole lists where their tensors are alike, the operator on one
+    tensor would give their dtype, and nothing is to be recorded; otherwise tensor by tensor."""
     cdef list tensors = list_argument(arguments, op.tensor_list_argument)
     cdef Scalar number
     cdef int i
@@ -832,7 +839,7 @@ cdef object run_foreach(Operator op, Argument *arguments, bint inplace):
 
 cdef bint can_use_fast_route(Operator op, Argument *arguments, list tensors) except -1:
     cdef TensorBase first = <TensorBase>tensors[0]
-    cdef Argument of_first[MAX_ARGUMENTS]
+    cdef Argument single_arguments[MAX_ARGUMENTS]
     cdef Scalar number
     cdef int i
     if torch_dispatch.active and is_dispatched(op, arguments, False):
@@ -849,8 +856,8 @@ cdef bint can_use_fast_route(Operator op, Argument *arguments, list tensors) exc
         return True
     if op.scalars_argument >= 0:
         highest_kind_scalar(<tuple>arguments[op.scalars_argument].object, &number)
-    fill_single_arguments(op, of_first, arguments, 0, &number)
-    return result_dtype(op.single, of_first) == first.dtype
+    fill_single_arguments(op, single_arguments, arguments, 0, &number)
+    return result_dtype(op.single, single_arguments) == first.dtype
 
 
 cdef object run_fast_route(Operator op, Argument *arguments, list tensors, bint inplace):
@@ -871,31 +878,31 @@ cdef object run_fast_route(Operator op, Argument *arguments, list tensors, bint 
 
 cdef TensorBase allocate_foreach_result(Operator op, Argument *arguments, int index):
     """A new tensor for the result at `index`."""
-    cdef Argument of_one[MAX_ARGUMENTS]
+    cdef Argument single_arguments[MAX_ARGUMENTS]
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef TensorBase tensor = <TensorBase>list_argument(arguments, op.tensor_list_argument)[index]
     cdef Shape shape
-    fill_single_arguments(op, of_one, arguments, index, NULL)
-    dtypes[0] = <ScalarType>evaluate_rule(op.single.outputs[0].dtype, of_one, dtypes, NULL)
-    evaluate_rule(op.single.outputs[0].shape, of_one, dtypes, &shape)
+    fill_single_arguments(op, single_arguments, arguments, index, NULL)
+    dtypes[0] = <ScalarType>evaluate_rule(op.single.outputs[0].dtype, single_arguments, dtypes, NULL)
+    evaluate_rule(op.single.outputs[0].shape, single_arguments, dtypes, &shape)
     return output_or_temporary(None, &shape, dtypes[0], tensor.device_type, tensor.device_index)
 
 
 cdef object run_fused(Operator op, Argument *arguments):
-    """An operator on lists without one on tensors, which writes to some of its lists: the fused optimizers."""
+    """Run a fused optimizer: there is no such operator on one tensor, and it writes to some of its lists."""
     cdef list tensors = list_argument(arguments, op.tensor_list_argument)
     cdef ScalarType dtype
-    cdef CommonDevice place
+    cdef CommonDevice device
     cdef int i
     check_not_empty_list(tensors, op.key)
-    common_device_of_list(&place, tensors)
+    common_device_of_list(&device, tensors)
     dtype = (<TensorBase>tensors[0]).dtype
-    require_kernel(op, place.type, dtype)
+    require_kernel(op, device.type, dtype)
     run_checks(&op.checks, arguments, NULL)
     for i in range(op.fused_if.count):
         if not evaluate_rule(op.fused_if.rules[i], arguments, NULL, NULL):
             return None
-    run_kernel(op, place.type, arguments, dtype)
+    run_kernel(op, device.type, arguments, dtype)
     for i in range(op.written_list_count):
         bump_versions(list_argument(arguments, op.written_lists[i]))
     return None
@@ -944,32 +951,32 @@ cdef object call_python_method(Operator op, Argument *arguments, int index):
 
 
 cdef object run_single(Operator op, Argument *arguments, int index):
-    cdef Argument of_one[MAX_ARGUMENTS]
+    cdef Argument single_arguments[MAX_ARGUMENTS]
     cdef Scalar number
     if op.single_is_method:
         return call_python_method(op, arguments, index)
     read_scalar_of_list(op, arguments, index, &number)
-    fill_single_arguments(op, of_one, arguments, index, &number)
-    return run(op.single, of_one)
+    fill_single_arguments(op, single_arguments, arguments, index, &number)
+    return run(op.single, single_arguments)
 
 
 cdef int run_single_inplace(Operator op, Argument *arguments, int index) except -1:
-    cdef Argument of_one[MAX_ARGUMENTS]
-    cdef TensorBase written, kept
+    cdef Argument single_arguments[MAX_ARGUMENTS]
+    cdef TensorBase written, old
     cdef Scalar number
     if op.single_is_method:
         call_python_method(op, arguments, index)
         return 0
     read_scalar_of_list(op, arguments, index, &number)
-    fill_single_arguments(op, of_one, arguments, index, &number)
+    fill_single_arguments(op, single_arguments, arguments, index, &number)
     if op.single.inplace_only or op.single_has_inplace:
-        run_inplace(op.single, of_one)
+        run_inplace(op.single, single_arguments)
         return 0
     # The operator has no in-place form. Its derivative may need the old elements of `written`: it saves the clone.
-    written = <TensorBase>of_one[0].object
-    kept = clone_before_write(written) if may_require_grad(written) else written
-    of_one[0].object = <PyObject *>kept
-    return write_inplace_result(written, <TensorBase>run(op.single, of_one))
+    written = <TensorBase>single_arguments[0].object
+    old = clone_before_write(written) if may_require_grad(written) else written
+    single_arguments[0].object = <PyObject *>old
+    return write_inplace_result(written, <TensorBase>run(op.single, single_arguments))
 
 
 # --- operators that handlers of __torch_dispatch__ compute -----------------------------------------------------------
@@ -1021,7 +1028,7 @@ cdef object run_dispatched(Operator op, Argument *arguments, bint inplace):
 
 
 cdef object run_dispatched_decomposition(Operator op, Argument *arguments, list outs):
-    """A row that is several operators in torch."""
+    """Run the Python function that takes the place of a row, which is several operators in torch."""
     result = hooks.decompositions_for_dispatch[op.key](*argument_values(op, arguments))
     return outs[0].copy_(result) if outs else result
 
@@ -1031,9 +1038,8 @@ cdef object run_dispatched_plain(Operator op, Argument *arguments, list outs):
     cdef bint record = False
     cdef list results
     cdef int i
-    if op.differentiable_count and not op.records_inplace_only and (
-            operands_may_require_grad(op, arguments) or may_require_grad_optional(out)):
-        record = (compute_requires_grad(op, arguments) or requires_grad(out)) and should_record(out, op.name)
+    if op.differentiable_count and not op.records_inplace_only:
+        record = should_record_call(op, arguments, out)
     versions = [version_of(<TensorBase>each) for each in outs]
     found = hooks.call_torch_dispatch_of_row(op.key, argument_values(op, arguments), outs, False)
     for each, version in zip(outs, versions):
@@ -1049,20 +1055,20 @@ cdef object run_dispatched_plain(Operator op, Argument *arguments, list outs):
 
 
 cdef object run_dispatched_inplace(Operator op, Argument *arguments, bint inplace):
-    cdef TensorBase self, kept_self
+    cdef TensorBase self, saved_self
     cdef bint record = False
     if op.is_foreach:                       # a fused optimizer
         hooks.call_torch_dispatch_of_row(op.key, argument_values(op, arguments), [], False)
         return None
-    self = kept_self = <TensorBase>arguments[0].object
+    self = saved_self = <TensorBase>arguments[0].object
     if op.differentiable_count and operands_may_require_grad(op, arguments):
         record = should_record_inplace(self, compute_requires_grad(op, arguments))
     if record and op.saves_self:
-        kept_self = clone_before_write(self)
+        saved_self = clone_before_write(self)
     version = version_of(self)
     hooks.call_torch_dispatch_of_row(op.key, argument_values(op, arguments), [], True)
     torch_dispatch.bump_version_unless(self, version)
     if record:
         arguments[op.argument_count].object = <PyObject *>self
-        record_operator(op, arguments, kept_self, True)
+        record_operator(op, arguments, saved_self, True)
     return self

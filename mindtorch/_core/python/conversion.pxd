@@ -15,10 +15,9 @@ cdef int check_scalar_overflow(const Scalar *value, ScalarType dtype) except -1
 # Reads a tensor of one element; waits for its device.
 cdef int read_scalar(TensorBase tensor, Scalar *out) except -1
 cdef TensorBase scalar_tensor(const Scalar *value, ScalarType dtype)                  # 0-d, on the CPU
-cdef TensorBase to_host(TensorBase tensor)                                            # itself where it is on the CPU
 cdef object as_array(TensorBase tensor)                                               # CPU only; shares the memory
 cdef TensorBase from_array(object array)                                              # shares the memory
-cdef ScalarType storable_dtype(ScalarType dtype) noexcept  # Float where `store_element` cannot
+cdef ScalarType storable_dtype(ScalarType dtype) noexcept  # Float where `store_element` cannot write the dtype
 cdef TensorBase cast_on_host(TensorBase tensor, ScalarType dtype)                     # itself where it has that dtype
 
 
@@ -59,12 +58,12 @@ cdef int require_bool(object value, const char *function, const char *argument, 
 cdef int require_scalar(object value, Scalar *out, const char *function, const char *argument, int position=*) except -1
 cdef ScalarType require_dtype(object value, ScalarType otherwise, const char *function, const char *argument,
                               int position=*) except *
-# A torch.device, string, index or None, as `resolve` of tensor.pxd takes it.
+# A torch.device, string, index or None, as `resolve_device` of tensor.pxd takes it.
 cdef int require_device(object value, int *type_code, int *index, const char *function) except -1
 
-# Raises "view() received an invalid combination of arguments - got (str), but expected one of: ...". `expected` has a
-# signature a line.
+# Raises "view() received an invalid combination of arguments - got (str), but expected one of: ...". `expected` has one
+# signature per line.
 cdef int raise_no_overload(const char *function, tuple args, dict kwargs, str expected) except -1
 cdef int raise_wrong_type(object value, const char *function, const char *argument, int position, str wanted) except -1
-cdef tuple strip_defaults(tuple values, tuple defaults)     # the values without the last ones that equal their defaults
-cdef str type_name(object value)                  # the type's name in messages: "Tensor", "torch.dtype", "int"
+cdef tuple strip_defaults(tuple values, tuple defaults)  # the values without the last ones that equal their defaults
+cdef str type_name(object value)                         # the type's name in messages: "Tensor", "torch.dtype", "int"

@@ -15,8 +15,8 @@ cdef struct Conversion:
     int parameter               # of the function
     ArgumentType type
     bint tested                 # the overload's tests have checked the type
-    int position                # as the caller counts; 0: by keyword
-    int argument                   # the operator's argument
+    int position                # as the caller counts; 0: keyword only
+    int argument                # the operator's argument
     SecondConversion second
     PyObject *default_value     # the parameter's default, for which the argument is `default_argument`; or NULL
     Argument default_argument
@@ -28,11 +28,11 @@ cdef class Overload:
     cdef int test_count
     cdef Conversion conversions[MAX_PARAMETERS]
     cdef int conversion_count
-    cdef int like_parameter                             # the tensor parameter whose dtype and device numbers take
-    cdef int default_arguments[MAX_ARGUMENTS]      # arguments of the operator that the overload has no parameter for
+    cdef int like_parameter                     # the tensor parameter whose dtype and device numbers take
+    cdef int default_arguments[MAX_ARGUMENTS]   # arguments of the operator that the overload has no parameter for
     cdef Argument defaults[MAX_ARGUMENTS]
     cdef int default_count
-    cdef list default_objects                              # keeps alive what `defaults` point to
+    cdef list default_objects                   # keeps alive what `defaults` point to
 
 cdef class OperatorFunction(OverridableFunction):
     cdef readonly str name

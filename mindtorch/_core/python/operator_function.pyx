@@ -60,9 +60,9 @@ cdef struct CallBuffers:        # the memory that the arguments of one call poin
     PyObject *owned[MAX_PARAMETERS + 1]     # references that the call drops at its end
     int owned_count
 
-cdef dict SECOND_CONVERSIONS = {"number_like": PROMOTED_SCALAR, "number_to_read": PROMOTED_HOST_SCALAR,
-                                "number_beside": INFERRED_SCALAR,
-                                "only_number": SINGLE_NUMBER, "packed": PACKED_SCALARS}
+cdef dict SECOND_CONVERSIONS = {
+    "promoted_scalar": PROMOTED_SCALAR, "promoted_host_scalar": PROMOTED_HOST_SCALAR,
+    "inferred_scalar": INFERRED_SCALAR, "single_number": SINGLE_NUMBER, "packed_scalars": PACKED_SCALARS}
 cdef object REQUIRED = Ellipsis
 
 
@@ -84,22 +84,22 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
         overload.test_types[i] = <int>ARGUMENT_TYPES[kind] if kind else NO_TEST
     overload.test_count = len(tests)
     overload.like_parameter = -1
-    for i, (parameter, kind, place, *convert_again) in enumerate(conversions):
+    for i, (parameter, kind, argument, *second) in enumerate(conversions):
         conversion = &overload.conversions[i]
-        conversion.parameter, conversion.argument = parameter, place
+        conversion.parameter, conversion.argument = parameter, argument
         conversion.type = <ArgumentType><int>ARGUMENT_TYPES[kind]
         conversion.tested = parameter in tested
         conversion.position = 0 if parameter >= function.positional_count else parameter + 1 - function.is_method
-        conversion.second = <SecondConversion><int>SECOND_CONVERSIONS[convert_again[0]] if convert_again else NO_SECOND
+        conversion.second = <SecondConversion><int>SECOND_CONVERSIONS[second[0]] if second else NO_SECOND
         if conversion.second == NO_SECOND:
             read_default(conversion, function.defaults[parameter])
         if conversion.type == TENSOR and overload.like_parameter < 0 and function.names[parameter] != "condition":
             overload.like_parameter = parameter
     overload.conversion_count = len(conversions)
-    for i, (place, value) in enumerate(defaults.items()):
-        overload.default_arguments[i] = place
-        overload.default_objects.append(set_default_argument(&overload.defaults[i], overload.op.argument_types[place],
-                                                             value))
+    for i, (argument, value) in enumerate(defaults.items()):
+        overload.default_arguments[i] = argument
+        overload.default_objects.append(
+            set_default_argument(&overload.defaults[i], overload.op.argument_types[argument], value))
     overload.default_count = len(defaults)
     return overload
 
@@ -134,11 +134,11 @@ cdef int read_specification(OperatorFunction function) except -1:
         read_parameters(spec["parameters"]))
     function.parameter_count = len(function.names)
     function.encoded = function.name.encode()
-    function.out_count = spec.get("results", 0)
+    function.out_count = spec.get("out_count", 0)
     function.is_method, function.is_inplace = spec.get("method", False), spec.get("inplace", False)
-    function.accepts_number_self, function.varargs = spec.get("takes_numbers", False), spec.get("of_many", False)
-    function.return_type = getattr(return_types, function.name) if spec.get("named") else None
-    function.signatures = spec.get("expected")
+    function.accepts_number_self, function.varargs = spec.get("accepts_number_self", False), spec.get("varargs", False)
+    function.return_type = getattr(return_types, function.name) if spec.get("return_type") else None
+    function.signatures = spec.get("signatures")
     function.older = spec.get("older")
     function.encoded_name_pointer = function.encoded
     for i in range(function.parameter_count):
@@ -158,7 +158,7 @@ cdef int read_specification(OperatorFunction function) except -1:
 # --- binding: arguments to parameters --------------------------------------------------------------------------------
 
 cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
-    """The index of the parameter with that name; `count` for out=; -1 where there is none."""
+    """The index of the parameter with that name; parameter_count for out=; -1 where there is none."""
     cdef int i
     for i in range(function.parameter_count):
         if function.name_pointers[i] == name:
@@ -172,97 +172,98 @@ cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
     return function.aliases.get(text, -1)
 
 
-cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t nargs,
               PyObject *names) except -1:
     """Set `bound` to the value of each parameter, and of out= behind them. TypeError as torch raises it."""
     cdef Py_ssize_t i
-    cdef int place
+    cdef int parameter
     cdef int count = function.parameter_count + 1       # with out=
-    cdef bint complete = names == NULL and given >= function.required_count
-    if given > function.positional_count:
-        bind_older(function, bound, values, given, names)
+    cdef bint complete = names == NULL and nargs >= function.required_count
+    if nargs > function.positional_count:
+        bind_older(function, bound, values, nargs, names)
     else:
-        for i in range(given):
+        for i in range(nargs):
             bound[i] = values[i]
-        for i in range(given, count):
+        for i in range(nargs, count):
             bound[i] = function.default_pointers[i] if complete else NULL
         if complete:
             return 0
     if names != NULL:
         for i in range(PyTuple_GET_SIZE(names)):
-            place = find_parameter(function, PyTuple_GET_ITEM(names, i))
-            if place < 0 or bound[place] != NULL:
-                raise_wrong_keyword(function, bound, values, given, names, <object>PyTuple_GET_ITEM(names, i), place)
-            bound[place] = values[given + i]
+            parameter = find_parameter(function, PyTuple_GET_ITEM(names, i))
+            if parameter < 0 or bound[parameter] != NULL:
+                raise_wrong_keyword(function, bound, values, nargs, names, <object>PyTuple_GET_ITEM(names, i),
+                                    parameter)
+            bound[parameter] = values[nargs + i]
     for i in range(count):
         if bound[i] == NULL:
             if function.default_pointers[i] == NULL:
-                raise_missing_arguments(function, bound, values, given, names)
+                raise_missing_arguments(function, bound, values, nargs, names)
             bound[i] = function.default_pointers[i]
     return 0
 
 
-cdef int raise_no_matching_overload(OperatorFunction function, PyObject *const *values, Py_ssize_t given,
+cdef int raise_no_matching_overload(OperatorFunction function, PyObject *const *values, Py_ssize_t nargs,
                                     PyObject *names) except -1:
     """Raise torch's TypeError for a call that no overload matches."""
     cdef Py_ssize_t i, keyword_count = 0 if names == NULL else PyTuple_GET_SIZE(names)
-    positional = tuple([<object>values[i] for i in range(function.is_method, given)])
-    keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[given + i] for i in range(keyword_count)}
+    positional = tuple([<object>values[i] for i in range(function.is_method, nargs)])
+    keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[nargs + i] for i in range(keyword_count)}
     return raise_no_overload(function.encoded, positional, keywords, function.signatures)
 
 
-cdef int bind_older(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+cdef int bind_older(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t nargs,
                     PyObject *names) except -1:
     """Bind values in an order that torch once had, numbers among the first: addmm(beta, input, mat1, mat2)."""
     cdef Py_ssize_t i
-    cdef int place
+    cdef int parameter
     for i in range(function.parameter_count + 1):
         bound[i] = NULL
-    order = None if function.older is None else function.older.get(given)
+    order = None if function.older is None else function.older.get(nargs)
     if order is None:
-        return raise_too_many_arguments(function, bound, values, given, names)
-    for i, place in enumerate(order):
-        if place >= function.positional_count and isinstance(<object>values[i], TensorBase):
-            return raise_too_many_arguments(function, bound, values, given, names)
-    for i, place in enumerate(order):
-        bound[place] = values[i]
-    shown = ", ".join([function.names[place] for place in order[function.is_method:]])
+        return raise_too_many_arguments(function, bound, values, nargs, names)
+    for i, parameter in enumerate(order):
+        if parameter >= function.positional_count and isinstance(<object>values[i], TensorBase):
+            return raise_too_many_arguments(function, bound, values, nargs, names)
+    for i, parameter in enumerate(order):
+        bound[parameter] = values[i]
+    shown = ", ".join([function.names[parameter] for parameter in order[function.is_method:]])
     warn_once("older", f"This overload of {function.name} is deprecated:\n\t{function.name}({shown})\nGive numbers by "
               "keyword.")
     return 0
 
 
 cdef int raise_too_many_arguments(OperatorFunction function, PyObject **bound, PyObject *const *values,
-                                  Py_ssize_t given,
+                                  Py_ssize_t nargs,
                                   PyObject *names) except -1:
     if function.signatures is not None:
-        raise_no_matching_overload(function, values, given, names)
+        raise_no_matching_overload(function, values, nargs, names)
     count = function.positional_count - function.is_method
     if count == 0:
-        raise TypeError(f"{function.name}() takes no arguments ({given - function.is_method} given)")
+        raise TypeError(f"{function.name}() takes no arguments ({nargs - function.is_method} given)")
     raise TypeError(f"{function.name}() takes {count} positional argument{'' if count == 1 else 's'} but "
-                    f"{given - function.is_method} were given")
+                    f"{nargs - function.is_method} were given")
 
 
-cdef int raise_missing_arguments(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+cdef int raise_missing_arguments(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t nargs,
                                  PyObject *names) except -1:
     if function.signatures is not None:
-        raise_no_matching_overload(function, values, given, names)
+        raise_no_matching_overload(function, values, nargs, names)
     absent = [f'"{name}"' for i, (name, default) in enumerate(zip(function.names, function.defaults))
               if default is REQUIRED and bound[i] == NULL]
     raise TypeError(f"{function.name}() missing {len(absent)} required positional "
                     f"argument{'s' if len(absent) == 1 else ''}: {', '.join(absent)}")
 
 
-cdef int raise_wrong_keyword(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
-                             PyObject *names, object name, int place) except -1:
-    if place >= 0:
+cdef int raise_wrong_keyword(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t nargs,
+                             PyObject *names, object name, int parameter) except -1:
+    if parameter >= 0:
         raise TypeError(f"{function.name}() got multiple values for argument '{name}'")
     if function.signatures is not None:
-        raise_no_matching_overload(function, values, given, names)
+        raise_no_matching_overload(function, values, nargs, names)
     for i in range(function.parameter_count):
         if bound[i] == NULL and function.defaults[i] is REQUIRED and function.names[i] not in <object>names:
-            raise_missing_arguments(function, bound, values, given, names)
+            raise_missing_arguments(function, bound, values, nargs, names)
     raise TypeError(f"{function.name}() got an unexpected keyword argument '{name}'")
 
 
@@ -448,30 +449,30 @@ cdef object convert_and_run(OperatorFunction function, Overload overload, PyObje
 
 # --- calls -----------------------------------------------------------------------------------------------------------
 
-cdef object invoke(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names):
+cdef object invoke(OperatorFunction function, PyObject *const *values, Py_ssize_t nargs, PyObject *names):
     """Call the function, after `vectorcall_overridable` has tested for profiles and __torch_function__."""
     cdef PyObject *bound[MAX_PARAMETERS + 1]
     if function.specification is not None:
         load_function(function)
     if function.varargs:
-        return invoke_varargs(function, values, given, names)
-    bind(function, bound, values, given, names)
+        return invoke_varargs(function, values, nargs, names)
+    bind(function, bound, values, nargs, names)
     if function.accepts_number_self and not is_tensor(bound[0]):
-        return invoke_with_scalar_self(function, bound, values, given, names)
-    return call_matching_overload(function, bound, values, given, names)
+        return invoke_with_scalar_self(function, bound, values, nargs, names)
+    return call_matching_overload(function, bound, values, nargs, names)
 
 
 cdef object invoke_with_scalar_self(OperatorFunction function, PyObject **bound, PyObject *const *values,
-                                    Py_ssize_t given,
+                                    Py_ssize_t nargs,
                                     PyObject *names):
     """`invoke` with a number as the first operand: it becomes a 0-d tensor."""
     operand = wrap_number(<object>bound[0], <object>bound[1])
     bound[0] = <PyObject *>operand
-    return call_matching_overload(function, bound, values, given, names)
+    return call_matching_overload(function, bound, values, nargs, names)
 
 
 cdef inline object call_matching_overload(OperatorFunction function, PyObject **bound, PyObject *const *values,
-                                          Py_ssize_t given, PyObject *names):
+                                          Py_ssize_t nargs, PyObject *names):
     """Call the first overload that matches the arguments."""
     cdef PyObject *overload
     cdef int i
@@ -483,7 +484,7 @@ cdef inline object call_matching_overload(OperatorFunction function, PyObject **
             return (<CallOverload>call_overload)(function, <Overload>overload, bound)
     if function.signatures is None:
         require_tensor_arguments(function, bound)
-    return raise_no_matching_overload(function, values, given, names)
+    return raise_no_matching_overload(function, values, nargs, names)
 
 
 cdef int require_tensor_arguments(OperatorFunction function, PyObject **bound) except -1:
@@ -499,8 +500,8 @@ cdef int require_tensor_arguments(OperatorFunction function, PyObject **bound) e
     return 0
 
 
-cdef object invoke_varargs(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names):
-    """Call a method of one list of ints, which may come as several arguments: x.flip(0, 1)."""
+cdef object invoke_varargs(OperatorFunction function, PyObject *const *values, Py_ssize_t nargs, PyObject *names):
+    """Call a method with one list of ints, which may be given as several arguments: x.flip(0, 1)."""
     cdef Argument arguments[3]
     cdef Overload overload = <Overload>function.overloads[0]
     cdef Py_ssize_t i
@@ -508,9 +509,9 @@ cdef object invoke_varargs(OperatorFunction function, PyObject *const *values, P
     cdef dict keywords = {}
     if names != NULL:
         for i in range(PyTuple_GET_SIZE(names)):
-            keywords[<object>PyTuple_GET_ITEM(names, i)] = <object>values[given + i]
-    self = require_tensor(<object>values[0] if given else None, function.encoded, b"self", 0)
-    args = tuple([<object>values[i] for i in range(1, given)])
+            keywords[<object>PyTuple_GET_ITEM(names, i)] = <object>values[nargs + i]
+    self = require_tensor(<object>values[0] if nargs else None, function.encoded, b"self", 0)
+    args = tuple([<object>values[i] for i in range(1, nargs)])
     parse_varargs(sizes_argument(args, keywords, function.name, function.names[1]), &sizes, function.encoded,
                   <bytes>function.encoded_names[1])
     arguments[0].object, arguments[1].ints = <PyObject *>self, &sizes
@@ -622,8 +623,8 @@ def make_functions(dict specifications, str table):
 # --- Python's operators ----------------------------------------------------------------------------------------------
 # The C functions of TENSOR_SLOTS in tensor.pxd, which the slots of TensorBase call: `a + b` calls `binary`.
 #
-# Each gets the operands in Python's order; either may be the tensor. It returns NotImplemented where the other one is
-# no tensor and no number, so that Python tries the other operand's class.
+# Each gets the operands in Python's order; either may be the tensor. It returns NotImplemented where the other is
+# neither tensor nor number, so that Python tries the other operand's class.
 
 
 cdef enum ReflectedForm:              # what happens to a number on the left
@@ -717,11 +718,11 @@ cdef OperandCall read_call(dict overloads, str key):
     if others:
         second = others.pop(0)
         call.second, call.wraps_second = second[2], len(second) > 3
-    for parameter, _, place, *_ in others:
-        rest[place] = parameters[parameter][1]
-    for i, (place, value) in enumerate(rest.items()):
-        call.constant_arguments[i] = place
-        call.constant_objects.append(set_default_argument(&call.constants[i], call.op.argument_types[place], value))
+    for parameter, _, argument, *_ in others:
+        rest[argument] = parameters[parameter][1]
+    for i, (argument, value) in enumerate(rest.items()):
+        call.constant_arguments[i] = argument
+        call.constant_objects.append(set_default_argument(&call.constants[i], call.op.argument_types[argument], value))
     call.constant_count = len(rest)
     return call
 

@@ -1,8 +1,7 @@
 """Profiles: nested ranges of host time, in the thread that started the profile.
 
 While a profile records operators, calls of public functions (torch_function.pyx), Python's operators and indexing open
-ranges. Backward tests once for each graph. A launch has one flag for profiles and for everything else that may follow
-a launch.
+ranges. Backward tests once for each graph whether a profile runs. A launch tests one flag for all that may follow it.
 """
 import sys
 
@@ -147,13 +146,13 @@ cdef list shape_of(object value):
 
 # --- indexing, and functions of two operands -------------------------------------------------------------------------
 
-cdef object profiled_binary(object (*own)(object, object), str name, object a, object b):
+cdef object profiled_binary(object (*function)(object, object), str name, object a, object b):
     cdef Range opened = open_range(name, FUNCTION, "cpu_op")
     if opened is None:
-        return own(a, b)
+        return function(a, b)
     set_shapes(opened, [a, b])
     try:
-        result = own(a, b)
+        result = function(a, b)
     finally:
         close_range(opened)
     set_flops(opened, result)
@@ -166,7 +165,7 @@ cdef bint has_tensor(object index):
 
 
 cdef str index_name(object index):
-    """One name for the whole index. torch calls several operators for a tuple: this is the last one."""
+    """The name of the last of the operators that torch calls for the index: it calls several for a tuple."""
     if has_tensor(index):
         return "aten::index"
     if isinstance(index, tuple):

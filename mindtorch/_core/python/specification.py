@@ -15,7 +15,7 @@ def read_parameters(parameters):
 
 def make_signature(specification):
     parameter = inspect.Parameter
-    if specification.get("of_many"):
+    if specification.get("varargs"):
         return inspect.Signature([parameter("self", parameter.POSITIONAL_OR_KEYWORD),
                                   parameter("args", parameter.VAR_POSITIONAL),
                                   parameter("kwargs", parameter.VAR_KEYWORD)])
@@ -23,5 +23,5 @@ def make_signature(specification):
     made = [parameter(name, parameter.KEYWORD_ONLY if keyword_only else parameter.POSITIONAL_OR_KEYWORD,
                       default=parameter.empty if default is Ellipsis else default)
             for name, default, keyword_only, _ in parameters]
-    others = ["out"] * bool(specification.get("results")) + [synonym for entry in parameters for synonym in entry[3]]
+    others = ["out"] * bool(specification.get("out_count")) + [synonym for entry in parameters for synonym in entry[3]]
     return inspect.Signature(made + [parameter(name, parameter.KEYWORD_ONLY, default=None) for name in others])

@@ -9,7 +9,7 @@ cdef bint operands_are_overridden(object a, object b) except -1
 # Calls the handlers for an operator of OPERATOR_METHODS; NotImplemented where all of them return that.
 cdef object handle_operator(str name, tuple operands)
 cdef object handle_index(str name, tuple operands)    # the same of indexing; TypeError instead of NotImplemented
-# Where an operand is neither tensor nor number: activates the protocol if its class has a handler; whether it did.
+# Activates the protocol if the class of an operand, which is neither tensor nor number, has a handler; whether it did.
 cdef bint activate_for_operands(object a, object b) except -1
 
 ctypedef PyObject *(*Vectorcall)(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept
@@ -27,7 +27,7 @@ cdef class OverridableFunction:
 cdef class WrappedFunction(OverridableFunction):
     cdef readonly object __wrapped__
     cdef str _module, _name             # under which it is published; None: those of the wrapped function
-    cdef tuple _place                   # (module of mindtorch, name) where pickles find it; None: by the name alone
+    cdef tuple _location                # (module of mindtorch, name) where pickles find it; None: by the name alone
 
 # Has Python call objects of a class derived from OverridableFunction by `vectorcall`; is_method: they bind.
 cdef int set_vectorcall_slot(type kind, bint is_method) except -1

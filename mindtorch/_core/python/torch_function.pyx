@@ -165,7 +165,7 @@ cdef bint contains_sparse(PyObject *const *values, Py_ssize_t count, int levels)
 
 
 cdef bint array_is_overridden(PyObject *const *values, Py_ssize_t count) noexcept:
-    """Whether a handler or, of sparse tensors, a sparse kernel takes the place of the function."""
+    """Whether a handler or, for sparse tensors, a sparse kernel runs in place of the function."""
     return array_has_torch_function(values, count) or (
         tensor_module.sparse_seen and contains_sparse(values, count, MAX_NESTING))
 
@@ -193,16 +193,16 @@ cdef int collect_overloaded_args(list found, object values, bint tensors, int le
     """Append to `found` an argument of each class with a handler, subclasses before their bases. With `tensors`,
     torch.Tensor counts as such a class.
     """
-    cdef Py_ssize_t place
+    cdef Py_ssize_t index
     for value in values:
         kind = type(value)
         if type_has_handler(Py_TYPE(<PyObject *>value)) or (tensors and kind is tensor_module.TENSOR_CLASS):
             if any([type(known) is kind for known in found]):
                 continue
-            place = 0
-            while place < len(found) and not issubclass(kind, type(found[place])):
-                place += 1
-            found.insert(place, value)
+            index = 0
+            while index < len(found) and not issubclass(kind, type(found[index])):
+                index += 1
+            found.insert(index, value)
         elif levels and isinstance(value, (list, tuple)):
             collect_overloaded_args(found, value, tensors, levels - 1)
     return 0
@@ -451,7 +451,7 @@ cdef class WrappedFunction(OverridableFunction):
         return repr(self.__wrapped__)
 
     def __reduce__(self):
-        return self.__qualname__ if self._place is None else (find_published, self._place)
+        return self.__qualname__ if self._location is None else (find_published, self._location)
 
     @property
     def __class__(self):
@@ -504,9 +504,7 @@ def overridable(function, bint modes_only=False, unpack=None):
 
 
 def overridable_method(function, str name):
-    """The function as the method `name` of Tensor: an object beside torch's function, as torch.sum and Tensor.sum are
-    two functions to handlers.
-    """
+    """The function as the method `name` of Tensor: another object, since handlers tell torch.sum from Tensor.sum."""
     cdef WrappedFunction made, shared
     value = overridable(function)
     if not isinstance(value, WrappedFunction):
@@ -514,7 +512,7 @@ def overridable_method(function, str name):
     shared, made = <WrappedFunction>value, WrappedFunction.__new__(WrappedFunction)
     made.__wrapped__, made.target, made.implementation = shared.__wrapped__, shared.target, shared.implementation
     made._modes_only, made._unpack = shared._modes_only, shared._unpack
-    made._place, made._name = ("mindtorch", f"Tensor.{name}"), name
+    made._location, made._name = ("mindtorch", f"Tensor.{name}"), name
     return made
 
 
@@ -550,7 +548,7 @@ def publish(dict namespace, but=(), str module or None=None, str prefix=""):
 
 
 def published(function, str home, str name, str module or None, str prefix=""):
-    """overridable(function), named as torch names it: the first place where it is published counts."""
+    """overridable(function), named as torch names it: the first module in which it is published counts."""
     made = overridable(function)
     if module is not None and isinstance(made, WrappedFunction):
         set_names(made, home, name, module, prefix)
@@ -558,8 +556,8 @@ def published(function, str home, str name, str module or None, str prefix=""):
 
 
 cdef int set_names(WrappedFunction function, str home, str name, str module, str prefix) except -1:
-    if function._place is None:
-        function._place, function._module, function._name = (home, name), module, prefix + name
+    if function._location is None:
+        function._location, function._module, function._name = (home, name), module, prefix + name
     return 0
 
 

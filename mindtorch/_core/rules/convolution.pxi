@@ -120,8 +120,8 @@ cdef int convolution(Shape *shape, TensorBase input, TensorBase weight, TensorBa
 cdef int raise_output_padding_too_large(const Shape *stride, const Shape *dilation,
                                         const Shape *output_padding) except -1:
     cdef list text = []
-    for name, values in (("output_padding", list_of(output_padding)), ("stride", list_of(stride)),
-                         ("dilation", list_of(dilation))):
+    for name, values in (("output_padding", shape_list(output_padding)), ("stride", shape_list(stride)),
+                         ("dilation", shape_list(dilation))):
         sides = ("width",) if len(values) == 1 else ("depth", "height", "width")[-len(values):]
         text.append(" ".join([f"{name}_{side}: {value}" for side, value in zip(sides, values)]))
     raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(text)}")
@@ -129,9 +129,9 @@ cdef int raise_output_padding_too_large(const Shape *stride, const Shape *dilati
 
 cdef int im2col(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *dilation, const Shape *padding,
                 const Shape *stride) except -1:
-    """(batch, channels * window, windows): a column for each place of the window."""
+    """(batch, channels * window, windows): a column for each window."""
     cdef int lead = self.ndim - 2, i
-    cdef int64_t places = 1, elements = 1, count
+    cdef int64_t windows = 1, elements = 1, count
     if self.ndim != 3 and self.ndim != 4:
         raise RuntimeError(f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
                            f"dimensions for input, but got: {size_text(self)}")
@@ -141,15 +141,15 @@ cdef int im2col(Shape *shape, TensorBase self, const Shape *kernel_size, const S
         if count < 1:
             raise RuntimeError(
                 f"Given input with spatial size {tuple([self.sizes[lead], self.sizes[lead + 1]])}, kernel_size="
-                f"{tuple(list_of(kernel_size))}, dilation={tuple(list_of(dilation))}, padding="
-                f"{tuple(list_of(padding))}, stride={tuple(list_of(stride))}, calculated shape of the array of sliding "
-                "blocks is too small, but its components must be at least one.")
-        places *= count
+                f"{tuple(shape_list(kernel_size))}, dilation={tuple(shape_list(dilation))}, padding="
+                f"{tuple(shape_list(padding))}, stride={tuple(shape_list(stride))}, calculated shape of the array of "
+                "sliding blocks is too small, but its components must be at least one.")
+        windows *= count
         elements *= kernel_size.sizes[i]
     shape.ndim = self.ndim - 1
     shape.sizes[0] = self.sizes[0]
     shape.sizes[lead - 1] = self.sizes[lead - 1] * elements
-    shape.sizes[lead] = places
+    shape.sizes[lead] = windows
     return 0
 
 
@@ -196,7 +196,7 @@ cdef int check_im2col(const Shape *kernel_size, const Shape *dilation, const Sha
 cdef int check_col2im(TensorBase self, const Shape *output_size, const Shape *kernel_size, const Shape *dilation,
                       const Shape *padding, const Shape *stride) except -1:
     """Refuses windows that do not fit the image, or whose number is not that of the columns."""
-    cdef int64_t places[2]
+    cdef int64_t counts[2]
     cdef int64_t given
     cdef int i
     if output_size.ndim != 2:
@@ -205,12 +205,13 @@ cdef int check_col2im(TensorBase self, const Shape *output_size, const Shape *ke
     check_col2im_input(self)
     given = self.sizes[self.ndim - 1]
     for i in range(2):
-        places[i] = floor_div(output_size.sizes[i] + 2 * padding.sizes[i] - dilation.sizes[i]
+        counts[i] = floor_div(output_size.sizes[i] + 2 * padding.sizes[i] - dilation.sizes[i]
                               * (kernel_size.sizes[i] - 1) - 1, stride.sizes[i]) + 1
-    if places[0] * places[1] != given:
+    if counts[0] * counts[1] != given:
         raise RuntimeError(
-            f"Given output_size={tuple(list_of(output_size))}, kernel_size={tuple(list_of(kernel_size))}, dilation="
-            f"{tuple(list_of(dilation))}, padding={tuple(list_of(padding))}, stride={tuple(list_of(stride))}, expected "
-            f"size of input's dimension 2 to match the calculated number of sliding blocks {places[0]} * {places[1]} = "
-            f"{places[0] * places[1]}, but got input.size(2)={given}.")
+            f"Given output_size={tuple(shape_list(output_size))}, kernel_size={tuple(shape_list(kernel_size))}, "
+            f"dilation={tuple(shape_list(dilation))}, padding={tuple(shape_list(padding))}, "
+            f"stride={tuple(shape_list(stride))}, expected size of input's dimension 2 to match the calculated number "
+            f"of sliding blocks {counts[0]} * {counts[1]} = "
+            f"{counts[0] * counts[1]}, but got input.size(2)={given}.")
     return 0

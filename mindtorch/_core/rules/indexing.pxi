@@ -23,10 +23,6 @@ cdef inline int64_t size_or_one(TensorBase tensor, int dim) noexcept:
     return tensor.sizes[dim] if tensor.ndim else 1
 
 
-cdef str sizes_text(TensorBase tensor):
-    return shape_text(tensor.ndim, tensor.sizes)
-
-
 cdef int check_gather(TensorBase self, int64_t dim, TensorBase index) except -1:
     """The index must be int32 or int64, with as many dimensions as `self`, and fit it beside `dim`."""
     cdef int i
@@ -39,8 +35,8 @@ cdef int check_gather(TensorBase self, int64_t dim, TensorBase index) except -1:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for i in range(index.ndim):
         if i != dim and index.sizes[i] > size_or_one(self, i):
-            raise RuntimeError(f"Size does not match at dimension {i} expected index {sizes_text(index)} to be no "
-                               f"larger than self {sizes_text(self)} apart from dimension {dim}")
+            raise RuntimeError(f"Size does not match at dimension {i} expected index {size_text(index)} to be no "
+                               f"larger than self {size_text(self)} apart from dimension {dim}")
     return 0
 
 
@@ -63,8 +59,8 @@ cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBas
         fits = fits and (i == dim or size_or_one(index, i) <= size_or_one(self, i))
         fits = fits and (src is None or size_or_one(index, i) <= size_or_one(src, i))
     if not fits:
-        source = f" and to be no larger size than src {sizes_text(src)}" if src is not None else ""
-        raise RuntimeError(f"Expected index {sizes_text(index)} to be no larger than self {sizes_text(self)} apart "
+        source = f" and to be no larger size than src {size_text(src)}" if src is not None else ""
+        raise RuntimeError(f"Expected index {size_text(index)} to be no larger than self {size_text(self)} apart "
                            f"from dimension {dim}{source}")
     return 0
 
@@ -121,7 +117,7 @@ cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorB
     dim = wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_add_(): Index is supposed to be a vector, but got dim: "
-                         f"{index.ndim} with type: {dtype_name(index.dtype)} and size: {sizes_text(index)}")
+                         f"{index.ndim} with type: {dtype_name(index.dtype)} and size: {size_text(index)}")
     if not is_index_dtype(index):
         raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {dtype_name(index.dtype)}")
     if self.dtype != source.dtype:
@@ -137,7 +133,7 @@ cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorB
         fits = fits and (i == dim or self.sizes[i] == size_or_one(source, i))
     if not fits:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
-                           f"self.shape = {sizes_text(self)} source.shape = {sizes_text(source)}")
+                           f"self.shape = {size_text(self)} source.shape = {size_text(source)}")
     return 0
 
 
@@ -237,7 +233,7 @@ cdef int check_put(TensorBase self, TensorBase index, TensorBase source) except 
     return 0
 
 
-cdef int index_dims(Shape *shape, TensorBase self, list indices, int *place) except -1:
+cdef int index_dims(Shape *shape, TensorBase self, list indices, int *first_dim) except -1:
     cdef TensorBase index
     cdef Shape one
     cdef int i, first = -1, last = -1, count = 0
@@ -249,26 +245,26 @@ cdef int index_dims(Shape *shape, TensorBase self, list indices, int *place) exc
         try:
             broadcast_shapes(shape, &one)
         except RuntimeError:
-            shapes = ", ".join([sizes_text(<TensorBase>t) for t in indices if t is not None])
+            shapes = ", ".join([size_text(<TensorBase>t) for t in indices if t is not None])
             raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
                              f"{shapes}") from None
         if first < 0:
             first = i
         last = i
         count += 1
-    # Indices that stand apart put their dimensions first.
-    place[0] = first if count and last - first + 1 == count else 0
+    # As in NumPy: indices that are not adjacent put their dimensions first.
+    first_dim[0] = first if count and last - first + 1 == count else 0
     return 0
 
 
 cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1:
     """That of self[indices]; None in the list stands for a whole dimension."""
     cdef Shape made
-    cdef int i, k, place = 0
-    index_dims(&made, self, indices, &place)
+    cdef int i, k, first_dim = 0
+    index_dims(&made, self, indices, &first_dim)
     shape.ndim = 0
     for i in range(self.ndim + 1):
-        for k in range(made.ndim if i == place else 0):
+        for k in range(made.ndim if i == first_dim else 0):
             shape.sizes[shape.ndim] = made.sizes[k]
             shape.ndim += 1
         if i < self.ndim and (i >= len(indices) or indices[i] is None):
@@ -284,20 +280,20 @@ cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1:
     """The order of self's dimensions, in which those of the indices are broadcast, and then of the indices' own."""
     cdef Shape made, shape, source, index
     cdef int64_t stride = 1
-    cdef int i, k, place = 0
+    cdef int i, k, first_dim = 0
     strides.ndim = 0
     if self.contiguous:
         return 0
-    index_dims(&made, self, indices, &place)
+    index_dims(&made, self, indices, &first_dim)
     index_shape(&shape, self, indices)
     for k in range(shape.ndim - 1, -1, -1):         # the index stands between dimensions of size 1
         source.sizes[k] = 0
-        index.sizes[k] = stride if place <= k < place + made.ndim or shape.sizes[k] == 1 else 0
-        if place <= k < place + made.ndim:
+        index.sizes[k] = stride if first_dim <= k < first_dim + made.ndim or shape.sizes[k] == 1 else 0
+        if first_dim <= k < first_dim + made.ndim:
             stride *= max(shape.sizes[k], 1)
     k = 0
     for i in range(self.ndim):
-        if k == place:
+        if k == first_dim:
             k += made.ndim
         if i >= len(indices) or indices[i] is None:
             source.sizes[k] = self.strides[i]
@@ -322,7 +318,7 @@ cdef int check_index_put(TensorBase self, list indices, TensorBase values) excep
     for i in range(values.ndim if fits else 0):
         fits = fits and (values.sizes[i] == 1 or values.sizes[i] == target.sizes[i + shift])
     if not fits:
-        raise RuntimeError(f"shape mismatch: value tensor of shape {sizes_text(values)} cannot be broadcast to "
+        raise RuntimeError(f"shape mismatch: value tensor of shape {size_text(values)} cannot be broadcast to "
                            f"indexing result of shape {shape_text(target.ndim, target.sizes)}")
     return 0
 

@@ -9,12 +9,12 @@ from mindtorch._core.tensor.dtype cimport Scalar, ScalarType, Undefined
 from mindtorch._core.tensor.tensor cimport Shape, Storage, TensorBase, device
 
 
-# Device of the result. A 0-d CPU tensor may stand beside tensors of another device, as in torch.
-cdef int raise_device_mismatch(device a, device b) except -1           # always raises RuntimeError
+# The device of the result. 0-d CPU tensors go with tensors of any device, as in torch.
+cdef int raise_device_mismatch(device a, device b) except -1          # always raises RuntimeError
 cdef int common_device(TensorBase a, TensorBase b) except -1          # DeviceType; RuntimeError when they differ
 
 cdef int common_device_index(TensorBase a, TensorBase b) noexcept nogil      # the device index that goes with it
-cdef int common_device_list(list tensors, int *index) except -1       # both, for any number of tensors
+cdef int common_device_list(list tensors, int *index) except -1       # device type and index of any number of tensors
 
 # dtypes
 cdef ScalarType promote(TensorBase a, TensorBase b) except? Undefined nogil
@@ -46,13 +46,11 @@ cdef void operand_order_strides(const Shape *shape, TensorBase a, TensorBase b, 
 cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1                # IndexError as torch; 0-d counts as one dim
 cdef int wrap_dims(Shape *dims, int ndim) except -1                    # in place; duplicates: RuntimeError
 
-# always raises
-cdef int raise_cannot_multiply(int64_t rows, int64_t inner, int64_t other_inner, int64_t columns) except -1
 cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: broadcast with `other`, in place
 
 # outputs
-# `out` checked and resized as torch does with out=, or a new tensor when it is None. When `out` has another dtype, a
-# temporary comes back; write_back copies it over afterwards.
+# `out` after torch's checks of out=, or a new tensor where it is None. Where `out` has another dtype or shape, a
+# temporary; write_back resizes `out` and copies the temporary to it.
 cdef bint is_same_memory(TensorBase a, TensorBase b)
 cdef bint is_channels_last(TensorBase tensor) noexcept
 cdef int check_output(TensorBase out, ScalarType dtype, int device_type, int device_index) except -1
@@ -62,11 +60,11 @@ cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarTy
 # the sum of two transposed tensors is a transposed tensor, as in torch. b and c may be None.
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                    int device_index, TensorBase a, TensorBase b, TensorBase c)
-# Of other operators: a new one is channels_last where `a` or `b` is, as torch's suggest_memory_format says.
+# The output of other operators: a new one is channels_last where `a` or `b` is, as torch's suggest_memory_format says.
 cdef TensorBase channels_last_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                      int device_index, TensorBase a, TensorBase b)
-# A result whose kernel has made it smaller than it was allocated, in memory of its own size; `given` is the caller's.
-cdef TensorBase shrink_to_fit(TensorBase result, TensorBase given)
+# A result whose kernel has made it smaller than it was allocated, in memory of its own size; `out`: out= of the call.
+cdef TensorBase shrink_to_fit(TensorBase result, TensorBase out)
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
 # Gives `self` another shape, contiguous; the storage grows, keeping its elements, when it is too small.
 cdef int resize(TensorBase self, const Shape *shape) except -1
@@ -77,8 +75,7 @@ cdef int check_no_internal_overlap(TensorBase written) except -1
 cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1
 cdef int check_no_overlap_of_added(TensorBase written, TensorBase added) except -1
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1
-# For ops that are not elementwise and read an operand while they write: `result`, or a temporary like it where the two
-# may share memory.
+# For operators that read an operand while they write: `result`, or a temporary where the two may share memory.
 cdef TensorBase result_or_temporary(TensorBase result, TensorBase operand)
 # In-place: the shape must be self's, the dtype castable to self's. `self` must not overlap itself, as expanded tensors
 # do.

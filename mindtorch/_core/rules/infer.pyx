@@ -21,7 +21,7 @@ cdef inline bint same_device(TensorBase a, TensorBase b) noexcept nogil:
 
 
 cdef inline bint is_cpu_scalar(TensorBase tensor) noexcept nogil:
-    """A 0-d CPU tensor goes wherever the other operands are."""
+    """Whether it is a 0-d CPU tensor, which goes with operands on any device."""
     return tensor.ndim == 0 and tensor.device_type == CPU
 
 
@@ -59,7 +59,7 @@ cdef int common_device_list(list tensors, int *index) except -1:
 # --- dtypes ----------------------------------------------------------------------------------------------------------
 
 cdef inline ScalarType combine_categories(ScalarType higher, ScalarType lower) except? Undefined nogil:
-    """Operands of a higher category decide; a lower one only lifts the kind."""
+    """The dtype of operands of two categories: that of the higher one, unless the lower one has a higher kind."""
     if higher == Undefined:
         return lower
     if lower == Undefined or KIND[<int>higher] > KIND[<int>lower]:
@@ -104,14 +104,15 @@ cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) except? Undefined 
 
 cdef ScalarType promote_list(list tensors) except *:
     """The dtype that torch.result_type gives for all."""
-    cdef ScalarType of_dims = Undefined, of_zero_dims = Undefined
+    cdef ScalarType dim_result = Undefined, zero_dim_result = Undefined
     cdef TensorBase tensor
     for tensor in tensors:
         if tensor.ndim > 0:
-            of_dims = tensor.dtype if of_dims == Undefined else promote_types(of_dims, tensor.dtype)
+            dim_result = tensor.dtype if dim_result == Undefined else promote_types(dim_result, tensor.dtype)
         else:
-            of_zero_dims = tensor.dtype if of_zero_dims == Undefined else promote_types(of_zero_dims, tensor.dtype)
-    return combine_categories(of_dims, of_zero_dims)
+            zero_dim_result = (tensor.dtype if zero_dim_result == Undefined else
+                               promote_types(zero_dim_result, tensor.dtype))
+    return combine_categories(dim_result, zero_dim_result)
 
 
 cdef ScalarType int_to_float(ScalarType dtype) noexcept nogil:
@@ -224,7 +225,7 @@ cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim
     """The sizes without `dims`, or with 1 in their places where `keepdim`; no dimensions stand for all."""
     cdef uint64_t reduced = 0
     cdef int64_t dim
-    cdef int i, kept = 0
+    cdef int i, ndim = 0
     for i in range(dims.ndim):
         dim = wrap_dim(dims.sizes[i], a.ndim)
         if (reduced >> dim) & 1:
@@ -234,12 +235,12 @@ cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim
         reduced = ~<uint64_t>0
     for i in range(a.ndim):
         if not (reduced >> i) & 1:
-            shape.sizes[kept] = a.sizes[i]
-            kept += 1
+            shape.sizes[ndim] = a.sizes[i]
+            ndim += 1
         elif keepdim:
-            shape.sizes[kept] = 1
-            kept += 1
-    shape.ndim = kept
+            shape.sizes[ndim] = 1
+            ndim += 1
+    shape.ndim = ndim
     return 0
 
 
@@ -326,7 +327,7 @@ cdef int raise_matmul_mismatch(const Shape *batch, TensorBase a, TensorBase b, i
 
 
 cdef inline bint is_legacy_empty(TensorBase tensor) noexcept nogil:
-    """cat skips tensors of shape [0], whatever the shape of the others."""
+    """Whether the shape is (0,): cat skips such tensors, whatever the shape of the others."""
     return tensor.ndim == 1 and tensor.sizes[0] == 0
 
 
@@ -420,7 +421,7 @@ cdef bint has_same_strides(TensorBase a, TensorBase b):
 
 
 cdef bint is_same_memory(TensorBase a, TensorBase b):
-    """Whether two tensors show the same elements in the same order."""
+    """Whether two tensors have the same elements in the same order."""
     return a.storage is b.storage and a.offset == b.offset and a.dtype == b.dtype and has_same_strides(a, b)
 
 
@@ -481,9 +482,7 @@ cdef TensorBase result_or_temporary(TensorBase result, TensorBase operand):
 
 cdef bint needs_larger_storage(TensorBase self, int64_t count) except -1:
     """Whether `count` elements need more memory than the storage has."""
-    if (self.offset + count) * ITEMSIZE[<int>self.dtype] <= <int64_t>self.storage.nbytes or count == 0:
-        return False
-    return True
+    return count != 0 and (self.offset + count) * ITEMSIZE[<int>self.dtype] > <int64_t>self.storage.nbytes
 
 
 cdef int resize(TensorBase self, const Shape *shape) except -1:
@@ -495,12 +494,12 @@ cdef int resize(TensorBase self, const Shape *shape) except -1:
 
 cdef int resize_storage(Storage storage, int64_t nbytes) except -1:
     cdef Storage other
-    cdef int64_t kept = min(nbytes, <int64_t>storage.nbytes)
+    cdef int64_t copied = min(nbytes, <int64_t>storage.nbytes)
     if not storage.resizable():
         raise RuntimeError("Trying to resize storage that is not resizable")
     other = allocate(nbytes, Byte, storage.device_type, storage.device_index)
-    if kept:
-        copy_data(make_tensor(other, Byte, 1, &kept, NULL, 0), make_tensor(storage, Byte, 1, &kept, NULL, 0), False)
+    if copied:
+        copy_data(make_tensor(other, Byte, 1, &copied, NULL, 0), make_tensor(storage, Byte, 1, &copied, NULL, 0), False)
     storage.exchange(other)
     return 0
 
@@ -534,7 +533,7 @@ cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarTy
 
 
 cdef bint is_channels_last(TensorBase tensor) noexcept:
-    """Whether the channels run fastest. Where they and others are 1 no strides tell, and it is not."""
+    """Whether the channels have the smallest stride. A tensor whose sizes of 1 leave that open is not channels_last."""
     cdef int order[5]
     cdef int i, dim
     cdef int64_t least = 0
@@ -580,7 +579,8 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
             return output_or_temporary(out, shape, dtype, device_type, device_index)
         check_output(out, dtype, device_type, device_index)     # it gets the strides of the temporary
     cdef int64_t numel = checked_numel(shape)
-    if shape.ndim < 2 or (fills(a, numel) and fills(b, numel) and fills(c, numel)):
+    if shape.ndim < 2 or (
+            implies_contiguous(a, numel) and implies_contiguous(b, numel) and implies_contiguous(c, numel)):
         return empty_tensor(shape, dtype, device_type, device_index)
     cdef int64_t strides[MAX_DIMS]
     operand_order_strides(shape, a, b, c, strides)
@@ -588,8 +588,8 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
                        shape.sizes, strides, 0)
 
 
-cdef inline bint fills(TensorBase operand, int64_t numel) noexcept:
-    """Whether an operand says that the result is contiguous. One that is broadcast may have any strides at size 1."""
+cdef inline bint implies_contiguous(TensorBase operand, int64_t numel) noexcept:
+    """Whether the result is contiguous as far as this operand goes; one that is broadcast may decide its strides."""
     return operand is None or (operand.contiguous and (operand.numel == numel or operand.numel == 1))
 
 
@@ -629,9 +629,9 @@ cdef int strides_in_order(Shape *strides, const Shape *shape, const int *order) 
     return 0
 
 
-cdef inline int channels_last_dim(int place, int ndim) noexcept:
-    """The dimension at a place of the order in memory, the outermost first."""
-    return 0 if place == 0 else 1 if place == ndim - 1 else place + 1
+cdef inline int channels_last_dim(int index, int ndim) noexcept:
+    """The dimension at `index` of the order in memory, the outermost first."""
+    return 0 if index == 0 else 1 if index == ndim - 1 else index + 1
 
 
 cdef int stack_strides(Shape *strides, list tensors, int64_t dim) except -1:
@@ -657,7 +657,7 @@ cdef int stack_strides(Shape *strides, list tensors, int64_t dim) except -1:
 
 
 cdef int roll_strides(Shape *strides, TensorBase self, const Shape *dims) except -1:
-    """channels_last as self, where it is rolled along dimensions and not as one line."""
+    """channels_last as self, where dimensions are given and self is not rolled as one line."""
     cdef Shape shape
     cdef int order[MAX_DIMS]
     cdef int i
@@ -705,14 +705,14 @@ cdef void operand_order_strides(const Shape *shape, TensorBase a, TensorBase b, 
 
 
 cdef enum:
-    SHRINK_THRESHOLD = 512     # bytes: what an allocator gives back at least
+    SHRINK_THRESHOLD = 512     # bytes; a copy that saves less frees no block of the allocator
 
 
-cdef TensorBase shrink_to_fit(TensorBase result, TensorBase given):
+cdef TensorBase shrink_to_fit(TensorBase result, TensorBase out):
     cdef Shape shape
     cdef TensorBase made
     cdef size_t nbytes = result.numel * ITEMSIZE[<int>result.dtype]
-    if result is not given and result.numel and result.storage.nbytes - nbytes < SHRINK_THRESHOLD:
+    if result is not out and result.numel and result.storage.nbytes - nbytes < SHRINK_THRESHOLD:
         result.storage.nbytes = nbytes
         return result
     same_shape(&shape, result)

@@ -43,7 +43,7 @@ cdef int elementwise_loss(Shape *shape, TensorBase self, TensorBase target, int6
 
 
 cdef int check_weight_broadcasts(const Shape *losses, TensorBase weight) except -1:
-    """RuntimeError where the weight has more places than the losses."""
+    """RuntimeError where the weight does not expand to the shape of the losses."""
     cdef Shape together = losses[0]
     cdef Shape own
     cdef int i

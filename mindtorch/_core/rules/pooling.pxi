@@ -10,11 +10,11 @@ from mindtorch._core.tensor.tensor cimport Shape, has_same_shape
 cdef int64_t pooling_output_size(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                                  bint ceil_mode) except? -1:
     """The last window starts inside the image or the padding before it, never in the padding behind it."""
-    cdef int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1
-    cdef int64_t places = floor_div(room + (stride - 1 if ceil_mode else 0), stride) + 1
-    if ceil_mode and (places - 1) * stride >= size + padding:
-        places -= 1
-    return places
+    cdef int64_t span = size + 2 * padding - dilation * (kernel - 1) - 1
+    cdef int64_t count = floor_div(span + (stride - 1 if ceil_mode else 0), stride) + 1
+    if ceil_mode and (count - 1) * stride >= size + padding:
+        count -= 1
+    return count
 
 
 cdef int check_pool(TensorBase self, const Shape *kernel_size, const Shape *stride, const Shape *padding) except -1:
@@ -28,7 +28,8 @@ cdef int check_pool(TensorBase self, const Shape *kernel_size, const Shape *stri
                                f"size for input, but got:{size_text(self)}")
     for i in range(dims):
         if kernel_size.sizes[i] <= 0:
-            raise RuntimeError(f"kernel size should be greater than zero, but got kernel_size={list_of(kernel_size)}")
+            raise RuntimeError("kernel size should be greater than zero, but got "
+                               f"kernel_size={shape_list(kernel_size)}")
         if stride.sizes[i] <= 0:
             raise RuntimeError("stride should not be zero")
         if padding.sizes[i] < 0:
@@ -45,7 +46,7 @@ cdef int pool_shape(Shape *shape, TensorBase self, const Shape *kernel_size, con
     for i in range(dims):
         step = dilation.sizes[i] if dilation != NULL else 1
         if step <= 0:
-            raise RuntimeError(f"dilation should be greater than zero, but got dilation={list_of(dilation)}")
+            raise RuntimeError(f"dilation should be greater than zero, but got dilation={shape_list(dilation)}")
         if padding.sizes[i] > ((kernel_size.sizes[i] - 1) * step + 1) // 2:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={padding.sizes[i]}, "
                                f"kernel_size={kernel_size.sizes[i]} and dilation={step}")
@@ -99,7 +100,7 @@ cdef int check_max_unpool3d(const Shape *stride, const Shape *padding) except -1
                                f"{count} elements.")
     for i in range(3):
         if stride.sizes[i] < 1:
-            raise RuntimeError(f"strides should be greater than zero, but got stride: {list_of(stride)}")
+            raise RuntimeError(f"strides should be greater than zero, but got stride: {shape_list(stride)}")
     return 0
 
 

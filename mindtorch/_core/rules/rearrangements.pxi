@@ -1,5 +1,5 @@
 # Rules of what moves or repeats elements along dimensions. `dim` and `output_size` have one entry, or none where
-# they are not given: all elements count as one line then.
+# they are not given: then the operator works on all elements in a line.
 from libc.stdint cimport int64_t
 
 from mindtorch._core.operators.operator cimport raise_not_implemented
@@ -44,7 +44,7 @@ cdef int repeat_shape(Shape *shape, TensorBase self, const Shape *repeats) excep
 
 
 cdef int vector_or_same(Shape *shape, TensorBase self, const Shape *dim) except -1:
-    """The shape that is repeated in: self's, or that of all its elements in a line. Returns the dimension."""
+    """Set `shape` to self's, or without `dim` to that of all elements in a line; returns the dimension to repeat in."""
     if dim.ndim == 0:
         shape.ndim = 1
         shape.sizes[0] = self.numel
@@ -57,13 +57,13 @@ cdef int vector_or_same(Shape *shape, TensorBase self, const Shape *dim) except 
 
 cdef int repeat_interleave_int(Shape *shape, TensorBase self, int64_t repeats, const Shape *dim,
                                const Shape *output_size) except -1:
-    """The size along `dim` is multiplied by `repeats`; without `dim` that of all elements in a row."""
-    cdef int place = vector_or_same(shape, self, dim)
+    """The size along `dim` is multiplied by `repeats`; without `dim` the number of elements is."""
+    cdef int axis = vector_or_same(shape, self, dim)
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
-    shape.sizes[place] *= repeats
-    if output_size.ndim and output_size.sizes[0] != shape.sizes[place]:
-        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {shape.sizes[place]} but got "
+    shape.sizes[axis] *= repeats
+    if output_size.ndim and output_size.sizes[0] != shape.sizes[axis]:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {shape.sizes[axis]} but got "
                            f"{output_size.sizes[0]}")
     return 0
 
@@ -89,21 +89,21 @@ cdef int64_t sum_of_repeats(TensorBase repeats, const Shape *output_size) except
 cdef int check_repeat_interleave(TensorBase self, TensorBase repeats, const Shape *dim) except -1:
     """`repeats` must be one integer, or one for each index along `dim`."""
     cdef Shape shape
-    cdef int place = vector_or_same(&shape, self, dim)
+    cdef int axis = vector_or_same(&shape, self, dim)
     if repeats.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    if repeats.numel != 1 and repeats.numel != shape.sizes[place]:
+    if repeats.numel != 1 and repeats.numel != shape.sizes[axis]:
         raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = "
-                           f"{repeats.numel} and input.size({place}) = {shape.sizes[place]}")
+                           f"{repeats.numel} and input.size({axis}) = {shape.sizes[axis]}")
     return check_repeats_dtype(repeats.dtype)
 
 
 cdef int repeat_interleave(Shape *shape, TensorBase self, TensorBase repeats, const Shape *dim,
                            const Shape *output_size) except -1:
     """The size along `dim` is the sum of `repeats`, which the host reads unless output_size is given."""
-    cdef int place = vector_or_same(shape, self, dim)
+    cdef int axis = vector_or_same(shape, self, dim)
     cdef bint one_for_all = repeats.numel == 1 and not output_size.ndim
-    shape.sizes[place] = sum_of_repeats(repeats, output_size) * (shape.sizes[place] if one_for_all else 1)
+    shape.sizes[axis] = sum_of_repeats(repeats, output_size) * (shape.sizes[axis] if one_for_all else 1)
     return 0
 
 

@@ -26,7 +26,7 @@ cdef int check_upsample(TensorBase self, const Shape *output_size, str op) excep
             image = [self.sizes[axis + 2] for axis in range(dims)]
             raise RuntimeError(
                 "Input and output sizes should be greater than 0, but got input "
-                f"({sizes_by_side(image)}) and output ({sizes_by_side(list_of(output_size))})")
+                f"({sizes_by_side(image)}) and output ({sizes_by_side(shape_list(output_size))})")
     if self.dtype != Byte or op in ("upsample_linear1d", "upsample_trilinear3d"):
         check_kernel_float(self.dtype, op)
     return 0
@@ -39,7 +39,7 @@ cdef int check_antialias(TensorBase self, const Shape *output_size, str op) exce
     if min(self.sizes[2], self.sizes[3], output_size.sizes[0], output_size.sizes[1]) <= 0:
         raise RuntimeError(
             "Input and output sizes should be greater than 0, but got input "
-            f"({sizes_by_side([self.sizes[2], self.sizes[3]])}) output ({sizes_by_side(list_of(output_size))})")
+            f"({sizes_by_side([self.sizes[2], self.sizes[3]])}) output ({sizes_by_side(shape_list(output_size))})")
     check_upsample(self, output_size, op)
     # Kernels of the CPU have no half precision.
     if self.dtype == Half and self.device_type == CPU:

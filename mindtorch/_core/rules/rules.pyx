@@ -6,7 +6,7 @@ from mindtorch._core.operators.operator cimport Argument, Operator, find_operato
 from mindtorch._core.python.conversion cimport load_element
 from mindtorch._core.tensor.dtype cimport ITEMSIZE, Long, Scalar, ScalarType
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, Shape, contiguous_strides, empty_tensor, make_view, shape_text,
+    BACKENDS, CPU, Shape, contiguous_strides, empty_tensor, make_view, shape_list, shape_text,
 )
 
 include "reductions.pxi"
@@ -29,22 +29,20 @@ include "attention.pxi"
 include "torch_npu.pxi"
 
 
-# Numbers that the host reads. Of few elements it reads all; of many a kernel computes what it reads.
+# Numbers that the host reads: all elements, or of many elements what a kernel computes of them.
 
 cdef enum:
-    DIRECT_READ_LIMIT = 256           # so many elements are read as fast as one: no kernel need run before
+    DIRECT_READ_LIMIT = 256           # so many elements are read as fast as one
 
 
 cdef Operator SUM_OPERATOR = find_operator("sum.dim_IntList")
-
-
 cdef Operator AMINMAX_OPERATOR = find_operator("aminmax")
 
 
 cdef struct HostElements:
     const char *address
     ScalarType dtype
-    char room[DIRECT_READ_LIMIT * 16]
+    char buffer[DIRECT_READ_LIMIT * 16]
 
 
 cdef bint is_read_directly(TensorBase x) noexcept:
@@ -53,9 +51,9 @@ cdef bint is_read_directly(TensorBase x) noexcept:
 
 cdef int read_elements(TensorBase x, HostElements *found) except -1:
     found.dtype = x.dtype
-    found.address = found.room
+    found.address = found.buffer
     if x.device_type != CPU:
-        return BACKENDS[x.device_type].read(x, found.room)
+        return BACKENDS[x.device_type].read(x, found.buffer)
     found.address = x.data_ptr()
     return 0
 
@@ -66,10 +64,10 @@ cdef Scalar element_at(const HostElements *found, int64_t i) noexcept:
     return value
 
 
-cdef TensorBase empty_vector(int64_t count, ScalarType dtype, TensorBase beside):
+cdef TensorBase empty_vector(int64_t count, ScalarType dtype, TensorBase like):
     cdef Shape shape
     shape.ndim, shape.sizes[0] = 1, count
-    return empty_tensor(&shape, dtype, beside.device_type, beside.device_index)
+    return empty_tensor(&shape, dtype, like.device_type, like.device_index)
 
 
 cdef TensorBase element_view(TensorBase x, int64_t i):
@@ -83,12 +81,12 @@ cdef int64_t read_sum(TensorBase x) except? -1:
     cdef int64_t i, total = 0
     if not is_read_directly(x):
         none.ndim = 0
-        kept = empty_vector(1, Long, x)
-        result = element_view(kept, 0)
+        sums = empty_vector(1, Long, x)
+        result = element_view(sums, 0)
         arguments[0].object, arguments[1].ints = <PyObject *>x, &none
         arguments[2].integer, arguments[3].integer, arguments[4].object = False, Long, <PyObject *>result
         run_kernel(SUM_OPERATOR, x.device_type, arguments, Long)
-        x = kept
+        x = sums
     read_elements(x, &found)
     for i in range(x.numel):
         total += element_at(&found, i).integer
@@ -96,16 +94,16 @@ cdef int64_t read_sum(TensorBase x) except? -1:
 
 
 cdef TensorBase device_min_max(TensorBase x):
-    """The least and the largest."""
+    """A tensor of the smallest and the largest element."""
     cdef Argument arguments[5]
     cdef Shape none
     none.ndim = 0
-    kept = empty_vector(2, x.dtype, x)
-    least, most = element_view(kept, 0), element_view(kept, 1)
+    extremes = empty_vector(2, x.dtype, x)
+    least, most = element_view(extremes, 0), element_view(extremes, 1)
     arguments[0].object, arguments[1].ints, arguments[2].integer = <PyObject *>x, &none, False
     arguments[3].object, arguments[4].object = <PyObject *>least, <PyObject *>most
     run_kernel(AMINMAX_OPERATOR, x.device_type, arguments, x.dtype)
-    return kept
+    return extremes
 
 
 cdef int read_min_max(TensorBase x, int64_t *least, int64_t *most) except -1:
@@ -121,19 +119,12 @@ cdef int read_min_max(TensorBase x, int64_t *least, int64_t *most) except -1:
     return 0
 
 
-# What several subjects use.
-
 cdef str list_text(const Shape *values):
     return shape_text(values.ndim, values.sizes)
 
 
 cdef str size_text(TensorBase tensor):
     return shape_text(tensor.ndim, tensor.sizes)
-
-
-cdef list list_of(const Shape *values):
-    cdef int i
-    return [values.sizes[i] for i in range(values.ndim)]
 
 
 cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept:

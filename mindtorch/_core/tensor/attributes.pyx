@@ -1,4 +1,4 @@
-"""Attributes of tensors and of their gradients. mindtorch._tensor publishes these."""
+"""Attributes of tensors and of their gradients. mindtorch._tensor publishes them as properties and methods."""
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
@@ -16,16 +16,15 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, META, NPU, SparseStorage, Storage, TensorBase, WrapperStorage, bump_version, device_of, has_same_shape,
-    is_sparse, make_size, make_tensor, shape_text, shown_device_index, shown_device_type, version_of,
+    is_sparse, make_size, make_tensor, shape_text, reported_device_index, reported_device_type, version_of,
 )
 
 
 # --- attributes ------------------------------------------------------------------------------------------------------
-# Attributes of tensors, which mindtorch._tensor publishes as properties and methods.
 
 
 cdef class StorageBase:
-    """The bytes below a tensor; those of views of one tensor are equal. mindtorch.storage has what is built on it.
+    """The storage of a tensor; those of views of one tensor are equal. The storage classes of torch derive from it.
 
     Example:
         >>> isinstance(torch.ones(2).untyped_storage(), torch.StorageBase)
@@ -129,7 +128,7 @@ cdef int wrap_own_dim(TensorBase self, object dim, const char *function) except 
 
 
 def storage_offset(TensorBase self):
-    """The place of the first element in the storage, in elements."""
+    """The offset of the first element in the storage, in elements."""
     return self.offset
 
 
@@ -150,7 +149,7 @@ def is_contiguous(TensorBase self, memory_format=contiguous_format):
 
 
 cdef bint is_contiguous_in_order(TensorBase self, tuple dims) except -1:
-    """Whether the elements lie one after the other when `dims` is the order from the fastest dimension on."""
+    """Whether the elements lie one after the other in memory, with `dims` from the smallest stride to the largest."""
     cdef int64_t expected = 1
     cdef int dim
     for dim in dims:
@@ -262,13 +261,13 @@ def is_npu(TensorBase self):
 
 def is_meta(TensorBase self):
     """Whether the tensor has a shape and no elements."""
-    return shown_device_type(self) == META
+    return reported_device_type(self) == META
 
 
 def get_device(input):
     """The index of the NPU; -1 for other devices."""
     cdef TensorBase self = require_tensor(input, b"get_device", b"input", 1)
-    return shown_device_index(self) if is_npu(self) else -1
+    return reported_device_index(self) if is_npu(self) else -1
 
 
 PROPERTIES = {
@@ -286,7 +285,6 @@ FUNCTIONS["result_type"] = result_type
 
 
 # --- gradients -------------------------------------------------------------------------------------------------------
-# Attributes of gradients, and methods that set them. mindtorch._tensor publishes these.
 
 
 def get_requires_grad(TensorBase self):
@@ -367,7 +365,7 @@ def get_grad(TensorBase self):
     return meta.grad
 
 
-# The types of C++ that messages call dtypes by.
+# The C++ types by which messages name dtypes.
 CPP_NAMES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long", "float16": "c10::Half",
              "bfloat16": "c10::BFloat16", "int8": "signed char", "uint8": "unsigned char", "int16": "short",
              "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}

@@ -27,7 +27,7 @@ from mindtorch._core.tensor.dtype cimport (
 from mindtorch._core.tensor.tensor cimport (
     CPU, NPU, TENSOR_SLOTS, Shape, Storage, bump_version, copy_data, device, device_of, empty_like_tensor,
     empty_pinned_like, empty_tensor, has_shape, is_sparse, make_device, make_variable_data, make_view, resolve_device,
-    set_geometry, set_storage, shape_text, shown_device_index, shown_device_type, version_of,
+    set_geometry, set_storage, shape_text, reported_device_index, reported_device_type, version_of,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -84,7 +84,7 @@ cdef TensorBase to_copy(TensorBase self, ScalarType dtype, int device_type, int 
     warn_discards_imaginary(self.dtype, dtype)
     result = empty_like_tensor(self, dtype, device_type, device_index)
     if non_blocking and device_type == CPU and self.device_type == NPU:
-        result = empty_pinned_like(result)                 # else the copy would be waited for
+        result = empty_pinned_like(result)                 # else the host would wait for the copy
     copy_data(result, self, non_blocking)
     if may_require_grad(self) and requires_grad(self) and should_record(None, "to"):
         record__to_copy(self, dtype, non_blocking, result)
@@ -93,11 +93,11 @@ cdef TensorBase to_copy(TensorBase self, ScalarType dtype, int device_type, int 
 
 cdef TensorBase dispatched_to_copy(TensorBase self, ScalarType dtype, int device_type, int device_index,
                                    bint non_blocking, bint copy):
-    """`to_copy` by handlers. The device is that of the tensor, or the one that a wrapper shows, where it stays."""
+    """`to_copy` by handlers. A wrapper stays where the device is its own, meta, or the one that it reports."""
     cdef TensorBase result
     cdef dict kwargs = {"dtype": DTYPES[<int>dtype]} if dtype != self.dtype else {}
     if ((device_type != self.device_type or device_index != self.device_index) and
-            (device_type != shown_device_type(self) or device_index != shown_device_index(self))):
+            (device_type != reported_device_type(self) or device_index != reported_device_index(self))):
         kwargs["device"] = make_device(device_type, device_index)
     if not kwargs and not copy:
         return self
@@ -115,8 +115,8 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
     cdef bint record = False
     if may_require_grad(self) or may_require_grad(source):
         record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
-    cdef bint onto_itself = is_same_memory(self, source)
-    if not onto_itself:
+    cdef bint same_memory = is_same_memory(self, source)
+    if not same_memory:
         check_no_internal_overlap(self)
     broadcast(&shape, self, source)
     for i in range(shape.ndim):
@@ -130,7 +130,7 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
         torch_dispatch.call("copy_", (self, source, True) if non_blocking else (self, source), None)
         torch_dispatch.bump_version_unless(self, version)
     else:
-        if not onto_itself:
+        if not same_memory:
             copy_data(self, source, non_blocking)
         bump_version(self)
     if record:
@@ -148,8 +148,9 @@ TENSOR_SLOTS.fill = fill_by_copy
 
 
 cdef str legacy_type_name(TensorBase self):
-    place = device_of(self).type
-    return f"torch.{'' if place == 'cpu' else place + '.'}{'sparse.' * is_sparse(self)}{dtype_name(self.dtype)}Tensor"
+    device_type = device_of(self).type
+    prefix = "" if device_type == "cpu" else f"{device_type}."
+    return f"torch.{prefix}{'sparse.' * is_sparse(self)}{dtype_name(self.dtype)}Tensor"
 
 
 # --- memory formats --------------------------------------------------------------------------------------------------
@@ -195,11 +196,11 @@ cdef int set_memory_format(TensorBase self, object format, const char *function)
 cdef TensorBase to_channels_last(TensorBase self, object format):
     """The tensor itself where its channels come last in memory, else a copy in which they do."""
     order, back = channels_last_permutation(self, format)
-    cdef TensorBase turned
+    cdef TensorBase permuted
     if is_contiguous_in_order(self, order[::-1]):
         return self
-    turned = self.permute(order)
-    return with_clone_history(turned, contiguous_copy(turned)).permute(back)
+    permuted = self.permute(order)
+    return with_clone_history(permuted, contiguous_copy(permuted)).permute(back)
 
 
 def contiguous_method(TensorBase self, memory_format=contiguous_format):
@@ -277,8 +278,8 @@ cdef TensorBase to_from_options(TensorBase self, dict options):
     cdef TensorBase result
     if other is not None:
         code = other.dtype
-        device_type = shown_device_type(other)
-        device_index = shown_device_index(other)
+        device_type = reported_device_type(other)
+        device_index = reported_device_index(other)
     else:
         code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
         if options.get("device") is not None:
@@ -407,7 +408,7 @@ def type_(TensorBase self, dtype=None, non_blocking=False):
 def type_as(TensorBase self, other):
     """Cast and moved to the dtype and device of `other`."""
     cdef TensorBase like = require_tensor(other, b"type_as", b"other", 1)
-    return to_copy(self, like.dtype, shown_device_type(like), shown_device_index(like), False, False)
+    return to_copy(self, like.dtype, reported_device_type(like), reported_device_index(like), False, False)
 
 
 # --- the same storage under another tensor ---------------------------------------------------------------------------
@@ -468,7 +469,7 @@ def set_fill_new_memory(function):
 def resize_(TensorBase self, *sizes, size=None, memory_format=None):
     """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
     cdef Shape shape
-    cdef int64_t kept = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype], added
+    cdef int64_t old_count = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype], added
     parse_varargs(sizes if size is None else (size,), &shape, b"resize_", b"size")
     if requires_grad(self) and not inference_enabled():
         raise RuntimeError("cannot resize variables that require grad")
@@ -477,9 +478,9 @@ def resize_(TensorBase self, *sizes, size=None, memory_format=None):
     bump_version(self)
     resize(self, &shape)
     set_memory_format(self, memory_format, b"resize_")
-    added = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - kept
+    added = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - old_count
     if fill_new_memory is not None and added > 0:
-        fill_new_memory(make_view(self, 1, &added, NULL, kept))
+        fill_new_memory(make_view(self, 1, &added, NULL, old_count))
     return self
 
 
@@ -507,5 +508,5 @@ METHODS = dict(
     type_as=type_as, float=float_, double=double, half=half, bfloat16=bfloat16, byte=byte, char=char_, short=short_,
     int=int_, long=long_, bool=bool_, cfloat=cfloat, cdouble=cdouble)
 
-for name, method in METHODS.items():          # float_ is called so here only because `float` is a type of C
+for name, method in METHODS.items():          # `float` is a type of C, so its method is float_ here
     method.__name__ = name

@@ -72,9 +72,9 @@ cdef class dtype:
 cdef int ITEMSIZE[NUM_SCALAR_TYPES]
 cdef int ITEM_SHIFT[NUM_SCALAR_TYPES]             # ITEMSIZE is 1 << ITEM_SHIFT
 cdef ScalarKind KIND[NUM_SCALAR_TYPES]            # category for promotion and casts
-cdef list DTYPES                              # ScalarType -> dtype (None where there is none)
-cdef list SCALAR_TYPE_NAMES  # ScalarType -> the name in messages and legacy type strings ("Float")
-cdef dict NUMPY_TO_SCALAR_TYPE                         # numpy.dtype -> ScalarType
+cdef list DTYPES                                  # ScalarType -> dtype (None where there is none)
+cdef list SCALAR_TYPE_NAMES                       # ScalarType -> the name in messages and legacy type strings ("Float")
+cdef dict NUMPY_TO_SCALAR_TYPE                    # numpy.dtype -> ScalarType
 
 cdef inline bint is_float8(ScalarType dtype) noexcept nogil:
     return Float8_e5m2 <= dtype <= Float8_e4m3fnuz or dtype == Float8_e8m0fnu

@@ -16,15 +16,14 @@ from mindtorch._core.tensor.tensor import get_default_device
 
 from mindtorch._core._gen.calls cimport op_normal_, op_random__from, op_uniform_
 from mindtorch._core.operators.operator cimport (
-    ONE, Argument, Operator, find_operator, inferred_dtype, raise_not_implemented, require_kernel, run_kernel,
-    write_back_out,
+    ONE, Argument, Operator, find_operator, raise_not_implemented, require_kernel, run_kernel, write_back_out,
 )
 from mindtorch._core.python.conversion cimport (
     as_int, cast_on_host, check_scalar_overflow, from_array, parse_ints, parse_varargs, raise_no_overload,
     raise_wrong_type, read_scalar, require_bool, require_device, require_dtype, require_int, require_scalar,
     require_tensor, storable_dtype, store_element,
 )
-from mindtorch._core.rules.infer cimport output_or_temporary
+from mindtorch._core.rules.infer cimport output_or_temporary, scalar_dtype
 from mindtorch._core.tensor.copy_cast cimport to_copy
 cimport mindtorch._core.tensor.copy_cast as copy_cast
 from mindtorch._core.tensor.dtype cimport (
@@ -35,7 +34,7 @@ from mindtorch._core.tensor.dtype cimport (
 from mindtorch._core.tensor.generator cimport generator_for, require_generator
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CPU, MAX_DIMS, Shape, TensorBase, check_pinnable, empty_like_tensor, empty_pinned_like, empty_tensor,
-    make_device, make_size, make_view,
+    make_device, make_size, make_view, shape_list,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -43,36 +42,35 @@ cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 # --- constants of decompositions -------------------------------------------------------------------------------------
 # Tables of numbers that decompositions use: copied to the device once, and kept there until empty_cache.
 #
-# A table is kept only while one stream orders all work: it was written in the order of the stream that was current.
-# Where
-# a process uses several, or the stream's work is captured, each use copies the table anew.
+# A kept table was written on the stream that was current then. So tables are kept only while all work is on one stream:
+# where a process uses several, or a graph is captured, each use copies the table anew.
 
 
 cdef dict CONSTANTS = {}             # (make, key, dtype, device) -> Tensor
 
 
 def cached_constant(TensorBase like not None, make, *key):
-    """The numbers of allocate_result(*key) in the dtype and on the device of `like`; read only."""
+    """The numbers of make(*key) in the dtype and on the device of `like`; read only."""
     cdef int device = like.device_type
-    cdef bint alone = not BACKENDS[device].streams
-    if alone and BACKENDS[device].capturing != NULL:
-        alone = not BACKENDS[device].capturing(like.device_index)
-    if not alone:
+    cdef bint one_stream = not BACKENDS[device].streams
+    if one_stream and BACKENDS[device].capturing != NULL:
+        one_stream = not BACKENDS[device].capturing(like.device_index)
+    if not one_stream:
         return like.new_tensor(make(*key))
-    place = make, key, like.dtype, device, like.device_index
-    found = CONSTANTS.get(place)
+    cache_key = make, key, like.dtype, device, like.device_index
+    found = CONSTANTS.get(cache_key)
     if found is None:
-        found = CONSTANTS[place] = like.new_tensor(make(*key))
+        found = CONSTANTS[cache_key] = like.new_tensor(make(*key))
     return found
 
 
 def clear_constants():
-    """Gives the memory of all tables back."""
+    """Free all tables."""
     CONSTANTS.clear()
 
 
 # --- torch.tensor ----------------------------------------------------------------------------------------------------
-# torch.tensor's reading of Python data: numbers, nested sequences of them, arrays.
+# It reads numbers, nested sequences of them, and arrays.
 
 
 cdef type NUMPY_SCALAR = numpy.generic
@@ -89,7 +87,7 @@ cdef inline bint is_text(object value):
 
 
 cdef int compute_sizes(object data, Shape *shape) except -1:
-    """The shape, as the first elements tell it; `recursive_store` checks the others. A tensor stands for a number."""
+    """The shape by the first element of each list; `recursive_store` checks the others. A tensor counts as a number."""
     shape.ndim = 0
     while not is_number(data) and PySequence_Check(data) and not is_text(data) and not isinstance(data, TensorBase):
         if shape.ndim == MAX_DIMS:
@@ -245,7 +243,7 @@ def tensor_from_data(data, dtype, device, pin_memory, str function):
 
 
 # --- from sizes and numbers ------------------------------------------------------------------------------------------
-# Functions that make tensors from sizes and numbers. The kernels behind them are rows of creation.toml.
+# Their kernels are rows of creation.toml.
 
 
 cdef Operator ZEROS = find_operator("zeros")
@@ -258,28 +256,35 @@ cdef Scalar ZERO
 scalar_from_python(0, &ZERO)
 
 
+cdef struct TensorOptions:      # the device of a new tensor
+    int type
+    int index
+    bint pinned
+
+
 cdef bint wants_pinned(object pin_memory, const char *function) except -1:
     return pin_memory is not None and require_bool(pin_memory, function, b"pin_memory")
 
 
-cdef int parse_options(TensorOptions *request, object layout, object device, object pin_memory,
+cdef int parse_options(TensorOptions *options, object layout, object device, object pin_memory,
                        const char *function) except -1:
     if layout is not None:
         require_strided(layout, function.decode())
-    request.pinned = wants_pinned(pin_memory, function)
-    require_device(device, &request.type, &request.index, function)
-    return check_pinnable(request.type) if request.pinned else 0
+    options.pinned = wants_pinned(pin_memory, function)
+    require_device(device, &options.type, &options.index, function)
+    return check_pinnable(options.type) if options.pinned else 0
 
 
-cdef TensorBase allocate_result(TensorOptions *request, const Shape *shape, ScalarType dtype, object out,
+cdef TensorBase allocate_result(TensorOptions *options, const Shape *shape, ScalarType dtype, object out,
                                 object device):
+    """The tensor to fill: a new one, or `out`, which must be on the device if one is named."""
     cdef TensorBase given = out
     if given is None:
-        given = output_or_temporary(None, shape, dtype, request.type, request.index)
-        return empty_pinned_like(given) if request.pinned else given
+        given = output_or_temporary(None, shape, dtype, options.type, options.index)
+        return empty_pinned_like(given) if options.pinned else given
     if device is None:
-        request.type, request.index = given.device_type, given.device_index
-    return output_or_temporary(given, shape, dtype, request.type, request.index)
+        options.type, options.index = given.device_type, given.device_index
+    return output_or_temporary(given, shape, dtype, options.type, options.index)
 
 
 cdef int parse_size(tuple args, object size, Shape *shape, const char *function) except -1:
@@ -291,6 +296,7 @@ cdef int parse_size(tuple args, object size, Shape *shape, const char *function)
 
 
 cdef ScalarType parse_result_dtype(object dtype, object out, ScalarType otherwise, const char *function) except *:
+    """The dtype that is given, that of `out`, or `otherwise`."""
     cdef ScalarType code
     if out is None:
         return require_dtype(dtype, otherwise, function, b"dtype")
@@ -333,12 +339,8 @@ cdef object dispatched_sized(str overload, tuple args, object dtype, object layo
                       None, requires_grad)
 
 
-cdef list sizes_of(const Shape *shape):
-    return [shape.sizes[i] for i in range(shape.ndim)]
-
-
 cdef TensorBase fill_new(TensorBase made, const Scalar *value):
-    """Give new memory one value, by the kernel that is made for it."""
+    """Fill a new tensor, by the kernel of zeros, ones or full."""
     if made.numel == 0:
         return made
     if value == &ZERO:
@@ -375,15 +377,15 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
           memory_format=None):
     """A tensor of the given size with undefined content: empty(2, 3) or empty((2, 3))."""
     cdef Shape shape
-    cdef TensorOptions request
+    cdef TensorOptions options
     parse_size(args, size, &shape, b"empty")
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
-        return dispatched("empty.memory_format", (sizes_of(&shape),), dtype, layout,
+        return dispatched("empty.memory_format", (shape_list(&shape),), dtype, layout,
                           get_default_device() if device is None else device, pin_memory, memory_format, requires_grad)
     if layout is not None and layout is not strided and out is None:
         return empty_sparse(&shape, layout, dtype, device).requires_grad_(requires_grad)
-    parse_options(&request, layout, device, pin_memory, b"empty")
-    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"empty"), out, device)
+    parse_options(&options, layout, device, pin_memory, b"empty")
+    made = allocate_result(&options, &shape, parse_result_dtype(dtype, out, default_dtype(), b"empty"), out, device)
     if out is None:
         copy_cast.set_memory_format(made, memory_format, b"empty")
     if copy_cast.fill_new_memory is not None:
@@ -394,46 +396,46 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
 def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of zeros: zeros(2, 3) or zeros((2, 3))."""
     cdef Shape shape
-    cdef TensorOptions request
+    cdef TensorOptions options
     parse_size(args, size, &shape, b"zeros")
     for i in range(shape.ndim):
         if shape.sizes[i] < 0:
             raise RuntimeError("zeros: Dimension size must be non-negative.")
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
-        return dispatched_sized("zeros", (sizes_of(&shape),), dtype, layout, device, pin_memory, requires_grad)
+        return dispatched_sized("zeros", (shape_list(&shape),), dtype, layout, device, pin_memory, requires_grad)
     if layout is not None and layout is not strided and out is None:
         return empty_sparse(&shape, layout, dtype, device).requires_grad_(requires_grad)
-    parse_options(&request, layout, device, pin_memory, b"zeros")
-    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"zeros"), out, device)
+    parse_options(&options, layout, device, pin_memory, b"zeros")
+    made = allocate_result(&options, &shape, parse_result_dtype(dtype, out, default_dtype(), b"zeros"), out, device)
     return with_requires_grad(write_back_out(fill_new(made, &ZERO), out), requires_grad)
 
 
 def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of ones: ones(2, 3) or ones((2, 3))."""
     cdef Shape shape
-    cdef TensorOptions request
+    cdef TensorOptions options
     parse_size(args, size, &shape, b"ones")
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
-        return dispatched_sized("ones", (sizes_of(&shape),), dtype, layout, device, pin_memory, requires_grad)
-    parse_options(&request, layout, device, pin_memory, b"ones")
-    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), b"ones"), out, device)
+        return dispatched_sized("ones", (shape_list(&shape),), dtype, layout, device, pin_memory, requires_grad)
+    parse_options(&options, layout, device, pin_memory, b"ones")
+    made = allocate_result(&options, &shape, parse_result_dtype(dtype, out, default_dtype(), b"ones"), out, device)
     return with_requires_grad(write_back_out(fill_new(made, &ONE), out), requires_grad)
 
 
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor with every element `fill_value`; its dtype is that of the number unless given."""
     cdef Shape shape
-    cdef TensorOptions request
+    cdef TensorOptions options
     cdef Scalar value
     if not isinstance(size, (tuple, list)):
         raise_wrong_type(size, b"full", b"size", 1, "tuple of ints")
     parse_ints(size, &shape, b"full", b"size", 1)
     require_scalar(fill_value, &value, b"full", b"fill_value", 2)
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
-        return dispatched_sized("full", (sizes_of(&shape), fill_value), dtype, layout, device, pin_memory,
+        return dispatched_sized("full", (shape_list(&shape), fill_value), dtype, layout, device, pin_memory,
                                 requires_grad)
-    parse_options(&request, layout, device, pin_memory, b"full")
-    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, inferred_dtype(&value), b"full"), out,
+    parse_options(&options, layout, device, pin_memory, b"full")
+    made = allocate_result(&options, &shape, parse_result_dtype(dtype, out, scalar_dtype(&value), b"full"), out,
                            device)
     return with_requires_grad(write_back_out(fill_new(made, &value), out), requires_grad)
 
@@ -444,19 +446,19 @@ cdef TensorBase allocate_like(object like, object dtype, object layout, object d
                               object memory_format, const char *function):
     cdef TensorBase tensor = require_tensor(like, function, b"input", 1)
     cdef ScalarType code = require_dtype(dtype, tensor.dtype, function, b"dtype")
-    cdef TensorOptions request
+    cdef TensorOptions options
     if device is None:
-        request.type, request.index = tensor.device_type, tensor.device_index
-        request.pinned = wants_pinned(pin_memory, function)
+        options.type, options.index = tensor.device_type, tensor.device_index
+        options.pinned = wants_pinned(pin_memory, function)
         if layout is not None:
             require_strided(layout, function.decode())
-        if request.pinned:
-            check_pinnable(request.type)
+        if options.pinned:
+            check_pinnable(options.type)
     else:
-        parse_options(&request, layout, device, pin_memory, function)
-    made = empty_like_tensor(tensor, code, request.type, request.index)
+        parse_options(&options, layout, device, pin_memory, function)
+    made = empty_like_tensor(tensor, code, options.type, options.index)
     copy_cast.set_memory_format(made, memory_format, function)
-    return empty_pinned_like(made) if request.pinned else made
+    return empty_pinned_like(made) if options.pinned else made
 
 
 cdef bint is_dispatched(object like) except -1:
@@ -544,7 +546,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
     """arange(end), arange(start, end) or arange(start, end, step): start + i * step below end."""
     cdef Scalar numbers[3]
     cdef Shape shape
-    cdef TensorOptions request
+    cdef TensorOptions options
     cdef bint integral = True
     cdef int i
     if len(args) > 3 or (end is None and not args):
@@ -564,7 +566,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
             0 if given[0] is None else given[0], given[1], *([] if given[2] is None else [given[2]])])
         return dispatched_sized(("arange", "arange.start", "arange.start_step")[len(numbers_given) - 1], numbers_given,
                                 dtype, layout, device, pin_memory, requires_grad)
-    parse_options(&request, layout, device, pin_memory, b"arange")
+    parse_options(&options, layout, device, pin_memory, b"arange")
     cdef ScalarType code = parse_result_dtype(dtype, out, Long if integral else default_dtype(), b"arange")
     if code == Bool or KIND[<int>code] == COMPLEX_KIND:
         raise_not_implemented("arange", code)
@@ -575,7 +577,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
             raise ValueError("step must be nonzero")
     shape.ndim = 1
     shape.sizes[0] = compute_arange_size(&numbers[0], &numbers[1], &numbers[2], code == Long)
-    made = allocate_result(&request, &shape, code, out, device)
+    made = allocate_result(&options, &shape, code, out, device)
     if made.numel:
         run_factory(ARANGE, numbers, 3, made)
     return with_requires_grad(write_back_range(made, out), requires_grad)
@@ -602,7 +604,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
             return batch
     cdef Scalar ends[2]
     cdef Shape shape
-    cdef TensorOptions request
+    cdef TensorOptions options
     parse_endpoint(start, &ends[0], b"start", 1)
     parse_endpoint(end, &ends[1], b"end", 2)
     shape.ndim = 1
@@ -611,7 +613,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
         raise RuntimeError("number of steps must be non-negative")
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
         return dispatched_sized("linspace", (start, end, steps), dtype, layout, device, pin_memory, requires_grad)
-    parse_options(&request, layout, device, pin_memory, b"linspace")
+    parse_options(&options, layout, device, pin_memory, b"linspace")
     cdef bint is_complex = ends[0].kind == COMPLEX_KIND or ends[1].kind == COMPLEX_KIND
     cdef ScalarType code = parse_result_dtype(dtype, out, default_complex_dtype() if is_complex else default_dtype(),
                                               b"linspace")
@@ -622,7 +624,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     if code == Bool and shape.sizes[0] > 1:
         raise_not_implemented("linspace_cpu", code)
     ends[0], ends[1] = cast_scalar(&ends[0], code), cast_scalar(&ends[1], code)
-    made = allocate_result(&request, &shape, code, out, device)
+    made = allocate_result(&options, &shape, code, out, device)
     if made.numel:
         run_factory(LINSPACE, ends, 2, made)
     return with_requires_grad(write_back_range(made, out), requires_grad)
@@ -633,7 +635,7 @@ FUNCTIONS = {f.__name__: f for f in (
 
 
 # --- random numbers --------------------------------------------------------------------------------------------------
-# Functions that make tensors of random numbers: new tensors, filled by the ops of random.toml.
+# New tensors, filled by the operators of random.toml.
 
 
 cdef Operator RANDPERM = find_operator("randperm.generator")
@@ -642,10 +644,10 @@ cdef Operator RANDPERM = find_operator("randperm.generator")
 cdef TensorBase allocate_sized(tuple args, object size, object out, object dtype, object layout, object device,
                                object pin_memory, const char *function):
     cdef Shape shape
-    cdef TensorOptions request
+    cdef TensorOptions options
     parse_size(args, size, &shape, function)
-    parse_options(&request, layout, device, pin_memory, function)
-    return allocate_result(&request, &shape, parse_result_dtype(dtype, out, default_dtype(), function), out, device)
+    parse_options(&options, layout, device, pin_memory, function)
+    return allocate_result(&options, &shape, parse_result_dtype(dtype, out, default_dtype(), function), out, device)
 
 
 cdef object dispatched_random(str name, tuple args, object size, object generator, object dtype, object layout,
@@ -653,8 +655,8 @@ cdef object dispatched_random(str name, tuple args, object size, object generato
     cdef Shape shape
     parse_size(args, size, &shape, name.encode())
     if generator is None:
-        return dispatched_sized(name, (sizes_of(&shape),), dtype, layout, device, pin_memory, requires_grad)
-    return dispatched_sized(f"{name}.generator", (sizes_of(&shape), generator), dtype, layout, device, pin_memory,
+        return dispatched_sized(name, (shape_list(&shape),), dtype, layout, device, pin_memory, requires_grad)
+    return dispatched_sized(f"{name}.generator", (shape_list(&shape), generator), dtype, layout, device, pin_memory,
                             requires_grad)
 
 
@@ -731,7 +733,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
             requires_grad=False, pin_memory=False):
     """Integers evenly from [low, high), low being 0 unless given: randint(high, size) or randint(low, high, size)."""
     cdef Shape shape
-    cdef TensorOptions request
+    cdef TensorOptions options
     cdef int position = 3 if len(args) > 2 else 2
     low, high, size = parse_randint_bounds(args, low, high, size, b"randint", RANDINT_SIGNATURES)
     require_int(high, b"randint", b"high", 1 if low is None else 2)
@@ -741,10 +743,10 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
     parse_ints(size, &shape, b"randint", b"size", position)
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None and generator is None:
         bounds = (high,) if low is None else (low, high)
-        return dispatched_sized("randint" if low is None else "randint.low", (*bounds, sizes_of(&shape)), dtype, layout,
+        return dispatched_sized(f"randint{'' if low is None else '.low'}", (*bounds, shape_list(&shape)), dtype, layout,
                                 device, pin_memory, requires_grad)
-    parse_options(&request, layout, device, pin_memory, b"randint")
-    made = allocate_result(&request, &shape, parse_result_dtype(dtype, out, Long, b"randint"), out, device)
+    parse_options(&options, layout, device, pin_memory, b"randint")
+    made = allocate_result(&options, &shape, parse_result_dtype(dtype, out, Long, b"randint"), out, device)
     fill_random_integers(made, low, high, generator, b"randint")
     return with_requires_grad(write_back_out(made, out), requires_grad)
 
@@ -776,7 +778,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
              pin_memory=False):
     """The integers from 0 to n - 1 in random order."""
     cdef Shape shape
-    cdef TensorOptions request
+    cdef TensorOptions options
     cdef TensorBase made
     cdef Argument arguments[2]
     shape.ndim = 1
@@ -787,8 +789,8 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     if code == Bool or KIND[<int>code] > INT_KIND + 1:
         raise_not_implemented("randperm", code)
     check_largest_fits(shape.sizes[0], code)
-    parse_options(&request, layout, device, pin_memory, b"randperm")
-    made = allocate_result(&request, &shape, code, out, device)
+    parse_options(&options, layout, device, pin_memory, b"randperm")
+    made = allocate_result(&options, &shape, code, out, device)
     require_kernel(RANDPERM, made.device_type, code)
     source = generator_for(require_generator(generator, b"randperm", b"generator"), made.device_type, made.device_index)
     if made.numel:

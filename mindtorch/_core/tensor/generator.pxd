@@ -8,17 +8,17 @@ cdef class Generator:
     cdef int type_code                  # DeviceType
     cdef int index
     cdef readonly object engine         # CPU: MersenneTwister
-    cdef uint64_t seed_value            # NPU: Philox's key, and how far its counter has gone
-    cdef int64_t offset
-    cdef dict capture_generators                 # NPU: by capture, the generator that its operators draw from
-    # Of a stand-in: on the device, one element each, which a replay fills. The operators add to the second what
-    # `offset` was when they were captured.
+    cdef uint64_t seed_value            # NPU: Philox's key
+    cdef int64_t offset                 # NPU: Philox's counter
+    cdef dict capture_generators        # NPU: capture -> the capture generator, which its operators draw from
+    # Of a capture generator: on the device, one element each, which a replay fills. Operators add to the second one
+    # the value of `offset` when they were captured.
     cdef TensorBase seed_tensor, offset_tensor
     cdef int reseed(self, uint64_t seed) except -1
-    cdef int64_t advance(self, int64_t steps)      # the offset before; moved on by the next multiple of 4
-    cdef Generator begin_capture(self, intptr_t capture)        # the stand-in from now on
+    cdef int64_t advance(self, int64_t steps)      # adds the next multiple of 4 to the offset; returns the old one
+    cdef Generator begin_capture(self, intptr_t capture)        # makes the capture generator
     cdef int end_capture(self, intptr_t capture) except -1
-    cdef Generator capture_generator(self, intptr_t capture)  # RuntimeError where the capture does not know it
+    cdef Generator capture_generator(self, intptr_t capture)  # RuntimeError where the graph does not know this one
 
 cdef Generator default_npu_generator(int index)
 

@@ -1,8 +1,8 @@
 """torch.Generator and the default generators.
 
-CPU: a Mersenne Twister. NPU: a seed and an offset, which every operator call is handed; the numbers are made on the
-device by counting, so no state lives there and none is shared between streams. A graph would repeat the numbers that
-it was captured with: its operators read seed and offset from tensors, which every replay fills with the generator's.
+CPU: a Mersenne Twister. NPU: a seed and an offset, which are arguments of every call. The device computes the numbers
+of them by Philox, so it has no state that streams could share. A graph would repeat the arguments that it was captured
+with: its operators read seed and offset from tensors, which every replay fills with those of the generator.
 """
 import numpy as np
 import secrets
@@ -20,7 +20,7 @@ from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, META, NPU, TensorBase,
 # --- the numbers of the CPU's generator ------------------------------------------------------------------------------
 # A stream of 32-bit Mersenne Twister words, and its state in the form that torch saves.
 
-# torch's record: the seed, MT19937 as a legacy layout has it, and the half of a Box-Muller pair not yet handed out.
+# torch's record: the seed, the state of MT19937, and the half of a Box-Muller pair that was not returned yet.
 _STATE_FORMAT = np.dtype([
     ("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("key", "u8", 624), ("normal_x", "f8"),
     ("normal", "f8"), ("normal_rho", "f8"), ("has_normal", "i4"), ("_", "i4"), ("float_normal", "f4"), ("__", "i4")])
@@ -34,7 +34,7 @@ cdef double STEP = 2.0 ** -53
 # The functions that draw hold the GIL, which keeps other threads from the state.
 cdef struct Twister:        # NumPy's state of an MT19937, at its `ctypes.state_address`
     uint32_t key[WORDS]
-    int used                # so many words of the key have been drawn
+    int used                # the number of words of the key that have been drawn
 
 
 cdef inline uint32_t twist(uint32_t word, uint32_t next, uint32_t middle) noexcept:
@@ -68,7 +68,7 @@ cdef inline uint32_t next_word(Twister *twister) noexcept:
 
 
 cdef void *address_of(array) except NULL:
-    """Where the elements of an array lie, which the caller keeps."""
+    """The address of the elements of an array, which the caller keeps alive."""
     cdef Py_buffer buffer
     PyObject_GetBuffer(array, &buffer, PyBUF_WRITABLE)
     PyBuffer_Release(&buffer)
@@ -76,7 +76,7 @@ cdef void *address_of(array) except NULL:
 
 
 class MersenneTwister:
-    """Words and doubles as torch's CPU generator deals them; `normal` is a sample kept for the next call, or None."""
+    """The words and doubles of torch's CPU generator; `normal` is a sample for the next call, or None."""
 
     def __init__(self, seed):
         self.seed = seed
@@ -206,7 +206,7 @@ cdef class Generator:
 
     cdef Generator capture_generator(self, intptr_t capture):
         cdef Generator found
-        if self.seed_tensor is not None:      # a decomposition has been given the capture's generator
+        if self.seed_tensor is not None:      # it is a capture generator: a decomposition was called with it
             return self
         found = None if self.capture_generators is None else self.capture_generators.get(capture)
         if found is None:
@@ -240,7 +240,7 @@ cdef class Generator:
         return seed
 
     def initial_seed(self):
-        """The seed that the generator started from last."""
+        """The last seed."""
         return int(self.engine.seed) if self.type_code == CPU else int(self.seed_value)
 
     def get_state(self):
@@ -251,7 +251,7 @@ cdef class Generator:
         return from_numpy(state.view(np.uint8))
 
     def set_state(self, new_state):
-        """Go on from what `get_state` gave. An NPU's state may be the 8 bytes of a seed alone."""
+        """Set the state that `get_state` returned. An NPU's state may be the 8 bytes of a seed alone."""
         require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::set_state")
         state = state_bytes(new_state)
         if self.type_code == CPU:
@@ -272,12 +272,12 @@ cdef class Generator:
         return made
 
     def get_offset(self):
-        """How far an NPU's numbers have been dealt out since the seed."""
+        """The offset of the next numbers, on an NPU."""
         self.require_offset()
         return int(self.offset)
 
     def set_offset(self, offset):
-        """Go on from `offset`, a multiple of 4."""
+        """Set the offset of the next numbers, a multiple of 4."""
         self.require_offset()
         check_offset(offset)
         require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::set_offset")
@@ -341,8 +341,8 @@ cdef Generator new_generator(int type_code, int index, object seed):
 
 cdef Generator CPU_DEFAULT = new_generator(CPU, 0, None)
 default_generator = CPU_DEFAULT
-cdef list NPU_DEFAULTS = []            # by device; one comes into being when it is first asked for
-cdef object NPU_SEED = None            # the seed for those to come; None: a random one
+cdef list NPU_DEFAULTS = []            # by device; each is made at its first use
+cdef object NPU_SEED = None            # the seed of those that are not made yet; None: a random one
 
 
 cdef Generator default_npu_generator(int index):
@@ -367,7 +367,7 @@ def seed_npus(seed):
 cdef Generator generator_for(Generator given, int type_code, int index):
     cdef Generator source = given
     cdef intptr_t capture = capture_of(type_code, index)
-    if given is None or type_code == META:        # nothing is drawn there
+    if given is None or type_code == META:        # operators on meta draw no numbers
         source = default_npu_generator(index) if type_code == NPU else CPU_DEFAULT
     elif given.type_code != type_code:
         raise RuntimeError(f"Expected a '{make_device(type_code, -1)}' device type for generator but found "

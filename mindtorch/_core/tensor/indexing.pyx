@@ -35,23 +35,20 @@ from mindtorch._core.rules.infer cimport (
 from mindtorch._core.rules.rules cimport check_index_put
 from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
-    INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
+    DTYPES, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, make_view, shape_text,
-    shown_device_type,
+    reported_device_type,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 from mindtorch._core.tensor.views cimport expand_to, select_dim, slice_dim
 
 
 # --- with tensors, masks and lists -----------------------------------------------------------------------------------
-# Indexing with tensors, masks and lists, as torch does it.
-#
-# `a[1, mask, :, [0, 2]]` is split: ints, slices, None and Ellipsis make a view; what is left are tensors, one for each
-# dimension of the view or None. Masks turn into the positions of what is true in them, which waits for the device, as
-# the
-# shape of the result depends on it. The rows index.Tensor and index_put then do the work.
+# `a[1, mask, :, [0, 2]]` is split: ints, slices, None and Ellipsis make a view; the rest are index tensors, one or None
+# for each dimension of the view. Masks become the indices of their true elements, for which the host waits, since they
+# decide the shape of the result. The operators are the rows index.Tensor and index_put.
 
 
 # --- reading an index ------------------------------------------------------------------------------------------------
@@ -65,13 +62,8 @@ cdef TensorBase to_index_tensor(TensorBase self, object part):
         return tensor_from_data([part], None, device_of(self), False, "tensor")
     index = tensor_from_data(part, None, None, False, "tensor")
     if index.dtype != Bool and index.dtype != Byte:
-        index = index.to(dtype=numpy_long())
+        index = index.to(dtype=DTYPES[<int>Long])
     return index.to(device_of(self))
-
-
-cdef object numpy_long():
-    from mindtorch._core.tensor.dtype import int64
-    return int64
 
 
 cdef bint is_mask(TensorBase index) noexcept:
@@ -79,11 +71,12 @@ cdef bint is_mask(TensorBase index) noexcept:
 
 
 cdef bint is_integer_scalar(TensorBase index) noexcept:
-    """A 0-d integer tensor counts as an int."""
+    """Whether it is a 0-d integer tensor, which counts as an int."""
     return index.ndim == 0 and index.dtype in (Char, Short, Int, Long)
 
 
 cdef bint is_row_index(TensorBase index) noexcept:
+    """Whether a whole index may consist of this tensor of integers."""
     return index.ndim > 0 and (index.dtype == Long or index.dtype == Int)
 
 
@@ -97,6 +90,7 @@ cdef int check_index_dtype(TensorBase index) except -1:
 
 
 cdef tuple split_index(TensorBase self, tuple parts, list indices):
+    """The basic index of `parts`, which makes a view. `indices` gets an index tensor or None for each of its dims."""
     cdef list basic = [], read = []
     cdef TensorBase index
     cdef int specified = 0, dims
@@ -137,13 +131,13 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
 
 cdef list mask_to_indices(TensorBase mask, bint written):
     """The indices of the true elements, a tensor for each dimension. On meta they are unknown and not written."""
-    if written and shown_device_type(mask) == META:
-        return [mask.new_empty(0, dtype=numpy_long())] * mask.ndim
+    if written and reported_device_type(mask) == META:
+        return [mask.new_empty(0, dtype=DTYPES[<int>Long])] * mask.ndim
     return list(nonzero(mask).unbind(1))
 
 
 cdef TensorBase on_device_of(TensorBase index, TensorBase view):
-    return index if shown_device_type(index) == shown_device_type(view) else index.to(device_of(view))
+    return index if reported_device_type(index) == reported_device_type(view) else index.to(device_of(view))
 
 
 cdef list expand_masks(TensorBase view, list indices, bint written):
@@ -157,7 +151,7 @@ cdef list expand_masks(TensorBase view, list indices, bint written):
             continue
         index = <TensorBase>given
         check_index_dtype(index)
-        if shown_device_type(index) != CPU and device_of(index) != device_of(view):
+        if reported_device_type(index) != CPU and device_of(index) != device_of(view):
             raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor "
                                f"({device_of(view)})")
         if not is_mask(index):
@@ -212,7 +206,6 @@ cdef TensorBase single_mask(TensorBase view, list indices):
 cdef int index_put_view(TensorBase view, list indices, object value) except -1:
     cdef Scalar number
     cdef TensorBase values, mask
-    cdef int leading = 0
     if is_scalar(value):
         scalar_from_python(value, &number)
         mask = single_mask(view, indices)
@@ -224,12 +217,9 @@ cdef int index_put_view(TensorBase view, list indices, object value) except -1:
         values = view.new_full((), value)
     elif isinstance(value, TensorBase):
         values = <TensorBase>value
-        if values.ndim == 0 and shown_device_type(values) == CPU and shown_device_type(view) != CPU:
+        if values.ndim == 0 and reported_device_type(values) == CPU and reported_device_type(view) != CPU:
             values = values.to(device_of(view))
-        while leading < values.ndim and values.sizes[leading] == 1:
-            leading += 1                                # torch drops leading dimensions of size 1
-        if leading:
-            values = values.reshape([values.sizes[i] for i in range(leading, values.ndim)])
+        values = without_leading_ones(values)
     else:
         raise TypeError(f"can't assign a {type_name(value)} to a {legacy_type_name(view)}")
     index_put_impl(view, indices, values, False)
@@ -240,7 +230,7 @@ cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values,
     indices = expand_masks(self, indices, True)
     if not has_empty_index(indices):
         return op_index_put_(self, indices, values, accumulate)
-    if shown_device_type(self) != META:         # there the number of true elements is unknown
+    if reported_device_type(self) != META:         # there the number of true elements is unknown
         check_index_put(self, indices, values)
     should_record_inplace(self, requires_grad(self) or requires_grad(values))       # refuses a leaf
     bump_version(self)
@@ -248,7 +238,7 @@ cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values,
 
 
 cdef TensorBase with_zero_gradient(TensorBase result, TensorBase values):
-    """What nothing was written to: the values get a gradient all the same, of zeros."""
+    """The result of a write of no elements. The values have a gradient nevertheless, of zeros."""
     return result.add_(values.reshape(-1).narrow(0, 0, 0).sum()) if values.requires_grad else result
 
 
@@ -296,17 +286,16 @@ def nonzero(input, *, out=None, as_tuple=False):
     if given is not None and given.dtype != Long:
         raise RuntimeError("nonzero: Expected out tensor to have scalar type Long but got scalar type"
                            f"{str(given.dtype)}")
-    # No operator tells how many positions without numbers there are.
+    # For a 0-d tensor: (1, 0) or (0, 0).
     found = op_nonzero(self, None) if self.ndim else op_nonzero(self.reshape(1), None).narrow(1, 0, 0)
     return found if given is None else write_dynamic_out(given, found)
 
 
 cdef TensorBase write_dynamic_out(TensorBase out, TensorBase found):
-    """What an operator that decides the shape of its result has found, in `out`."""
+    """Write to `out` the result of an operator whose elements decide its shape."""
     cdef Shape shape
     same_shape(&shape, found)
-    # checks what can be written to it
-    output_or_temporary(out, &shape, found.dtype, found.device_type, found.device_index)
+    output_or_temporary(out, &shape, found.dtype, found.device_type, found.device_index)        # for its checks
     return write_back_out(found, out)
 
 
@@ -326,14 +315,12 @@ def masked_select(input, mask, *, out=None):
 
 
 FUNCTIONS = {"index_put": index_put, "index_put_": index_put_, "masked_select": masked_select, "nonzero": nonzero}
-METHODS = {"index_put": index_put, "index_put_": index_put_, "masked_select": masked_select, "nonzero": nonzero}
+METHODS = dict(FUNCTIONS)
 
 
 # --- basic indexing --------------------------------------------------------------------------------------------------
-# Indexing: `a[1]`, `a[1:, ..., None]`, `a[0] = b`. A basic read is a view; a write is a copy or a fill into the view.
-#
-# The index is applied to a geometry on the stack, from left to right, so that a read makes one tensor however many
-# parts the index has. An index with tensors among its parts goes on to advanced_indexing.pyx.
+# `a[1]`, `a[1:, ..., None]`, `a[0] = b`: a read is a view; a write is a copy or a fill into the view. The index is
+# applied from left to right to a geometry on the stack, so that a read makes one tensor, however many parts it has.
 
 
 cdef enum:
@@ -364,7 +351,6 @@ cdef int raise_out_of_bounds(int64_t index, int dim, int64_t size) except -1:
 cdef inline int apply_int(ViewGeometry *selection, TensorBase self, int64_t index) except -1:
     cdef int64_t size = self.sizes[selection.dim]
     if index >= size or index < -size:
-        # torch counts dimensions of the result so far, which those that an int took away have left.
         return raise_out_of_bounds(index, selection.dim, size)
     selection.offset += (index + size if index < 0 else index) * self.strides[selection.dim]
     selection.dim += 1
@@ -378,7 +364,7 @@ cdef int apply_slice(ViewGeometry *selection, TensorBase self, object part) exce
         raise ValueError("step must be greater than zero")
     selection.sizes[selection.ndim] = PySlice_AdjustIndices(self.sizes[selection.dim], &start, &stop, step)
     selection.strides[selection.ndim] = self.strides[selection.dim] * step
-    # torch's start is never beyond the end, so an empty slice keeps its place in the storage.
+
     selection.offset += start * self.strides[selection.dim]
     selection.ndim += 1
     selection.dim += 1
@@ -476,7 +462,7 @@ cdef inline tuple index_to_tuple(object index):
 
 
 cdef tuple treat_as_tuple(object index):
-    """A list of what is no number stands for a tuple."""
+    """The index as a tuple; a short list that holds other things than numbers counts as one."""
     if PyList_Check(index) and len(index) < 32:
         for part in index:
             if part is None or part is Ellipsis or PySlice_Check(part) or isinstance(
@@ -487,10 +473,10 @@ cdef tuple treat_as_tuple(object index):
 
 
 cdef TensorBase basic_view(TensorBase self, object index):
-    """The view that a basic index shows; None for an index with tensors."""
+    """The view of a basic index; None for an index with tensors."""
     cdef ViewGeometry selection
     if PyLong_CheckExact(index) and self.ndim > 0:
-        # The commonest index needs no copy of the geometry: what remains is the tail of it.
+        # The most common index needs no copy of the geometry: the view has the rest of it.
         selection.offset = self.offset
         selection.dim = 0
         apply_int(&selection, self, as_int(index))
@@ -501,7 +487,7 @@ cdef TensorBase basic_view(TensorBase self, object index):
 
 
 cdef TensorBase recorded_basic_view(TensorBase self, object index):
-    """A view that an index shows, with its history."""
+    """`basic_view`, with its history."""
     cdef TensorBase view
     if torch_dispatch.active and torch_dispatch.dispatches(self):
         return dispatched_basic_view(self, index)
@@ -517,7 +503,7 @@ cdef TensorBase recorded_basic_view(TensorBase self, object index):
 
 
 cdef TensorBase dispatched_basic_view(TensorBase self, object index):
-    """The view that a basic index shows, an operator for each part of it; None for an index with tensors."""
+    """`basic_view` by an operator for each part of the index, which handlers compute."""
     cdef tuple parts = index_to_tuple(index)
     cdef TensorBase view = self
     cdef Py_ssize_t start, stop, step, length
@@ -549,7 +535,7 @@ cdef object getitem_impl(object self, object index):
 
 
 cdef TensorBase split_view(TensorBase self, object index, list indices):
-    """The view that the basic parts of an index show; `indices` gets the others."""
+    """The view of the basic parts of an index; `indices` gets the index tensors."""
     if self.ndim and isinstance(index, TensorBase) and is_row_index(<TensorBase>index):
         indices.append(index)
         return self
@@ -638,7 +624,7 @@ TENSOR_SLOTS.getitem = getitem
 TENSOR_SLOTS.setitem = setitem
 
 
-# What takes their place once there is a class or mode that has to be asked: see torch_function.pyx.
+# Called in their place while the __torch_function__ protocol is active.
 
 cdef object getitem_overridable(object tensor, object index):
     if operands_are_overridden(tensor, index):

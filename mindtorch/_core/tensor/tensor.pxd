@@ -13,7 +13,7 @@ cdef extern from "Python.h":
 
 
 # --- devices ---------------------------------------------------------------------------------------------------------
-# torch.device, and the slots that a backend fills for what is no op: memory and copies.
+# torch.device, and the functions that a backend registers for memory and copies.
 
 
 cdef enum DeviceType:
@@ -28,7 +28,7 @@ cdef enum:
 
 
 cdef class device:
-    cdef readonly int type_code               # DeviceType
+    cdef readonly int type_code                 # DeviceType
     cdef readonly int given_index               # -1: none given ("npu"); then the current device is meant
     cdef int parse_value(self, object value) except -1
     cdef int parse_type_and_index(self, object name, object index) except -1
@@ -50,11 +50,11 @@ cdef Backend BACKENDS[BACKEND_TYPES]
 
 # None: the default device. Loads the backend.
 cdef int resolve_device(object device_or_none, int *type_code, int *index) except -1
-cdef int require_backend(int type_code) except -1                               # imports it through mindtorch._backend
+cdef int require_backend(int type_code) except -1   # imports it through mindtorch._backend
 cdef device device_of(TensorBase tensor)
-cdef int check_pinnable(int type_code) except -1              # the device of what is to be pinned
+cdef int check_pinnable(int type_code) except -1    # the device of what is to be pinned
 cdef TensorBase empty_pinned_like(TensorBase made)  # in pinned memory; `made` is on the CPU and is not read
-cdef device make_device(int type_code, int index)          # index -1: none; only NPUs have one
+cdef device make_device(int type_code, int index)   # index -1: none; only NPUs have one
 # dst[...] = src through the backend that serves the pair. Broadcasts and casts; does not count a new version.
 cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1
 
@@ -81,17 +81,17 @@ cdef class Storage:
     cdef size_t nbytes
     cdef int device_type
     cdef int device_index
-    cdef bint lent                     # an array of NumPy shows its bytes: they must not be exchanged
+    cdef bint lent                     # a NumPy array shares its bytes: they must not be exchanged
     cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.version_counter
     cdef Storage owner                 # the storage whose memory `data` is since share_memory_, or None
-    cdef char *first_data                  # the own memory, then: kept, for others may know its address
+    cdef char *own_data                # its memory before share_memory_, which others may still use
     cdef void *block                   # what the backend's allocator knows `data` by, or NULL
 
 
 cdef class WrapperStorage(Storage):
-    # On the meta device: that of a wrapper (torch_dispatch.pyx), which shows another device.
-    cdef int shown_type
-    cdef int shown_index
+    # On the meta device: that of a wrapper (torch_dispatch.pyx), which reports another device.
+    cdef int reported_type
+    cdef int reported_index
 
 
 cdef class SparseStorage(Storage):       # of a sparse tensor: no bytes, but the tensors that hold its elements
@@ -111,12 +111,12 @@ cdef class TensorBase:
     cdef int64_t numel
     cdef int ndim
     cdef ScalarType dtype
-    cdef int device_type               # copies of the storage's, one load nearer; SPARSE + that of a sparse tensor
+    cdef int device_type               # as in the storage: saves a load; SPARSE + that of a sparse tensor
     cdef int device_index
     cdef bint contiguous
     cdef object autograd               # AutogradMeta, or None for a tensor that never took part in differentiation
     cdef TensorBase base               # what this is a view of (itself no view), or None
-    cdef Storage version_counter  # counts the writes in the storage's place: of `t.data`, whose writes t ignores
+    cdef Storage version_counter       # counts the writes of `t.data`, which t ignores; None: the storage counts them
 
     @cython.final
     cdef inline char *data_ptr(self) noexcept:
@@ -128,15 +128,15 @@ cdef bint sparse_seen                  # whether the process has made a sparse t
 cdef inline bint is_sparse(TensorBase tensor) noexcept:
     return tensor.device_type >= SPARSE
 
-# The device that a tensor shows.
-cdef inline int shown_device_type(TensorBase tensor) noexcept:
+# The device that a tensor reports.
+cdef inline int reported_device_type(TensorBase tensor) noexcept:
     if tensor.device_type == META and type(tensor.storage) is WrapperStorage:
-        return (<WrapperStorage>tensor.storage).shown_type
+        return (<WrapperStorage>tensor.storage).reported_type
     return tensor.device_type
 
-cdef inline int shown_device_index(TensorBase tensor) noexcept:
+cdef inline int reported_device_index(TensorBase tensor) noexcept:
     if tensor.device_type == META and type(tensor.storage) is WrapperStorage:
-        return (<WrapperStorage>tensor.storage).shown_index
+        return (<WrapperStorage>tensor.storage).reported_index
     return tensor.device_index
 
 
@@ -159,6 +159,7 @@ cdef inline void set_version(TensorBase tensor, uint32_t version) noexcept:
 cdef type SIZE_CLASS
 cdef object make_size(int ndim, const int64_t *sizes)
 cdef str shape_text(int ndim, const int64_t *sizes)                # "[2, 3]", as torch's messages print shapes
+cdef list shape_list(const Shape *shape)
 
 cdef inline bint has_same_shape(TensorBase a, TensorBase b) noexcept nogil:
     return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
@@ -166,8 +167,8 @@ cdef inline bint has_same_shape(TensorBase a, TensorBase b) noexcept nogil:
 cdef inline bint has_shape(TensorBase tensor, const Shape *shape) noexcept nogil:
     return tensor.ndim == shape.ndim and memcmp(tensor.sizes, shape.sizes, shape.ndim * sizeof(int64_t)) == 0
 
-# inference_mode: every tensor that the thread makes is given to `mark_inference_tensor` of autograd.pyx. What shares
-# the memory of another tensor, `base`, is an inference tensor where that is one, whatever the mode.
+# node.pyx sets mark_inference: it marks the tensors that a thread makes in inference_mode. A tensor that shares the
+# memory of another one, `base`, is an inference tensor where `base` is one, whatever the mode.
 cdef int inference_threads
 cdef object (*mark_inference)(TensorBase tensor, TensorBase base)
 
@@ -184,19 +185,17 @@ cdef inline bint is_tensor(PyObject *value) noexcept:
 cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
                             int64_t offset)
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset)
-# A second tensor over the same elements, of the same shape; and one whose writes are counted apart.
+# A second tensor over the same elements; and one with a version counter of its own.
 cdef TensorBase make_alias(TensorBase base)
 cdef TensorBase make_variable_data(TensorBase base)
 # A new contiguous, uninitialised tensor.
 cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_type, int device_index)
-# torch's rule for results "like" another tensor: dense non-overlapping strides are kept, else contiguous.
+# A new tensor as torch.empty_like makes it: with the strides of `like` if it is dense, else in its order of dimensions.
 cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index)
 
 cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index)    # room for `count` elements
 cdef int64_t checked_numel(const Shape *shape) except -1       # RuntimeError for negative sizes and overflow
-cdef bint strides_are_contiguous(int ndim, const int64_t *sizes, const int64_t *strides) noexcept nogil
 cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) noexcept nogil
-cdef int infer_dense_strides(TensorBase like, int64_t *strides) noexcept nogil    # what empty_like_tensor gives
 # no gaps and no overlaps, in any order of dimensions
 cdef bint is_non_overlapping_and_dense(TensorBase tensor) noexcept nogil
 cdef bint has_internal_overlap(TensorBase tensor) noexcept nogil  # elements that share memory: expanded tensors

@@ -193,7 +193,7 @@ cdef list NPU_DEVICES = []
 
 
 cdef device device_of(TensorBase tensor):
-    cdef int type_code = shown_device_type(tensor), index = shown_device_index(tensor)
+    cdef int type_code = reported_device_type(tensor), index = reported_device_index(tensor)
     if type_code == CPU or type_code == SPARSE + CPU:
         return CPU_DEVICE
     if type_code == META:
@@ -257,7 +257,7 @@ def get_default_device():
     return make_device(type_code, index)
 
 
-cdef dict PARSED_DEVICES = {}                   # what strings have been read as: `device="npu"` stands in many loops
+cdef dict PARSED_DEVICES = {}                   # string -> device: programs write `device="npu"` in loops
 
 
 cdef device device_from_string(str name):
@@ -334,8 +334,7 @@ cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1:
 # 1. A tensor's geometry is set once, when it is made; only set_geometry and set_storage change it afterwards.
 # 2. Views hold the storage, and the tensor that they are views of. A storage dies with its last view, and frees its
 #    bytes.
-# 3. Reference cycles can pass through TensorBase only by way of its AutogradMeta, where the cycle collector breaks
-# them.
+# 3. Reference cycles pass through TensorBase only by its AutogradMeta, where the cycle collector breaks them.
 
 
 cdef extern from "Python.h":
@@ -421,6 +420,10 @@ cdef str shape_text(int ndim, const int64_t *sizes):
     return "[" + ", ".join([str(sizes[i]) for i in range(ndim)]) + "]"
 
 
+cdef list shape_list(const Shape *shape):
+    return [shape.sizes[i] for i in range(shape.ndim)]
+
+
 @cython.no_gc
 cdef class Storage:
     """Bytes on a device, shared by the views of them."""
@@ -437,7 +440,7 @@ cdef class Storage:
         self.data, other.data = other.data, self.data
         self.nbytes, other.nbytes = other.nbytes, self.nbytes
         self.owner, other.owner = other.owner, self.owner
-        self.first_data, other.first_data = other.first_data, self.first_data
+        self.own_data, other.own_data = other.own_data, self.own_data
 
 
 @cython.no_gc
@@ -597,10 +600,10 @@ def register_tensor_class(cls):
 
 
 cdef int inherit_slots(TypeSlots *base, TypeSlots *derived) except -1:
-    """Give the Python class the C slots of TensorBase: `a + b` then needs no look-up of `__add__`.
+    """Give the Python class the C slots of TensorBase, so that `a + b` needs no look-up of `__add__`.
 
-    Python would let it inherit them, were Cython's methods slot wrappers. What the class defines itself stays, since
-    TensorBase has no such slot.
+    Python does not let it inherit them, since Cython's methods are no slot wrappers. TensorBase has no slot for what
+    the class defines itself.
     """
     copy_slots(<void **>base.tp_as_number, <void **>derived.tp_as_number, sizeof(PyNumberMethods) // sizeof(void *))
     copy_slots(<void **>base.tp_as_mapping, <void **>derived.tp_as_mapping, sizeof(PyMappingMethods) // sizeof(void *))
@@ -666,7 +669,7 @@ cdef int64_t checked_numel(const Shape *shape) except -1:
 
 
 cdef void sort_dims_by_stride(TensorBase like, int *order) noexcept nogil:
-    """Dimensions from the fastest to the slowest; broadcast ones (stride 0) keep their place, as in torch."""
+    """Set `order` to the dimensions by stride, the smallest first. Those of stride 0 stay in position, as in torch."""
     cdef int i, moving, other, before
     for i in range(like.ndim):
         order[i] = like.ndim - 1 - i
@@ -691,7 +694,6 @@ cdef inline int compare_strides(TensorBase like, int a, int b) noexcept nogil:
 
 
 cdef bint is_non_overlapping_and_dense(TensorBase tensor) noexcept nogil:
-    """Whether the elements fill a block of memory without gaps or overlaps, in whatever order of dimensions."""
     cdef int order[MAX_DIMS]
     cdef int64_t expected = 1
     cdef int i, dim
@@ -900,9 +902,8 @@ BACKENDS[<int>META].ready = True
 
 
 # --- sparse tensors --------------------------------------------------------------------------------------------------
-# A sparse tensor has a shape, and a SparseStorage in which the tensors of its indices and values are. Operators have no
-# kernel for it: their functions in Python ask for a sparse one first (torch_function.pyx), and mindtorch._sparse has
-# those that there are.
+# A sparse tensor has a shape and a SparseStorage, which holds two tensors, indices and values. No row has a kernel for
+# it: the functions of operators look for a sparse kernel first (torch_function.pyx), and mindtorch._sparse has these.
 
 cdef int raise_no_sparse_kernel(str operator, int device_type) except -1:
     backend = "SparseCPU" if device_type == SPARSE + CPU else "SparseNPU"
@@ -968,7 +969,7 @@ def sparse_storage(TensorBase tensor):
     return <SparseStorage>tensor.storage if is_sparse(tensor) else None
 
 
-# --- operators without an implementation yet: Python then tries the other operand, or raises TypeError ---------------
+# --- slots before operator_function.pyx fills them -------------------------------------------------------------------
 
 cdef object unimplemented_binary(int slot, object a, object b):
     return NotImplemented

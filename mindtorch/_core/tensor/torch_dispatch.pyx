@@ -176,7 +176,7 @@ def make_wrapper(kind, tuple size, strides, storage_offset, dtype, device):
     fill_shape(&shape, size)
     checked_numel(&shape)
     storage.device_type = META
-    resolve_device(device, &storage.shown_type, &storage.shown_index)
+    resolve_device(device, &storage.reported_type, &storage.reported_index)
     if strides is None:
         made = new_of_class(kind, storage, code, shape.ndim, shape.sizes, NULL, storage_offset)
         storage.nbytes = made.numel

@@ -8,7 +8,7 @@ from mindtorch._core.operators.autocast import with_autocast_policy
 
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
 from mindtorch._core.autograd.history cimport (
-    adopt_history, ints_of, record__slice, record_as_strided, record_diagonal, record_expand, record_permute,
+    adopt_history, record__slice, record_as_strided, record_diagonal, record_expand, record_permute,
     record_select_int, record_split_Tensor, record_squeeze, record_transpose_int, record_unbind_int, record_unfold,
     record_unsqueeze, record_view, record_view_as_complex, record_view_as_real, should_record_inplace,
     should_record_view,
@@ -22,14 +22,15 @@ from mindtorch._core.tensor.copy_cast cimport contiguous, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, INT_KIND, ITEMSIZE, KIND, Double, Float, ScalarType, dtype, dtype_name,
 )
-from mindtorch._core.tensor.tensor cimport MAX_DIMS, Shape, TensorBase, make_tensor, make_view, set_geometry, shape_text
+from mindtorch._core.tensor.tensor cimport (
+    MAX_DIMS, Shape, TensorBase, contiguous_strides, has_shape, make_tensor, make_view, set_geometry, shape_list,
+    shape_text,
+)
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
 # --- views -----------------------------------------------------------------------------------------------------------
-# Views: new geometry over the same storage. No function here copies, except reshape where no view can do it.
-#
-# They check what torch checks of sizes and dims; view_functions.pyx reads the Python arguments.
+# In C, with torch's checks of sizes and dims. No function copies, except reshape where no view can do it.
 
 
 # --- view and reshape ------------------------------------------------------------------------------------------------
@@ -68,13 +69,13 @@ cdef bint compute_stride(TensorBase self, const Shape *shape, int64_t *strides) 
     cdef int new = shape.ndim - 1, old
     cdef int64_t base, chunk = 1, viewed = 1
     if self.numel == 0:
-        if shape.ndim == self.ndim and keeps_sizes(self, shape):
+        if has_shape(self, shape):
             memcpy(strides, self.strides, self.ndim * sizeof(int64_t))
         else:
-            fill_contiguous(shape, strides)
+            contiguous_strides(shape.ndim, shape.sizes, strides)
         return True
     if self.ndim == 0:
-        fill_contiguous(shape, strides)
+        contiguous_strides(shape.ndim, shape.sizes, strides)
         return True
     base = self.strides[self.ndim - 1]
     for old in range(self.ndim - 1, -1, -1):
@@ -91,23 +92,6 @@ cdef bint compute_stride(TensorBase self, const Shape *shape, int64_t *strides) 
                 chunk = 1
                 viewed = 1
     return new == -1
-
-
-cdef bint keeps_sizes(TensorBase self, const Shape *shape) noexcept nogil:
-    cdef int i
-    for i in range(self.ndim):
-        if self.sizes[i] != shape.sizes[i]:
-            return False
-    return True
-
-
-cdef void fill_contiguous(const Shape *shape, int64_t *strides) noexcept nogil:
-    cdef int64_t stride = 1
-    cdef int i
-    for i in range(shape.ndim - 1, -1, -1):
-        strides[i] = stride
-        if shape.sizes[i] > 1:
-            stride *= shape.sizes[i]
 
 
 cdef TensorBase view_shape(TensorBase self, Shape *shape):
@@ -336,14 +320,14 @@ cdef TensorBase permute_dims(TensorBase self, Shape *dims):
         strides[i] = self.strides[dims.sizes[i]]
     view = make_view(self, self.ndim, sizes, strides, self.offset)
     if torch_dispatch.active:
-        view = torch_dispatch.view_of(view, self, "permute", (list(ints_of(dims)),))
+        view = torch_dispatch.view_of(view, self, "permute", (shape_list(dims),))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_permute(self, dims, view)
     return view
 
 
 cdef int wrap_has_duplicates(Shape *dims, int ndim) except -1:
-    """Wraps the dims in place and tells whether one comes twice."""
+    """Wrap the dims in place; whether one comes twice."""
     cdef bint seen[MAX_DIMS]
     cdef int i
     for i in range(MAX_DIMS):
@@ -408,7 +392,7 @@ cdef TensorBase squeeze_dims(TensorBase self, Shape *dims):
     view = make_view(self, kept, sizes, strides, self.offset)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "squeeze.dim" if dims.ndim == 1 else "squeeze.dims",
-                                      (dims.sizes[0],) if dims.ndim == 1 else (list(ints_of(dims)),))
+                                      (dims.sizes[0],) if dims.ndim == 1 else (shape_list(dims),))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_squeeze(self, view)
     return view
@@ -471,7 +455,7 @@ cdef TensorBase expand_to(TensorBase self, const Shape *shape):
             raise_cannot_expand(self, shape, i, self.sizes[own])
     view = make_view(self, shape.ndim, sizes, strides, self.offset)
     if torch_dispatch.active:
-        view = torch_dispatch.view_of(view, self, "expand", (list(ints_of(shape)),))
+        view = torch_dispatch.view_of(view, self, "expand", (shape_list(shape),))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_expand(self, NULL, False, view)
     return view
@@ -607,7 +591,7 @@ cdef tuple split_by_sizes(TensorBase self, const Shape *parts, int64_t dim):
         pieces.append(slice_view(self, dim, start, parts.sizes[i], 1))
         start += parts.sizes[i]
     if torch_dispatch.active:
-        pieces = torch_dispatch.views_of(pieces, self, "split_with_sizes", (list(ints_of(parts)), dim))
+        pieces = torch_dispatch.views_of(pieces, self, "split_with_sizes", (shape_list(parts), dim))
     return with_split_history(self, dim, pieces)
 
 
@@ -643,10 +627,8 @@ cdef TensorBase diagonal_of(TensorBase self, int64_t offset, int64_t dim1, int64
 
 
 # --- functions of Python ---------------------------------------------------------------------------------------------
-# The view functions as Python sees them: argument reading around views.pyx.
-#
-# One function serves as `torch.f` and as `Tensor.f`. Where the two differ in signature, the method's name ends in
-# `_method`. FUNCTIONS and METHODS at the end list what is published under which name.
+# They read Python's arguments for the functions above. One function serves as `torch.f` and as `Tensor.f`; where the
+# two differ in signature, the method's name ends in `_method`. FUNCTIONS and METHODS have the published names.
 
 
 cdef TensorBase shape_like(TensorBase self, TensorBase other, TensorBase (*f)(TensorBase, Shape *)):
@@ -787,7 +769,7 @@ MOVEDIM_SIGNATURES = " * (int source, int destination)\n * (tuple of ints source
 
 
 def movedim(input, source, destination):
-    """Dimension(s) `source` moved to the place(s) `destination`; the others keep their order."""
+    """Dimension(s) `source` moved to the position(s) `destination`; the others keep their order."""
     cdef TensorBase self = require_tensor(input, b"movedim", b"input", 1)
     cdef Shape origin, target
     if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)) or isinstance(source, str):
@@ -800,7 +782,7 @@ def movedim(input, source, destination):
 # --- dimensions of size 1, expansion ---------------------------------------------------------------------------------
 
 def squeeze(input, dim=None):
-    """Without the dimensions of size 1: all of them, or those among `dim`."""
+    """The tensor without its dimensions of size 1: all of them, or those among `dim`."""
     cdef TensorBase self = require_tensor(input, b"squeeze", b"input", 1)
     cdef Shape dims
     cdef int i
@@ -816,7 +798,7 @@ def squeeze(input, dim=None):
 
 
 def unsqueeze(input, dim):
-    """With a new dimension of size 1 at `dim`."""
+    """The tensor with a new dimension of size 1 at `dim`."""
     return unsqueeze_dim(require_tensor(input, b"unsqueeze", b"input", 1), require_int(dim, b"unsqueeze", b"dim", 1))
 
 
@@ -960,21 +942,21 @@ def unfold(TensorBase self, dimension, size, step):
 
 cdef int check_in_bounds_for_storage(TensorBase self, const Shape *sizes, const Shape *strides,
                                      int64_t offset) except -1:
-    """RuntimeError where a geometry leaves the storage. What remains is divided, for sums and products may overflow."""
-    cdef int64_t room = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - 1, count = 1, steps
+    """RuntimeError where a geometry leaves the storage. Divides the space left, since products may overflow."""
+    cdef int64_t space = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - 1, count = 1, steps
     cdef int i
     for i in range(sizes.ndim):
         if sizes.sizes[i] == 0:
             return 0
-    room = room - offset if room >= offset else -1
+    space = space - offset if space >= offset else -1
     for i in range(sizes.ndim):
         steps = sizes.sizes[i] - 1
-        if room >= 0 and steps and strides.sizes[i]:
-            room = room - steps * strides.sizes[i] if steps <= room // strides.sizes[i] else -1
+        if space >= 0 and steps and strides.sizes[i]:
+            space = space - steps * strides.sizes[i] if steps <= space // strides.sizes[i] else -1
         if count > INT64_MAX // sizes.sizes[i]:
             raise RuntimeError("numel: integer multiplication overflow")
         count *= sizes.sizes[i]
-    if room < 0:
+    if space < 0:
         raise_beyond_storage(self, sizes, strides, offset)
     return 0
 
@@ -1019,7 +1001,7 @@ def as_strided(input, size, stride, storage_offset=None):
     check_in_bounds_for_storage(self, &sizes, &strides, offset)
     view = make_view(self, sizes.ndim, sizes.sizes, strides.sizes, offset)
     if torch_dispatch.active:
-        view = torch_dispatch.view_of(view, self, "as_strided", (list(ints_of(&sizes)), list(ints_of(&strides)),
+        view = torch_dispatch.view_of(view, self, "as_strided", (shape_list(&sizes), shape_list(&strides),
                                                                  storage_offset))
     if may_require_grad(self) and should_record_view(self, (view,)):
         record_as_strided(view, self)

@@ -1,7 +1,8 @@
 """Convolution over NumPy: windows of images as columns of matrices, some samples at a time.
 
-Three products cover everything. In all of them windows of an *image* stand at *places*: the input and the output of a
-convolution, or the output and the input of a transposed one. weight is (place channels, image channels / groups, ...).
+Three products cover everything. Each relates an *image* to the *window values*, one for each window of the image: the
+input of a convolution to its output, or the output of a transposed one to its input. The weight is (channels of the
+window values, channels of the image / groups, ...).
 """
 import itertools
 from dataclasses import dataclass
@@ -19,80 +20,79 @@ class _Windows:
     padding: tuple
     dilation: tuple
     groups: int
-    places: tuple         # how many along each dimension
+    counts: tuple         # the number of windows along each dimension
 
     def padded(self, images):
         width = [(0, 0)] * (images.ndim - len(self.padding)) + [(p, p) for p in self.padding]
         return np.pad(images, width) if any(self.padding) else images
 
     def columns(self, padded):
-        """(samples, channels, ...) padded -> (samples, channels * kernel elements, places); a copy."""
+        """(samples, channels, ...) padded -> (samples, channels * kernel elements, windows); a copy."""
         dims = len(self.kernel)
         reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True)]
         seen = sliding_window_view(padded, reach, axis=tuple(range(2, dims + 2)))
-        steps = [slice(None, n * s, s) for n, s in zip(self.places, self.stride, strict=True)]
+        steps = [slice(None, n * s, s) for n, s in zip(self.counts, self.stride, strict=True)]
         seen = seen[(slice(None), slice(None), *steps, *(slice(None, None, d) for d in self.dilation))]
         order = (0, 1, *range(dims + 2, 2 * dims + 2), *range(2, dims + 2))
         rows = padded.shape[1] * int(np.prod(self.kernel))
-        return np.ascontiguousarray(seen.transpose(order)).reshape(len(padded), rows, int(np.prod(self.places)))
+        return np.ascontiguousarray(seen.transpose(order)).reshape(len(padded), rows, int(np.prod(self.counts)))
 
     def scatter_add(self, columns, padded):
-        """Adds columns to where `columns` would have taken them from."""
-        columns = columns.reshape(*padded.shape[:2], *self.kernel, *self.places)
+        """Adds columns to the elements that `columns` copies."""
+        columns = columns.reshape(*padded.shape[:2], *self.kernel, *self.counts)
         for element in itertools.product(*map(range, self.kernel)):
             part = tuple(slice(e * d, e * d + (n - 1) * s + 1, s) for e, d, n, s in
-                         zip(element, self.dilation, self.places, self.stride, strict=True))
+                         zip(element, self.dilation, self.counts, self.stride, strict=True))
             padded[(..., *part)] += columns[(slice(None), slice(None), *element)]
 
     def inner(self, padded):
         """The part inside the padding."""
         return padded[(..., *(slice(p, n - p) for p, n in zip(self.padding, padded.shape[2:], strict=True)))]
 
-    def chunks(self, images, places, weight):
-        """Some samples of a group at a time: (images, places, the group's rows of the weight).
+    def chunks(self, images, values, weight):
+        """Some samples of a group at a time: (images, window values, flattened; the group's rows of the weight).
 
-        The places are flattened. Both are views, to be written to where the arrays are contiguous.
+        The first two are views, to be written to where the arrays are contiguous.
         """
         channels = weight.shape[0] // self.groups
-        step = max(1, _COLUMNS // max(1, int(np.prod(weight.shape[1:]) * np.prod(self.places))))
+        step = max(1, _COLUMNS // max(1, int(np.prod(weight.shape[1:]) * np.prod(self.counts))))
         images = images.reshape(len(images), self.groups, images.shape[1] // self.groups, *images.shape[2:])
-        places = places.reshape(len(places), self.groups, channels, int(np.prod(self.places)))
+        values = values.reshape(len(values), self.groups, channels, int(np.prod(self.counts)))
         for start, g in itertools.product(range(0, len(images), step), range(self.groups)):
             block = slice(start, start + step)
-            yield images[block, g], places[block, g], slice(g * channels, (g + 1) * channels)
+            yield images[block, g], values[block, g], slice(g * channels, (g + 1) * channels)
 
 
 def _correlate(images, weight, windows):
-    """The places that each weight gives to the images' windows."""
-    out = np.zeros((len(images), weight.shape[0], *windows.places), images.dtype)
-    for part, places, rows in windows.chunks(images, out, weight):
-        lines = weight[rows].reshape(places.shape[1], -1)
-        np.matmul(lines, windows.columns(windows.padded(part)), out=places)
+    """The window values: the products of the weights and the windows of the images."""
+    out = np.zeros((len(images), weight.shape[0], *windows.counts), images.dtype)
+    for part, values, rows in windows.chunks(images, out, weight):
+        np.matmul(weight[rows].reshape(values.shape[1], -1), windows.columns(windows.padded(part)), out=values)
     return out
 
 
-def _convolve_transposed(places, weight, windows, image_shape):
+def _convolve_transposed(values, weight, windows, image_shape):
     """The adjoint of _correlate in the images."""
-    out = np.zeros(image_shape, places.dtype)
-    for part, given, rows in windows.chunks(out, places, weight):
+    out = np.zeros(image_shape, values.dtype)
+    for part, given, rows in windows.chunks(out, values, weight):
         padded = windows.padded(part)
         windows.scatter_add(np.matmul(weight[rows].reshape(given.shape[1], -1).T, given), padded)
         part[...] = windows.inner(padded)
     return out
 
 
-def _correlate_weight_gradient(images, places, windows, weight_shape):
+def _correlate_weight_gradient(images, values, windows, weight_shape):
     """The adjoint of _correlate in the weight."""
     out = np.zeros(weight_shape, images.dtype)
-    for part, given, rows in windows.chunks(images, places, out):
+    for part, given, rows in windows.chunks(images, values, out):
         columns = windows.columns(windows.padded(part))
         out[rows] += np.tensordot(given, columns, axes=((0, 2), (0, 2))).reshape(out[rows].shape)
     return out
 
 
 def convolution(input, weight, bias, stride, padding, dilation, transposed, out, groups):
-    places = input.shape[2:] if transposed else out.shape[2:]
-    windows = _Windows(weight.shape[2:], stride, padding, dilation, groups, places)
+    counts = input.shape[2:] if transposed else out.shape[2:]
+    windows = _Windows(weight.shape[2:], stride, padding, dilation, groups, counts)
     result = (_convolve_transposed(input, weight, windows, out.shape) if transposed else
               _correlate(input, weight, windows))
     return result if bias is None else result + bias.reshape(-1, *[1] * (input.ndim - 2))
@@ -101,23 +101,23 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, out,
 def convolution_backward(grad, input, weight, stride, padding, dilation, transposed, groups, wanted):
     """The gradients of input, weight and bias, as far as they are wanted."""
     weight_conj, input_conj = weight.conj(), input.conj()
-    image, places = (grad, input_conj) if transposed else (input_conj, grad)
-    windows = _Windows(weight.shape[2:], stride, padding, dilation, groups, places.shape[2:])
-    of_input = of_weight = of_bias = None
+    image, values = (grad, input_conj) if transposed else (input_conj, grad)
+    windows = _Windows(weight.shape[2:], stride, padding, dilation, groups, values.shape[2:])
+    grad_input = grad_weight = grad_bias = None
     if wanted[0]:
-        of_input = (_correlate(grad, weight_conj, windows) if transposed else
+        grad_input = (_correlate(grad, weight_conj, windows) if transposed else
                     _convolve_transposed(grad, weight_conj, windows, input.shape))
     if wanted[1]:
-        of_weight = _correlate_weight_gradient(image, places, windows, weight.shape)
+        grad_weight = _correlate_weight_gradient(image, values, windows, weight.shape)
     if wanted[2]:
-        of_bias = grad.sum(axis=(0, *range(2, grad.ndim)))
-    return of_input, of_weight, of_bias
+        grad_bias = grad.sum(axis=(0, *range(2, grad.ndim)))
+    return grad_input, grad_weight, grad_bias
 
 
 def _sliding(image, kernel, dilation, padding, stride):
-    places = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
+    counts = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
                    for n, p, d, k, s in zip(image, padding, dilation, kernel, stride, strict=True))
-    return _Windows(kernel, stride, padding, dilation, 1, places)
+    return _Windows(kernel, stride, padding, dilation, 1, counts)
 
 
 def im2col(x, kernel, dilation, padding, stride):
@@ -152,15 +152,15 @@ def _first_maximum(values, positions, dims):
 def max_pool(x, kernel, stride, padding, dilation, shape):
     """Values, and indices into the image without padding, flattened."""
     dims = len(kernel)
-    image, places = x.shape[-dims:], shape[-dims:]
+    image, counts = x.shape[-dims:], shape[-dims:]
     behind = [max((n - 1) * s + d * (k - 1) + 1 - size - p, 0) for n, s, d, k, size, p in
-              zip(places, stride, dilation, kernel, image, padding, strict=True)]
+              zip(counts, stride, dilation, kernel, image, padding, strict=True)]
     width = list(zip(padding, behind, strict=True))
     flat = np.arange(int(np.prod(image))).reshape(image)
-    seen = [_windows(array, width, fill, kernel, stride, dilation, places) for array, fill in
+    seen = [_windows(array, width, fill, kernel, stride, dilation, counts) for array, fill in
             ((x, _lowest(x.dtype)), (flat, -1))]
     values, positions = seen
-    # The padding never wins, not even against -inf: a window has an element of the image.
+    # The padding is never the maximum, not even beside -inf: each window has an element of the image.
     positions = np.broadcast_to(positions, values.shape)
     return _first_inside(values, positions, dims)
 
@@ -175,26 +175,27 @@ def _first_inside(values, positions, dims):
     return np.take_along_axis(values, best, -1)[..., 0], np.take_along_axis(positions, best, -1)[..., 0]
 
 
-def _windows(array, width, fill, kernel, stride, dilation, places):
-    """(..., places, kernel) of the last dimensions."""
+def _windows(array, width, fill, kernel, stride, dilation, counts):
+    """The windows of the last dimensions: (..., windows, kernel)."""
     dims = len(kernel)
     padded = np.pad(array, [(0, 0)] * (array.ndim - dims) + width, constant_values=fill)
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     seen = sliding_window_view(padded, reach, axis=tuple(range(-dims, 0)))
-    steps = [slice(None, n * s, s) for n, s in zip(places, stride, strict=True)]
+    steps = [slice(None, n * s, s) for n, s in zip(counts, stride, strict=True)]
     return seen[(..., *steps, *(slice(None, None, d) for d in dilation))]
 
 
 def adaptive_max_pool(x, sizes):
-    """Values and flat indices over windows that cover the image, one place at a time."""
+    """Values and flat indices over windows that cover the image, one window at a time."""
     dims = len(sizes)
     image = x.shape[-dims:]
     flat = np.arange(int(np.prod(image))).reshape(image)
     values = np.empty((*x.shape[:-dims], *sizes), x.dtype)
     indices = np.empty(values.shape, np.int64)
-    for place in np.ndindex(*sizes):
-        window = (..., *(slice(p * n // m, -((p + 1) * n // -m)) for p, n, m in zip(place, image, sizes, strict=True)))
-        values[(..., *place)], indices[(..., *place)] = _first_maximum(x[window], flat[window], dims)
+    for window_index in np.ndindex(*sizes):
+        window = (..., *(slice(i * n // m, -((i + 1) * n // -m))
+                        for i, n, m in zip(window_index, image, sizes, strict=True)))
+        values[(..., *window_index)], indices[(..., *window_index)] = _first_maximum(x[window], flat[window], dims)
     return values, indices
 
 

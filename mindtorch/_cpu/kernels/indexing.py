@@ -14,7 +14,7 @@ def _checked(index, dim, size, error=IndexError, least=None):
 
 
 def _key(x, indices):
-    """The index for NumPy: the tensors, and a full slice for each dimension without one."""
+    """NumPy's index: the tensors, and a full slice for each dimension without one."""
     for dim, index in enumerate(indices):
         if index is not None:
             _checked(index, dim, x.shape[dim])
@@ -45,9 +45,9 @@ def gather(x, dim, index):
 
 def _open_mesh(index, dim):
     """An open mesh over `index`, with `index` itself at `dim`."""
-    places = list(np.ogrid[tuple(map(slice, index.shape))])
-    places[dim] = index
-    return tuple(places)
+    positions = list(np.ogrid[tuple(map(slice, index.shape))])
+    positions[dim] = index
+    return tuple(positions)
 
 
 _FOLDS = {"add": np.add, "sum": np.add, "mean": np.add, "multiply": np.multiply, "prod": np.multiply,
@@ -58,16 +58,16 @@ def scatter(x, dim, index, src, reduce):
     result = np.atleast_1d(x.copy())
     if not index.size:
         return result.reshape(x.shape)
-    places, values = _scattered(result, dim, index, src)
+    positions, values = _scattered(result, dim, index, src)
     if reduce is None:
-        result[places] = values
+        result[positions] = values
     else:
-        _FOLDS[reduce].at(result, places, values)
+        _FOLDS[reduce].at(result, positions, values)
     return result.reshape(x.shape)
 
 
 def _scattered(x, dim, index, src):
-    """The places that index names in x, and the part of src that goes there."""
+    """The index arrays of the elements of x that `index` selects, and their values of src."""
     index = np.atleast_1d(index)
     _checked(index, dim, x.shape[dim], RuntimeError, least=0)
     if np.ndim(src) or not np.isscalar(src):
@@ -80,13 +80,13 @@ def scatter_reduce(x, dim, index, src, reduce, include_self):
     result = np.atleast_1d(x.copy())
     if not index.size:
         return result.reshape(x.shape)
-    places, values = _scattered(result, dim, index, src)
+    positions, values = _scattered(result, dim, index, src)
     if not include_self:
-        result[places] = _neutral(reduce, x.dtype)
-    _FOLDS[reduce].at(result, places, values)
+        result[positions] = _neutral(reduce, x.dtype)
+    _FOLDS[reduce].at(result, positions, values)
     if reduce == "mean":
         count = np.full(result.shape, int(include_self))
-        np.add.at(count, places, 1)
+        np.add.at(count, positions, 1)
         count = np.maximum(count, 1)
         result = np.floor_divide(result, count) if x.dtype.kind in "iub" else result / count
     return result.reshape(x.shape)
@@ -197,7 +197,7 @@ def repeat(x, repeats, out):
     if x.ndim == 0:
         return x
     apart = [size for pair in zip(repeats, (1,) * (out.ndim - x.ndim) + x.shape, strict=True) for size in pair]
-    out.reshape(apart)[...] = x.reshape([size if place % 2 else 1 for place, size in enumerate(apart)])
+    out.reshape(apart)[...] = x.reshape([size if position % 2 else 1 for position, size in enumerate(apart)])
     return out
 
 
@@ -236,8 +236,8 @@ def unfold_backward(grad, dim, size, step, out):
     total = np.zeros(out.shape, grad.dtype)
     windows, target = np.moveaxis(grad, dim, -2), np.moveaxis(total, dim, -1)
     reach = step * (windows.shape[-2] - 1) + 1
-    for place in range(size):
-        target[..., place:place + reach:step] += windows[..., place]
+    for position in range(size):
+        target[..., position:position + reach:step] += windows[..., position]
     return total
 
 

@@ -56,8 +56,8 @@ def lu_factor_ex(a, pivot, check_errors):
     lu, count = a.copy(), min(a.shape[-2:])
     pivots = np.zeros((*a.shape[:-2], count), np.int32)
     info = np.zeros(a.shape[:-2], np.int32)
-    for matrix, row, place in zip(_each(lu), pivots.reshape(info.size, count), np.ndindex(info.shape), strict=True):
-        info[place] = _eliminate(matrix, row, count)
+    for matrix, row, index in zip(_each(lu), pivots.reshape(info.size, count), np.ndindex(info.shape), strict=True):
+        info[index] = _eliminate(matrix, row, count)
     if check_errors:
         raise_first_failure(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
     return lu, pivots, info
@@ -113,8 +113,8 @@ def ldl_factor_ex(a, hermitian, check_errors):
     """L below the diagonal, D in its blocks of one or two rows; pivots as LAPACK's sytrf has them: -k for a block."""
     factors = np.tril(a)
     pivots, info = np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
-    for place in np.ndindex(info.shape):
-        info[place] = _factor_symmetric(factors[place], pivots[place], hermitian)
+    for index in np.ndindex(info.shape):
+        info[index] = _factor_symmetric(factors[index], pivots[index], hermitian)
     if check_errors:
         raise_first_failure(info, "torch.linalg.ldl_factor_ex", ZERO_PIVOT, RuntimeError)
     return factors, pivots, info
@@ -174,8 +174,8 @@ def ldl_solve(factors, pivots, b, hermitian):
     factors = np.broadcast_to(factors, (*batch, *factors.shape[-2:]))
     pivots = np.broadcast_to(pivots, factors.shape[:-1])
     x = np.broadcast_to(b, (*batch, *b.shape[-2:])).copy()
-    for place in np.ndindex(batch):
-        _solve_symmetric(factors[place], pivots[place], x[place], hermitian)
+    for index in np.ndindex(batch):
+        _solve_symmetric(factors[index], pivots[index], x[index], hermitian)
     return x
 
 
@@ -258,11 +258,11 @@ def triangular_solve(b, a, upper, transpose, unitriangular):
 def cholesky_ex(a, upper, check_errors):
     a = _adjoint(np.triu(a)).conj() if upper else np.tril(a)
     lower, info = np.zeros_like(a), np.zeros(a.shape[:-2], np.int32)
-    for place in np.ndindex(info.shape):
+    for index in np.ndindex(info.shape):
         try:
-            lower[place] = np.linalg.cholesky(a[place])
+            lower[index] = np.linalg.cholesky(a[index])
         except np.linalg.LinAlgError:
-            info[place] = _first_minor(a[place])
+            info[index] = _first_minor(a[index])
     if check_errors:
         raise_first_failure(info, "linalg.cholesky", NOT_POSITIVE_DEFINITE)
     return (_adjoint(lower).conj() if upper else lower), info

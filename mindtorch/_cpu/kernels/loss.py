@@ -97,7 +97,7 @@ def nll_loss_backward(grad, scores, target, weight, reduction, ignored, total_we
 
 
 def nll_loss2d(scores, target, weight, reduction, ignored):
-    """nll_loss at each place of scores (N, C, H, W)."""
+    """nll_loss at each pixel of scores (N, C, H, W)."""
     rows = np.moveaxis(scores, 1, -1)
     losses, total = nll_loss(rows.reshape(-1, scores.shape[1]), target, weight, reduction, ignored)
     return (losses.reshape(target.shape) if reduction == 0 else losses), total
@@ -106,8 +106,8 @@ def nll_loss2d(scores, target, weight, reduction, ignored):
 def nll_loss2d_backward(grad, scores, target, weight, reduction, ignored, total_weight):
     classes, weights = _sample_weights(np.moveaxis(scores, 1, -1), target, weight, ignored)
     factors = -weights / total_weight if reduction == 1 else -weights
-    places, slopes = (len(scores), 1, *scores.shape[2:]), np.zeros_like(scores)
-    np.put_along_axis(slopes, classes.reshape(places), (factors * np.reshape(grad, -1)).reshape(places), 1)
+    shape, slopes = (len(scores), 1, *scores.shape[2:]), np.zeros_like(scores)
+    np.put_along_axis(slopes, classes.reshape(shape), (factors * np.reshape(grad, -1)).reshape(shape), 1)
     return slopes
 
 
@@ -120,8 +120,8 @@ def _labels(scores, target):
     named = np.cumsum(labels < 0, axis=1) == 0
     labels = np.where(named, labels, 0)
     chosen = np.zeros(rows.shape, bool)
-    row, place = np.nonzero(named)
-    chosen[row, labels[row, place]] = True
+    row, position = np.nonzero(named)
+    chosen[row, labels[row, position]] = True
     return rows, labels, named, chosen
 
 
@@ -143,8 +143,8 @@ def multilabel_margin_loss_backward(grad, scores, target, reduction, is_target):
     rows, labels, named, _ = _labels(scores, target)
     hits = _margins(rows, labels, named, is_target.reshape(rows.shape) != 0) > 0
     slopes = np.sum(hits, axis=1).astype(rows.dtype)
-    row, place = np.nonzero(named)
-    np.subtract.at(slopes, (row, labels[row, place]), np.sum(hits, axis=2)[row, place])
+    row, position = np.nonzero(named)
+    np.subtract.at(slopes, (row, labels[row, position]), np.sum(hits, axis=2)[row, position])
     count = slopes.size if reduction == 1 else rows.shape[1]
     return (np.reshape(grad, (-1, 1)) * slopes / count).reshape(scores.shape)
 

@@ -124,8 +124,8 @@ def _scores(query, key, hidden, scale, next_tokens):
     scores = np.matmul(query, np.swapaxes(key, -1, -2)) * query.dtype.type(scale)
     if hidden is None:
         return scores
-    places = np.arange(scores.shape[-2])[:, None]
-    return np.where(hidden | (np.arange(scores.shape[-1]) > places + next_tokens), -np.inf, scores)
+    positions = np.arange(scores.shape[-2])[:, None]
+    return np.where(hidden | (np.arange(scores.shape[-1]) > positions + next_tokens), -np.inf, scores)
 
 
 def _kept(weights, drop, keep):

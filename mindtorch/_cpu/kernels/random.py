@@ -99,7 +99,7 @@ def dropout(out, x, mask, p):
 
 
 def bernoulli_of(out, p, stream):
-    """1 with the probability that stands at the same place of `p`."""
+    """1 with the probability in the same element of `p`, else 0."""
     p = np.broadcast_to(p, out.shape)
     if not np.all((p >= 0) & (p <= 1)):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be "
@@ -239,7 +239,7 @@ def _check_weights(weights, replacement):
 
 
 def permutation(out, stream):
-    """Fisher and Yates: every place gets one of those not yet given away."""
+    """Fisher and Yates: every position gets a random one of the numbers that are left."""
     order = list(range(out.size))
     words = stream.uint32s(max(out.size - 1, 0)).tolist()
     for i, word in enumerate(words):

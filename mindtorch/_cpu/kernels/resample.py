@@ -1,49 +1,49 @@
 """Resampling over NumPy: upsampling, averages over windows, reflection and replication padding.
 
 Along each dimension a result is a weighted sum of a few elements of the image. A rule gives them as two arrays of shape
-(taps, places): indices and weights. A weight of 0 says that the tap does not count, whatever the element is.
+(taps, outputs): indices and weights. A weight of 0 says that the tap does not count, whatever the element is.
 """
 import itertools
 
 import numpy as np
 
 
-def _step(image, places, aligned, scale, real):
-    """Image elements per place, in the precision `real`, in which torch finds positions."""
+def _step(image, outputs, aligned, scale, real):
+    """Image elements per index, in the precision `real`, in which torch finds positions."""
     if aligned:
-        return real(image - 1) / real(places - 1) if places > 1 else real(0)
-    return real(1 / scale) if scale else real(image) / real(places)
+        return real(image - 1) / real(outputs - 1) if outputs > 1 else real(0)
+    return real(1 / scale) if scale else real(image) / real(outputs)
 
 
 def _with_unit_weight(indices):
     return indices.astype(np.int64)[None], np.ones((1, len(indices)))
 
 
-def nearest(image, places, aligned, scale, real):
-    at = np.floor(np.arange(places, dtype=real) * _step(image, places, aligned, scale, real))
+def nearest(image, outputs, aligned, scale, real):
+    at = np.floor(np.arange(outputs, dtype=real) * _step(image, outputs, aligned, scale, real))
     return _with_unit_weight(np.minimum(at, image - 1))
 
 
-def nearest_exact(image, places, aligned, scale, real):
-    at = np.floor((np.arange(places, dtype=real) + real(0.5)) * _step(image, places, aligned, scale, real))
+def nearest_exact(image, outputs, aligned, scale, real):
+    at = np.floor((np.arange(outputs, dtype=real) + real(0.5)) * _step(image, outputs, aligned, scale, real))
     return _with_unit_weight(np.minimum(at, image - 1))
 
 
-def _positions(image, places, aligned, scale, real):
-    step, place = _step(image, places, aligned, scale, real), np.arange(places, dtype=real)
-    return place * step if aligned else (place + real(0.5)) * step - real(0.5)
+def _positions(image, outputs, aligned, scale, real):
+    step, index = _step(image, outputs, aligned, scale, real), np.arange(outputs, dtype=real)
+    return index * step if aligned else (index + real(0.5)) * step - real(0.5)
 
 
-def linear(image, places, aligned, scale, real):
-    at = np.maximum(_positions(image, places, aligned, scale, real), real(0))
+def linear(image, outputs, aligned, scale, real):
+    at = np.maximum(_positions(image, outputs, aligned, scale, real), real(0))
     below = np.minimum(at.astype(np.int64), image - 1)
     share = np.clip(at - below.astype(real), 0, 1)
     return np.stack([below, np.minimum(below + 1, image - 1)]), np.stack([1 - share, share])
 
 
-def cubic(image, places, aligned, scale, real):
+def cubic(image, outputs, aligned, scale, real):
     """Cubic convolution with A = -0.75 over four elements."""
-    at = _positions(image, places, aligned, scale, real)
+    at = _positions(image, outputs, aligned, scale, real)
     below = np.floor(at)
     offsets = np.arange(-1, 3)[:, None]
     x = np.abs((at - below)[None].astype(np.float64) - offsets)
@@ -53,10 +53,10 @@ def cubic(image, places, aligned, scale, real):
 
 def _antialiased(function, reach):
     """A filter that widens where the image shrinks: every element counts. Weights are those of its tent, made even."""
-    def rule(image, places, aligned, scale, real):
-        step = float(_step(image, places, aligned, scale, np.float64))
+    def rule(image, outputs, aligned, scale, real):
+        step = float(_step(image, outputs, aligned, scale, np.float64))
         stretch = max(step, 1.0)
-        centers = step * (np.arange(places) + 0.5)
+        centers = step * (np.arange(outputs) + 0.5)
         first = np.maximum((centers - reach * stretch + 0.5).astype(np.int64), 0)
         last = np.minimum((centers + reach * stretch + 0.5).astype(np.int64), image)
         indices = first + np.arange(max(int((last - first).max()), 1))[:, None]
@@ -82,30 +82,30 @@ def _spans(first, last, share):
     return np.where(inside, first + taps, 0), np.where(inside, share, 0.0)
 
 
-def area(image, places, aligned, scale, real):
-    place = np.arange(places)
-    first, last = place * image // places, -((place + 1) * image // -places)
+def area(image, outputs, aligned, scale, real):
+    index = np.arange(outputs)
+    first, last = index * image // outputs, -((index + 1) * image // -outputs)
     return _spans(first, last, 1 / (last - first))
 
 
 def _window(kernel, stride, padding, count_padding, divisor):
-    def rule(image, places, aligned, scale, real):
-        start = np.arange(places) * stride - padding
+    def rule(image, outputs, aligned, scale, real):
+        start = np.arange(outputs) * stride - padding
         first, last = np.maximum(start, 0), np.minimum(start + kernel, image)
         size = np.minimum(start + kernel, image + padding) - start if count_padding else last - first
-        return _spans(first, last, 1 / (np.maximum(size, 1) if divisor is None else np.full(places, divisor)))
+        return _spans(first, last, 1 / (np.maximum(size, 1) if divisor is None else np.full(outputs, divisor)))
     return rule
 
 
 def replicate(before):
-    def rule(image, places, aligned, scale, real):
-        return _with_unit_weight(np.clip(np.arange(places) - before, 0, image - 1))
+    def rule(image, outputs, aligned, scale, real):
+        return _with_unit_weight(np.clip(np.arange(outputs) - before, 0, image - 1))
     return rule
 
 
 def reflect(before):
-    def rule(image, places, aligned, scale, real):
-        at = np.abs(np.arange(places) - before)
+    def rule(image, outputs, aligned, scale, real):
+        at = np.abs(np.arange(outputs) - before)
         return _with_unit_weight(np.where(at < image, at, 2 * (image - 1) - at))
     return rule
 
@@ -140,7 +140,7 @@ def _scatter(grad, axis, taps, image):
 
 
 def _matrix(image, taps, dtype):
-    """The weights of the taps as a matrix (image, places)."""
+    """The weights of the taps as a matrix (image, outputs)."""
     indices, weights = taps
     matrix = np.zeros((image, indices.shape[1]), dtype)
     np.add.at(matrix, (indices, np.broadcast_to(np.arange(indices.shape[1]), indices.shape)), weights)
@@ -312,7 +312,7 @@ def _flat(image):
 
 
 def sample(image, grid, mode, padding, aligned):
-    """(N, C, ...) at the places of (N, ..., dims): (N, C, ...)."""
+    """(N, C, ...) at the coordinates (N, ..., dims): (N, C, ...)."""
     planes, total = _flat(image), 0
     for flat, inside, weights, _ in _all_taps(image, grid, mode, padding, aligned):
         total = total + _elements(planes, flat, inside) * _product(weights)[:, None]
@@ -320,11 +320,11 @@ def sample(image, grid, mode, padding, aligned):
 
 
 def _scatter_add(values, flat, image):
-    """Sums of values (N, C, places) at flat positions."""
+    """Sums of values (N, C, n) at flat indices."""
     planes, size = image.shape[0] * image.shape[1], int(np.prod(image.shape[2:]))
     flat = np.broadcast_to(flat[:, None], values.shape).reshape(planes, -1)
-    places = flat + np.arange(planes)[:, None] * size
-    return np.bincount(places.ravel(), values.ravel(), planes * size).astype(image.dtype).reshape(image.shape)
+    indices = flat + np.arange(planes)[:, None] * size
+    return np.bincount(indices.ravel(), values.ravel(), planes * size).astype(image.dtype).reshape(image.shape)
 
 
 def sample_backward(grad, image, grid, mode, padding, aligned, wanted):
@@ -344,7 +344,7 @@ def sample_backward(grad, image, grid, mode, padding, aligned, wanted):
 
 
 def affine(theta, size, aligned):
-    """The places (N, ..., dims) that the maps theta (N, dims, dims + 1) make of an even grid from -1 to 1."""
+    """The coordinates (N, ..., dims) that the maps theta (N, dims, dims + 1) make of an even grid from -1 to 1."""
     lengths, dims = size[2:], len(size) - 2
     axes = [np.arange(n) * (2 / max(n - 1, 1)) - (n > 1) if aligned else (np.arange(n) * 2 + 1) / n - 1
             for n in lengths]

@@ -69,8 +69,8 @@ def _mode_of_line(line):
     """The smallest of the most frequent elements, and where it stands last. Every NaN is an element of its own."""
     values, counts = np.unique(line, return_counts=True, equal_nan=False)
     value = values[np.argmax(counts)]
-    places = np.flatnonzero(line == value)
-    return value, places[-1] if places.size else 0
+    positions = np.flatnonzero(line == value)
+    return value, positions[-1] if positions.size else 0
 
 
 def mode(x, dim, keepdim):
@@ -78,8 +78,8 @@ def mode(x, dim, keepdim):
         return x, 0
     lines = np.moveaxis(x, dim, -1)
     indices = np.empty(lines.shape[:-1], np.int64)
-    for place in np.ndindex(indices.shape):
-        indices[place] = _mode_of_line(lines[place])[1]
+    for index in np.ndindex(indices.shape):
+        indices[index] = _mode_of_line(lines[index])[1]
     return _selected(x, np.expand_dims(indices, dim), dim, keepdim)
 
 
@@ -93,8 +93,8 @@ def search(sequence, values, right, side, sorter):
     if sequence.ndim == 1:
         return np.searchsorted(sequence, values, side)
     result = np.empty(values.shape, np.int64)
-    for place in np.ndindex(values.shape[:-1]):
-        result[place] = np.searchsorted(sequence[place], values[place], side)
+    for index in np.ndindex(values.shape[:-1]):
+        result[index] = np.searchsorted(sequence[index], values[index], side)
     return result
 
 
@@ -107,8 +107,8 @@ def histogram(x, bins, low, high):
     if low == high:
         low, high = low - 1, high + 1
     inside = x[(x >= low) & (x <= high)].astype(np.float64)
-    places = ((inside - low) / (np.float64(high) - low) * bins).astype(np.int64)
-    return np.bincount(np.minimum(places, bins - 1), minlength=bins)
+    positions = ((inside - low) / (np.float64(high) - low) * bins).astype(np.int64)
+    return np.bincount(np.minimum(positions, bins - 1), minlength=bins)
 
 
 def _or_none(array, wanted):
@@ -118,8 +118,8 @@ def _or_none(array, wanted):
 def unique(x, inverse, counts):
     found = np.unique(x.reshape(-1), return_inverse=inverse, return_counts=counts, equal_nan=False)
     values, *rest = found if inverse or counts else (found,)
-    places = rest.pop(0).reshape(x.shape) if inverse else None
-    return values, _or_none(places, inverse), _or_none(rest[0] if rest else None, counts)
+    inverse_indices = rest.pop(0).reshape(x.shape) if inverse else None
+    return values, _or_none(inverse_indices, inverse), _or_none(rest[0] if rest else None, counts)
 
 
 def _less(row, other):
@@ -128,18 +128,18 @@ def _less(row, other):
 
 
 def _order_with_nan(rows):
-    """The places of rows in order. With NaN the order is not transitive: the algorithm decides, and up to 16 rows it is
-    the one of the C++ library's sort, insertion from the end."""
+    """The indices of the rows in order. With NaN the order is not transitive, so the algorithm decides: up to
+    16 rows it is that of C++'s sort, insertion from the end."""
     if len(rows) > 16:
         return sorted(range(len(rows)), key=cmp_to_key(lambda i, j: _less(rows[j], rows[i]) - _less(rows[i], rows[j])))
     order = []
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         at = len(order)
         if order and _less(row, rows[order[0]]):
             at = 0
         while at and _less(row, rows[order[at - 1]]):
             at -= 1
-        order.insert(at, place)
+        order.insert(at, index)
     return order
 
 
@@ -148,16 +148,16 @@ def _unique_with_nan(x, dim):
     order = np.array(_order_with_nan(slices.tolist()))
     ordered = slices[order]
     begins = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
-    starts, places = np.flatnonzero(begins), np.empty(len(order), np.int64)
-    places[order] = np.cumsum(begins) - 1
-    return np.take(x, order[starts], axis=dim), places, np.diff(starts, append=len(order))
+    starts, inverse_indices = np.flatnonzero(begins), np.empty(len(order), np.int64)
+    inverse_indices[order] = np.cumsum(begins) - 1
+    return np.take(x, order[starts], axis=dim), inverse_indices, np.diff(starts, append=len(order))
 
 
 def unique_dim(x, dim):
     if x.dtype.kind == "f" and np.isnan(x).any():
         return _unique_with_nan(x, dim)
-    values, places, counts = np.unique(x, axis=dim, return_inverse=True, return_counts=True, equal_nan=False)
-    return values, places.reshape(-1), counts
+    values, inverse_indices, counts = np.unique(x, axis=dim, return_inverse=True, return_counts=True, equal_nan=False)
+    return values, inverse_indices.reshape(-1), counts
 
 
 def unique_consecutive(x, inverse, counts, dim):
@@ -165,6 +165,6 @@ def unique_consecutive(x, inverse, counts, dim):
     begins = np.concatenate([[True], (slices[1:] != slices[:-1]).any(axis=1)])
     starts = np.flatnonzero(begins)
     values = x.reshape(-1)[starts] if dim is None else np.take(x, starts, axis=dim[0])
-    places = np.cumsum(begins) - 1
-    return (values, _or_none(places.reshape(x.shape) if dim is None else places, inverse),
+    inverse_indices = np.cumsum(begins) - 1
+    return (values, _or_none(inverse_indices.reshape(x.shape) if dim is None else inverse_indices, inverse),
             _or_none(np.diff(starts, append=len(slices)), counts))

@@ -1,8 +1,8 @@
 """The `npu` column: "aclnnAdd(self, other, alpha, out)" checked against the operator's prototype.
 
 An argument is a name of the schema, an output, a constant, None for an object that is left out, or a call of an adapter
-of mindtorch/_npu/aclnn_call.pxd.
-Argument count, kinds and C types must be those of the prototype: a wrong row is an error here, before any compiler.
+of mindtorch/_npu/aclnn_call.pxd. Count, kinds and C types of the arguments must be those of the prototype; a row that
+differs is an error.
 """
 import ast
 import functools
@@ -46,7 +46,7 @@ class Value:
     type: str               # in C; "constant", "absent"
     name: str | None = None         # of the schema's argument or output, where it is one
     constant: object = None
-    adapter: str | None = None      # the function of adapt.pxd that gives it, and what it is called with:
+    adapter: str | None = None      # the function of aclnn_call.pxd that gives it, and what it is called with:
     operands: tuple = ()            # names and numbers
 
     @property
@@ -130,7 +130,7 @@ def read_call(row, text) -> Call:
         fail(f"{name} takes {len(operator.parameters)} arguments "
              f"({', '.join(p.name for p in operator.parameters)}), the row gives {len(node.args)}")
     types = {a.name: a.c_type.strip() for a in row.kernel_arguments} | dict.fromkeys(
-        row.result_names, "list" if row.of_lists else "TensorBase")
+        row.result_names, "list" if row.is_foreach else "TensorBase")
     values = []
     for parameter, argument in zip(operator.parameters, node.args, strict=True):
         value = _value(parameter, argument, types, fail)
@@ -164,12 +164,12 @@ def _check_kind(operator, row, value, fail):
     takes = _TAKES.get(parameter.kind)
     if takes is None:
         fail(f"{operator.name}: {parameter.name} has the kind {parameter.kind!r}, which has no marshaller")
-    if row.of_lists and parameter.kind == "aclTensor":
+    if row.is_foreach and parameter.kind == "aclTensor":
         takes = (*takes, "list")                    # one call for each element
     if value.type.replace(" ", "") not in [t.replace(" ", "") for t in takes]:
         fail(f"{operator.name}: {parameter.name} is a {parameter.type}, the row gives a {value.type}")
     outputs = [*(row.result_names or ["self"]), *row.mutates]
-    if row.of_lists:
+    if row.is_foreach:
         outputs = [*outputs, *(a.name for a in row.schema.arguments if a.written)]
     if parameter.role == "out" and value.name is not None and value.name not in outputs:
         fail(f"{operator.name}: {parameter.name} is an output, the row gives {value.name!r}")

@@ -12,7 +12,7 @@ def packed(c_type, value) -> str:
     return f"<PyObject *>{value}" if member(c_type) == "object" else value
 
 
-def unpacked(c_type, place) -> str:
-    """The value in the place, with its own C type."""
-    found, c_type = f"{place}.{member(c_type)}", c_type.strip()
+def unpacked(c_type, argument) -> str:
+    """The value of an Argument, with its own C type."""
+    found, c_type = f"{argument}.{member(c_type)}", c_type.strip()
     return found if member(c_type) in ("scalar", "ints", "real", "optional_real") else f"<{c_type}>{found}"

@@ -26,8 +26,8 @@ def names_called() -> list:
 def _function(name, key, returns, given, size, statement) -> tuple:
     """(head, body, operator) of a function that puts its arguments, pairs of C type and name, into an array."""
     declared = ", ".join(f"{c_type}{argument}" for c_type, argument in given)
-    fills = "".join(f"    arguments[{place}].{member(c_type)} = {packed(c_type, argument)}\n"
-                    for place, (c_type, argument) in enumerate(given))
+    fills = "".join(f"    arguments[{index}].{member(c_type)} = {packed(c_type, argument)}\n"
+                    for index, (c_type, argument) in enumerate(given))
     returned, _, raises = returns.partition(" except ")
     head = f"cdef {returned} {name}({declared})" + (f" except {raises}" if raises else "")
     c_name = name.partition("_")[2]
@@ -44,10 +44,10 @@ def _calls(table) -> list:
         if row is None:
             raise RowError(f"op_{name} is called in _core or _npu, but there is no such row")
         given = [(a.c_type, a.name) for a in row.kernel_arguments]
-        if not is_inplace and not row.of_lists:
+        if not is_inplace and not row.is_foreach:
             given += [("TensorBase ", result) for result in row.result_names]
-        several = row.of_lists or len(row.result_names) > 1
-        kind = "list" if row.of_lists and is_inplace else "tuple" if several else "TensorBase"
+        several = row.is_foreach or len(row.result_names) > 1
+        kind = "list" if row.is_foreach and is_inplace else "tuple" if several else "TensorBase"
         run = "run_inplace" if is_inplace else "run"
         found.append(_function(f"op_{name}", row.key, kind, given, "MAX_ARGUMENTS",
                                f"<{kind}>{run}(OP_{name}, arguments)"))
@@ -57,7 +57,7 @@ def _calls(table) -> list:
 def _recorders(table) -> list:
     found = []
     for row in table.rows:
-        if not (recorded(row) and row.by_hand):
+        if not (recorded(row) and row.handwritten):
             continue
         given = [(a.c_type, a.name) for a in row.kernel_arguments]
         if not row.schema.inplace:

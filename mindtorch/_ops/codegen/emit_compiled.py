@@ -1,9 +1,9 @@
 """mindtorch/_cpu/_gen/calls.py: the calls that the CPU makes to the kernel library, for mindtorch/_cpu/backend.pyx.
 
-A row with the column `compiled` has an entry: (dtypes of the computation as bits, ((place, value, call), ...)). The
-first call runs whose argument in `place` is `value`; the place -1 fits always. A call is one of the row's npu column:
-(function, parameters). A parameter is ("constant", value) or (conversion, place, second place). That of a tensor goes
-on with the dtypes that the operator takes as bits, and what else the call asks for ("optional promoted contiguous").
+A row with the column `compiled` has an entry: (dtypes of the computation as bits, ((argument, value, call), ...)). The
+first call runs whose argument is `value`; the index -1 fits always. A call is one of the row's npu column: (function,
+parameters). A parameter is ("constant", value) or (conversion, argument, second argument). That of a tensor goes on
+with the dtypes that the operator takes as bits, and what else the call asks for ("optional promoted contiguous").
 """
 import ast
 
@@ -34,7 +34,7 @@ def module(table, calls) -> str:
 def _entry(row, entry) -> tuple:
     if row.compiled not in _COMPUTED:
         raise ValueError(f"{row.compiled!r} is none of {', '.join(_COMPUTED)}")
-    if "call" not in entry or row.of_lists or any(out.dynamic_shape for out in row.outputs):
+    if "call" not in entry or row.is_foreach or any(out.dynamic_shape for out in row.outputs):
         raise ValueError("the npu column is no call that the CPU can make")
     *special, _ = alternatives(row, row.npu)
     found = [(*_condition(row, text), _call(call))
@@ -43,7 +43,7 @@ def _entry(row, entry) -> tuple:
 
 
 def _condition(row, text) -> tuple:
-    """The place and the value of "approximate == 'none'"."""
+    """The index of the argument and the value, of "approximate == 'none'"."""
     node = ast.parse(text, mode="eval").body
     names = [argument.name for argument in row.kernel_arguments]
     if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq) and node.left.id in names):

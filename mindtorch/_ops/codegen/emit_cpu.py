@@ -51,7 +51,7 @@ def package_init(families) -> str:
 def _function(row) -> str:
     names = [a.name for a in row.kernel_arguments] + row.result_names
     tree = _Qualify(names).visit(ast.parse(row.cpu, mode="eval"))
-    statement = ast.unparse(tree) if row.of_lists else _store(tree.body, row.result_names or ["self"], row)
+    statement = ast.unparse(tree) if row.is_foreach else _store(tree.body, row.result_names or ["self"], row)
     return f"def {row.c_name}({', '.join(names)}):\n    {statement}\n"
 
 
@@ -86,7 +86,7 @@ def _store(node, outputs, row) -> str:
 
 
 def _entry(row) -> str:
-    """key, function, conversions, number of results, rare dtypes taken, name in refusals, wider: see kernel.pyx."""
+    """What `register` in mindtorch/_cpu/backend.pyx takes of a kernel."""
     conversions = " ".join([_conversion(row, a) for a in row.kernel_arguments] + ["array"] * len(row.result_names))
     taken = functools.reduce(int.__or__, (1 << RARE_TYPES[name] for name in row.rare), 0)
     return (f'("{row.key}", {row.c_name}, "{conversions}", {len(row.result_names)}, {taken:#x}, "{row.refusal}", '
@@ -94,8 +94,8 @@ def _entry(row) -> str:
 
 
 def _computes_wider(row) -> bool:
-    """A float of 8 bits is computed as a float32, which is then rounded as the CPU's copies round; not so where the
-    elements are moved as they are, or the result is of another dtype."""
+    """Whether floats of 8 bits are computed in float32 and rounded then, as the CPU's copies round. Not so where the
+    kernel only moves elements, or the result has another dtype."""
     if not any(name.startswith("float8") for name in row.rare):
         return False
     return not any(out.dynamic_shape or out.dtype in SCALAR_TYPES for out in row.outputs)
@@ -108,7 +108,7 @@ def _conversion(row, argument) -> str:
         case "Tensor" | "Tensor?":
             return "array" if name in row.no_cast or (row.schema.inplace and name == "self") else _operand(row, name)
         case "Tensor[]":
-            return "arrays" if row.of_lists else "operands"
+            return "arrays" if row.is_foreach else "operands"
         case "Tensor?[]":
             return "arrays"
         case "Scalar" | "Scalar?":

@@ -68,7 +68,7 @@ def _npu_dtypes(row) -> str:
 
 def _forms(row) -> str:
     forms = list(row.variants) + (["in-place"] if row.inplace else [])
-    if row.takes_out and not row.schema.inplace and not row.by_hand:
+    if row.takes_out and not row.schema.inplace and not row.handwritten:
         forms.append("out=")
     return ", ".join(forms)
 
@@ -82,7 +82,7 @@ def _npu(row) -> str:
 
 
 def _derivative(row) -> str:
-    if row.alias_of or (row.by_hand and not row.grad):
+    if row.alias_of or (row.handwritten and not row.grad):
         return ""
     if row.foreach_of:
         return f"as {row.foreach_of}"
@@ -153,7 +153,7 @@ def rules_md(used) -> str:
 
 def _rule_line(name, text, keys) -> str:
     rule, operators = rules()[name], sorted({key.partition(".")[0] for key in keys})
-    kind = ("check" if name.startswith("check_") else "shape" if rule.of_shape
+    kind = ("check" if name.startswith("check_") else "shape" if rule.is_shape_rule
             else "dtype" if rule.returns == "ScalarType" else "condition")
     shown = ", ".join(f"`{operator}`" for operator in operators[:_SHOWN_ROWS])
     more = f", {len(operators) - _SHOWN_ROWS} more" if len(operators) > _SHOWN_ROWS else ""

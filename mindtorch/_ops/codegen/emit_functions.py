@@ -50,18 +50,18 @@ def _specification(function, table) -> str:
              "overloads": "[\n" + "".join(f"        {_overload(emitter, row)},\n" for row in emitter.test_order()) +
                           "    ]"}
     if function.takes_out:
-        parts["results"] = str(function.results)
+        parts["out_count"] = str(function.results)
     for flag in ("method", "inplace"):
         if getattr(function, flag):
             parts[flag] = "True"
-    if emitter.takes_numbers():
-        parts["takes_numbers"] = "True"
-    if function.of_many:
-        parts["of_many"] = "True"
+    if emitter.accepts_number_self():
+        parts["accepts_number_self"] = "True"
+    if function.varargs:
+        parts["varargs"] = "True"
     if function.name in emit_python.named_results():
-        parts["named"] = "True"
-    if expected := emitter.expected():
-        parts["expected"] = repr(expected)
+        parts["return_type"] = "True"
+    if signatures := emitter.signatures():
+        parts["signatures"] = repr(signatures)
     if older := _older(function):
         parts["older"] = repr(older)
     body = ", ".join(f'"{name}": {text}' for name, text in parts.items())
@@ -72,13 +72,13 @@ def _older(function) -> dict:
     """Number of arguments given by position -> the parameters that they are, in older orders."""
     found = {}
     for row in function.rows:
-        places = {parameter.by_overload[row.key].name: index for index, parameter in enumerate(function.parameters)
-                  if row.key in parameter.by_overload}
+        indices = {parameter.by_overload[row.key].name: index for index, parameter in enumerate(function.parameters)
+                   if row.key in parameter.by_overload}
         for order in row.older:
             names = order.split(", ")
             if function.method:
                 names.sort(key=lambda name: name != "self")
-            found[len(names)] = tuple(places[name] for name in names)
+            found[len(names)] = tuple(indices[name] for name in names)
     return found
 
 
@@ -87,10 +87,14 @@ def _literal(text) -> str:
 
 
 def _overload(emitter, row) -> str:
-    """(row, operator, tests, conversions): a test is (parameter, type); a conversion (parameter, type, place)."""
+    """(row, operator, tests, conversions, defaults).
+
+    A test is (parameter, type). A conversion is (parameter, type, argument). Where the operator takes a tensor in place
+    of a number, or the other way round, a second one follows: a key of SECOND_CONVERSIONS in operator_function.pyx.
+    """
     function, table = emitter.function, emitter.table
     target = table.by_key[row.alias_of] if row.alias_of else row
-    places = {a.name: index for index, a in enumerate(target.kernel_arguments)}
+    indices = {a.name: index for index, a in enumerate(target.kernel_arguments)}
     tests, conversions = [], []
     discriminating = emitter.discriminating() if len(function.rows) > 1 else []
     for index, parameter in enumerate(function.parameters):
@@ -100,34 +104,31 @@ def _overload(emitter, row) -> str:
         if argument is None:
             continue
         wanted = target.schema.argument(argument.name)
-        if argument.name not in places:
+        if argument.name not in indices:
             raise RowError(f"{row.family}.toml: {row.key}: {target.key} has no argument {argument.name!r}")
         conversion = ""
         if argument.type == "Scalar" and wanted.is_tensor:
             conversion = _as_tensor(row, target, argument.name)
         elif argument.type == "Tensor" and not wanted.is_tensor:
-            conversion = "packed" if wanted.type == "Scalar[]" else "only_number"
-        conversions.append((index, argument.type, places.pop(argument.name), *([conversion] if conversion else [])))
-    defaults = {place: emit_python.default_literal(target, target.kernel_arguments[place], row.alias_values)
-                for place in places.values()}
+            conversion = "packed_scalars" if wanted.type == "Scalar[]" else "single_number"
+        conversions.append((index, argument.type, indices.pop(argument.name), *([conversion] if conversion else [])))
+    defaults = {index: emit_python.default_literal(target, target.kernel_arguments[index], row.alias_values)
+                for index in indices.values()}
     return repr((row.key, target.key, tests, conversions, defaults))
 
 
 def _as_tensor(row, target, name) -> str:
     """How a number becomes a tensor: where(condition, x, 0). Named for functions of _core/operators/operator.pxd."""
-    beside = next((a for a in row.schema.arguments if a.type == "Tensor" and a.name != "condition"), None)
-    if beside is None:
-        return "number_beside"
-    return "number_to_read" if name in target.host_read else "number_like"
+    if not any(a.type == "Tensor" and a.name != "condition" for a in row.schema.arguments):
+        return "inferred_scalar"
+    return "promoted_host_scalar" if name in target.host_read else "promoted_scalar"
 
 
 def namespace() -> str:
     """mindtorch/_core/_gen/namespace.py: the functions of operators by name."""
-    return (NOTE.format(source="*.toml") +
-            '"""By name: functions of the torch namespace, methods of Tensor, what is in torch.ops.aten alone, and\n'
-            'what torch_npu has."""\n'
+    return (NOTE.format(source="*.toml") + _DOCUMENTED +
             "from mindtorch._core.python import operator_function as _operator_function\n"
             "from mindtorch._core._gen import functions as _specifications\n"
             "from mindtorch._core._gen import rules as _rules                       # registers the rules of rows\n\n" +
             "".join(f'{name} = _operator_function.make_functions(_specifications.{name}, "{name}")\n'
-                    for name in ("FUNCTIONS", "METHODS", "ATEN", "NPU")))
+                    for name in _TABLES))

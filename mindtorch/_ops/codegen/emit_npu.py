@@ -8,11 +8,11 @@ An entry of CALLS:
     "conditions"        (name of a condition in thunks.pyx, call) pairs; the first that holds decides
     "fallback"          dtypes, as bits, beyond which a decomposition runs; so it does where CANN lacks the function
     "list_dtypes"       of an operator on lists: dtypes that its kernel takes, as bits
-    "parts"             of an operator on lists: places of the lists that are split where they are long
+    "parts"             of an operator on lists: the arguments that are split where they are long
 
-A call: (function, the first release of CANN known to have it or "", number of its signature, place of a tensor or list
-on the device, whether it is made for each tensor of the lists, parameters). A parameter: (conversion, where its value
-is found); of X
+A call: (function, the first release of CANN known to have it or "", number of its signature, argument that is a tensor
+or list on the device, whether it is made for each tensor of the lists, parameters). A parameter: (conversion, argument
+or constant); that of a tensor goes on with the name in the prototype, the documented dtypes and the preparation.
 """
 import functools
 import pprint
@@ -50,11 +50,11 @@ class Calls:
     def _entry(self, row) -> dict:
         *special, (_, text) = alternatives(row, row.npu)
         entry = {"call": self._call(row, text)}
-        if row.of_lists:
+        if row.is_foreach:
             if not entry["call"][4]:
                 entry["parts"] = _list_positions(row)
             if row.foreach_of:
-                entry["list_dtypes"] = dtypes_of_lists(row)
+                entry["list_dtypes"] = list_dtypes(row)
             return entry
         if row.inplace.startswith("aclnn"):
             entry["inplace"] = self._call(row, row.inplace)
@@ -78,12 +78,12 @@ class Calls:
         call = read_call(row, text)
         self.operators.add(call.operator.name)
         number = self.signatures.setdefault(signature_of(call.operator), len(self.signatures))
-        places = {name: place for place, name in enumerate(names_of(row))}
-        parameters = tuple(self._parameter(row, value, places, call) for value in call.values)
-        each = row.of_lists and runs_one_by_one(call)
-        return (call.operator.name, call.operator.since, number, places[_target(row)], each, parameters)
+        indices = {name: index for index, name in enumerate(names_of(row))}
+        parameters = tuple(self._parameter(row, value, indices, call) for value in call.values)
+        each = row.is_foreach and runs_one_by_one(call)
+        return (call.operator.name, call.operator.since, number, indices[_target(row)], each, parameters)
 
-    def _parameter(self, row, value, places, call) -> tuple:
+    def _parameter(self, row, value, indices, call) -> tuple:
         kind = value.parameter.kind
         if value.type == "absent" and kind == "aclTensor":
             return ("absent_tensor", None)
@@ -92,10 +92,10 @@ class Calls:
             if kind in ("double", "float"):
                 constant = float(constant)
             return ("constant", constant.encode() if isinstance(constant, str) else constant)
-        found = places.get(value.name)
+        found = indices.get(value.name)
         if value.adapter:
             self.adapters.add(value.adapter)
-            found = (value.adapter, *_operands(value, places))
+            found = (value.adapter, *_operands(value, indices))
         if kind == "aclTensor":
             name = "optional_tensor" if value.name in _optional(row) or value.type == "list" else "tensor"
             if value.name is None or (value.type == "list" and value.name != row.schema.tensor_lists[0].name):
@@ -109,26 +109,26 @@ class Calls:
 
 
 def names_of(row) -> list:
-    """The arguments of the kernel, by place."""
+    """The names of the kernel's arguments, in order."""
     return [a.name for a in row.kernel_arguments] + row.result_names
 
 
-def _operands(value, places) -> list:
+def _operands(value, indices) -> list:
     _, types = adapters()[value.adapter]
     types = types[len(types) - len(value.operands):]
-    return [places[operand] if isinstance(operand, str) else ("=", {"double": float}.get(type_, int)(operand))
+    return [indices[operand] if isinstance(operand, str) else ("=", {"double": float}.get(type_, int)(operand))
             for operand, type_ in zip(value.operands, types, strict=True)]
 
 
 def _number(row, name, conversion) -> str:
-    """A number reaches the operator as the elements beside it would hold it: uint8 == 300 compares with 44."""
+    """A number is rounded to the dtype of the tensors, unless `opmath` has it: uint8 == 300 compares with 44."""
     return f"opmath_{conversion}" if name in row.opmath else conversion
 
 
 def _preparation(row, value, call) -> tuple:
     """(name in the prototype, documented dtypes, what is to be done) of a tensor."""
     parameter, name, steps = value.parameter, value.name, []
-    if row.of_lists and value.type == "list":
+    if row.is_foreach and value.type == "list":
         return (parameter.name, value.mask or COMMON_DTYPES, "written")
     allowed = value.mask | sum(1 << ACL_DTYPES[d] for d in row.extra_dtypes.get(name, ())) or COMMON_DTYPES
     rule = row.compute_dtype or (row.outputs[0].dtype if row.outputs else "")
@@ -148,8 +148,8 @@ def _preparation(row, value, call) -> tuple:
 
 
 def _target(row) -> str:
-    """The tensor that says the device: the result, or an operand where a mask may leave results out."""
-    if row.of_lists:
+    """The tensor that decides the device: the result, or an operand where a mask may leave results out."""
+    if row.is_foreach:
         return row.schema.tensor_lists[0].name
     if any(out.mask for out in row.outputs):
         return next(a.name for a in row.kernel_arguments if a.type == "Tensor")
@@ -184,10 +184,10 @@ def runs_one_by_one(call) -> bool:
 
 
 def _list_positions(row) -> tuple:
-    return tuple(place for place, a in enumerate(row.kernel_arguments) if a.type in ("Tensor[]", "Scalar[]"))
+    return tuple(index for index, a in enumerate(row.kernel_arguments) if a.type in ("Tensor[]", "Scalar[]"))
 
 
-def dtypes_of_lists(row) -> int:
+def list_dtypes(row) -> int:
     """The dtypes that the operator documents for all of its lists, as bits."""
     dtypes = COMMON_DTYPES
     for value in read_call(row, row.npu).values:

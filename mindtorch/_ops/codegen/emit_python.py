@@ -42,7 +42,7 @@ class Function:
     npu: bool = False        # of the namespace of torch_npu
 
     @property
-    def of_many(self) -> bool:
+    def varargs(self) -> bool:
         """Whether it is a method of one list of ints, which may come as several arguments: x.flip(0, 1)."""
         schema = self.rows[0].schema
         types = [a.type for a in schema.kernel_arguments]
@@ -51,7 +51,7 @@ class Function:
     @property
     def signature(self) -> str:
         """The parameters in Python, as stubs and Cython write them."""
-        if self.of_many:
+        if self.varargs:
             return "self, *args, **kwargs"
         parts = [p.text for p in self.parameters if not p.keyword_only]
         keywords = [p.text for p in self.parameters if p.keyword_only]
@@ -69,10 +69,10 @@ def python_name(argument, method) -> str:
 def functions(table, family) -> list:
     """The merged functions and methods of a family, in-place forms after their functional ones."""
     names = dict.fromkeys(row.schema.name for row in table.family(family)
-                          if not row.by_hand and not row.manual_binding)
+                          if not row.handwritten and not row.manual_binding)
     made = []
     for name in names:
-        rows = [row for row in table.family(family) if row.schema.name == name and not row.by_hand]
+        rows = [row for row in table.family(family) if row.schema.name == name and not row.handwritten]
         made += _forms(name, rows, table, name.endswith("_"))
         inplace = [row for row in rows if row.inplace]
         if inplace:
@@ -90,8 +90,8 @@ def _forms(name, rows, table, inplace) -> list:
     if table.inplace_functions.intersection(names) if inplace else "function" in variants:
         made.append(_merge(name, rows, table, inplace, method=False))
     if "method" in variants:
-        of_tensors = [row for row in rows if row.schema.arguments[0].is_tensor]
-        made.append(_merge(name, of_tensors, table, inplace, method=True))
+        tensor_rows = [row for row in rows if row.schema.arguments[0].is_tensor]
+        made.append(_merge(name, tensor_rows, table, inplace, method=True))
     return made
 
 
@@ -122,7 +122,7 @@ def _merge(name, rows, table, inplace, method) -> Function:
     takes_out = row.takes_out and not inplace and not method
     results = 1 if inplace else len(row.schema.returns)
     aten = not {"aten", "own", "npu"}.isdisjoint(row.variants)
-    return Function(name, chosen, merged, takes_out, results, method, inplace, aten, row.of_npu)
+    return Function(name, chosen, merged, takes_out, results, method, inplace, aten, row.is_torch_npu)
 
 
 def _merge_parameter(parameters, row, position, argument, longest, method):
@@ -172,17 +172,16 @@ class Overloads:
         self.function = function
         self.table = table
 
-    def takes_numbers(self) -> bool:
+    def accepts_number_self(self) -> bool:
         """Functions with hidden overloads for numbers take one as their first operand as well."""
         return not self.function.method and any(row.hidden for row in self.function.rows)
 
-    # Choosing.
 
     def discriminating(self) -> list:
         return [p for p in self.function.parameters if self._selects_overload(p)]
 
     def _selects_overload(self, parameter) -> bool:
-        """Types differ, some overload must have what another lacks, or a wrong one means that no overload fits."""
+        """Whether its type differs between overloads, one requires what another lacks, or all want a tensor."""
         arguments = [parameter.by_overload.get(row.key) for row in self.function.rows]
         kinds = {a.type for a in arguments if a is not None}
         needed = any(a is not None and a.default is None for a in arguments)
@@ -206,12 +205,13 @@ class Overloads:
             return [ranks.get(kind, 4) for kind in kinds]
         return sorted(self.function.rows, key=rank)
 
-    def expected(self) -> str:
+    def signatures(self) -> str:
         """The signatures that torch lists where no overload fits, a line each; none where there is one to show."""
         visible = self._visible()
         if len(visible) < 2:
             return ""
         return "".join(f" * {_torch_signature(row, self.function)}\n" for row in sorted(visible, key=_torch_order))
+
 
 def default_literal(target, argument, given):
     """The value of a target's argument that the calling overload does not have. None: absent or empty."""

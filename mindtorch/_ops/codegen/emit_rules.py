@@ -37,7 +37,7 @@ class Encoder:
         node = _parse(text)
         if isinstance(node, ast.Name) and self.types.get(node.id) == "const Shape *":
             return ("ints", f"a{self.places[node.id]}")
-        return self._call(node, of_shape=True)
+        return self._call(node, is_shape_rule=True)
 
     def operands(self, text) -> list:
         """The places of the tensors that an elementwise operator's shape comes from; none for other operators."""
@@ -59,13 +59,13 @@ class Encoder:
     def check(self, text):
         return self._call(_parse(text))
 
-    def _call(self, node, of_shape=False):
+    def _call(self, node, is_shape_rule=False):
         if not isinstance(node, ast.Call):
             raise RuleError(f"{ast.unparse(node)!r} is no call of a rule")
         rule = rules().get(node.func.id)
-        if rule is None or rule.of_shape != of_shape:
+        if rule is None or rule.is_shape_rule != is_shape_rule:
             raise RuleError(f"unknown rule {node.func.id!r}: docs/rules.md lists them")
-        wanted = rule.parameters[1:] if of_shape else rule.parameters
+        wanted = rule.parameters[1:] if is_shape_rule else rule.parameters
         if len(node.args) != len(wanted):
             raise RuleError(f"{rule.name} takes {len(wanted)} arguments, not {len(node.args)}")
         self.used.setdefault(rule.name, {})[self.key] = True
@@ -99,9 +99,9 @@ def module(used) -> str:
     functions, entries = [], []
     for index, name in enumerate(sorted(used)):
         rule = rules()[name]
-        types = rule.parameters[1:] if rule.of_shape else rule.parameters
+        types = rule.parameters[1:] if rule.is_shape_rule else rule.parameters
         values = [unpacked(c_type, f"values[{place}]") for place, c_type in enumerate(types)]
-        call = f"{rule.module}.{name}({', '.join(['shape', *values] if rule.of_shape else values)})"
+        call = f"{rule.module}.{name}({', '.join(['shape', *values] if rule.is_shape_rule else values)})"
         functions.append(f"cdef int rule_{name}(Argument *values, Shape *shape) except? -1:\n    return <int>{call}\n")
         entries.append(f"RULES[{index}] = rule_{name}\n")
     places = "".join(f'    "{name}": {index},\n' for index, name in enumerate(sorted(used)))

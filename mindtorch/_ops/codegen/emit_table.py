@@ -15,7 +15,7 @@ def entries(table) -> tuple:
     """key -> columns of every row that can run; and by the name of each rule the keys of the rows that use it."""
     used, found = {}, {}
     for row in table.rows:
-        if row.alias_of or (row.by_hand and not row.foreach_of):
+        if row.alias_of or (row.handwritten and not row.foreach_of):
             continue
         try:
             found[row.key] = _entry(row, table, used)
@@ -36,19 +36,19 @@ def _entry(row, table, used) -> dict:
     entry = {"arguments": ", ".join(f"{a.type} {a.name}" for a in row.kernel_arguments),
              "results": len(row.result_names)}
     if row.schema.inplace:
-        entry["writes_self"] = True
-    if row.of_lists:
-        entry |= _of_lists(row, table, encoder)
+        entry["inplace_only"] = True
+    if row.is_foreach:
+        entry |= _foreach_entry(row, table, encoder)
     elif not row.factory:
         entry["outputs"] = [_output(out, encoder) for out in row.outputs]
         if row.inplace and (rule := _inplace_dtype(row)) != row.outputs[0].dtype:
             entry["inplace_dtype"] = encoder.dtype(rule)
         if row.compute_dtype:
-            entry["compute"] = encoder.dtype(row.compute_dtype)
+            entry["compute_dtype"] = encoder.dtype(row.compute_dtype)
         if row.inout:
             entry["inout"] = places[row.inout]
     # What a kernel refuses is refused last, as in torch.
-    last = [] if row.of_lists else [call for call in row.check if call.startswith("check_kernel_")]
+    last = [] if row.is_foreach else [call for call in row.check if call.startswith("check_kernel_")]
     columns = {"check": [call for call in row.check if call not in last], "kernel_check": last}
     for column in ("inplace_check", "out_check", "cpu_check"):
         columns[column] = getattr(row, column)
@@ -57,19 +57,18 @@ def _entry(row, table, used) -> dict:
             entry[column] = [encoder.check(call) for call in calls]
     if row.autocast:
         policies = [row.autocast.get(device) or "not_listed" for device in ("cpu", "npu")]
-        # One that sets the dtype does nothing where the call says which.
         entry["autocast"] = tuple(POLICIES.index(policy) for policy in policies)
     if emit_grad.recorded(row):
         entry["differentiable"] = [places[a.name] for a in emit_grad.differentiable(row)]
-        if row.outputs and all(out.dtype == "bool" for out in row.outputs):     # self in its place may have a gradient
-            entry["recorded_in_place_only"] = True
+        if row.outputs and all(out.dtype == "bool" for out in row.outputs):     # in place, self may be a float
+            entry["records_inplace_only"] = True
         if emit_grad.saves_self(row):
             entry["saves_self"] = True
     return entry
 
 
 def _inplace_dtype(row) -> str:
-    """A dtype rule that looks at `out` ends there in place, and sees self."""
+    """The dtype rule of the in-place form: in "... or out or ..." `self` takes the place of `out` and of the rest."""
     before, found, _ = row.outputs[0].dtype.partition(" or out ")
     return f"{before} or self" if found else row.outputs[0].dtype
 
@@ -85,15 +84,15 @@ def _output(out, encoder) -> dict:
     if out.strides_rule:
         entry["strides_rule"] = encoder.shape(out.strides_rule)
     if out.mask:
-        name, _, place = out.mask.partition("[")
-        entry["mask"] = (encoder.places[name], int(place.rstrip("]") or -1))
+        name, _, index = out.mask.partition("[")
+        entry["mask"] = (encoder.places[name], int(index.rstrip("]") or -1))
     if out.dynamic_shape:
         entry["dynamic_shape"] = True
     return entry
 
 
-def _of_lists(row, table, encoder) -> dict:
-    entry = {"of_lists": True, "kernel": row.may_have_kernel}
+def _foreach_entry(row, table, encoder) -> dict:
+    entry = {"is_foreach": True, "kernel": row.may_have_kernel}
     if row.foreach_of:
         target = table.by_key[row.foreach_of]
         positional, named = row.foreach_values
@@ -101,11 +100,12 @@ def _of_lists(row, table, encoder) -> dict:
         if len(positional) > len(names) or set(named) - set(names):
             raise RowError(f"{row.family}.toml: {row.key}: {row.foreach_of} takes ({', '.join(names)})")
         values = dict(zip(names, positional, strict=False)) | named
-        entry["each"] = row.foreach_of
-        entry["each_arguments"] = [_each_argument(row, values.get(a.name), a) for a in target.kernel_arguments]
-        entry["each_is_method"], entry["each_has_inplace"] = target.by_hand, bool(target.inplace)
+        entry["single"] = row.foreach_of
+        entry["single_arguments"] = [_single_argument(row, values.get(a.name), a) for a in target.kernel_arguments]
+        entry["single_is_method"], entry["single_has_inplace"] = target.handwritten, bool(target.inplace)
     else:
-        entry["written"] = [place for place, a in enumerate(row.kernel_arguments) if a.type == "Tensor[]" and a.written]
+        entry["written_lists"] = [index for index, a in enumerate(row.kernel_arguments)
+                                  if a.type == "Tensor[]" and a.written]
     if row.scalar_variant:
         entry["scalar_variant"] = row.scalar_variant
     if row.fused_if:
@@ -113,16 +113,16 @@ def _of_lists(row, table, encoder) -> dict:
     return entry
 
 
-def _each_argument(row, name, argument):
+def _single_argument(row, name, argument):
     """Where an argument of the operator on one tensor comes from: "l0" is an element of list 0, "n1" one of the numbers
-    in argument 1, "a2" argument 2, "d1" the default 1 and "d" none."""
+    in argument 1, "a2" argument 2, "d1" the default 1 and "d" the default None."""
     if name is None:
         return "d" + {"1": "1", "False": "0", "None": "", None: ""}[argument.default]
     given = row.schema.argument(name)
     if given is None:
         return "d" + {"1": "1", "False": "0", "None": ""}[name]
-    place = [a.name for a in row.kernel_arguments].index(name)
-    return {"Tensor[]": f"l{place}", "Scalar[]": f"n{place}"}.get(given.type, f"a{place}")
+    index = [a.name for a in row.kernel_arguments].index(name)
+    return {"Tensor[]": f"l{index}", "Scalar[]": f"n{index}"}.get(given.type, f"a{index}")
 
 
 # --- tables beside the rows -------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def policies(table) -> str:
     """mindtorch/_core/_gen/autocast_policies.py: operators that no row runs -> (cpu, npu), by the codes of Policy."""
     lines = []
     for name, devices in sorted(table.autocast.items()):
-        if name not in table.by_key or table.by_key[name].by_hand:
+        if name not in table.by_key or table.by_key[name].handwritten:
             codes = [POLICIES.index(devices.get(device, "not_listed")) for device in ("cpu", "npu")]
             lines.append(f'    "{name}": ({codes[0]}, {codes[1]}),\n')
     return NOTE.format(source="autocast.toml") + f"POLICIES = {{\n{''.join(lines)}}}\n"
@@ -149,7 +149,7 @@ def schemas(table) -> str:
         forms = [row.schema.text]
         if row.inplace:
             forms.append(_inplace_schema(row.schema.text, row.schema.name))
-        (npu if row.of_npu else aten).extend(forms)
+        (npu if row.is_torch_npu else aten).extend(forms)
     known = {_key(text) for text in aten}
     others = [line for line in (FOLDER.parent / "aten.txt").read_text(encoding="utf-8").splitlines()
               if line and not line.startswith("#") and _key(line) not in known]

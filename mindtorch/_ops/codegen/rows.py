@@ -9,10 +9,10 @@ from . import derivatives
 from .schema import Schema, SchemaError, parse
 
 FOLDER = Path(__file__).parents[1] / "rows"
-NOT_FAMILIES = ("autocast", "rare_dtypes")             # what is said of rows of all families
+NOT_FAMILIES = ("autocast", "rare_dtypes")             # files that say something of rows of all families
 FAMILIES = tuple(sorted(path.stem for path in FOLDER.glob("*.toml") if path.stem not in NOT_FAMILIES))
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
-BY_HAND = ("view", "composite")
+HANDWRITTEN = ("view", "composite")
 
 # The policies of autocast.toml, in the order of Policy in _core/operators/autocast.pxd.
 POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote", "banned")
@@ -127,7 +127,7 @@ class Row:
     takes_out: bool = True
     manual_binding: str = ""
     foreach_of: str = ""                          # the key
-    foreach_values: tuple = ()                    # (names given by place, {parameter: name given by keyword})
+    foreach_values: tuple = ()                    # (names given by position, {parameter: name given by keyword})
     fused_if: tuple = ()
     scalar_variant: str = ""
     autocast: dict = field(default_factory=dict)  # device -> policy
@@ -143,12 +143,12 @@ class Row:
         return self.schema.c_name
 
     @property
-    def by_hand(self) -> bool:
-        return self.npu in BY_HAND
+    def handwritten(self) -> bool:
+        return self.npu in HANDWRITTEN
 
     @property
     def has_kernel(self) -> bool:
-        return not (self.by_hand or self.alias_of or self.foreach_of)
+        return not (self.handwritten or self.alias_of or self.foreach_of)
 
     @property
     def may_have_kernel(self) -> bool:
@@ -156,14 +156,14 @@ class Row:
         return self.has_kernel or (bool(self.foreach_of) and self.npu != "per_tensor")
 
     @property
-    def of_npu(self) -> bool:
-        """Whether it is torch_npu's, and not torch's."""
+    def is_torch_npu(self) -> bool:
+        """Whether the operator is torch_npu's, and not torch's."""
         return "npu" in self.variants
 
     @property
-    def of_lists(self) -> bool:
+    def is_foreach(self) -> bool:
         """Whether it works on every tensor of its lists: _foreach_* and _fused_*."""
-        return _of_lists(self.schema, self.foreach_of or self.alias_of)
+        return _is_foreach_row(self.schema, self.foreach_of or self.alias_of)
 
     @property
     def factory(self) -> bool:
@@ -182,7 +182,7 @@ class Row:
     def kernel_arguments(self) -> list:
         """The arguments that the kernel gets. A "like" argument, of which only shape and dtype count, is left out."""
         arguments = self.schema.kernel_arguments
-        if self.factory and not self.by_hand:
+        if self.factory and not self.handwritten:
             arguments = [a for a in arguments if a.type in ("Scalar", "Scalar?", "Generator?")]
         return arguments
 
@@ -225,7 +225,7 @@ class Table:
                 raise RowError(f"{row.family}.toml: {row.key}: {error}") from None
 
     def _with_opmath(self, row) -> Row:
-        """Rows of operators on lists with what the operator on one tensor says."""
+        """The row of an operator on lists, with the column `opmath` of the operator on one tensor."""
         if not row.foreach_of:
             return row
         other = self.by_key[row.foreach_of]
@@ -239,7 +239,7 @@ class Table:
     @property
     def families(self) -> list:
         """Those with at least one generated function."""
-        return [f for f in FAMILIES if any(not row.by_hand for row in self.family(f))]
+        return [f for f in FAMILIES if any(not row.handwritten for row in self.family(f))]
 
     def _load(self, family, path):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -259,12 +259,12 @@ class Table:
             row = replace(row, autocast=self.autocast.get(row.key, {}), rare=self.rare.get(row.key, ()),
                           refusal=self.refusals.get(row.key, f"{row.schema.name}_cpu"))
             self.rows.append(row)
-            if row.of_lists:
+            if row.is_foreach:
                 self.inplace_functions.add(f"{row.schema.name.rstrip('_')}_")
 
 
 def read_autocast(path) -> dict:
-    """The lists of autocast.toml turned round: op -> {device: policy}."""
+    """The lists of autocast.toml by operator: op -> {device: policy}."""
     listed = {}
     content = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for device, policies in content.items():
@@ -305,7 +305,7 @@ def instances(entry) -> list:
 
 
 def _filled(value, words):
-    """A value of a row with the words put in the place of their names."""
+    """A value of a row with the words in place of their names."""
     if isinstance(value, dict):
         return {name: _filled(inner, words) for name, inner in value.items()}
     if isinstance(value, list):
@@ -325,7 +325,7 @@ def read_row(family, entry) -> Row:
     out = entry.pop("out", [])
     outputs = tuple(_read_output(o) for o in (out if isinstance(out, list) else [out]))
     entry |= {column: tuple(value) for column, value in entry.items() if isinstance(value, list)}
-    if _of_lists(schema, entry.get("foreach_of") or entry.get("alias_of")):
+    if _is_foreach_row(schema, entry.get("foreach_of") or entry.get("alias_of")):
         entry |= {"variants": ("function",), "takes_out": False}
     if "variants" not in entry and (schema.inplace or not schema.argument("self")):
         entry["variants"] = ("method",) if schema.inplace else ("function",)
@@ -353,8 +353,8 @@ def _read_output(rules) -> Output:
     return Output(**rules | names)
 
 
-def _of_lists(schema, other) -> bool:
-    """Whether an op writes to lists, or stands on another op and gives a list for one."""
+def _is_foreach_row(schema, other) -> bool:
+    """Whether an op writes to lists, or applies another op to each tensor of a list."""
     return not schema.returns or (bool(other) and bool(schema.tensor_lists) and schema.returns[0][0] == "Tensor[]")
 
 
@@ -371,7 +371,7 @@ def _read_grad(grad) -> tuple:
 
 
 def _read_call(text) -> tuple:
-    """'add.Tensor(self, alpha=2)': the key, and the values given by place and by keyword, as texts."""
+    """'add.Tensor(self, alpha=2)': the key, and the values given by position and by keyword, as texts."""
     key, _, values = text.partition("(")
     call = ast.parse(f"f({values or ')'}", mode="eval").body
     return key, ([ast.unparse(a) for a in call.args], {k.arg: ast.unparse(k.value) for k in call.keywords})
@@ -382,9 +382,9 @@ def _check_row(row):
     if not row.alias_of and not row.npu:
         raise RowError("has no npu column")
     if row.has_kernel:
-        if bool(row.cpu) == row.of_npu:
+        if bool(row.cpu) == row.is_torch_npu:
             raise RowError("has a CPU reference, but is of the NPU alone" if row.cpu else "has no CPU reference")
-        if not (row.samples or row.of_lists):        # tests/ops/test_foreach.py has the lists
+        if not (row.samples or row.is_foreach):        # tests/ops/test_foreach.py has the lists
             raise RowError("has no samples: name a generator of tests/ops/samples*.py")
         if not row.grad:
             raise RowError('has no derivative: grad = "none" where there is none')

@@ -45,7 +45,7 @@ class Rule:
     parameters: tuple       # C types, without names
 
     @property
-    def of_shape(self) -> bool:
+    def is_shape_rule(self) -> bool:
         return self.parameters[:1] == ("Shape *",)
 
 

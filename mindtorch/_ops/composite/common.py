@@ -33,12 +33,12 @@ _SCALAR_TYPES = {
 
 
 def scalar_type(dtype):
-    """As messages have it: Float, Long."""
+    """The name of the dtype in messages: Float, Long."""
     return _SCALAR_TYPES[str(dtype).removeprefix("torch.")][0]
 
 
 def c_type(dtype):
-    """As other messages have it: float, long int."""
+    """The name of the C++ type in messages: float, long int."""
     return _SCALAR_TYPES[str(dtype).removeprefix("torch.")][1]
 
 
@@ -53,7 +53,7 @@ def to_out(result, out):
 
 
 def written(function, result, out):
-    """The result in `out`, of whatever shape that was, where its dtype can hold it."""
+    """The result, written to a resized `out`, whose dtype must be able to hold it."""
     if not _can_cast(result.dtype, out.dtype):
         raise RuntimeError(f"result type {scalar_type(result.dtype)} can't be cast to the desired output type "
                            f"{scalar_type(out.dtype)}")
@@ -62,7 +62,7 @@ def written(function, result, out):
                            "but one of the arguments requires grad.")
     if out.shape != result.shape:
         out.resize_(result.shape)
-        if result.dim() > 1 and result.mT.is_contiguous():      # matrices that lie by columns do so in out=, too
+        if result.dim() > 1 and result.mT.is_contiguous():      # column-major matrices
             out.as_strided_(result.shape, result.stride())
     return out.copy_(result)
 
@@ -79,17 +79,17 @@ def _for_batches(function, each_sample):
 
 
 def run_for_each_sample(function):
-    """Under vmap, call the composite for each sample: it reads elements."""
+    """A decorator of composites that read elements: under vmap they run for each sample."""
     return _for_batches(function, True)
 
 
 def expand_to_batch(function):
-    """Under vmap, give all tensors the batch that one of them has: the composite writes one to a copy of another."""
+    """A decorator of composites that write a tensor to a copy of another: under vmap both get the batch."""
     return _for_batches(function, False)
 
 
 def with_names(**names):
-    """Let a parameter have other names, other name=parameter: torch's overloads differ in them."""
+    """A decorator: parameters may have the names of torch's other overloads, other name=parameter."""
     def decorate(function):
         @functools.wraps(function)
         def wrapper(*args, **options):
@@ -151,7 +151,7 @@ def _method(function):
 
 
 def where(condition, *branches, **options):
-    """The elements of the one tensor where `condition` is true, else those of the other; without them, where it is."""
+    """`input` where `condition` is true, else `other`; of the condition alone, the indices of its true elements."""
     if branches or options:
         return _where(condition, *branches, **options)
     return _nonzero(condition, as_tuple=True)

@@ -101,7 +101,7 @@ def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 @with_autocast_policy("conv_transpose1d")
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """The adjoint of conv1d: every input element adds its weights, (C, out / groups, k), around its place."""
+    """The adjoint of conv1d: adds each element times the weight, (C, out / groups, k), to a window of the result."""
     return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -164,7 +164,7 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
-    """max_pool1d, and where each maximum stands."""
+    """max_pool1d, and the index of each maximum."""
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -267,10 +267,10 @@ def pixel_unshuffle(input, downscale_factor):
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
     r = downscale_factor
     *lead, channels, height, width = input.shape
-    for name, place, size in (("height", -2, height), ("width", -1, width)):
+    for name, dim, size in (("height", -2, height), ("width", -1, width)):
         if size % r:
             raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                               f"input.size({place})={size} is not divisible by {r}")
+                               f"input.size({dim})={size} is not divisible by {r}")
     n = len(lead)
     parts = input.reshape(*lead, channels, height // r, r, width // r, r)
     turned = parts.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)

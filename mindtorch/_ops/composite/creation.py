@@ -41,7 +41,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
 
 def range_(start, end, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
            pin_memory=False):
-    """Deprecated: start + i * step up to `end`, which belongs to it."""
+    """Deprecated: start + i * step up to and including `end`."""
     warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is "
                   "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
                   "[start, end).", UserWarning, stacklevel=2)
@@ -106,17 +106,17 @@ def _even_edges(name, points, bins, bounds):
 
 
 def _counted(points, edges, weight, density):
-    """How much weight falls into each cell; the last bin of a dimension has its upper edge, too."""
+    """The sum of the weights in each cell; the last bin of a dimension includes its upper edge."""
     sizes = [edge.numel() - 1 for edge in edges]
     weight = points.new_ones(points.shape[0]) if weight is None else weight.reshape(-1)
-    place = 0
+    cell = 0
     for column, (edge, size) in enumerate(zip(edges, sizes, strict=True)):
         values = points.select(1, column).contiguous()
         bin_ = _OPS["searchsorted"](edge, values, right=True) - 1
         bin_ = _OPS["where"](values == edge[-1], size - 1, bin_)
         weight = weight.masked_fill((bin_ < 0) | (bin_ >= size), 0)
-        place = place * size + bin_.clamp(0, size - 1)
-    counts = points.new_zeros(prod(sizes)).index_add(0, place, weight).reshape(sizes)
+        cell = cell * size + bin_.clamp(0, size - 1)
+    counts = points.new_zeros(prod(sizes)).index_add(0, cell, weight).reshape(sizes)
     if density:
         counts = counts / counts.sum()
         for column, edge in enumerate(edges):

@@ -8,7 +8,7 @@ from mindtorch._ops.composite.common import _require_tensors
 
 
 def _window(name, window, win_length, n_fft, like):
-    """The window, ones unless given, in the middle of n_fft elements."""
+    """The window, or ones, with zeros on both sides up to n_fft elements."""
     if window is not None and list(window.shape) != [win_length]:
         raise RuntimeError(f"{name}: expected a 1D window tensor of size equal to win_length={win_length}, but got "
                            f"window with size {list(window.shape)}")
@@ -68,9 +68,9 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
 def _summed(frames, hop_length):
     """(B, windows, n) added up where the windows overlap."""
     batch, count, size = frames.shape
-    places = _arange(count, device=frames.device).unsqueeze(1) * hop_length + _arange(size, device=frames.device)
+    positions = _arange(count, device=frames.device).unsqueeze(1) * hop_length + _arange(size, device=frames.device)
     line = frames.new_zeros((batch, (count - 1) * hop_length + size))
-    return line.index_add(1, places.reshape(-1), frames.reshape(batch, -1))
+    return line.index_add(1, positions.reshape(-1), frames.reshape(batch, -1))
 
 
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,

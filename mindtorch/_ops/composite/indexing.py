@@ -1,4 +1,4 @@
-"""Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
+"""Selecting and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
 from math import prod
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
@@ -57,12 +57,12 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     if mine[:dim] + mine[dim + 1:] != theirs[:dim] + theirs[dim + 1:]:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
                            f"self.shape = {mine} source.shape = {theirs}")
-    places = index.reshape([-1 if i == dim else 1 for i in range(source.dim())]).expand(source.shape)
-    return self.scatter_reduce_(dim, places, source, reduce, include_self=include_self)
+    positions = index.reshape([-1 if i == dim else 1 for i in range(source.dim())]).expand(source.shape)
+    return self.scatter_reduce_(dim, positions, source, reduce, include_self=include_self)
 
 
 def take_along_dim(input, indices, dim=None, *, out=None):
-    """The elements at `indices` of `dim`, shapes broadcast beside it; without `dim`, of the tensor as one line."""
+    """The elements at `indices` of `dim`, other dimensions broadcast; without `dim`, of the flattened tensor."""
     if _name(indices.dtype) != "Long":
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
                            f"{_name(indices.dtype)}")
@@ -83,12 +83,12 @@ def take_along_dim(input, indices, dim=None, *, out=None):
 
 @run_for_each_sample
 def argwhere(input):
-    """The indices of all elements that are not 0, a row each. Waits for the device."""
+    """The indices of all elements that are not 0, one row for each. Waits for the device."""
     return _indexing.nonzero(input)
 
 
 def unravel_index(indices, shape):
-    """For each place in a tensor of `shape` seen as one line, its index in every dimension."""
+    """For each flat index in a tensor of `shape`, the index in every dimension."""
     if not isinstance(indices, TensorBase):
         raise TypeError(f"unravel_index(): argument 'indices' (position 1) must be Tensor, not "
                         f"{type(indices).__name__}")
@@ -97,33 +97,33 @@ def unravel_index(indices, shape):
     shape = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     if any(size < 0 for size in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
-    places = [prod(shape[dim + 1:]) for dim in range(len(shape))]
-    return (indices.unsqueeze(-1) // indices.new_tensor(places, dtype=int64)
+    strides = [prod(shape[dim + 1:]) for dim in range(len(shape))]
+    return (indices.unsqueeze(-1) // indices.new_tensor(strides, dtype=int64)
             % indices.new_tensor(shape, dtype=int64)).unbind(-1)
 
 
 # --- shapes that broadcast -------------------------------------------------------------------------------------------
 
 def broadcast_shapes(*shapes):
-    """The shape that tensors of these shapes have together."""
+    """The shape to which these shapes broadcast."""
     from mindtorch._core.tensor.tensor import Size
     shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     made = [1] * max((len(shape) for shape in shapes), default=0)
     for shape in shapes:
-        for place in range(-1, -1 - len(shape), -1):
-            size = shape[place]
+        for position in range(-1, -1 - len(shape), -1):
+            size = shape[position]
             if size < 0:
                 raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
-            if size in (1, made[place]):
+            if size in (1, made[position]):
                 continue
-            if made[place] != 1:
+            if made[position] != 1:
                 raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape")
-            made[place] = size
+            made[position] = size
     return Size(made)
 
 
 def broadcast_tensors(*tensors):
-    """The tensors expanded to the shape that they have together."""
+    """The tensors, expanded to the shape to which they broadcast."""
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     made = ()
     for tensor in tensors:
@@ -133,11 +133,11 @@ def broadcast_tensors(*tensors):
 
 def _merged(one, other):
     made = list(one if len(one) >= len(other) else other)
-    for place in range(-1, -1 - min(len(one), len(other)), -1):
-        if one[place] != other[place] and 1 not in (one[place], other[place]):
-            raise RuntimeError(f"The size of tensor a ({one[place]}) must match the size of tensor b ({other[place]}) "
-                               f"at non-singleton dimension {len(made) + place}")
-        made[place] = other[place] if one[place] == 1 else one[place]
+    for dim in range(-1, -1 - min(len(one), len(other)), -1):
+        if one[dim] != other[dim] and 1 not in (one[dim], other[dim]):
+            raise RuntimeError(f"The size of tensor a ({one[dim]}) must match the size of tensor b ({other[dim]}) "
+                               f"at non-singleton dimension {len(made) + dim}")
+        made[dim] = other[dim] if one[dim] == 1 else one[dim]
     return tuple(made)
 
 
@@ -175,12 +175,12 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 @expand_to_batch
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
-    """The elements that the strided view shows replaced by `src`."""
+    """The elements of the strided view replaced by `src`."""
     return _replaced(input, lambda result: result.as_strided(size, stride, storage_offset or 0), src)
 
 
 def _clamped(self, indices):
-    """The index tensors with what points outside of `self` put onto its edges."""
+    """The index tensors, clamped to the sizes of `self`."""
     return [None if index is None else index.clamp(-size, size - 1)
             for index, size in zip(indices, self.shape, strict=False)]
 

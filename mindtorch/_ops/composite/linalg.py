@@ -31,17 +31,17 @@ def conj_transpose(matrix):
 
 def identity(size, like):
     """The identity matrix, of `like`'s dtype and on its device."""
-    place = _arange(size, device=like.device)
-    return (place.unsqueeze(-1) == place).to(like.dtype)
+    position = _arange(size, device=like.device)
+    return (position.unsqueeze(-1) == position).to(like.dtype)
 
 
 def by_columns(matrix):
-    """The same elements, which lie by columns in memory of their own, as those of LAPACK's results."""
+    """A copy in column-major order, as LAPACK's results are."""
     return matrix.mT.contiguous().mT.clone()
 
 
 def with_history_of(result, *inputs):
-    """The same values as a result of `inputs`, whose gradients are zeros: what torch gives where nothing is used."""
+    """The tensor as a result of `inputs` with gradients of zeros, as in torch where no element of them is used."""
     for tensor in inputs:
         if tensor.requires_grad and is_grad_enabled():
             result = result + _where(_zeros((), device=tensor.device).bool(), tensor, tensor.new_zeros(())).sum()
@@ -80,7 +80,7 @@ def solve_triangular(input, B, *, upper, left=True, unitriangular=False):
 
 @with_out
 def solve_ex(A, B, *, left=True, check_errors=False):
-    """The solution of A X = B, and per matrix 0 or where it is singular."""
+    """The solution of A X = B, and infos: 0, or the first zero on the diagonal of U."""
     return _ATEN["linalg_solve_ex"](A, B, left=left, check_errors=check_errors)
 
 
@@ -127,7 +127,7 @@ def cholesky_solve(input, input2, upper=False):
 def cholesky_inverse(input, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(input, "cholesky_inverse", square=True)
-    if input.device.type == "cpu":      # the NPU would have to be waited for
+    if input.device.type == "cpu":      # elsewhere the host would wait for the device
         zeros = input.diagonal(0, -2, -1) == 0
         if zeros.any():
             raise_first_failure(zeros.any(-1) * (zeros.long().argmax(-1) + 1), "cholesky_inverse", NOT_INVERTIBLE)
@@ -164,7 +164,7 @@ def logdet(input):
 
 @with_out
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
-    """The compact LU decomposition, its pivots counted from 1, and per matrix 0 or where U has a zero."""
+    """The compact LU decomposition, pivots counted from 1, and infos: 0, or the first zero on the diagonal of U."""
     return _ATEN["linalg_lu_factor_ex"](A, pivot=pivot, check_errors=check_errors)
 
 
@@ -259,9 +259,9 @@ def orgqr(input, input2):
 
 def _reflect(reflectors, tau, matrix, order, adjoint):
     """The reflections, one after the other, applied to a matrix from the left."""
-    place = _arange(reflectors.shape[-2], device=reflectors.device)
+    position = _arange(reflectors.shape[-2], device=reflectors.device)
     for k in order:
-        vector = _where(place > k, reflectors[..., :, k], (place == k).to(reflectors.dtype)).unsqueeze(-1)
+        vector = _where(position > k, reflectors[..., :, k], (position == k).to(reflectors.dtype)).unsqueeze(-1)
         factor = tau[..., k, None, None]
         factor = _conj(factor) if adjoint else factor
         matrix = matrix - factor * _matmul(vector, _matmul(conj_transpose(vector), matrix))
@@ -271,7 +271,7 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
 @with_autocast_policy("ormqr")
 @with_out
 def ormqr(input, input2, input3, left=True, transpose=False):
-    """The product of the unitary matrix that geqrf has found and `other`."""
+    """The product of the unitary matrix of geqrf and `other`."""
     require_matrices(input, "torch.ormqr")
     side = -2 if left else -1
     if input3.dim() >= 2 and input2.shape[-1] != min(input3.shape[side], input.shape[-1]):
@@ -326,7 +326,7 @@ def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
 def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudo-inverse: singular values up to max(atol, rtol * the largest) count as zero."""
     require_matrices(input, "linalg.pinv")
-    if not input.numel():           # no tolerance is looked at
+    if not input.numel():           # whatever the tolerances
         return with_history_of(input.new_zeros((*input.shape[:-2], input.shape[-1], input.shape[-2])), input)
     return _pinv_function().apply(input, hermitian, atol, rtol if rcond is None else rcond)
 
@@ -395,7 +395,7 @@ def lstsq(input, b, rcond=None, *, driver=None):
         singular = svdvals(input.detach())
     if rows > columns and driver != "gelsy" and (rank is None or bool((rank == columns).all())):
         residuals = (_matmul(input, solution) - right).abs().pow(2).sum(-2)
-    if rows > columns:      # it lies in the memory of a matrix like `b`
+    if rows > columns:      # as in torch, a view of a matrix like `b`
         below = solution.new_zeros((*solution.shape[:-2], rows - columns, solution.shape[-1]))
         solution = _OPS["cat"]([solution, below], -2)
     solution = by_columns(solution)[..., :columns, :]
@@ -486,9 +486,9 @@ def multi_dot(tensors):
         tensors[0] = tensors[0].unsqueeze(0)
     if last:
         tensors[-1] = tensors[-1].unsqueeze(1)
-    for place, one in enumerate(tensors):
+    for i, one in enumerate(tensors):
         if one.dim() != 2:
-            raise RuntimeError(f"multi_dot(): tensor {place} must be 2D but got {one.dim()}D")
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {one.dim()}D")
     result = _products.multiply_chain(tensors)
     if last:
         result = result.squeeze(-1)

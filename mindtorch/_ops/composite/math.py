@@ -21,7 +21,7 @@ def _require_tensor(function, value, position=1, name="input"):
 
 
 def _published(takes_out=False, inplace=False, method=True):
-    """A decorator: the function, the method, the form with out= and the in-place form, as far as torch has them.
+    """A decorator that adds the method, the form with out= and the in-place form, where torch has them.
 
     inplace="function": the in-place form is a function of the namespace, too.
     """
@@ -205,12 +205,12 @@ def _neg_view(input):
 
 
 def _is_all_true(input):
-    """A tensor that says whether all elements of a tensor of bools are True."""
+    """Whether all elements of a tensor of bools are True."""
     return input.all()
 
 
 def _is_any_true(input):
-    """A tensor that says whether any element of a tensor of bools is True."""
+    """Whether any element of a tensor of bools is True."""
     return input.any()
 
 

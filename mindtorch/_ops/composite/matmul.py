@@ -53,7 +53,7 @@ def tensordot(a, b, dims=2, out=None):
     free_a = [d for d in range(a.dim()) if d not in of_a]
     free_b = [d for d in range(b.dim()) if d not in of_b]
     for x, y in zip(of_a, of_b, strict=True):
-        # A dimension of size 1 stands for any number of equal slices.
+        # A dimension of size 1 broadcasts.
         if a.shape[x] == 1 and b.shape[y] != 1:
             b = b.sum(y, keepdim=True, dtype=b.dtype)
         elif b.shape[y] == 1 and a.shape[x] != 1:
@@ -127,8 +127,8 @@ def multiply_chain(matrices):
 
 # --- einsum ----------------------------------------------------------------------------------------------------------
 
-# Every dimension of an operand has a label; those that an ellipsis stands for are labelled by numbers below 0, counted
-# from the last, so that they broadcast.
+# Every dimension of an operand has a label. The labels of an ellipsis are negative numbers, counted from the last
+# dimension, so that they broadcast.
 
 @with_autocast_policy("einsum")
 def einsum(*args):
@@ -257,7 +257,7 @@ def _diagonals(tensor, labels):
                 raise RuntimeError(f"einsum(): subscript {label} is repeated for operand but the sizes don't match, "
                                    f"{tensor.shape[second]} != {tensor.shape[first]}")
             tensor = tensor.diagonal(0, first, second)
-            labels = [one for place, one in enumerate(labels) if place not in (first, second)] + [label]
+            labels = [one for i, one in enumerate(labels) if i not in (first, second)] + [label]
     return tensor, labels
 
 
@@ -289,7 +289,7 @@ def _contract(a, of_a, b, of_b, kept, sizes):
 
 def _reduced(tensor, labels, needed):
     """The tensor summed over the labels that are not needed."""
-    dims = [place for place, label in enumerate(labels) if label not in needed]
+    dims = [dim for dim, label in enumerate(labels) if label not in needed]
     if not dims:
         return tensor, labels
     return tensor.sum(dims), [label for label in labels if label in needed]
@@ -354,9 +354,9 @@ def pdist(input, p=2.0):
 
 
 def _safe_softmax(input, dim, dtype=None):
-    """softmax, with zeros for lines that are -inf everywhere."""
+    """softmax, with zeros for rows that are -inf everywhere."""
     masked = (input == float("-inf")).all(dim, True)
-    # A softmax of such a line would be NaN, and so would be the gradient behind it.
+    # The softmax of such a row is NaN, and so would be the gradients of what follows.
     result = _OPS["softmax"](_where(masked, 0.0, input), dim, dtype=dtype)
     return _where(masked, 0.0, result)
 

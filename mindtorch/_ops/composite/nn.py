@@ -115,7 +115,7 @@ def native_dropout_backward(grad_output, mask, scale):
 # --- CTC loss --------------------------------------------------------------------------------------------------------
 
 _forward, _cat = _ATEN["_ctc_loss"], _OPS["cat"]
-_MANY = 64            # samples of a call: as many lengths as an argument holds
+_MANY = 64            # samples of one call: an argument holds so many lengths
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
@@ -159,7 +159,7 @@ def _losses(log_probs, targets, input_lengths, target_lengths, blank, zero_infin
 
 
 def _lengths(name, lengths):
-    """As a list of numbers. Those on a device are waited for."""
+    """The lengths as a list of numbers. Waits for the device of a tensor."""
     if not isinstance(lengths, TensorBase):
         return list(lengths)
     if lengths.is_floating_point() or lengths.is_complex():
@@ -236,7 +236,7 @@ def _fused_adagrad_(self, grads, state_sums, state_steps, *, lr, lr_decay, weigh
     _OPS["_foreach_addcmul_"](state_sums, change, change)
     spread = _OPS["_foreach_add_"](list(_OPS["_foreach_sqrt"](state_sums)), eps)
     if lr_decay:
-        # The steps lie on the device, and what the rate has decayed to stays there too.
+        # The steps are on the device, so the decayed rate is computed there.
         rates = list(_OPS["_foreach_sub"](state_steps, 1))
         _OPS["_foreach_add_"](_OPS["_foreach_mul_"](rates, lr_decay), 1)
         change = _OPS["_foreach_div"](change, rates)
@@ -244,8 +244,8 @@ def _fused_adagrad_(self, grads, state_sums, state_steps, *, lr, lr_decay, weigh
 
 
 def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max):
-    """Round to the multiples of `scale` that integers from `quant_min` to `quant_max` can say, with a scale and a zero
-    point for each channel along `axis`. The gradient passes unchanged where `input` is in that range."""
+    """Round to the multiples of `scale` that integers from `quant_min` to `quant_max` can represent, with a scale and a
+    zero point for each channel along `axis`. The gradient passes unchanged where `input` is in that range."""
     result = _fake_quantize(input, scale, zero_point, axis, quant_min, quant_max)[0]
     if zero_point.dtype is _int32 and not zero_point.is_meta and zero_point.numel():
         _require_in_range(int(zero_point.min()), int(zero_point.max()), quant_min, quant_max)

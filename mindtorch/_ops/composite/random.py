@@ -14,8 +14,8 @@ _bernoulli, _random = ATEN["bernoulli"], ATEN["random_"]
 where = _FUNCTIONS["where"]
 _add_, _mul_, _normal_ = _OPS["add_"], _OPS["mul_"], _OPS["normal_"]
 
-# The end of random_(from, None): every value of an integer dtype that is not negative, and all integers up to the
-# one that a floating dtype holds without gaps. int64's own end is no int64.
+# The end of random_(from, None): 1 + the largest value of an integer dtype, or the largest integer up to which a
+# floating dtype holds all. For int64, that is no int64.
 _ENDS = {bool_: 2, uint8: 1 << 8, int8: 1 << 7, int16: 1 << 15, int32: 1 << 31, int64: None,
          float16: (1 << 11) + 1, bfloat16: (1 << 8) + 1, float32: (1 << 24) + 1, float64: (1 << 53) + 1}
 
@@ -68,21 +68,22 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, **options):
 
 
 def bernoulli_method(self, p=None, *, generator=None):
-    """1 with probability p, or with the probability that stands in the tensor; else 0."""
+    """1 with probability p, or with the probability in the tensor; else 0."""
     return bernoulli(self, p, generator=generator)
 
 
 def bernoulli(input, p=None, *, generator=None, out=None):
-    """1 with the probability that stands in `input`, or with probability p for each of its elements; else 0."""
+    """1 with the probability in `input`, or with probability p for each of its elements; else 0."""
     if p is None:
         return _bernoulli(input, generator=generator, out=out)
     return empty_like(input).bernoulli_(p, generator=generator)
 
 
 # --- derivatives of samples ------------------------------------------------------------------------------------------
-# With the quantile kept, dx/da = -(dF/da) / f. F is the integral of f from below and 1 minus that from above; the
-# integrand falls from x on, on the logarithmic (gamma) and the logistic (beta) scale, if one integrates away from the
-# mode. s is the distance from x there. The double exponential formula (Takahasi and Mori 1974) places its values.
+# At a fixed quantile, dx/da = -(dF/da) / f. F is the integral of f from the lower end to x, and 1 minus that from x to
+# the upper end. The one that leads away from the mode is computed: on the logarithmic (gamma) or logistic (beta) scale
+# its integrand decreases with the distance s from x. The points are those of the double exponential formula (Takahasi
+# and Mori 1974).
 
 _STEP = 0.2
 _NODES = [exp(u - exp(-u)) for u in (_STEP * k for k in range(-18, 31))]
@@ -90,15 +91,15 @@ _WEIGHTS = [_STEP * s * (1 + exp(-u)) for s, u in zip(_NODES, (_STEP * k for k i
 
 
 def _integral(width, integrand):
-    """Over s from 0 to infinity, of a function that falls within about `width`."""
-    total = 0
+    """The integral over s from 0 to infinity of a function that decays within about `width`."""
+    result = 0
     for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-        total = total + weight * integrand(node * width)
-    return total * width
+        result = result + weight * integrand(node * width)
+    return result * width
 
 
 def _standard_gamma_grad(self, output):
-    """How the gamma number `output` grows with its shape `self`, if its quantile is kept."""
+    """The derivative of the gamma sample `output` by its shape `self`, at a fixed quantile."""
     _require_tensors("_standard_gamma_grad", self=self, output=output)
     distance = self - output
     sign = where(distance > 0, 1.0, -1.0).to(self.dtype)
@@ -111,9 +112,9 @@ def _standard_gamma_grad(self, output):
 
 
 def _dirichlet_grad(x, alpha, total):
-    """How a beta number x of alpha and total - alpha grows with alpha, by 1 - x: quantile and total - alpha are kept.
+    """The derivative by alpha of a sample x of Beta(alpha, total - alpha), divided by 1 - x.
 
-    Where x grows, the other numbers of a Dirichlet sample shrink in proportion: by x's growth over 1 - x.
+    The quantile and total - alpha are fixed. In a Dirichlet sample, the other numbers shrink in this proportion.
     """
     _require_tensors("_dirichlet_grad", x=x, alpha=alpha, total=total)
     distance = alpha - total * x

@@ -1,4 +1,4 @@
-"""Reductions over segments: runs of slices, one behind the other, which lengths or offsets tell. Device-neutral."""
+"""Reductions over segments: runs of slices, given by lengths or offsets. Device-neutral."""
 import functools
 import math
 
@@ -8,7 +8,7 @@ from mindtorch._ops.composite.common import run_for_each_sample, scalar_type
 from mindtorch._ops.composite.indexing import _wrapped
 
 _where = _OPS["where"]
-_EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}      # what a reduction starts from
+_EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}      # the results of empty segments
 _SCATTERED = {"prod": "prod", "max": "amax", "min": "amin"}
 
 
@@ -32,15 +32,15 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
             if not (lengths.sum(-1) == data.shape[axis]).all():
                 raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to "
                                    "data.size(lengths.dim()-1) when !unsafe.")
-    # All rows one behind the other: which slice each element of a segment is, and whose it is.
+    # All rows are flattened: for each slice in a segment its index in `data`, and its segment.
     rows = math.prod(data.shape[:axis])
     counts = lengths.long().reshape(-1)
-    owners = _arange(counts.numel(), data).repeat_interleave(counts)
+    segments = _arange(counts.numel(), data).repeat_interleave(counts)
     first_of_row = (_arange(rows, data) * data.shape[axis]).unsqueeze(1)
-    begins = (starts.long().reshape(rows, -1) + first_of_row).reshape(-1) - (counts.cumsum(0) - counts)
-    places = begins[owners] + _arange(owners.numel(), data)
-    taken = data.reshape(-1, *data.shape[axis + 1:])[places]
-    reduced = _function().apply(taken, owners, counts, reduce, initial)
+    first_slices = (starts.long().reshape(rows, -1) + first_of_row).reshape(-1) - (counts.cumsum(0) - counts)
+    indices = first_slices[segments] + _arange(segments.numel(), data)
+    taken = data.reshape(-1, *data.shape[axis + 1:])[indices]
+    reduced = _function().apply(taken, segments, counts, reduce, initial)
     return reduced.reshape(*lengths.shape, *data.shape[axis + 1:])
 
 
@@ -67,53 +67,53 @@ def _arange(size, like):
 
 
 def _column(values, like):
-    """One number for each slice of `like`."""
+    """One number for each slice of `like`, with dimensions that broadcast."""
     return values.reshape(-1, *(1,) * (like.dim() - 1))
 
 
 @functools.cache
 def _function():
-    """The reduction of slices by their owners. torch's, too, can be differentiated once."""
+    """The reduction of slices by segment. As in torch, it can be differentiated once."""
     from mindtorch.autograd import Function
     from mindtorch.autograd.function import once_differentiable
 
     class SegmentReduce(Function):
         @staticmethod
-        def forward(ctx, taken, owners, counts, reduce, initial):
+        def forward(ctx, taken, segments, counts, reduce, initial):
             result = taken.new_full((counts.numel(), *taken.shape[1:]), _EMPTY[reduce] if initial is None else initial)
             if reduce in _SCATTERED:
-                result = result.index_reduce(0, owners, taken, _SCATTERED[reduce])
+                result = result.index_reduce(0, segments, taken, _SCATTERED[reduce])
             else:
-                result = result.index_add(0, owners, taken)
+                result = result.index_add(0, segments, taken)
             if reduce == "mean":
                 result = result / _column(counts if initial is None else counts.clamp(min=1), result)
-            ctx.save_for_backward(taken, owners, counts, result)
+            ctx.save_for_backward(taken, segments, counts, result)
             ctx.reduce, ctx.initial = reduce, 1.0 if initial is None else initial
             return result
 
         @staticmethod
         @once_differentiable
         def backward(ctx, grad):
-            taken, owners, counts, result = ctx.saved_tensors
+            taken, segments, counts, result = ctx.saved_tensors
 
             def summed(values):
                 """For each slice the sum of `values` over its segment."""
-                return grad.new_zeros(grad.shape).index_add(0, owners, values.to(grad.dtype))[owners]
+                return grad.new_zeros(grad.shape).index_add(0, segments, values.to(grad.dtype))[segments]
 
-            grads = grad[owners]
+            grads = grad[segments]
             if ctx.reduce == "mean":
-                grads = grads / _column(counts[owners], grads)
+                grads = grads / _column(counts[segments], grads)
             elif ctx.reduce in ("max", "min"):
-                hit = (taken == result[owners]) | taken.isnan()
+                hit = (taken == result[segments]) | taken.isnan()
                 grads = _where(hit, grads / summed(hit), 0.0)
             elif ctx.reduce == "prod":
                 # The product of the others is not result / x where x is 0 or NaN.
                 special = (taken == 0) | taken.isnan()
                 regular = result.new_full(result.shape, ctx.initial).index_reduce(
-                    0, owners, _where(special, 1.0, taken), "prod")[owners]
+                    0, segments, _where(special, 1.0, taken), "prod")[segments]
                 others = _where(summed(special) == 1, 1.0,
                                _where(summed(taken.isnan()) > taken.isnan(), math.nan, 0.0))
-                grads = grads * _where(special, regular * others, result[owners] / taken)
+                grads = grads * _where(special, regular * others, result[segments] / taken)
             return grads, None, None, None, None
 
     return SegmentReduce

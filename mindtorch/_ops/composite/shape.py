@@ -84,7 +84,7 @@ def rot90(input, k=1, dims=(0, 1)):
 # --- triangles and diagonals -----------------------------------------------------------------------------------------
 
 def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
-    """Rows and columns of the places of a row x col matrix with c - r >= offset if `upper`, c - r <= offset if not."""
+    """Rows and columns of the elements of a row x col matrix with c - r >= offset if `upper`, else c - r <= offset."""
     if layout is not None:
         require_strided(layout, name)
     for words, size in (("row", row), ("col", col)):
@@ -92,7 +92,7 @@ def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
             raise RuntimeError(f"{words} must be non-negative, got{size}")
     offset = max(min(offset, col), -row)
     first, last = (0, min(row, col - offset)) if upper else (-min(offset, 0), row if col else 0)
-    empty((2, max(last - first, 0)), dtype=int64)           # each of these rows has places: too many are an error here
+    empty((2, max(last - first, 0)), dtype=int64)           # RuntimeError for too many
     rows = numpy.arange(first, last)
     begin = numpy.maximum(rows + offset, 0) if upper else numpy.zeros_like(rows)
     lengths = (col if upper else numpy.minimum(rows + offset + 1, col)) - begin
@@ -103,13 +103,13 @@ def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):
-    """Rows and columns of the places on the diagonal and below it."""
+    """Rows and columns of the elements on the diagonal and below it."""
     made = _triangle("tril_indices", row, col, offset, False, dtype, layout, device, pin_memory)
     return made.requires_grad_(requires_grad)
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):
-    """Rows and columns of the places on the diagonal and above it."""
+    """Rows and columns of the elements on the diagonal and above it."""
     made = _triangle("triu_indices", row, col, offset, True, dtype, layout, device, pin_memory)
     return made.requires_grad_(requires_grad)
 
@@ -176,7 +176,7 @@ def meshgrid(*tensors, indexing="ij"):
     swap = indexing == "xy" and len(tensors) > 1
     ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = [tensor.numel() for tensor in ordered]
-    grids = [tensor.reshape([-1 if place == at else 1 for place in range(len(shape))]).expand(shape)
+    grids = [tensor.reshape([-1 if position == at else 1 for position in range(len(shape))]).expand(shape)
              for at, tensor in enumerate(ordered)]
     if swap:
         grids[:2] = grids[1], grids[0]
@@ -196,19 +196,19 @@ def _each(function):
 
 @_each
 def atleast_1d(tensor):
-    """With one dimension at least."""
+    """The tensor with one dimension at least."""
     return tensor.reshape(1) if tensor.dim() == 0 else tensor
 
 
 @_each
 def atleast_2d(tensor):
-    """With two dimensions at least; new ones come first."""
+    """The tensor with two dimensions at least; new ones come first."""
     return tensor.reshape(1, 1) if tensor.dim() == 0 else tensor.unsqueeze(0) if tensor.dim() == 1 else tensor
 
 
 @_each
 def atleast_3d(tensor):
-    """With three dimensions at least; a vector becomes the middle one."""
+    """The tensor with three dimensions at least; a vector becomes the middle one."""
     if tensor.dim() == 0:
         return tensor.reshape(1, 1, 1)
     if tensor.dim() == 1:
@@ -222,21 +222,21 @@ def _joined(tensors, name):
                         f"{type(tensors).__name__}")
     if not tensors:
         raise RuntimeError(f"{name.replace('row_', 'v')} expects a non-empty TensorList")
-    for place, tensor in enumerate(tensors):
+    for i, tensor in enumerate(tensors):
         if not isinstance(tensor, TensorBase):
-            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(tensor).__name__}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
     return list(tensors)
 
 
 def hstack(tensors, *, out=None):
-    """Side by side: along the second dimension, vectors along their only one."""
+    """The tensors joined along the second dimension, vectors along their only one."""
     tensors = [atleast_1d(tensor) for tensor in _joined(tensors, "hstack")]
     return _OPS["cat"](tensors, 0 if tensors[0].dim() == 1 else 1, out=out)
 
 
 def _stacked_rows(name):
     def stack(tensors, *, out=None):
-        """One above the other."""
+        """The tensors joined along the first dimension."""
         return _OPS["cat"]([atleast_2d(tensor) for tensor in _joined(tensors, name)], 0, out=out)
     stack.__name__ = stack.__qualname__ = name
     return stack
@@ -246,18 +246,18 @@ vstack, row_stack = _stacked_rows("vstack"), _stacked_rows("row_stack")
 
 
 def dstack(tensors, *, out=None):
-    """One behind the other, along the third dimension."""
+    """The tensors joined along the third dimension."""
     return _OPS["cat"]([atleast_3d(tensor) for tensor in _joined(tensors, "dstack")], 2, out=out)
 
 
 def column_stack(tensors, *, out=None):
-    """Side by side, vectors as columns."""
+    """The tensors joined along the second dimension, vectors as columns."""
     columns = [tensor.reshape(-1, 1) if tensor.dim() < 2 else tensor for tensor in _joined(tensors, "column_stack")]
     return _OPS["cat"](columns, 1, out=out)
 
 
 def _require_memory(nbytes):
-    """RuntimeError, before a long loop, if so many bytes can never be had."""
+    """RuntimeError, before a long loop, for more bytes than any machine has."""
     try:
         numpy.empty(nbytes, numpy.uint8)
     except (MemoryError, ValueError):
@@ -269,7 +269,7 @@ _named_parts = with_names(**dict.fromkeys(("sections", "indices", "tensor_indice
 
 @_named_parts
 def tensor_split(input, indices_or_sections, dim=0):
-    """Splits into a number of parts of about equal size, or at the indices."""
+    """Parts of about equal size, as many as given, or those between the indices."""
     if input.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = _wrapped(dim, input.dim())
@@ -344,13 +344,13 @@ def _check_chunks(tensors, dim, num_chunks):
 
 
 def _chunk_cat(tensors, dim, num_chunks, *, out=None):
-    """Every tensor in so many chunks, padded to equal size and flat, chunk beside chunk."""
+    """Each tensor as so many chunks, padded to equal size and flattened; the chunks of all tensors are joined."""
     _check_chunks(tensors, dim, num_chunks)
     dim = _wrapped(dim, tensors[0].dim())
     rows = []
     for tensor in tensors:
         length = -(-tensor.shape[dim] // num_chunks) * num_chunks
-        missing = [length - size if place == dim else size for place, size in enumerate(tensor.shape)]
+        missing = [length - size if position == dim else size for position, size in enumerate(tensor.shape)]
         padded = _OPS["cat"]([tensor, tensor.new_zeros(missing)], dim)
         rows.append(padded.reshape((*tensor.shape[:dim], num_chunks, -1)))
     return _to_out(_OPS["cat"](rows, -1), out)
@@ -417,16 +417,16 @@ def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=Non
 
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False,
                    pin_memory=False):
-    """Undefined content, dense in the order of dimensions given, slowest first."""
+    """Undefined content, dense, with the dimensions in the order given, the largest stride first."""
     count = len(size)
     if count != len(physical_layout):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. "
             f"len(size) = {count} is not equal to len(physical_layout) = {len(physical_layout)}")
-    for place, dim in enumerate(physical_layout):
+    for i, dim in enumerate(physical_layout):
         if not 0 <= dim < count:
             raise RuntimeError(
-                f"Dimension out of range (expected to be between 0 and {count - 1}, but got {dim} at index {place}).")
+                f"Dimension out of range (expected to be between 0 and {count - 1}, but got {dim} at index {i}).")
     if len(set(physical_layout)) < count:
         raise RuntimeError("Duplicate dim not allowed")
     stride, step = [0] * count, 1

@@ -29,7 +29,7 @@ def msort(input, *, out=None):
 
 @with_names(self="input")
 def searchsorted(sorted_sequence, input, *, side=None, sorter=None, **options):
-    """Where the elements of `input` would go into sorted lines; both are compared in their common dtype."""
+    """The indices at which `input` would be inserted in sorted rows; both are compared in their common dtype."""
     if (isinstance(input, TensorBase) and isinstance(sorted_sequence, TensorBase)
             and input.dtype is not sorted_sequence.dtype):
         common = _promote_types(sorted_sequence.dtype, input.dtype)
@@ -52,7 +52,7 @@ _UNSEARCHED = ("Bool", "ComplexFloat", "ComplexDouble")
 @with_names(element="elements", test_element="test_elements")
 @with_out
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
-    """Which elements are among `test_elements`."""
+    """Whether each element is among `test_elements`."""
     for one in (elements, test_elements):
         kind = scalar_type(one.dtype) if isinstance(one, TensorBase) else {bool: "Bool", complex: "ComplexDouble"}.get(
             type(one))
@@ -71,7 +71,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
 # --- combinations ----------------------------------------------------------------------------------------------------
 
 def combinations(input, r=2, with_replacement=False):
-    """All choices of `r` elements of a line, a row each."""
+    """All combinations of `r` elements of a vector, one per row."""
     _require_tensors("combinations", input=input)
     if input.dim() != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
@@ -86,13 +86,13 @@ def combinations(input, r=2, with_replacement=False):
         return input.repeat(1, r)
     choose = _with_replacement if with_replacement else _combinations
     rows = [] if size < (1 if with_replacement else r) else list(choose(range(size), r))
-    places = _FACTORIES["zeros"]((0, r), dtype=int64) if not rows else tensor_from_data(rows, None, None, False,
+    positions = _FACTORIES["zeros"]((0, r), dtype=int64) if not rows else tensor_from_data(rows, None, None, False,
                                                                                         "tensor")
-    return input.index_select(0, places.reshape(-1).to(input.device)).reshape(len(rows), r)
+    return input.index_select(0, positions.reshape(-1).to(input.device)).reshape(len(rows), r)
 
 
 def cartesian_prod(*tensors):
-    """All choices of an element of each line, a row each."""
+    """The Cartesian product of vectors, one element of it per row."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
     for one in tensors:
@@ -101,8 +101,8 @@ def cartesian_prod(*tensors):
     if len(tensors) == 1:
         return tensors[0]
     sizes = [one.shape[0] for one in tensors]
-    columns = [one.reshape([-1 if i == place else 1 for i in range(len(sizes))]).expand(sizes).reshape(-1)
-               for place, one in enumerate(tensors)]
+    columns = [one.reshape([-1 if i == position else 1 for i in range(len(sizes))]).expand(sizes).reshape(-1)
+               for position, one in enumerate(tensors)]
     return _OPS["stack"](columns, 1)
 
 

@@ -14,7 +14,7 @@ from mindtorch._ops.composite.shape import check_dims_once
 
 
 def _corrected(name, input, dim, correction, keepdim, out=None):
-    """Moments with a fractional correction, which ACLNN does not take: those without one, scaled."""
+    """Moments with a fractional correction, which ACLNN lacks: those with correction 0, scaled."""
     dims = range(input.dim()) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
     count = prod(input.shape[d] for d in dims)
     scale = count / max(count - correction, 0) if count > correction else inf
@@ -30,7 +30,7 @@ def _corrected(name, input, dim, correction, keepdim, out=None):
 # --- moments ---------------------------------------------------------------------------------------------------------
 
 def _moment(name):
-    """torch's function over the row: with `unbiased`, the older word for correction=1 and correction=0."""
+    """torch's function over the row, with `unbiased`, the older name of correction=1 and correction=0."""
     operator = _ATEN[name]
 
     def function(input, dim=None, unbiased=None, keepdim=False, *, correction=None, axis=None, keepdims=None,
@@ -107,15 +107,15 @@ def _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan):
         ranks = ranks.masked_fill(nan.any(-1, keepdim=True), lines.shape[-1] - 1)
     result = _interpolated(lines, ranks.to(input.dtype), interpolation)
     if keepdim:
-        place = dim if dim is not None else 0
-        result = result.unsqueeze(place if place >= 0 else place - 1) if input.dim() else result
+        position = dim if dim is not None else 0
+        result = result.unsqueeze(position if position >= 0 else position - 1) if input.dim() else result
         for _ in range(input.dim() - 1 if dim is None else 0):
             result = result.unsqueeze(0)
     return result.movedim(-1, 0) if q.dim() else result.squeeze(-1)
 
 
 def _interpolated(lines, ranks, interpolation):
-    """Values at fractional places of sorted lines."""
+    """Values at fractional indices of sorted rows."""
     if interpolation == "lower":
         ranks = ranks.floor()
     elif interpolation == "higher":
@@ -132,7 +132,7 @@ def _interpolated(lines, ranks, interpolation):
 
 @with_autocast_policy("quantile")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
-    """Elements at the shares `q` of the sorted lines; those in between are interpolated."""
+    """The quantiles `q` of rows, interpolated between neighbours in sorted order."""
     _require_tensors("quantile", input=input)
     return written(_quantile("quantile", input, q, dim, keepdim, interpolation, False), out)
 
@@ -250,11 +250,11 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     for part in parts:
         if part.dim() != input.dim():
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-        for place, (size, given) in enumerate(zip(input.shape, part.shape, strict=True)):
-            if place != along and size != given:
+        for position, (size, given) in enumerate(zip(input.shape, part.shape, strict=True)):
+            if position != along and size != given:
                 raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input "
-                                   f"except along the differencing dimension; input.size({place}) = {size}, but got "
-                                   f"tensor.size({place}) = {given}")
+                                   f"except along the differencing dimension; input.size({position}) = {size}, but got "
+                                   f"tensor.size({position}) = {given}")
     result = _OPS["cat"](parts, dim) if len(parts) > 1 and n else input     # torch's 0-th difference is the input alone
     count = min(n, result.shape[dim])
     for left in range(count, 0, -1):
@@ -265,7 +265,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
 
 
 def _spacing(y, x, dim):
-    """Distances of the points x, ready to broadcast beside the intervals of y."""
+    """Distances of the points x, in a shape that broadcasts with the intervals of y."""
     steps = diff(x, dim=-1 if x.dim() == 1 else dim)
     if x.dim() == 1 and y.dim() > 1:
         shape = [1] * y.dim()

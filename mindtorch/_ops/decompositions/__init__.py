@@ -1,7 +1,7 @@
 """Decompositions: operators that ACLNN lacks, in Python over operators that it has. They run on the device.
 
-A row names one in its column `npu`, `fallback` or `graph`. Arguments come in the dtype that the row computes in,
-float16 and bfloat16 in float32; results are cast and written to the row's outputs by the generated function, which also
-keeps what runs here out of the autograd graph. Reading a value (`item`) waits for the device: few do. Equations are
-those of dlmf.nist.gov.
+A row names one in its column `npu`, `fallback` or `graph_capture`. Arguments have the dtype in which the row computes,
+float16 and bfloat16 in float32. `run_decomposition` (aclnn_call.pyx) casts the results, writes them to the row's
+outputs, and keeps the operators out of the autograd graph. Few decompositions read a value (`item`), which waits for
+the device. Equations are those of dlmf.nist.gov.
 """

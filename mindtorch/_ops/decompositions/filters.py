@@ -28,7 +28,7 @@ def _lanczos(x):
     return ops.where(x.abs() < 3, sinc(x) * sinc(x / 3), 0.0)
 
 
-# mode -> (the filter, how far it reaches to each side)
+# mode -> (the filter, half its width)
 _FILTERS = {"bilinear": (_linear, 1), "bicubic": (_cubic, 2), "lanczos": (_lanczos, 3)}
 _PLAIN_FILTERS = {"bilinear": (_linear, 1), "bicubic": (partial(_cubic, a=-0.75), 2)}       # without antialias
 
@@ -46,23 +46,23 @@ def _weights(like, mode, before, after, scale, align_corners):
     stretch = max(step, 1.0)
     lines = {"dtype": like.dtype, "device": like.device}
     centers = step * (ops.arange(after, **lines).unsqueeze(1) + 0.5)
-    places = ops.arange(before, **lines)
+    positions = ops.arange(before, **lines)
     first = (centers - reach * stretch + 0.5).trunc()
     last = (centers + reach * stretch + 0.5).trunc()
-    found = function((places - centers + 0.5) / stretch) * ((places >= first) & (places < last))
+    found = function((positions - centers + 0.5) / stretch) * ((positions >= first) & (positions < last))
     return found / found.sum(1, True)
 
 
 def _plain_weights(like, mode, before, after, scale, align_corners):
-    """The same without antialias: what lies beyond the border is what lies at it."""
+    """The same without antialias, where the border repeats beyond the image."""
     function, reach = _PLAIN_FILTERS[mode]
     lines = {"dtype": like.dtype, "device": like.device}
     shift = 0.0 if align_corners else 0.5
     centers = _step(before, after, scale, align_corners) * (ops.arange(after, **lines).unsqueeze(1) + shift) - shift
     if mode == "bilinear":
         centers = centers.clamp(min=0)
-    first, places = centers.floor(), ops.arange(before, **lines)
-    return sum(function(centers - first - tap) * (places == (first + tap).clamp(0, before - 1))
+    first, positions = centers.floor(), ops.arange(before, **lines)
+    return sum(function(centers - first - tap) * (positions == (first + tap).clamp(0, before - 1))
                for tap in range(1 - reach, reach + 1))
 
 

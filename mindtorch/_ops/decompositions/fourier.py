@@ -64,7 +64,7 @@ def _fft_last_dim(pairs, sign, scale):
         parts = real @ c - imag @ s, real @ s + imag @ c
         return ops.stack([part * scale for part in parts], -1)
     rest = length // factor
-    # With places factor * a + b and frequencies c + rest * d: over a first, then over b.
+    # With positions factor * a + b and frequencies c + rest * d: over a first, then over b.
     inner = ops.view_as_complex(_fft_last_dim(pairs.unflatten(-2, (rest, factor)).transpose(-2, -3), sign, 1.0))
     if length <= _KEPT:
         turned = inner * cached_constant(inner, _roots_of_unity, factor, rest, length, sign)

@@ -43,29 +43,29 @@ def index_put_by_parts(self, indices, values, accumulate):
 
 
 def unfold_backward_by_index_add(grad, input_sizes, dim, size, step):
-    """The gradients of all windows, added up by place."""
+    """The sums of the gradients of all windows for each element."""
     if not input_sizes:
         return grad.sum()
     dim %= len(input_sizes)
     starts = ops.arange(grad.shape[dim], device=grad.device) * step
-    places = (starts.unsqueeze(1) + ops.arange(size, device=grad.device)).flatten()
-    return grad.new_zeros(input_sizes).index_add(dim, places, grad.movedim(-1, dim + 1).flatten(dim, dim + 1))
+    positions = (starts.unsqueeze(1) + ops.arange(size, device=grad.device)).flatten()
+    return grad.new_zeros(input_sizes).index_add(dim, positions, grad.movedim(-1, dim + 1).flatten(dim, dim + 1))
 
 
 def max_pool_backward_by_scatter(grad_output, self, indices, dims):
-    """Each gradient at the place of the largest element, a flat index in the last `dims` dimensions."""
+    """Each gradient at the index of the largest element, a flat index in the last `dims` dimensions."""
     flat = ops.zeros_like(self).flatten(-dims)
     return flat.scatter_add(-1, indices.flatten(-dims).long(), grad_output.flatten(-dims)).reshape(self.shape)
 
 
 def elements_at(self, dim, keepdim, index):
-    """The elements at an index of each row along `dim`, which is there still, and the index."""
+    """The element at an index of each row along `dim`, which `index` has with size 1, and the index."""
     found = self.gather(dim, index) if self.ndim else self
     return (found, index) if keepdim or not self.ndim else (found.squeeze(dim), index.squeeze(dim))
 
 
-def middle_place(self, dim, ignore_nan):
-    """Where the lower median of each row along `dim` stands when it is sorted: NaN last, or the first NaN."""
+def median_index(self, dim, ignore_nan):
+    """The index of the lower median in each sorted row along `dim`, NaN last; unless ignored, of the first NaN."""
     is_nan = self.isnan() if self.is_floating_point() else ops.zeros_like(self, dtype=bool_)
     size = self.shape[dim] if self.ndim else 1
     count = is_nan.sum(dim, True)
@@ -75,17 +75,17 @@ def middle_place(self, dim, ignore_nan):
 
 
 def median_by_sort(self, ignore_nan):
-    """That of a vector; NaN where it is empty."""
+    """The median of a vector; NaN where it is empty."""
     if not self.numel():
         return self.new_full((), nan)
-    return kth_of_sorted(self, middle_place(self, 0, ignore_nan), 0, False)[0]
+    return kth_of_sorted(self, median_index(self, 0, ignore_nan), 0, False)[0]
 
 
-def kth_of_sorted(self, place, dim, keepdim):
-    """The element at `place`, a number or one for each row, of the sorted rows along `dim`, and where it came from."""
+def kth_of_sorted(self, index, dim, keepdim):
+    """The element at `index`, a number or a tensor, of each sorted row along `dim`, and its index in the row."""
     if not self.ndim:
         return self, ops.zeros_like(self, dtype=int64)
     values, origin = ops.sort(self, dim=dim, stable=True)
-    if isinstance(place, int):
-        place = values.narrow(dim, 0, 1).new_full((), place, dtype=int64).expand_as(values.narrow(dim, 0, 1))
-    return elements_at(self, dim, keepdim, origin.gather(dim, place))
+    if isinstance(index, int):
+        index = values.narrow(dim, 0, 1).new_full((), index, dtype=int64).expand_as(values.narrow(dim, 0, 1))
+    return elements_at(self, dim, keepdim, origin.gather(dim, index))

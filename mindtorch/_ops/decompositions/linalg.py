@@ -26,7 +26,7 @@ def add_scaled(self, product, beta, alpha):
 
 
 def det_by_slogdet(A):
-    """From the determinant's logarithm."""
+    """The determinant, from its logarithm."""
     sign, log = ops.linalg_slogdet(A)
     return sign * log.exp()
 
@@ -54,8 +54,8 @@ def _first_zero(diagonal):
         return diagonal.new_zeros(diagonal.shape[:-1], dtype=int32)
     size = diagonal.abs()
     epsilon = 2.0 ** -52 if size.dtype is float64 else 2.0 ** -23
-    found, place = (size <= size.amax(-1, True) * epsilon).to(int32).max(-1)
-    return found * (place + 1)
+    found, position = (size <= size.amax(-1, True) * epsilon).to(int32).max(-1)
+    return found * (position + 1)
 
 
 def inverse_by_qr(A, check_errors):
@@ -79,10 +79,10 @@ def _size(x):
     return ops.real(x).abs() + ops.imag(x).abs() if x.is_complex() else x.abs()
 
 
-def _swapped(order, places, k, other):
+def _swapped(order, positions, k, other):
     """`order`, one for each matrix, with its elements at k and at `other` exchanged."""
-    return ops.where(places == k, order.gather(-1, other),
-                     ops.where(places == other, order[..., k:k + 1], order))
+    return ops.where(positions == k, order.gather(-1, other),
+                     ops.where(positions == other, order[..., k:k + 1], order))
 
 
 def lu_by_columns(A, pivot, check_errors):
@@ -91,12 +91,12 @@ def lu_by_columns(A, pivot, check_errors):
     count = min(rows, columns)
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the NPU")
-    places = ops.arange(rows, device=A.device).expand(A.shape[:-1])
+    positions = ops.arange(rows, device=A.device).expand(A.shape[:-1])
     lu, pivots = A.clone(), A.new_zeros((*A.shape[:-2], count), dtype=int32)
     info = A.new_zeros(A.shape[:-2], dtype=int32)
     for k in range(count):
         chosen = _size(lu[..., k:, k]).argmax(-1, True) + k
-        lu = lu.gather(-2, _swapped(places, places, k, chosen).unsqueeze(-1).expand(lu.shape))
+        lu = lu.gather(-2, _swapped(positions, positions, k, chosen).unsqueeze(-1).expand(lu.shape))
         pivots[..., k:k + 1] = chosen + 1
         head = lu[..., k, k]
         info = ops.where((info == 0) & (head == 0), k + 1, info)
@@ -114,11 +114,11 @@ def unpack_lu(LU, pivots, unpack_data, unpack_pivots):
     count = min(rows, columns)
     permutation = lower = upper = LU.new_zeros(0)
     if unpack_pivots:
-        places = ops.arange(rows, device=LU.device).expand(LU.shape[:-1])
-        order = places
+        positions = ops.arange(rows, device=LU.device).expand(LU.shape[:-1])
+        order = positions
         for k in range(count):
-            order = _swapped(order, places, k, (pivots[..., k:k + 1] - 1).long())
-        permutation = (order.unsqueeze(-2) == places.unsqueeze(-1)).to(LU.dtype)
+            order = _swapped(order, positions, k, (pivots[..., k:k + 1] - 1).long())
+        permutation = (order.unsqueeze(-2) == positions.unsqueeze(-1)).to(LU.dtype)
     if unpack_data:
         lower = LU[..., :count].tril(-1) + ops.eye(rows, count, dtype=LU.dtype, device=LU.device)
         upper = LU[..., :count, :].triu()
@@ -166,7 +166,7 @@ def _squares(x):
 # --- eigenvalues -----------------------------------------------------------------------------------------------------
 
 def _hermitian(A, UPLO):
-    """The matrix of which one triangle is read."""
+    """The Hermitian matrix of one triangle."""
     triangle = A.tril() if UPLO in "Ll" else A.triu()
     halves = 1 - ops.eye(A.shape[-1], dtype=A.dtype, device=A.device) / 2
     return (triangle + triangle.mH) * halves

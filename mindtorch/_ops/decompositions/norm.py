@@ -13,7 +13,7 @@ def _weighed(normal, weight, bias):
 
 
 def _forward(x, axes, weight, bias, eps):
-    """The result, the mean, which is 0 of nothing, and the reciprocal deviation."""
+    """The result, the mean (0 of no elements) and the reciprocal deviation."""
     mean = x.mean(axes, True) if x.numel() else x.sum(axes, True)
     centred = x - mean
     rstd = ((centred * centred).mean(axes, True) + eps).rsqrt()
@@ -72,7 +72,7 @@ def _by_channels(x):
 
 
 def batch_norm_by_moments(x, weight, bias, running_mean, running_var, training, momentum, eps):
-    """In training the running statistics go towards those of the batch."""
+    """Move the running statistics towards those of the batch, in training."""
     channels, weight, bias = _by_channels(x), _viewed(weight, 1, -1, 1), _viewed(bias, 1, -1, 1)
     if not training:
         normal = (channels - running_mean.view(1, -1, 1)) * (running_var.view(1, -1, 1) + eps).rsqrt()

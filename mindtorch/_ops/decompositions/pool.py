@@ -23,7 +23,7 @@ def _padded(x, padding, lengths, fill):
 
 
 def _windows(image, kernel, stride, dilation, output):
-    """A view of a contiguous image: (..., places of windows, places within a window)."""
+    """A view of a contiguous image: (..., windows, elements of a window)."""
     dims = len(kernel)
     lead, steps = image.stride()[:-dims], image.stride()[-dims:]
     return image.as_strided((*image.shape[:-dims], *output, *kernel),
@@ -44,10 +44,10 @@ def max_pool_by_windows(self, dims, kernel, stride, padding, dilation, out):
     shape = (kernel, stride, dilation, output)
     x, fill = (self, -inf) if self.is_floating_point() else (self.long(), -2 ** 63)
     found = _windows(_padded(x, padding, _lengths(*shape), fill), *shape).flatten(-dims)
-    places = ops.arange(prod(size), device=self.device).reshape(size)
-    places = _windows(_padded(places, padding, _lengths(*shape), 0), *shape).flatten(-dims).expand(found.shape)
-    values, place = found.max(-1)
-    return values, places.gather(-1, place.unsqueeze(-1)).squeeze(-1)
+    positions = ops.arange(prod(size), device=self.device).reshape(size)
+    positions = _windows(_padded(positions, padding, _lengths(*shape), 0), *shape).flatten(-dims).expand(found.shape)
+    values, position = found.max(-1)
+    return values, positions.gather(-1, position.unsqueeze(-1)).squeeze(-1)
 
 
 def _avg_windows(size, dims, kernel, stride, padding, include_pad, divisor, output, like):
@@ -70,14 +70,14 @@ def avg_pool_by_windows(self, dims, kernel, stride, padding, include_pad, diviso
 
 
 def avg_pool_backward_by_windows(grad, self, dims, kernel, stride, padding, include_pad, divisor):
-    """The share of each window, added up at its places."""
+    """The sums of the shares of all windows for each element."""
     size = self.shape[-dims:]
     shape, padding, divisor = _avg_windows(size, dims, kernel, stride, padding, include_pad,
                                            divisor[0] if divisor else None, grad.shape[-dims:], grad)
     lengths = [max(length, pad + n) for length, pad, n in zip(_lengths(*shape), padding, size, strict=True)]
-    places = _windows(ops.arange(prod(lengths), device=grad.device).reshape(lengths), *shape).flatten()
+    positions = _windows(ops.arange(prod(lengths), device=grad.device).reshape(lengths), *shape).flatten()
     shares = grad / divisor
     shares = shares[(..., *[None] * dims)].expand(*shares.shape, *shape[0]).flatten(-2 * dims)
-    image = grad.new_zeros((*shares.shape[:-1], prod(lengths))).index_add(-1, places, shares)
+    image = grad.new_zeros((*shares.shape[:-1], prod(lengths))).index_add(-1, positions, shares)
     inside = tuple(slice(pad, pad + n) for pad, n in zip(padding, size, strict=True))
     return image.reshape(*shares.shape[:-1], *lengths)[(..., *inside)]

@@ -11,15 +11,15 @@ def mode_by_runs(self, dim, keepdim):
         return self, self.new_zeros((), dtype=int64)
     values, origin = ops.sort(self, dim=dim, stable=True)
     size = self.shape[dim]
-    places = ops.arange(size, device=self.device)
-    places = places.view([size if d == dim % self.ndim else 1 for d in range(self.ndim)])
+    positions = ops.arange(size, device=self.device)
+    positions = positions.view([size if d == dim % self.ndim else 1 for d in range(self.ndim)])
     # For each element of the sorted tensor, the index at which its run of equal elements begins.
     begins = ops.zeros_like(origin)
     begins.narrow(dim, 1, size - 1).copy_(values.narrow(dim, 1, size - 1) != values.narrow(dim, 0, size - 1))
-    length = places - (begins * places).cummax(dim)[0]
+    length = positions - (begins * positions).cummax(dim)[0]
     last = length.argmax(dim, True)
-    found, place = values.gather(dim, last), origin.gather(dim, last)
-    return (found, place) if keepdim else (found.squeeze(dim), place.squeeze(dim))
+    found, position = values.gather(dim, last), origin.gather(dim, last)
+    return (found, position) if keepdim else (found.squeeze(dim), position.squeeze(dim))
 
 
 def _scan_by_doubling(self, dim, combine):

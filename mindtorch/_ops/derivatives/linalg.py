@@ -11,13 +11,13 @@ def _column_major(shape, stride):
 
 
 def mm_backward_self(grad, mat2, shape, stride, alpha):
-    """grad @ mat2.T, laid out as self is."""
+    """grad @ mat2.T, with the memory order of self."""
     product = mat2.conj().mm(grad.t()).t() if _column_major(shape, stride) else grad.mm(mat2.t().conj())
     return scaled(product, alpha)
 
 
 def mm_backward_mat2(grad, self, shape, stride, alpha):
-    """self.T @ grad, laid out as mat2 is."""
+    """self.T @ grad, with the memory order of mat2."""
     product = grad.t().mm(self.conj()).t() if _column_major(shape, stride) else self.t().conj().mm(grad)
     return scaled(product, alpha)
 
@@ -80,7 +80,7 @@ def _with_diagonal(matrix, diagonal):
 
 
 def _real(tensor):
-    """The real part: what comes back of one element whose spectrum it is."""
+    """The real part: the inverse real transform of a spectrum of one element."""
     return ops._fft_c2r(tensor.unsqueeze(-1), [tensor.dim()], 0, 1).squeeze(-1)
 
 
@@ -92,8 +92,8 @@ def _skew(matrix):
 
 def inverse_backward(grad, result):
     """-A^-H @ grad @ A^-H."""
-    turned = _adjoint(result)
-    return -(turned @ grad @ turned)
+    adjoint = _adjoint(result)
+    return -(adjoint @ grad @ adjoint)
 
 
 def _solve_vectors(A, B):
@@ -108,11 +108,11 @@ def solve_backward_B(grad, A, B, left):
 
 
 def solve_backward_A(grad, A, B, result, left):
-    """-grad_B @ X^H, turned around where X stood to the left of A."""
-    of_B = solve_backward_B(grad, A, B, left)
+    """-grad_B @ X^H, or -X^H @ grad_B where the equation is X A = B."""
+    grad_B = solve_backward_B(grad, A, B, left)
     if _solve_vectors(A, B):
-        return -(of_B.unsqueeze(-1) * result.unsqueeze(-2).conj())
-    return -(of_B @ _adjoint(result)) if left else -(_adjoint(result) @ of_B)
+        return -(grad_B.unsqueeze(-1) * result.unsqueeze(-2).conj())
+    return -(grad_B @ _adjoint(result)) if left else -(_adjoint(result) @ grad_B)
 
 
 def triangular_solve_backward_self(grad, A, upper, transpose, unitriangular):
@@ -120,13 +120,13 @@ def triangular_solve_backward_self(grad, A, upper, transpose, unitriangular):
     return ops.triangular_solve(grad, A.conj(), upper, not transpose, unitriangular)[0]
 
 
-def triangular_solve_backward_A(grad, of_copy, A, result, upper, transpose, unitriangular):
+def triangular_solve_backward_A(grad, grad_copy, A, result, upper, transpose, unitriangular):
     """-grad_B @ X^H in the triangle that was read; the copy of A adds its own gradient."""
-    of_B = triangular_solve_backward_self(grad, A, upper, transpose, unitriangular)
-    product = -(result.conj() @ of_B.transpose(-1, -2)) if transpose else -(of_B @ _adjoint(result))
+    grad_B = triangular_solve_backward_self(grad, A, upper, transpose, unitriangular)
+    product = -(result.conj() @ grad_B.transpose(-1, -2)) if transpose else -(grad_B @ _adjoint(result))
     offset = 1 if unitriangular else 0
     product = _upper(product, offset) if upper else _lower(product, -offset)
-    return product + of_copy
+    return product + grad_copy
 
 
 # --- factorisations --------------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ def det_backward(grad, A, result):
 # --- LU --------------------------------------------------------------------------------------------------------------
 
 def lu_unpack_backward(of_lower, of_upper, shape):
-    """The triangles beside each other again, in a matrix of that shape."""
+    """The two triangles in one matrix of that shape."""
     rows, columns = shape[-2:]
     lower, upper = _lower(of_lower, -1), _upper(of_upper)
     if columns > rows:
@@ -370,8 +370,8 @@ def fft_c2r_backward(grad, dim, normalization):
     length = grad.shape[dim[-1]]
     result = ops._fft_r2c(grad, dim, normalization, True)
     last = dim[-1] - grad.dim()
-    place = ops.arange(result.shape[last], device=grad.device)
-    twice = (place >= 1) & (place <= length - result.shape[last])
+    position = ops.arange(result.shape[last], device=grad.device)
+    twice = (position >= 1) & (position <= length - result.shape[last])
     weight = ops.where(twice, 2.0, 1.0).to(grad.dtype).reshape([-1, *[1] * (-1 - last)])
     return result * weight
 
@@ -387,7 +387,7 @@ def distances(x1, x2, p):
 
 
 def _largest(difference):
-    """The inf-norm, told from the very differences that are compared with it."""
+    """The inf-norm, of the same differences that are compared with it."""
     return difference.abs().amax(-1, True)
 
 
@@ -428,7 +428,7 @@ def distances_double_backward(grad, grad_output, x1, x2, p, result):
 
 
 def _pairs(self):
-    """The flat places, in the matrix of all pairs, of those with the first row above the second."""
+    """The flat indices, in the matrix of all pairs, of those whose first row is above the second."""
     rows = self.shape[0]
     first, second = ops.triu_indices(rows, rows, 1, device=self.device)
     return first * rows + second
@@ -442,9 +442,9 @@ def distances_of_pairs(self, p):
 def distances_of_pairs_backward(grad, self, p, result):
     """The gradient, by the matrix of all pairs: a distance belongs to both of its rows."""
     rows = self.shape[0]
-    places = _pairs(self)
+    positions = _pairs(self)
 
     def of_all(values):
-        upper = values.new_zeros((rows * rows,)).scatter(0, places, values).reshape(rows, rows)
+        upper = values.new_zeros((rows * rows,)).scatter(0, positions, values).reshape(rows, rows)
         return upper + upper.mT
     return ops._cdist_backward(of_all(grad), self, self, p, of_all(result))

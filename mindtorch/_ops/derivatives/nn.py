@@ -1,6 +1,4 @@
-"""Formulas of neural networks: second derivatives of activation functions, and what normalisation and losses need.
-
-"""
+"""Derivatives of neural networks: second derivatives of activations, attention, LSTM cells, convolution."""
 import math
 
 from mindtorch._ops.operators import ops

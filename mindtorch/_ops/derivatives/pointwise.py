@@ -60,7 +60,7 @@ def clamp_backward(grad, self, min, max):
 
 
 def clamp_backward_min(grad, self, min, max):
-    """The gradient where the lower bound took self's place."""
+    """The gradient where the lower bound took self's position."""
     hit = self < min
     if max is not None:
         hit = hit & (min < max)
@@ -68,7 +68,7 @@ def clamp_backward_min(grad, self, min, max):
 
 
 def clamp_backward_max(grad, self, min, max):
-    """The gradient where the upper bound took self's place."""
+    """The gradient where the upper bound took self's position."""
     hit = self > max
     if min is not None:
         hit = hit | (max < min)

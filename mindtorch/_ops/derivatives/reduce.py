@@ -67,7 +67,7 @@ def scaled(grad, factor):
 
 
 def scattered_backward(grad, shape, dim, indices):
-    """The gradient of selections along a dim: each element of grad is added at the place it was selected from."""
+    """The gradient of selections along a dim: each element of grad is added to the element that was selected."""
     if not shape:
         return grad
     return _new_zeros(grad, shape).scatter_add(dim, indices, grad)

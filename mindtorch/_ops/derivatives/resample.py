@@ -1,4 +1,4 @@
-"""Second derivatives of samples at the places of a grid, and grids of affine maps."""
+"""Second derivatives of grid sampling, and grids of affine maps."""
 import itertools
 
 from mindtorch._ops.operators import ops
@@ -7,7 +7,7 @@ _NEAREST, _BICUBIC, _ZEROS, _REFLECTION = 1, 2, 0, 2
 
 
 def _reflected(at, low, high):
-    """Mirrored at both ends until within, and the direction that then leads on; the ends come doubled."""
+    """The coordinate, reflected at both ends until it is inside, and its derivative. The ends are given doubled."""
     if low == high:
         return at * 0, at * 0
     least, span = low / 2, (high - low) / 2
@@ -19,7 +19,7 @@ def _reflected(at, low, high):
 
 
 def _bounded(at, size, padding, aligned):
-    """The position inside the image, and its derivative: 0 where the border holds it."""
+    """The coordinate inside the image, and its derivative: 0 where it is clamped to the border."""
     if padding == _ZEROS:
         return at, 1
     direction = 1
@@ -86,9 +86,9 @@ def grid_sampler_double_backward(grads, grad_output, input, grid, mode, padding,
     """
     sizes, dims = input.shape[2:], input.dim() - 2
     of_input, of_grid = grads
-    places = grid.flatten(1, -2)
+    positions = grid.flatten(1, -2)
     moves = None if of_grid is None else of_grid.flatten(1, -2).unbind(-1)[::-1]
-    lines = [_grid_taps(places[..., dims - 1 - i], size, mode, padding, aligned) for i, size in enumerate(sizes)]
+    lines = [_grid_taps(positions[..., dims - 1 - i], size, mode, padding, aligned) for i, size in enumerate(sizes)]
     given, first, second = grad_output.flatten(2), 0, ops.zeros_like(input.flatten(2))
     third = [0] * dims
     for chosen in itertools.product(*lines):
@@ -117,7 +117,7 @@ def grid_sampler_double_backward(grads, grad_output, input, grid, mode, padding,
                 third = [sum_ + (given * elements * along(i)).sum(1) for i, sum_ in enumerate(third)]
     if isinstance(first, int):
         first = ops.zeros_like(given)
-    third = [ops.zeros_like(places[..., 0]) if isinstance(sum_, int) else sum_ for sum_ in third]
+    third = [ops.zeros_like(positions[..., 0]) if isinstance(sum_, int) else sum_ for sum_ in third]
     return (first.reshape(grad_output.shape), second.reshape(input.shape),
             ops.stack(third[::-1], -1).reshape(grid.shape))
 
@@ -128,12 +128,12 @@ def _base(like, sizes, aligned):
     """A grid of equal steps from -1 to 1, as rows (x, y[, z], 1)."""
     dims, axes = len(sizes), []
     for i, length in enumerate(reversed(sizes)):
-        place = ops.arange(length, device=like.device).to(like.dtype)
+        position = ops.arange(length, device=like.device).to(like.dtype)
         step = 2 / max(length - 1, 1) if aligned else 2 / length
         start = (-1 if length > 1 else 0) if aligned else 1 / length - 1
         shape = [1] * (dims + 1)
         shape[dims - 1 - i] = length
-        axes.append((place * step + start).reshape(shape).expand(*sizes, 1))
+        axes.append((position * step + start).reshape(shape).expand(*sizes, 1))
     return ops.cat([*axes, ops.ones_like(axes[0])], -1).reshape(-1, dims + 1)
 
 
@@ -144,7 +144,7 @@ def affine_places(theta, size, aligned):
 
 
 def affine_places_backward(grad, size, aligned):
-    """Each place adds itself, times the gradient there."""
+    """The sum over the positions of the grid, each times the gradient there."""
     return ops.matmul(grad.flatten(1, -2).mT, _base(grad, size[2:], aligned))
 
 
@@ -157,8 +157,8 @@ def constant_pad_nd_backward(grad, pad):
 
 def picked(grad, indices, dims):
     """The elements of `grad` that the flat indices of `dims` dimensions point to."""
-    flat, places = grad.flatten(-dims), indices.flatten(-dims)
-    return ops.gather(flat, -1, places).reshape(indices.shape)
+    flat, positions = grad.flatten(-dims), indices.flatten(-dims)
+    return ops.gather(flat, -1, positions).reshape(indices.shape)
 
 
 def optional_int(values):

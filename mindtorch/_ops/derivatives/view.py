@@ -16,8 +16,8 @@ def _new_zeros(grad, shape):
 def permute_backward(grad, dims):
     """The inverse permutation."""
     inverse = [0] * len(dims)
-    for place, dim in enumerate(dims):
-        inverse[dim] = place
+    for position, dim in enumerate(dims):
+        inverse[dim] = position
     return grad.permute(inverse)
 
 
@@ -65,7 +65,7 @@ def _extent(sizes, strides):
 
 
 def _overlaps(sizes, strides):
-    """Whether two indices may reach the same element."""
+    """Whether two indices may have the same address."""
     reach = 1
     for stride, size in sorted(zip(strides, sizes, strict=True)):
         if size > 1:
@@ -76,22 +76,22 @@ def _overlaps(sizes, strides):
 
 
 def _add_strided(flat, values, sizes, strides, offset):
-    """Add `values` where a strided view of `flat` looks; slice by slice where one place is seen several times."""
+    """Add `values` to a strided view of `flat`; slice by slice where elements of the view share memory."""
     if not _overlaps(sizes, strides):
         flat.as_strided(sizes, strides, offset).add_(values)
         return
     dim = min((d for d in range(len(sizes)) if sizes[d] > 1), key=lambda d: (strides[d], sizes[d]))
     if strides[dim] == 0:
-        values, places = values.sum(dim, keepdim=True), 1
+        values, count = values.sum(dim, keepdim=True), 1
     else:
-        places = sizes[dim]
+        count = sizes[dim]
     rest = tuple(sizes[:dim]) + tuple(sizes[dim + 1:]), tuple(strides[:dim]) + tuple(strides[dim + 1:])
-    for place in range(places):
-        _add_strided(flat, values.select(dim, place), *rest, offset + place * strides[dim])
+    for i in range(count):
+        _add_strided(flat, values.select(dim, i), *rest, offset + i * strides[dim])
 
 
 def as_strided_backward(grad, base_geometry, geometry):
-    """Zeros like the base, with `grad` added where the strided view looked."""
+    """Zeros like the base, with `grad` added to the elements of the strided view."""
     base_sizes, base_strides, base_offset = base_geometry
     sizes, strides, offset = geometry
     first = min(offset, base_offset)
@@ -105,20 +105,20 @@ def as_strided_backward(grad, base_geometry, geometry):
     return flat.as_strided(base_sizes, base_strides, base_offset - first)
 
 
-def copy_slices_backward(grad, base_geometry, geometry, of_view, needed):
+def copy_slices_backward(grad, base_geometry, geometry, view_backward, needed):
     """The gradients of an in-place operator on a view: of the base, then of the operator's other operands."""
     sizes, strides, offset = base_geometry
     flat = _new_zeros(grad, (_extent(sizes, strides),)) if is_dispatched(grad) else ops.empty(
         (_extent(sizes, strides),), dtype=grad.dtype, device=grad.device)
-    of_base = flat.as_strided(sizes, strides, 0)
-    of_base.copy_(grad)
-    part = of_base.as_strided(geometry[0], geometry[1], geometry[2] - offset)
-    first, *others = of_view(part.clone(), needed)
+    grad_base = flat.as_strided(sizes, strides, 0)
+    grad_base.copy_(grad)
+    part = grad_base.as_strided(geometry[0], geometry[1], geometry[2] - offset)
+    first, *others = view_backward(part.clone(), needed)
     if first is None:
         part.zero_()
     else:
         part.copy_(first)
-    return [of_base, *others]
+    return [grad_base, *others]
 
 
 # --- joining ---------------------------------------------------------------------------------------------------------
@@ -138,24 +138,24 @@ def cat_backward(grad, shapes, dim):
 # --- indexing with tensors -------------------------------------------------------------------------------------------
 
 def index_put_backward(grad, indices):
-    """The gradient of `values`: the elements of grad at their places."""
+    """The gradient of `values`: the elements of grad at their positions."""
     return grad[tuple(slice(None) if index is None else index for index in indices)]
 
 
 def gather_backward(grad, shape, dim, index):
-    """Adds each element of grad to the place that gather read it from."""
+    """Adds each element of grad to the element that gather read."""
     zeros = grad.new_zeros(shape)
     return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
 
 
 def scatter_backward_src(grad, dim, index, shape):
-    """The gradient of `src`: the elements of grad at their places, and 0 for elements that index did not scatter."""
+    """The gradient of `src`: the elements of grad at their positions, and 0 for elements that index did not scatter."""
     part = grad.gather(dim, index)
     return _placed(part, shape)
 
 
 def index_add_backward_source(grad, dim, index, shape, alpha):
-    """The gradient of `source`: the slices of grad at their places."""
+    """The gradient of `source`: the slices of grad at their positions."""
     part = grad.index_select(dim, index).reshape(shape)
     return part if alpha == 1 else part * alpha
 
@@ -248,8 +248,8 @@ def index_fill_backward_value(grad, dim, index):
 def masked_scatter_backward(grad, mask, shape):
     """The gradient of `source`: grad where the mask is true, in order, then 0 for elements that were not used."""
     chosen, count = mask.expand_as(grad).reshape(-1), prod(shape)
-    places = ops.where(chosen, chosen.cumsum(0) - 1, count)         # one place more, for what the mask leaves out
-    return grad.new_zeros(count + 1).scatter(0, places, grad.reshape(-1)).narrow(0, 0, count).reshape(shape)
+    positions = ops.where(chosen, chosen.cumsum(0) - 1, count)         # one element more, for what the mask leaves out
+    return grad.new_zeros(count + 1).scatter(0, positions, grad.reshape(-1)).narrow(0, 0, count).reshape(shape)
 
 
 # --- flip, roll, repeat_interleave -----------------------------------------------------------------------------------
@@ -278,16 +278,16 @@ def _flat_unless_dim(shape, dim):
 
 def repeat_interleave_int_backward(grad, shape, repeats, dim):
     """The sum over the copies of each element."""
-    line, place = _flat_unless_dim(shape, dim)
-    return grad.reshape((*line[:place + 1], repeats, *line[place + 1:])).sum(place + 1).reshape(shape)
+    line, position = _flat_unless_dim(shape, dim)
+    return grad.reshape((*line[:position + 1], repeats, *line[position + 1:])).sum(position + 1).reshape(shape)
 
 
 def repeat_interleave_backward(grad, shape, repeats, dim):
     """The sum over the copies of each element."""
-    line, place = _flat_unless_dim(shape, dim)
-    repeats = repeats.reshape(-1).expand(line[place])
-    origins = ops.repeat_interleave(repeats, output_size=grad.shape[place])
-    return grad.new_zeros(line).index_add(place, origins, grad).reshape(shape)
+    line, position = _flat_unless_dim(shape, dim)
+    repeats = repeats.reshape(-1).expand(line[position])
+    origins = ops.repeat_interleave(repeats, output_size=grad.shape[position])
+    return grad.new_zeros(line).index_add(position, origins, grad).reshape(shape)
 
 
 def trace_backward(grad, shape):

@@ -1,5 +1,5 @@
-// How the ranks of a communicator find each other: at a socket whose address the root info holds. The rank in whose
-// process that socket is collects what the others say of themselves and tells all of them.
+// How the ranks of a communicator find each other: at a socket whose address is in the root info. The rank whose
+// process has that socket collects the introductions of all ranks and sends them to all.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -202,7 +202,7 @@ class Server {
     return {};
   }
 
-  // Who closes its socket, or is of another communicator, is not there.
+  // A peer that closes its socket, or is of another communicator, is ignored.
   Answer readIntroduction(size_t index) {
     Client &client = clients_[index];
     auto *bytes = reinterpret_cast<char *>(&client.introduction);

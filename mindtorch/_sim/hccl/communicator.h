@@ -1,8 +1,8 @@
 // Shared by the files of libhccl: communicators, what they are asked to do, and the links between ranks.
 //
 // A rank is a thread or a process. Ranks are linked by sockets alone, so the ranks of one process, of one machine and
-// of several machines take the same path, and the kernel frees what a killed rank had. Nothing moves in a call: a call
-// puts an Operation on the stream, and perform() runs it when the stream gets there.
+// of several machines take the same path, and the kernel frees what a killed rank had. A call moves no data: it puts an
+// Operation on the stream, and perform() runs it when the stream gets there.
 #ifndef MINDTORCH_SIM_HCCL_COMMUNICATOR_H_
 #define MINDTORCH_SIM_HCCL_COMMUNICATOR_H_
 #include <atomic>
@@ -238,7 +238,7 @@ class Tracing {                                               // of an operation
  private:
   const Operation &operation_;
   const uint64_t number_;
-  const double begun_;  // microseconds since 1970; 0: nobody wants a trace
+  const double begun_;  // microseconds since 1970; 0: no trace
 };
 
 // ---- group.cpp

@@ -1,5 +1,5 @@
-// What the environment asks for beyond a machine that works: slow links, a rank that dies, ranks that come in another
-// order, and a trace of all operations.
+// Conditions that the environment asks for: slow links, a rank that dies, ranks that come in another order, and a trace
+// of all operations.
 #include <unistd.h>
 
 #include <algorithm>

@@ -30,7 +30,7 @@ HcclResult nullArgument(const char *function, const char *argument) {
 
 namespace {
 
-// A number from the environment, within bounds; what is not understood becomes the environment's problem.
+// A number from the environment, within bounds; an invalid value is noted in `problem`.
 template <class T>
 void readNumber(const char *name, double least, double most, T *value, std::string *problem) {
   const char *text = std::getenv(name);

@@ -12,7 +12,7 @@ namespace sim {
 
 namespace {
 
-bool onDevice(const Place &place) { return place.kind == Place::kDevice; }
+bool onDevice(const PointerInfo &info) { return info.kind == PointerInfo::kDevice; }
 
 const char *nameOf(aclrtMemcpyKind kind) {
   static const char *const kNames[] = {
@@ -22,7 +22,7 @@ const char *nameOf(aclrtMemcpyKind kind) {
   return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 
-bool kindMatches(aclrtMemcpyKind kind, const Place &dst, const Place &src) {
+bool kindMatches(aclrtMemcpyKind kind, const PointerInfo &dst, const PointerInfo &src) {
   switch (kind) {
     case ACL_MEMCPY_HOST_TO_HOST:
       return !onDevice(dst) && !onDevice(src);
@@ -52,12 +52,12 @@ struct Copy {
   uint64_t height = 1;
   uint64_t dst_pitch = 0;
   uint64_t src_pitch = 0;
-  Place dst_place{};
-  Place src_place{};
+  PointerInfo dst_info{};
+  PointerInfo src_info{};
 
   uint64_t dstBytes() const { return (height - 1) * dst_pitch + width; }
   uint64_t srcBytes() const { return (height - 1) * src_pitch + width; }
-  bool pageable() const { return dst_place.kind == Place::kPageable || src_place.kind == Place::kPageable; }
+  bool pageable() const { return dst_info.kind == PointerInfo::kPageable || src_info.kind == PointerInfo::kPageable; }
 };
 
 aclError badRange(const char *function, const char *argument, const void *address, uint64_t bytes) {
@@ -67,9 +67,9 @@ aclError badRange(const char *function, const char *argument, const void *addres
 }
 
 aclError checkPeers(const char *function, const Device &own, const Copy &copy) {
-  if (!onDevice(copy.dst_place) || !onDevice(copy.src_place)) return ACL_SUCCESS;
-  const Device *dst = copy.dst_place.device;
-  const Device *src = copy.src_place.device;
+  if (!onDevice(copy.dst_info) || !onDevice(copy.src_info)) return ACL_SUCCESS;
+  const Device *dst = copy.dst_info.device;
+  const Device *src = copy.src_info.device;
   if (dst == src) return ACL_SUCCESS;
   const Device *peer = dst == &own ? src : dst;
   const bool involved = dst == &own || src == &own;
@@ -84,33 +84,33 @@ aclError checkPeers(const char *function, const Device &own, const Copy &copy) {
 aclError plan(const char *function, const Device &own, Copy *copy, aclrtMemcpyKind kind) {
   if (copy->dst == nullptr) return nullArgument(function, "dst");
   if (copy->src == nullptr) return nullArgument(function, "src");
-  copy->dst_place = placeOf(copy->dst, copy->dstBytes());
-  copy->src_place = placeOf(copy->src, copy->srcBytes());
-  if (copy->dst_place.kind == Place::kInvalid) return badRange(function, "dst", copy->dst, copy->dstBytes());
-  if (copy->src_place.kind == Place::kInvalid) return badRange(function, "src", copy->src, copy->srcBytes());
-  if (!kindMatches(kind, copy->dst_place, copy->src_place)) {
+  copy->dst_info = pointerInfo(copy->dst, copy->dstBytes());
+  copy->src_info = pointerInfo(copy->src, copy->srcBytes());
+  if (copy->dst_info.kind == PointerInfo::kInvalid) return badRange(function, "dst", copy->dst, copy->dstBytes());
+  if (copy->src_info.kind == PointerInfo::kInvalid) return badRange(function, "src", copy->src, copy->srcBytes());
+  if (!kindMatches(kind, copy->dst_info, copy->src_info)) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: kind is %d (%s), but dst %p is %s and src %p is %s",
                    function, static_cast<int>(kind), nameOf(kind), copy->dst,
-                   onDevice(copy->dst_place) ? "device memory" : "host memory", copy->src,
-                   onDevice(copy->src_place) ? "device memory" : "host memory");
+                   onDevice(copy->dst_info) ? "device memory" : "host memory", copy->src,
+                   onDevice(copy->src_info) ? "device memory" : "host memory");
   }
   return checkPeers(function, own, *copy);
 }
 
 // The host address of the bytes, or nullptr if the memory was freed after the check.
-void *hostAlias(const void *address, uint64_t bytes, const Place &place) {
-  return onDevice(place) ? simDeviceMemory(address, bytes) : const_cast<void *>(address);
+void *hostAlias(const void *address, uint64_t bytes, const PointerInfo &info) {
+  return onDevice(info) ? simDeviceMemory(address, bytes) : const_cast<void *>(address);
 }
 
 aclError move(const char *function, const Copy &copy) {
-  auto *dst = static_cast<unsigned char *>(hostAlias(copy.dst, copy.dstBytes(), copy.dst_place));
-  auto *src = static_cast<unsigned char *>(hostAlias(copy.src, copy.srcBytes(), copy.src_place));
+  auto *dst = static_cast<unsigned char *>(hostAlias(copy.dst, copy.dstBytes(), copy.dst_info));
+  auto *src = static_cast<unsigned char *>(hostAlias(copy.src, copy.srcBytes(), copy.src_info));
   if (dst == nullptr) return badRange(function, "dst", copy.dst, copy.dstBytes());
   if (src == nullptr) return badRange(function, "src", copy.src, copy.srcBytes());
   for (uint64_t row = 0; row < copy.height; ++row) {
     std::memmove(dst + row * copy.dst_pitch, src + row * copy.src_pitch, copy.width);
   }
-  const bool read = onDevice(copy.src_place) && !onDevice(copy.dst_place) && copy.height == 1;
+  const bool read = onDevice(copy.src_info) && !onDevice(copy.dst_info) && copy.height == 1;
   if (read && reads_mode.load(std::memory_order_relaxed) != SIM_READS_PLAIN)
     return recordOrReplay(function, dst, copy.width);
   return ACL_SUCCESS;
@@ -121,8 +121,8 @@ struct CopyWork {
   const char *function;
   Copy copy;
   aclError operator()() const {
-    const bool to_pinned = copy.dst_place.kind == Place::kPinned;
-    const bool from_pinned = copy.src_place.kind == Place::kPinned;
+    const bool to_pinned = copy.dst_info.kind == PointerInfo::kPinned;
+    const bool from_pinned = copy.src_info.kind == PointerInfo::kPinned;
     if (!to_pinned && !from_pinned) return asDmaError(move(function, copy));
     const PinnedGuard guard(to_pinned ? copy.dst : copy.src, to_pinned ? copy.dstBytes() : copy.srcBytes());
     if (guard.held()) return asDmaError(move(function, copy));
@@ -134,7 +134,7 @@ struct CopyWork {
 
 // That the modelled device or its link to the host needs for the copy.
 int64_t modelledTime(const Copy &copy) {
-  return config().cost.copy(copy.width * copy.height, !onDevice(copy.dst_place) || !onDevice(copy.src_place));
+  return config().cost.copy(copy.width * copy.height, !onDevice(copy.dst_info) || !onDevice(copy.src_info));
 }
 
 aclError copyNow(const char *function, Copy copy, aclrtMemcpyKind kind) {
@@ -171,7 +171,7 @@ aclError copyLater(const char *function, Copy copy, aclrtMemcpyKind kind, aclrtS
   if (copy.width == 0 || copy.height == 0) return ACL_SUCCESS;
   SIM_TRY(stream->device().check(function));
   SIM_TRY(plan(function, stream->device(), &copy, kind));
-  if (!onDevice(copy.dst_place) && !onDevice(copy.src_place)) {
+  if (!onDevice(copy.dst_info) && !onDevice(copy.src_info)) {
     return simFail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "EE1001", "%s: copies from host to host are not asynchronous",
                    function);
   }
@@ -199,11 +199,11 @@ aclError checkPitches(const char *function, const Copy &copy) {
 aclError checkFill(const char *function, const Device &own, void *address, uint64_t capacity, uint64_t count) {
   if (address == nullptr) return nullArgument(function, "devPtr");
   SIM_TRY(checkCapacity(function, count, capacity));
-  const Place place = placeOf(address, count);
-  if (!onDevice(place)) return badRange(function, "devPtr", address, count);
-  if (place.device == &own || (own.peers.load() >> place.device->id & 1) != 0) return ACL_SUCCESS;
+  const PointerInfo info = pointerInfo(address, count);
+  if (!onDevice(info)) return badRange(function, "devPtr", address, count);
+  if (info.device == &own || (own.peers.load() >> info.device->id & 1) != 0) return ACL_SUCCESS;
   return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: devPtr is memory of device %d, current is device %d",
-                 function, place.device->id, own.id);
+                 function, info.device->id, own.id);
 }
 
 aclError fill(const char *function, void *address, int32_t value, uint64_t count) {
@@ -213,11 +213,11 @@ aclError fill(const char *function, void *address, int32_t value, uint64_t count
   return ACL_SUCCESS;
 }
 
-bool locationMatches(const aclrtMemLocation &location, const Place &place) {
+bool locationMatches(const aclrtMemLocation &location, const PointerInfo &info) {
   if (location.type == ACL_MEM_LOCATION_TYPE_DEVICE) {
-    return onDevice(place) && location.id == static_cast<uint32_t>(place.device->id);
+    return onDevice(info) && location.id == static_cast<uint32_t>(info.device->id);
   }
-  return !onDevice(place);
+  return !onDevice(info);
 }
 
 struct Batch {
@@ -264,14 +264,13 @@ aclError planBatch(const char *function, const Device &own, const Batch &batch, 
     Copy copy{batch.dsts[i], batch.srcs[i], batch.sizes[i]};
     SIM_TRY(checkCapacity(function, batch.sizes[i], batch.capacities[i]));
     SIM_TRY(plan(function, own, &copy, ACL_MEMCPY_DEFAULT));
-    const bool to_device = onDevice(copy.dst_place);
-    if (to_device == onDevice(copy.src_place) ||
-        (!copies->empty() && to_device != onDevice(copies->front().dst_place))) {
+    const bool to_device = onDevice(copy.dst_info);
+    if (to_device == onDevice(copy.src_info) || (!copies->empty() && to_device != onDevice(copies->front().dst_info))) {
       return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001",
                      "%s: copy %zu: a batch goes from host to device as a whole, or from device to host", function, i);
     }
-    if (!locationMatches(batch.attrs[attr].dstLoc, copy.dst_place) ||
-        !locationMatches(batch.attrs[attr].srcLoc, copy.src_place)) {
+    if (!locationMatches(batch.attrs[attr].dstLoc, copy.dst_info) ||
+        !locationMatches(batch.attrs[attr].srcLoc, copy.src_info)) {
       return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: copy %zu: attrs[%zu] states other locations", function,
                      i, attr);
     }

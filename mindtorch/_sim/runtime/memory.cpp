@@ -469,24 +469,24 @@ aclError freeDevice(const char *function, void *address) {
 aclError requireDeviceRange(const char *function, const void *address, size_t size) {
   if (contextOrDefault() == nullptr) return noContext(function);
   if (address == nullptr) return nullArgument(function, "devPtr");
-  if (placeOf(address, size).kind == Place::kDevice) return ACL_SUCCESS;
+  if (pointerInfo(address, size).kind == PointerInfo::kDevice) return ACL_SUCCESS;
   return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: [%p, +%zu) is not inside one live block", function, address,
                  size);
 }
 
 }  // namespace
 
-Place placeOf(const void *address, uint64_t bytes) {
+PointerInfo pointerInfo(const void *address, uint64_t bytes) {
   for (int32_t id = 0; id < deviceCount(); ++id) {
     if (!device(id).memory.owns(address)) continue;
     const bool live = simDeviceMemory(address, bytes) != nullptr;
-    return {live ? Place::kDevice : Place::kInvalid, &device(id)};
+    return {live ? PointerInfo::kDevice : PointerInfo::kInvalid, &device(id)};
   }
   uint64_t start = 0;
   uint64_t size = 0;
-  if (!pinnedRange(address, &start, &size)) return {Place::kPageable, nullptr};
+  if (!pinnedRange(address, &start, &size)) return {PointerInfo::kPageable, nullptr};
   const bool inside = bytes <= start + size - reinterpret_cast<uint64_t>(address);
-  return {inside ? Place::kPinned : Place::kInvalid, nullptr};
+  return {inside ? PointerInfo::kPinned : PointerInfo::kInvalid, nullptr};
 }
 
 }  // namespace sim
@@ -587,14 +587,14 @@ aclError aclrtPointerGetAttributes(const void *ptr, aclrtPtrAttributes *attribut
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(ptr);
   SIM_REQUIRE_POINTER(attributes);
-  const Place place = placeOf(ptr, 1);
+  const PointerInfo info = pointerInfo(ptr, 1);
   *attributes = aclrtPtrAttributes{};
   attributes->location.type = ACL_MEM_LOCATION_TYPE_UNREGISTERED;
   attributes->pageSize = 4096;
-  if (place.kind == Place::kPinned) attributes->location.type = ACL_MEM_LOCATION_TYPE_HOST;
-  if (place.kind == Place::kDevice) {
+  if (info.kind == PointerInfo::kPinned) attributes->location.type = ACL_MEM_LOCATION_TYPE_HOST;
+  if (info.kind == PointerInfo::kDevice) {
     attributes->location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
-    attributes->location.id = static_cast<uint32_t>(place.device->id);
+    attributes->location.id = static_cast<uint32_t>(info.device->id);
     attributes->pageSize = kHugePage;
   }
   return ACL_SUCCESS;
@@ -611,7 +611,7 @@ aclError aclrtCheckMemType(void **addrList, uint32_t size, uint32_t memType, uin
     return badValue(__func__, "memType", memType, "ACL_RT_MEM_TYPE_* flags");
   }
   bool all = (memType & kMemTypeDevice) != 0;
-  for (uint32_t i = 0; i < size && all; ++i) all = placeOf(addrList[i], 1).kind == Place::kDevice;
+  for (uint32_t i = 0; i < size && all; ++i) all = pointerInfo(addrList[i], 1).kind == PointerInfo::kDevice;
   *checkResult = all ? 1 : 0;
   return ACL_SUCCESS;
 }

@@ -100,12 +100,12 @@ class DeviceMemory {
 extern std::atomic<uint64_t> memory_generation;
 
 // Where an address lies.
-struct Place {
+struct PointerInfo {
   enum Kind { kPageable, kPinned, kDevice, kInvalid } kind;
   Device *device;  // of kDevice
 };
 // kInvalid: device memory or pinned memory that [address, address + bytes) leaves, or that was freed.
-Place placeOf(const void *address, uint64_t bytes);
+PointerInfo pointerInfo(const void *address, uint64_t bytes);
 
 }  // namespace sim
 #endif

@@ -150,14 +150,14 @@ aclnnStatus preparePrelu(aclOpExecutor &executor, const Argument *, const OpBody
 aclError runPreluBackward(const aclOpExecutor &executor) {
   const auto &operands = executor.operands;
   const int64_t total = operands[1].count, weights = operands[4].count, inner = executor.attributes[0];
-  Cursor grads(operands[0]), places(operands[1]), slopes(operands[2]), out(operands[3]);
+  Cursor grads(operands[0]), values(operands[1]), slopes(operands[2]), out(operands[3]);
   double *sum = reinterpret_cast<double *>(executor.workspace);
   std::fill_n(sum, weights, 0.0);
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t length = std::min(kBlock, total - first);
     double buffers[3][kBlock], result[kBlock];
     const double *grad = static_cast<const double *>(grads.read(buffers[0], length));
-    const double *x = static_cast<const double *>(places.read(buffers[1], length));
+    const double *x = static_cast<const double *>(values.read(buffers[1], length));
     const double *weight = static_cast<const double *>(slopes.read(buffers[2], length));
     for (int64_t i = 0; i < length; ++i) {
       result[i] = x[i] > 0 ? grad[i] : grad[i] * weight[i];

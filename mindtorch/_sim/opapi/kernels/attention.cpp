@@ -113,10 +113,12 @@ void maskBlockScores(const aclOpExecutor &executor, const Operand &mask, const B
       for (int64_t k = 0; k < block.end; ++k) line[k] = row[k * stride];
       maskScores(line, block.end, scores);
     }
-    const int64_t place = block.first + i, behind = executor.attributes[kBehind], before = executor.attributes[kBefore];
+    const int64_t position = block.first + i, behind = executor.attributes[kBehind],
+                  before = executor.attributes[kBefore];
     const float nothing = -std::numeric_limits<float>::infinity();
-    const int64_t start = std::max<int64_t>(0, std::min(block.end, place - before));
-    const int64_t end = behind >= block.end ? block.end : std::max<int64_t>(0, std::min(block.end, place + behind + 1));
+    const int64_t start = std::max<int64_t>(0, std::min(block.end, position - before));
+    const int64_t end =
+        behind >= block.end ? block.end : std::max<int64_t>(0, std::min(block.end, position + behind + 1));
     std::fill(scores, scores + start, nothing);
     std::fill(scores + end, scores + block.end, nothing);
   }
@@ -151,10 +153,10 @@ void dropScores(const aclOpExecutor &executor, const Operand &mask, const Sizes 
 }
 
 void writeStatistic(const Operand &operand, int64_t batch, int64_t head, int64_t row, float value) {
-  char *place =
+  char *address =
       operand.host + (batch * operand.strides[0] + head * operand.strides[1] + row * operand.strides[2]) * operand.item;
   for (int64_t i = 0; i < kStatistics; ++i) {
-    std::memcpy(place + i * operand.strides[3] * operand.item, &value, sizeof value);
+    std::memcpy(address + i * operand.strides[3] * operand.item, &value, sizeof value);
   }
 }
 

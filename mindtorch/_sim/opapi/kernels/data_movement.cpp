@@ -268,18 +268,18 @@ aclError runChunkCat(const aclOpExecutor &executor) {
       piece.dims[dim] = std::min(length, in.dims[dim] - chunk * length);
       piece.host += chunk * length * in.strides[dim] * in.item;
       piece.count = in.count / in.dims[dim] * piece.dims[dim];
-      Operand place = out;
-      place.rank = in.rank;
-      place.compute = in.compute;
-      place.count = piece.count;
-      place.host += (chunk * out.strides[dim] + start) * out.item;
+      Operand position = out;
+      position.rank = in.rank;
+      position.compute = in.compute;
+      position.count = piece.count;
+      position.host += (chunk * out.strides[dim] + start) * out.item;
       int64_t stride = 1;
       for (int32_t k = in.rank - 1; k >= dim; --k) {
-        place.dims[k] = piece.dims[k];
-        place.strides[k] = stride;
+        position.dims[k] = piece.dims[k];
+        position.strides[k] = stride;
         stride *= piece.dims[k];
       }
-      convertView(piece, place);
+      convertView(piece, position);
     }
     start += length * row;
   }
@@ -329,8 +329,8 @@ namespace {
 
 constexpr int64_t kFillZero = -1; /* the element is 0; for the last dimension only */
 
-/* The input index along `dim` of the output element `place`. */
-using Source = int64_t (*)(const aclOpExecutor &executor, int32_t dim, const int64_t *place);
+/* The input index along `dim` of the output element `position`. */
+using Source = int64_t (*)(const aclOpExecutor &executor, int32_t dim, const int64_t *position);
 
 /* Copies operands[0] to operands[1] by the map `source`; attributes[dim] is its parameter for a dimension. */
 template <Source source>
@@ -340,22 +340,22 @@ aclError runMap(const aclOpExecutor &executor) {
   const int32_t last = out.rank - 1;
   const int64_t length = out.rank == 0 ? 1 : out.dims[last], step = out.rank == 0 ? 0 : in.strides[last] * in.item;
   alignas(64) char buffer[kBlockBytes];
-  int64_t place[kMaxRank] = {};
+  int64_t position[kMaxRank] = {};
   for (int64_t row = 0; row < out.count; row += length) {
     const char *line = in.host;
-    for (int32_t dim = 0; dim < last; ++dim) line += source(executor, dim, place) * in.strides[dim] * in.item;
+    for (int32_t dim = 0; dim < last; ++dim) line += source(executor, dim, position) * in.strides[dim] * in.item;
     for (int64_t first = 0, count; first < length; first += count) {
       count = std::min(kBlock, length - first);
       for (int64_t i = 0; i < count; ++i) {
         char *const to = buffer + i * out.item;
-        if (out.rank > 0) place[last] = first + i;
-        const int64_t at = out.rank == 0 ? 0 : source(executor, last, place);
+        if (out.rank > 0) position[last] = first + i;
+        const int64_t at = out.rank == 0 ? 0 : source(executor, last, position);
         at == kFillZero ? std::memset(to, 0, static_cast<size_t>(out.item))
                         : std::memcpy(to, line + at * step, static_cast<size_t>(out.item));
       }
       target.write(buffer, count);
     }
-    for (int32_t dim = last; dim-- > 0 && ++place[dim] == out.dims[dim];) place[dim] = 0;
+    for (int32_t dim = last; dim-- > 0 && ++position[dim] == out.dims[dim];) position[dim] = 0;
   }
   return ACL_SUCCESS;
 }
@@ -380,35 +380,35 @@ class ElementWriter {
   alignas(64) char buffer_[kBlockBytes];
 };
 
-int64_t flipped(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
-  return executor.attributes[dim] != 0 ? executor.operands[0].dims[dim] - 1 - place[dim] : place[dim];
+int64_t flipped(const aclOpExecutor &executor, int32_t dim, const int64_t *position) {
+  return executor.attributes[dim] != 0 ? executor.operands[0].dims[dim] - 1 - position[dim] : position[dim];
 }
 
-int64_t rolled(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
-  const int64_t size = executor.operands[0].dims[dim], at = place[dim] - executor.attributes[dim];
+int64_t rolled(const aclOpExecutor &executor, int32_t dim, const int64_t *position) {
+  const int64_t size = executor.operands[0].dims[dim], at = position[dim] - executor.attributes[dim];
   return at < 0 ? at + size : at;
 }
 
-int64_t repeated(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
-  return place[dim] % executor.operands[0].dims[dim];
+int64_t repeated(const aclOpExecutor &executor, int32_t dim, const int64_t *position) {
+  return position[dim] % executor.operands[0].dims[dim];
 }
 
-int64_t interleaved(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
-  return place[dim] / executor.attributes[dim];
+int64_t interleaved(const aclOpExecutor &executor, int32_t dim, const int64_t *position) {
+  return position[dim] / executor.attributes[dim];
 }
 
 /* attributes[0]: groups, of which each channel of the output takes the next. */
-int64_t shuffled(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
+int64_t shuffled(const aclOpExecutor &executor, int32_t dim, const int64_t *position) {
   const int64_t groups = executor.attributes[0], each = executor.operands[0].dims[1] / groups;
-  return dim == 1 ? place[1] % groups * each + place[1] / groups : place[dim];
+  return dim == 1 ? position[1] % groups * each + position[1] / groups : position[dim];
 }
 
 template <bool Upper>
-int64_t inTriangle(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
+int64_t inTriangle(const aclOpExecutor &executor, int32_t dim, const int64_t *position) {
   const int32_t rank = executor.operands[0].rank;
-  if (dim != rank - 1) return place[dim];
-  const int64_t past = place[rank - 1] - place[rank - 2], diagonal = executor.attributes[0];
-  return (Upper ? past >= diagonal : past <= diagonal) ? place[dim] : kFillZero;
+  if (dim != rank - 1) return position[dim];
+  const int64_t past = position[rank - 1] - position[rank - 2], diagonal = executor.attributes[0];
+  return (Upper ? past >= diagonal : past <= diagonal) ? position[dim] : kFillZero;
 }
 
 aclnnStatus requireType(const aclOpExecutor &executor) {
@@ -641,15 +641,15 @@ aclError runUnfoldGrad(const aclOpExecutor &executor) {
   double *const sums = reinterpret_cast<double *>(executor.workspace);
   std::fill_n(sums, out.count, 0.0);
   Cursor values(windows);
-  int64_t place[kMaxRank] = {};
+  int64_t position[kMaxRank] = {};
   for (int64_t i = 0; i < windows.count; ++i) {
     int64_t at = 0;
     for (int32_t d = 0; d < last; ++d) {
-      at = at * out.dims[d] + (d == dim ? place[d] * executor.attributes[1] + place[last] : place[d]);
+      at = at * out.dims[d] + (d == dim ? position[d] * executor.attributes[1] + position[last] : position[d]);
     }
     double value;
     sums[at] += *static_cast<const double *>(values.read(&value, 1));
-    for (int32_t d = last + 1; d-- > 0 && ++place[d] == windows.dims[d];) place[d] = 0;
+    for (int32_t d = last + 1; d-- > 0 && ++position[d] == windows.dims[d];) position[d] = 0;
   }
   writeElements(out, sums);
   return ACL_SUCCESS;

@@ -1,7 +1,7 @@
 /* Images sampled at the points of a grid, with both gradients, and the grids of affine maps.
  *
- * Along each dimension a place takes up to four elements of the image (its taps). A sample is the sum over the products
- * of taps; `slope` is the derivative of a weight by a coordinate of the grid. */
+ * Along each dimension a position takes up to four elements of the image (its taps). A sample is the sum over the
+ * products of taps; `slope` is the derivative of a weight by a coordinate of the grid. */
 #include <algorithm>
 
 #include "opapi/kernels/planes.h"
@@ -113,7 +113,8 @@ AxisTaps<C> axisTaps(C coordinate, int64_t length, const int64_t *attributes) {
   return line;
 }
 
-/* --- taps of a place --------------------------------------------------------------------------------------------- */
+/* --- taps of a position ---------------------------------------------------------------------------------------------
+ */
 
 template <class C>
 struct Element {
@@ -208,8 +209,8 @@ aclError runSampleBackward(const aclOpExecutor &executor) {
   Element<C> elements[kMostElements];
   for (int64_t n = 0; n < sizes.samples; ++n) {
     for (int64_t p = 0; p < sizes.points; ++p) {
-      const int64_t place = (n * sizes.points + p) * sizes.dims;
-      const int count = elementsOf(sizes, grid + place, executor.attributes, elements);
+      const int64_t position = (n * sizes.points + p) * sizes.dims;
+      const int count = elementsOf(sizes, grid + position, executor.attributes, elements);
       double slopes[3] = {};
       for (int64_t c = n * sizes.channels; c < (n + 1) * sizes.channels; ++c) {
         const double grad = static_cast<double>(grads[c * sizes.points + p]);
@@ -220,7 +221,7 @@ aclError runSampleBackward(const aclOpExecutor &executor) {
             slopes[k] += grad * elements[i].slopes[k] * static_cast<double>(image[at]);
         }
       }
-      for (int k = 0; k < sizes.dims; ++k) of_grid[place + sizes.dims - 1 - k] = static_cast<C>(slopes[k]);
+      for (int k = 0; k < sizes.dims; ++k) of_grid[position + sizes.dims - 1 - k] = static_cast<C>(slopes[k]);
     }
   }
   if (executor.attributes[kOfImage]) writeElements(executor.operands[3], of_image);
@@ -235,7 +236,7 @@ aclError runAffineGrid(const aclOpExecutor &executor) {
   const int dims = static_cast<int>(theta.dims[1]);
   WorkspaceArrays<C> arrays(executor);
   const C *maps = arrays.read(theta);
-  C *points = arrays.take(out), *place = points;
+  C *points = arrays.take(out), *position = points;
   const int64_t count = out.count / dims / std::max<int64_t>(out.dims[0], 1);
   for (int64_t n = 0; n < out.dims[0]; ++n) {
     for (int64_t p = 0; p < count; ++p) {
@@ -254,7 +255,7 @@ aclError runAffineGrid(const aclOpExecutor &executor) {
         const C *map = maps + (n * dims + row) * (dims + 1);
         double sum = static_cast<double>(map[dims]);
         for (int k = 0; k < dims; ++k) sum += static_cast<double>(map[k]) * base[k];
-        *place++ = static_cast<C>(sum);
+        *position++ = static_cast<C>(sum);
       }
     }
   }

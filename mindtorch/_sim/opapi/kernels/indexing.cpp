@@ -105,7 +105,7 @@ aclError runScatterAdd(const aclOpExecutor &executor) {
                          executor.operands[2], kFoldOf<Addition>[executor.operands[2].compute]);
 }
 
-/* data, indices, updates, then out where there is one: each line of indices is the place of a slice of updates. */
+/* data, indices, updates, then out where there is one: each line of indices is the position of a slice of updates. */
 aclError runScatterNd(const aclOpExecutor &executor) {
   const Operand &data = executor.operands[0], &out = executor.operands.back();
   Operand indices = executor.operands[1];
@@ -118,13 +118,13 @@ aclError runScatterNd(const aclOpExecutor &executor) {
   for (int64_t i = 0; i < indices.count; i += length, slices.skip(1)) {
     int64_t buffer[kMaxRank];
     const int64_t *line = static_cast<const int64_t *>(lines.read(buffer, length));
-    char *place = out.host;
+    char *address = out.host;
     for (int64_t dim = 0; dim < length; ++dim) {
       if (!inBounds(line[dim], out.dims[dim])) return ACL_ERROR_RT_AICORE_EXCEPTION;
-      place += line[dim] * out.strides[dim] * out.item;
+      address += line[dim] * out.strides[dim] * out.item;
     }
     convertView(partAt(updates, trailing, slices.position(), updates.compute),
-                partAt(out, trailing, place, out.compute));
+                partAt(out, trailing, address, out.compute));
   }
   return ACL_SUCCESS;
 }
@@ -388,7 +388,7 @@ namespace {
 
 /* The dimensions that the indices broadcast to, and their position in the result. */
 struct IndexedDims {
-  int32_t place = 0;
+  int32_t position = 0;
   Shape shape;
 };
 
@@ -402,7 +402,7 @@ bool broadcastIndices(const Operand *indices, int32_t count, IndexedDims *indexe
     ++used;
   }
   /* Indices that are not adjacent put their dimensions first, as in NumPy. */
-  indexed_dims->place = used > 0 && last - first + 1 == used ? first : 0;
+  indexed_dims->position = used > 0 && last - first + 1 == used ? first : 0;
   return true;
 }
 
@@ -424,7 +424,7 @@ Operand broadcastView(const Operand &operand, const Shape &result) {
 Shape resultShape(const Operand &indexed, const Operand *indices, int32_t count, const IndexedDims &indexed_dims) {
   Shape shape;
   for (int32_t dim = 0; dim <= indexed.rank; ++dim) {
-    for (int32_t i = 0; dim == indexed_dims.place && i < indexed_dims.shape.rank; ++i) {
+    for (int32_t i = 0; dim == indexed_dims.position && i < indexed_dims.shape.rank; ++i) {
       shape.dims[shape.rank++] = indexed_dims.shape.dims[i];
     }
     if (dim < indexed.rank && !isIndexed(indices, count, dim)) shape.dims[shape.rank++] = indexed.dims[dim];
@@ -439,16 +439,16 @@ AdvancedIndexCursor::AdvancedIndexCursor(const Operand &indexed, const Operand *
   broadcastIndices(indices, count, &indexed_dims);
   const Shape shape = resultShape(indexed, indices, count, indexed_dims);
   Operand rest = broadcastView(indexed, shape);
-  int32_t at = indexed_dims.place == 0 ? indexed_dims.shape.rank : 0;
+  int32_t at = indexed_dims.position == 0 ? indexed_dims.shape.rank : 0;
   for (int32_t dim = 0; dim < indexed.rank; ++dim) {
     if (!isIndexed(indices, count, dim)) {
-      if (at == indexed_dims.place && indexed_dims.place > 0) at += indexed_dims.shape.rank;
+      if (at == indexed_dims.position && indexed_dims.position > 0) at += indexed_dims.shape.rank;
       rest.strides[at++] = indexed.strides[dim];
       continue;
     }
     Operand index = broadcastView(indices[dim], shape);
     index.compute = kI64;
-    const int32_t shift = indexed_dims.place + indexed_dims.shape.rank - indices[dim].rank;
+    const int32_t shift = indexed_dims.position + indexed_dims.shape.rank - indices[dim].rank;
     for (int32_t i = 0; i < indices[dim].rank; ++i) {
       index.strides[shift + i] = indices[dim].dims[i] == 1 ? 0 : indices[dim].strides[i];
     }
@@ -908,14 +908,14 @@ aclError runEmbeddingRenorm(const aclOpExecutor &executor) {
   double *line = reinterpret_cast<double *>(executor.workspace);
   int64_t *counts = reinterpret_cast<int64_t *>(line + width);
   if (!countRows(indices, counts, rows)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-  SliceCursor place(self, 1, kF64);
-  for (int64_t row = 0; row < rows; ++row, place.next()) {
+  SliceCursor position(self, 1, kF64);
+  for (int64_t row = 0; row < rows; ++row, position.next()) {
     if (counts[row] == 0) continue;
-    place.read(line);
+    position.read(line);
     const double length = lengthOf(line, width, p);
     if (!(length > most)) continue;
     for (int64_t i = 0; i < width; ++i) line[i] *= most / (length + 1e-7);
-    place.write(line);
+    position.write(line);
   }
   return ACL_SUCCESS;
 }

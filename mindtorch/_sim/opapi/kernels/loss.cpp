@@ -84,12 +84,12 @@ aclError runLossBackward(const aclOpExecutor &executor) {
   for (int64_t i = 0; i < executor.attributes[kSamples]; ++i) {
     Sample sample;
     if (!readSample(executor, targets, weights, i, &sample)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    const int64_t place = offsetOf(out, i, classDim(out));
-    for (int64_t c = 0; c < executor.attributes[kClasses]; ++c) writeAt(out, place + c * step, 0.0);
+    const int64_t offset = offsetOf(out, i, classDim(out));
+    for (int64_t c = 0; c < executor.attributes[kClasses]; ++c) writeAt(out, offset + c * step, 0.0);
     if (sample.target < 0) continue;
     double value = -sample.weight * readAt(gradient, reduction == kNone ? offsetOf(gradient, i) : 0);
     if (reduction == kMean) value /= readAt(total, 0);
-    writeAt(out, place + sample.target * step, value);
+    writeAt(out, offset + sample.target * step, value);
   }
   return ACL_SUCCESS;
 }
@@ -294,10 +294,10 @@ template <class Use>
 void walk(const Operand *inputs, int64_t count, int64_t total, Use use) {
   double buffers[kMostInputs][kBlock];
   const double *blocks[kMostInputs];
-  alignas(Cursor) char places[kMostInputs][sizeof(Cursor)];
+  alignas(Cursor) char storage[kMostInputs][sizeof(Cursor)];
   Cursor *cursors[kMostInputs];
   for (int64_t i = 0; i < count; ++i) {
-    cursors[i] = inputs[i].tensor == nullptr ? nullptr : new (places[i]) Cursor(inputs[i]);
+    cursors[i] = inputs[i].tensor == nullptr ? nullptr : new (storage[i]) Cursor(inputs[i]);
     std::fill_n(buffers[i], kBlock, 1.0);
   }
   for (int64_t first = 0; first < total; first += kBlock) {

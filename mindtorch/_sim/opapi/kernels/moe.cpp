@@ -17,11 +17,11 @@ class Rows {
 
   int64_t count() const { return operand_.dims[0]; }
   int64_t width() const { return operand_.dims[1]; }
-  void read(int64_t row, float *to) const { load_(place(row), step(), to, width()); }
-  void write(int64_t row, const float *from) const { store_(from, place(row), step(), width()); }
+  void read(int64_t row, float *to) const { load_(address(row), step(), to, width()); }
+  void write(int64_t row, const float *from) const { store_(from, address(row), step(), width()); }
 
  private:
-  char *place(int64_t row) const { return operand_.host + row * operand_.strides[0] * operand_.item; }
+  char *address(int64_t row) const { return operand_.host + row * operand_.strides[0] * operand_.item; }
   int64_t step() const { return operand_.strides[1] * operand_.item; }
 
   const Operand &operand_;
@@ -123,8 +123,8 @@ aclError runInitRouting(const aclOpExecutor &executor) {
   const auto &operands = executor.operands;
   const int64_t copies = operands[2].count, tokens = operands[0].dims[0];
   int64_t *experts = reinterpret_cast<int64_t *>(executor.workspace), *rows = experts + copies, *order = rows + copies;
-  int64_t *sorted = order + copies, *places = sorted + copies;
-  float *line = reinterpret_cast<float *>(places + copies);
+  int64_t *sorted = order + copies, *positions = sorted + copies;
+  float *line = reinterpret_cast<float *>(positions + copies);
   readElements(operands[2], experts);
   readElements(operands[1], rows);
   sortByValue(experts, copies, order);
@@ -133,12 +133,12 @@ aclError runInitRouting(const aclOpExecutor &executor) {
     const int64_t row = rows[order[i]];
     if (row < 0 || row >= copies) return kFault;
     sorted[i] = experts[order[i]];
-    places[row] = i;
+    positions[row] = i;
     if (i >= to.count()) continue;
     from.read(row % tokens, line);
     to.write(i, line);
   }
-  writeElements(operands[4], places);
+  writeElements(operands[4], positions);
   writeElements(operands[5], sorted);
   return ACL_SUCCESS;
 }
@@ -223,8 +223,9 @@ int64_t keptOf(int64_t asked, int64_t copies) {
 aclError runPermute(const aclOpExecutor &executor) {
   const Operand &tokens = executor.operands[0], &indices = executor.operands[1], &out = executor.operands[2];
   const int64_t copies = indices.count, width = tokens.dims[1];
-  int64_t *values = reinterpret_cast<int64_t *>(executor.workspace), *order = values + copies, *place = order + copies;
-  char *row = reinterpret_cast<char *>(place + copies);
+  int64_t *values = reinterpret_cast<int64_t *>(executor.workspace), *order = values + copies,
+          *position = order + copies;
+  char *row = reinterpret_cast<char *>(position + copies);
   readElements(indices, values);
   sortByValue(values, copies, order);
   const uint8_t compute = computeOf(tokens.type);
@@ -232,12 +233,12 @@ aclError runPermute(const aclOpExecutor &executor) {
   const StoreStrided store = storeStrided(out.type, compute);
   const int64_t each = copies / std::max<int64_t>(tokens.dims[0], 1); /* copies of a token */
   for (int64_t i = 0; i < copies; ++i) {
-    place[order[i]] = i;
+    position[order[i]] = i;
     if (i >= out.dims[0]) continue;
     load(tokens.host + order[i] / each * tokens.strides[0] * tokens.item, tokens.strides[1] * tokens.item, row, width);
     store(row, out.host + i * out.strides[0] * out.item, out.strides[1] * out.item, width);
   }
-  writeElements(executor.operands[3], place);
+  writeElements(executor.operands[3], position);
   return ACL_SUCCESS;
 }
 
@@ -252,15 +253,15 @@ aclnnStatus preparePermute(aclOpExecutor &executor, const Argument *arguments, c
   return planRun(executor, runPermute, 3 * indices.count * 8 + tokens.dims[1] * 16);
 }
 
-/* Adds up the rows at `places`, weighted by probabilities if given. Places behind the last row were dropped. Returns
- * false for a negative place. */
-bool sumRows(const Rows &rows, const int64_t *places, const float *probabilities, int64_t count, float *line,
+/* Adds up the rows at `positions`, weighted by probabilities if given. Positions behind the last row were dropped.
+ * Returns false for a negative position. */
+bool sumRows(const Rows &rows, const int64_t *positions, const float *probabilities, int64_t count, float *line,
              float *sum) {
   std::fill_n(sum, rows.width(), 0.0f);
   for (int64_t c = 0; c < count; ++c) {
-    if (places[c] < 0) return false;
-    if (places[c] >= rows.count()) continue;
-    rows.read(places[c], line);
+    if (positions[c] < 0) return false;
+    if (positions[c] >= rows.count()) continue;
+    rows.read(positions[c], line);
     const float factor = probabilities != nullptr ? probabilities[c] : 1.0f;
     for (int64_t j = 0; j < rows.width(); ++j) sum[j] += factor * line[j];
   }
@@ -273,15 +274,15 @@ aclError runSum(const aclOpExecutor &executor) {
   const uint32_t last = operands.size() - 1;
   const Rows from(operands[0]), to(operands[last]);
   const int64_t copies = operands[1].count, each = copies / std::max<int64_t>(to.count(), 1);
-  int64_t *places = reinterpret_cast<int64_t *>(executor.workspace);
-  float *probabilities = reinterpret_cast<float *>(places + copies), *line = probabilities + copies;
+  int64_t *positions = reinterpret_cast<int64_t *>(executor.workspace);
+  float *probabilities = reinterpret_cast<float *>(positions + copies), *line = probabilities + copies;
   float *sum = line + from.width();
   const bool weighted = last == 3 && operands[2].tensor != nullptr;
-  readElements(operands[1], places);
+  readElements(operands[1], positions);
   if (weighted) readElements(operands[2], probabilities);
   for (int64_t i = 0; i < to.count(); ++i) {
     const float *factors = weighted ? probabilities + i * each : nullptr;
-    if (!sumRows(from, places + i * each, factors, each, line, sum)) return kFault;
+    if (!sumRows(from, positions + i * each, factors, each, line, sum)) return kFault;
     to.write(i, sum);
   }
   return ACL_SUCCESS;
@@ -331,23 +332,23 @@ aclError runUnpermuteGrad(const aclOpExecutor &executor) {
   const int64_t copies = operands[kSorted].count, each = choicesOf(operands[kProbabilities]);
   const Rows gradient(operands[kGradient]), of_permuted(operands[kOfPermuted]);
   const int64_t width = gradient.width();
-  int64_t *places = reinterpret_cast<int64_t *>(executor.workspace);
-  float *probabilities = reinterpret_cast<float *>(places + copies), *found = probabilities + copies;
+  int64_t *positions = reinterpret_cast<int64_t *>(executor.workspace);
+  float *probabilities = reinterpret_cast<float *>(positions + copies), *found = probabilities + copies;
   float *line = found + copies, *scaled = line + width;
-  readElements(operands[kSorted], places);
+  readElements(operands[kSorted], positions);
   if (weighted) readElements(operands[kProbabilities], probabilities);
   std::fill_n(scaled, width, 0.0f);
   for (int64_t row = 0; row < of_permuted.count(); ++row) of_permuted.write(row, scaled);
   for (int64_t i = 0; i < copies; ++i) {
     found[i] = 0.0f;
-    if (places[i] < 0) return kFault;
-    if (places[i] >= of_permuted.count()) continue;
+    if (positions[i] < 0) return kFault;
+    if (positions[i] >= of_permuted.count()) continue;
     gradient.read(i / each, line);
     const float factor = weighted ? probabilities[i] : 1.0f;
     for (int64_t j = 0; j < width; ++j) scaled[j] = factor * line[j];
-    of_permuted.write(places[i], scaled);
+    of_permuted.write(positions[i], scaled);
     if (!weighted) continue;
-    Rows(operands[kPermuted]).read(places[i], scaled);
+    Rows(operands[kPermuted]).read(positions[i], scaled);
     double sum = 0.0;
     for (int64_t j = 0; j < width; ++j) sum += static_cast<double>(line[j]) * static_cast<double>(scaled[j]);
     found[i] = static_cast<float>(sum);

@@ -371,7 +371,7 @@ aclError runSearch(const aclOpExecutor &executor) {
   C *line = reinterpret_cast<C *>(executor.workspace);
   int64_t *sorter = sorted_by ? reinterpret_cast<int64_t *>(line + length) : nullptr;
   alignas(64) char buffer[kBlockBytes];
-  int64_t places[kBlock];
+  int64_t positions[kBlock];
   if (values.count == 0) return ACL_SUCCESS;
   const int64_t rows = sequence.rank == 1 ? 1 : values.count / row;
   const int64_t width = values.count / rows;
@@ -384,8 +384,8 @@ aclError runSearch(const aclOpExecutor &executor) {
     for (int64_t at = 0; at < width; at += kBlock) {
       const int64_t count = std::min(kBlock, width - at);
       const C *block = static_cast<const C *>(reader.read(buffer, count));
-      for (int64_t k = 0; k < count; ++k) places[k] = placeOf(block[k], line, sorter, length, right);
-      writer.write(places, count);
+      for (int64_t k = 0; k < count; ++k) positions[k] = placeOf(block[k], line, sorter, length, right);
+      writer.write(positions, count);
     }
   }
   return ACL_SUCCESS;
@@ -454,8 +454,8 @@ aclError runHistc(const aclOpExecutor &executor) {
   std::fill_n(counts, bins, 0.0);
   visitAll(in, [&](double x) {
     if (!(x >= low && x <= high)) return;
-    const int64_t place = static_cast<int64_t>((x - low) / (high - low) * static_cast<double>(bins));
-    counts[std::min(place, bins - 1)] += 1;
+    const int64_t position = static_cast<int64_t>((x - low) / (high - low) * static_cast<double>(bins));
+    counts[std::min(position, bins - 1)] += 1;
   });
   writeElements(out, counts);
   return ACL_SUCCESS;
@@ -536,11 +536,11 @@ struct Slices {
   /* torch's order of a few slices with NaN, which is not transitive: insertion from the end, smallest ones at once. */
   void insertInOrder(int64_t *order) const {
     for (int64_t i = 0; i < count; ++i) {
-      int64_t place = i;
-      if (i > 0 && beforeButForNan(i, order[0])) place = 0;
-      while (place > 0 && beforeButForNan(i, order[place - 1])) --place;
-      std::copy_backward(order + place, order + i, order + i + 1);
-      order[place] = i;
+      int64_t position = i;
+      if (i > 0 && beforeButForNan(i, order[0])) position = 0;
+      while (position > 0 && beforeButForNan(i, order[position - 1])) --position;
+      std::copy_backward(order + position, order + i, order + i + 1);
+      order[position] = i;
     }
   }
 };
