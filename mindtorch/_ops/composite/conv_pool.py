@@ -217,8 +217,9 @@ def adaptive_avg_pool1d(input, output_size):
 
 
 def adaptive_avg_pool(dims, input, output_size):
-    """Averages over windows of nearly equal sizes that cover the last `dims` dimensions; of one window, as in torch, the
-    mean.
+    """Averages over windows of nearly equal sizes that cover the last `dims` dimensions.
+
+    Of one window that is the mean, which is how torch computes it, too.
     """
     sizes = adaptive_sizes(f"adaptive_avg_pool{dims}d", dims, input, output_size)
     if any(size != 1 for size in sizes):
