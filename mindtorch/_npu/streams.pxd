@@ -95,6 +95,7 @@ cdef EventSlot *get_event(int device, int kind) except NULL
 cdef EventSlot *wrap_ipc_event(int device, aclrtEvent handle) except NULL     # an event of another process
 cdef void return_event(EventSlot *event) noexcept  # for reuse, even before its last record is done
 cdef int record(EventSlot *event, StreamSlot *stream) except -1
+cdef int let_wait(StreamSlot *waiting, EventSlot *event) except -1          # for the event's last record
 cdef int is_complete(EventSlot *event) except -1
 
 # torch.npu.set_sync_debug_mode. Where an operator or a copy makes the host wait for a stream, 1 warns and 2 raises.
@@ -173,4 +174,3 @@ cdef class Event:
     cdef int kind
 
     cdef int record_first(self, StreamSlot *stream) except -1
-    cdef int let_wait(self, StreamSlot *waiting) except -1       # after a record
