@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import serialization
+from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.checkpoint.default_planner import _narrowed
 from mindtorch.distributed.checkpoint.metadata import Metadata, MetadataIndex, StorageMeta
 from mindtorch.distributed.checkpoint.planner import (
@@ -259,3 +260,6 @@ class FileSystemReader(StorageReader):
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike[str]) -> bool:
         return _is_folder(checkpoint_id)
+
+
+__getattr__ = refused_names(__name__)

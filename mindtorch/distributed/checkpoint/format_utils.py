@@ -8,6 +8,7 @@ import argparse
 import os
 
 import mindtorch
+from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.checkpoint.default_planner import _EmptyStateDictLoadPlanner
 from mindtorch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from mindtorch.distributed.checkpoint.state_dict_loader import _load_state_dict
@@ -38,6 +39,8 @@ def _main():
     parser.add_argument("dst", help="the file or folder that is written")
     args = parser.parse_args()
     modes[args.mode](args.src, args.dst)
+
+__getattr__ = refused_names(__name__)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mindtorch._alias import is_active
+from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed._stores import DistError, HashStore, PrefixStore, Store, TCPStore
 from mindtorch.distributed.elastic.utils.distributed import get_free_port, is_local_address
 
@@ -330,3 +331,6 @@ class RendezvousHandler:
 
 
 _FIRST_STATE = json.dumps({"round": 0, "complete": False, "closed": "", "nodes": {}, "waiting": {}, "done": []})
+
+
+__getattr__ = refused_names(__name__)
