@@ -54,8 +54,7 @@ NAMES = {
         torch.distributed.c10d_logger:
         torch.distributed.logging_handlers:
         torch.distributed.remote_device:
-        torch.distributed.checkpoint: HuggingFaceStorageReader HuggingFaceStorageWriter
-            QuantizedHuggingFaceStorageReader load_sharded_optimizer_state_dict
+        torch.distributed.checkpoint: QuantizedHuggingFaceStorageReader load_sharded_optimizer_state_dict
         torch.distributed.checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files
             consolidate_safetensors_files_on_every_rank
         torch.distributed.checkpoint.filesystem: FileSystem FileSystemBase SerializationFormat
@@ -63,7 +62,6 @@ NAMES = {
         torch.distributed.checkpoint.logger:
         torch.distributed.checkpoint.logging_handlers:
         torch.distributed.checkpoint.resharding:
-        torch.distributed.checkpoint.hf_storage: HuggingFaceStorageReader HuggingFaceStorageWriter
         torch.distributed.checkpoint.optimizer: load_sharded_optimizer_state_dict
         torch.distributed.checkpoint.quantized_hf_storage: QuantizedHuggingFaceStorageReader
         torch.distributed.config: compile_on_one_rank patch use_torchcomms

@@ -182,3 +182,9 @@ def from_rank0(helpers, rank, trained, model, optim):
     helpers.set_state_dict(other, other_optimizer, model_state_dict=model if rank == 0 else {},
                            optim_state_dict=optim if rank == 0 else {}, options=options)
     return plain(helpers.get_state_dict(other, other_optimizer)) == plain((model, optim))
+
+
+def write_safetensors(torch, rank, size, folder):
+    checkpoint = importlib.import_module(f"{torch.__name__}.distributed.checkpoint")
+    rows = parts_class(torch)(whole(torch), rank, size)
+    checkpoint.save({"rows": rows}, storage_writer=checkpoint.HuggingFaceStorageWriter(folder, save_distributed=True))
