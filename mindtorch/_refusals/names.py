@@ -58,7 +58,6 @@ NAMES = {
         torch.distributed.checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files
             consolidate_safetensors_files_on_every_rank
         torch.distributed.checkpoint.filesystem: FileSystem FileSystemBase SerializationFormat
-        torch.distributed.checkpoint.format_utils: BroadcastingTorchSaveReader DynamicMetaLoadPlanner
         torch.distributed.checkpoint.logger:
         torch.distributed.checkpoint.logging_handlers:
         torch.distributed.checkpoint.resharding:

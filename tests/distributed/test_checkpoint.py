@@ -214,3 +214,11 @@ def test_what_safetensors_files_do_not_have(tmp_path):
         dcp.save({"number": 1}, storage_writer=dcp.HuggingFaceStorageWriter(tmp_path), no_dist=True)
     with pytest.raises(NotImplementedError, match="does not join the files of ranks"):
         dcp.HuggingFaceStorageWriter(tmp_path, enable_consolidation=True)
+
+
+def test_ranks_read_a_file_of_torch_save(tmp_path):
+    layer = torch.nn.Linear(5, 3)
+    torch.save({"net": layer.state_dict()}, tmp_path / "layer.pt")
+    expected = [*(value.tolist() for value in layer.state_dict().values()), True]
+    results = run_ranks("checkpoint_cases:read_file", 2, tmp_path, arguments=[str(tmp_path / "layer.pt")])
+    assert results == [expected] * 2
