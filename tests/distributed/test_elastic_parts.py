@@ -1,5 +1,6 @@
 """torch.distributed.elastic's parts that programs use beside torchrun, and collective_utils."""
 import importlib
+import logging
 import multiprocessing
 import os
 import time
@@ -17,7 +18,7 @@ from mindtorch.distributed.elastic.utils.data import CyclingIterator, ElasticDis
 pytestmark = pytest.mark.one_mode
 
 
-def test_events_are_lines_of_json(capfd):
+def test_events_are_lines_of_json(capfd, monkeypatch):
     event = events.Event("started", events.EventSource.AGENT, 5, {"rank": 1})
     assert event.serialize() == ('{"name": "started", "source": "AGENT", "timestamp": 5, "metadata": {"rank": 1}}')
     assert events.Event.deserialize(str(event)) == event
@@ -25,7 +26,19 @@ def test_events_are_lines_of_json(capfd):
     assert capfd.readouterr() == ("", "")
     events.record(event, "console")
     assert capfd.readouterr().err == event.serialize() + "\n"
-    events.construct_and_record_rdzv_event("job", "joined", events.NodeState.RUNNING)
+    events.construct_and_record_rdzv_event("job", "joined", events.NodeState.RUNNING)       # its log is dropped
+    monkeypatch.setattr(events, "get_logging_handler", lambda destination: logging.StreamHandler())
+    recorded = []
+    monkeypatch.setattr(events, "record_rdzv_event", recorded.append)
+    try:
+        raise ZeroDivisionError
+    except ZeroDivisionError:
+        events.construct_and_record_rdzv_event("job", "joined", events.NodeState.FAILED, rank=1)
+    monkeypatch.undo()
+    found, = recorded
+    assert found.name == "test_elastic_parts:test_events_are_lines_of_json"
+    assert events.RdzvEvent.deserialize(found.serialize()) == found
+    assert (found.run_id, found.rank, "ZeroDivisionError" in found.error_trace) == ("job", 1, True)
     with pytest.raises(KeyError):
         events.get_logging_handler("nowhere")
 

@@ -18,6 +18,7 @@ from typing import Any
 __all__ = ["Event", "EventMetadataValue", "EventSource", "NodeState", "RdzvEvent", "construct_and_record_rdzv_event",
            "get_logging_handler", "record", "record_rdzv_event"]
 
+_OF_RENDEZVOUS = "dynamic_rendezvous"       # the destination of its events
 EventMetadataValue = str | int | float | bool | None
 
 
@@ -94,14 +95,14 @@ class RdzvEvent(_Serialized):
 
 def get_logging_handler(destination: str = "null") -> logging.Handler:
     """The handler of a destination."""
-    handlers = {"null": logging.NullHandler, "console": logging.StreamHandler}
+    handlers = {"null": logging.NullHandler, _OF_RENDEZVOUS: logging.NullHandler, "console": logging.StreamHandler}
     if destination not in handlers:
         raise KeyError(destination)
     return handlers[destination]()
 
 
 @cache
-def _logger(destination):
+def _get_or_create_logger(destination="null"):
     logger = logging.getLogger(f"mindtorch.elastic.events.{destination}")
     logger.setLevel(os.environ.get("LOGLEVEL", "INFO"))
     logger.propagate = False
@@ -111,18 +112,21 @@ def _logger(destination):
 
 def record(event: Event, destination: str = "null") -> None:
     """Write an event to the log of `destination`."""
-    _logger(destination).info(event.serialize())
+    _get_or_create_logger(destination).info(event.serialize())
 
 
 def record_rdzv_event(event: RdzvEvent) -> None:
     """Write an event of a rendezvous to the log of dynamic rendezvous, which is dropped."""
-    _logger("null").info(event.serialize())
+    _get_or_create_logger(_OF_RENDEZVOUS).info(event.serialize())
 
 
 def construct_and_record_rdzv_event(run_id: str, message: str, node_state: NodeState, name: str = "",
                                     hostname: str = "", pid: int | None = None, master_endpoint: str = "",
                                     local_id: int | None = None, rank: int | None = None) -> None:
-    """Record an event of a rendezvous of this process, with the traceback of an exception that is being handled."""
+    """Record an event of a rendezvous of this process, with the traceback of an exception that is being handled, if its
+    destination has a handler."""
+    if isinstance(get_logging_handler(_OF_RENDEZVOUS), logging.NullHandler):
+        return
     caller = traceback.extract_stack(limit=2)[0]
     record_rdzv_event(RdzvEvent(
         name=name or f"{Path(caller.filename).stem}:{caller.name}", run_id=run_id, message=message,
