@@ -233,10 +233,12 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Proces
     pg = _group_of_call(group, "all_gather_single")
     if pg is None:
         return None
+    if input_tensor.is_complex():
+        output_tensor, input_tensor = _real(output_tensor), _real(input_tensor)
     if pg in _world.pg_coalesce_state:
-        return _recorded(pg, all_gather_single, _real(input_tensor), _real(output_tensor))
+        return _recorded(pg, all_gather_single, input_tensor, output_tensor)
     opts = options.AllgatherOptions(async_op)
-    return _wait_unless_async(pg._allgather_base(_real(output_tensor), _real(input_tensor), opts), async_op)
+    return _wait_unless_async(pg._allgather_base(output_tensor, input_tensor, opts), async_op)
 
 
 def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group: ProcessGroup | None = None,

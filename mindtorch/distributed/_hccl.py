@@ -215,10 +215,6 @@ class ProcessGroupHCCL(Backend):
                 output.div_(self._size, rounding_mode="trunc")
 
     def _reduce_to(self, communicator, method, output, tensor, op, *args):
-        code = self._of_hccl.get(op)
-        if code is not None and tensor.is_floating_point():
-            method(communicator, output, tensor, *args, code)
-            return
         with mindtorch.no_grad():
             sent, code = self._prepared(tensor, op)
             received = output if sent.dtype == output.dtype else mindtorch.empty_like(output, dtype=sent.dtype)
@@ -256,8 +252,12 @@ class ProcessGroupHCCL(Backend):
         return self._run(OPS.REDUCE_SCATTER_TENSOR_COALESCED, outputs, inputs, opts, self._reduce_scatters)
 
     def _reduce_scatters(self, communicator, outputs, inputs, opts):
+        code = self._of_hccl.get(opts.reduceOp)
         for output, tensor in zip(outputs, inputs, strict=True):
-            self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter, output, tensor, opts.reduceOp)
+            if code is not None and tensor.is_floating_point():
+                communicator.reduce_scatter(output, tensor, code)
+            else:
+                self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter, output, tensor, opts.reduceOp)
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Work:
         return self._run(OPS.REDUCE_SCATTER, outputs, inputs[0], opts, self._reduce_scatter_pieces)
