@@ -106,7 +106,15 @@ class HuggingFaceStorageWriter(FileSystemWriter):
     """Writes safetensors files to a folder.
 
     `fqn_to_index_mapping` says into which of the files each tensor goes, from 1 on. Ranks that have shards write files
-    of their own (`save_distributed`), which both readers put together. `thread_count` changes nothing.
+    of their own (`save_distributed`), which the reader puts together. `thread_count` changes nothing.
+
+    Example:
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     writer = dist.checkpoint.HuggingFaceStorageWriter(folder)
+        ...     written = dist.checkpoint.save({"x": torch.ones(2)}, storage_writer=writer)
+        ...     sorted(os.listdir(folder))
+        ['model-00001-of-00001.safetensors', 'model.safetensors.index.json']
     """
 
     def __init__(self, path: str | os.PathLike[str], fqn_to_index_mapping: dict[str, int] | None = None,
