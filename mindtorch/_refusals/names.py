@@ -163,7 +163,6 @@ NAMES = {
         torch.distributed.elastic.rendezvous.etcd_store: EtcdStore cas_delay
         torch.distributed.elastic.rendezvous.registry: get_rendezvous_handler
         torch.distributed.elastic.rendezvous.static_tcp_rendezvous: StaticTCPRendezvous create_rdzv_handler
-        torch.distributed.elastic.rendezvous.utils: parse_rendezvous_endpoint
         torch.distributed.elastic.timer: FileTimerClient FileTimerRequest FileTimerServer
         torch.distributed.elastic.timer.debug_info_logging: log_debug_info_for_expired_timers
         torch.distributed.elastic.timer.file_based_local_timer: FileTimerClient FileTimerRequest FileTimerServer

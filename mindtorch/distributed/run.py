@@ -14,6 +14,7 @@ from mindtorch.distributed.argparse_util import check_env, env
 from mindtorch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException, Std
 from mindtorch.distributed.elastic.multiprocessing.errors import ChildFailedError, record
 from mindtorch.distributed.elastic.rendezvous import DEFAULT_PORT, RendezvousError
+from mindtorch.distributed.elastic.rendezvous.utils import _parse_rendezvous_config
 from mindtorch.distributed.launcher.api import LaunchConfig, launch_agent
 
 __all__ = ["config_from_args", "determine_local_world_size", "get_args_parser", "main", "parse_args",
@@ -115,7 +116,7 @@ def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[
     count = determine_local_world_size(args.nproc_per_node)
     if args.standalone:
         args.rdzv_backend, args.rdzv_endpoint, args.rdzv_id = "c10d", "localhost:0", str(uuid.uuid4())
-    config = dict(pair.split("=", 1) for pair in args.rdzv_conf.split(",") if pair)
+    config = _parse_rendezvous_config(args.rdzv_conf)
     if args.rdzv_backend == "static":
         config["rank"] = args.node_rank
         args.rdzv_endpoint = get_rdzv_endpoint(args)

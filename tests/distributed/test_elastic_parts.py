@@ -4,6 +4,7 @@ import logging
 import multiprocessing
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from ranks import run_ranks
@@ -93,9 +94,17 @@ def test_stores_synchronize_and_name_who_is_missing():
     shared = HashStore()
     assert store.synchronize(shared, b"a", 0, 1, "x") == [b"a"]
     store.barrier(shared, 1, "alone")
-    shared.set("together1.TRACE", "")
-    with pytest.raises(DistStoreError, match=r"missing_ranks=\[host2\]"):
-        store.barrier(shared, 3, "together", 0.1, rank=0, rank_tracing_decoder=lambda rank: f"host{rank}")
+
+    def error_of(rank):
+        with pytest.raises(DistStoreError) as caught:
+            store.barrier(shared, 3, "together", 0.1, rank, lambda rank: f"host{rank}", 0.3)
+        return str(caught.value)
+
+    with ThreadPoolExecutor() as pool:
+        first, second = pool.map(error_of, range(2))
+    assert mindtorch._C._DistStoreError is DistStoreError
+    assert "missing_ranks=[host2]" in first
+    assert "check rank 0 (host0) for missing rank info" in second
 
 
 def test_create_c10d_store():
@@ -167,3 +176,17 @@ def test_a_parameter_is_updated_in_the_backward_pass():
     assert all(mindtorch.equal(*pair) for pair in zip(*(model.parameters() for model in models), strict=True))
     assert [value.grad for value in models[0].parameters()] == [None, None]
     assert len(_get_in_backward_optimizers(models[0])) == 2
+
+
+def test_options_of_a_rendezvous():
+    utils = importlib.import_module("mindtorch.distributed.elastic.rendezvous.utils")
+    assert utils._parse_rendezvous_config(" timeout = 5,a=b=c") == {"timeout": "5", "a": "b=c"}
+    for text, message in ((",", "must be in format"), ("a", "option 'a' must have a value")):
+        with pytest.raises(ValueError, match=message):
+            utils._parse_rendezvous_config(text)
+    for text, message in (("host:", "port number"), ("host:70000", "port number"), ("a b:1", "hostname")):
+        with pytest.raises(ValueError, match=message):
+            utils.parse_rendezvous_endpoint(text, 1)
+    assert utils.parse_rendezvous_endpoint("", 1) == ("localhost", 1)
+    assert utils._matches_machine_hostname("127.0.0.1")
+    assert not utils._matches_machine_hostname("0.0.0.0")

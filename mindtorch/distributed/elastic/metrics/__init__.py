@@ -104,12 +104,18 @@ def get_elapsed_time_ms(start_time_in_seconds: float) -> int:
     return int((time.time() - start_time_in_seconds) * 1000)
 
 
+def _get_metric_name(fn):
+    """Class and name of a method, module and name of a function."""
+    name = fn.__qualname__
+    return name if "." in name else f"{fn.__module__.rpartition('.')[2]}.{name}"
+
+
 def prof(fn: Callable | None = None, group: str = DEFAULT_GROUP) -> Any:
     """Decorator: counts the calls of a function that succeed and fail, and measures them in milliseconds."""
     def decorated(function):
         @functools.wraps(function)
         def measured(*args, **kwargs):
-            name, begun = function.__qualname__, time.time()
+            name, begun = _get_metric_name(function), time.time()
             try:
                 result = function(*args, **kwargs)
             except Exception:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +10,7 @@ from mindtorch.distributed._stores import DistStoreError
 
 __all__ = ["barrier", "get_all", "store_timeout", "synchronize"]
 
-_MEMBER_KEY, _LAST_KEY = ".num_members", ".last_member"
+_MEMBERS, _LAST, _TRACE, _GATE = "/num_members", "/last_member", "/TRACE", "/TRACING_GATE"
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def get_all(store: Any, rank: int, prefix: str, world_size: int) -> list[bytes]:
     found = store.multi_get([f"{prefix}{other}" for other in range(world_size)])
     last = _count(store, world_size, f"{prefix}/finished")
     if rank == 0:
-        store.get(last)
+        store.wait([last])
     return found
 
 
@@ -51,27 +51,44 @@ def synchronize(store: Any, data: bytes, rank: int, world_size: int, key_prefix:
 
 def _count(store, world_size, prefix):
     """Counts this process. The last one sets the key whose name is returned."""
-    last = prefix + _LAST_KEY
-    if store.add(prefix + _MEMBER_KEY, 1) == world_size:
+    last = prefix + _LAST
+    if store.add(prefix + _MEMBERS, 1) == world_size:
         store.set(last, "<val_ignored>")
     return last
 
 
 def barrier(store: Any, world_size: int, key_prefix: str, barrier_timeout: float = 300, rank: int | None = None,
             rank_tracing_decoder: Callable[[int], str] | None = None, trace_timeout: float = 10) -> None:
-    """Wait until `world_size` processes have called it. With a rank, rank 0's error names those that are missing, as
-    `rank_tracing_decoder` calls them."""
+    """Wait until `world_size` processes have called it. After the time-out those that know their rank say so: rank 0
+    waits for that `trace_timeout` seconds, and its error names the ranks that are missing, as `rank_tracing_decoder`
+    calls them."""
+    named = rank_tracing_decoder or str
     with store_timeout(store, barrier_timeout):
-        if rank is not None:
-            store.set(f"{key_prefix}{rank}.TRACE", "<val_ignored>")
         last = _count(store, world_size, key_prefix)
         try:
             store.wait([last])
         except DistStoreError as error:
-            if rank != 0:
+            if rank is None:
                 raise
-            named = rank_tracing_decoder or str
-            missing = [named(other) for other in range(world_size) if not store.check([f"{key_prefix}{other}.TRACE"])]
+            trace = f"{key_prefix}{rank}{_TRACE}"
+            store.set(trace, "<val_ignored>")
+            gate, wait = f"{key_prefix}{_GATE}", timedelta(seconds=trace_timeout)
+            if rank:
+                with suppress(DistStoreError):
+                    store.wait([gate], wait)
+                found = f"check rank 0 ({named(0)}) for missing rank info"
+            else:
+                missing = [named(other) for other in range(1, world_size)
+                           if not _comes(store, f"{key_prefix}{other}{_TRACE}", wait)]
+                store.set(gate, "<val_ignored>")
+                found = f"missing_ranks=[{', '.join(missing)}]"
             raise DistStoreError(f"Timed out waiting on barrier on rank {rank}, for key prefix: {key_prefix} "
-                                 f"(world_size={world_size}, missing_ranks=[{', '.join(missing)}], "
-                                 f"timeout={barrier_timeout})") from error
+                                 f"(world_size={world_size}, {found}, timeout={barrier_timeout})") from error
+
+
+def _comes(store, key, wait):
+    try:
+        store.wait([key], wait)
+    except DistStoreError:
+        return False
+    return True
