@@ -74,7 +74,7 @@ class Training:
         x, losses = torch.arange(192).reshape(6, 8, 4).float().sin().to(self.device), []
         with ddp.join() if join else contextlib.nullcontext():
             for step in range(4 if join and rank == 1 else 6):
-                whole = not (skip and (step % 3 == 0 or (step % 3 == 1 and rank == 1)))
+                whole = not (skip == "always" or (skip and (step % 3 == 0 or (step % 3 == 1 and rank == 1))))
                 quiet = accumulate and step % 2 == 0
                 if in_place:
                     ddp.set_requires_gradient_sync(not quiet)
@@ -165,7 +165,10 @@ def train_all(torch, rank, size, folder, *devices):
         train("plain")
         train("view", gradient_as_bucket_view=True)
         train("small", bucket_cap_mb=0.001)
+        train("sizes", bucket_cap_mb_list=[0.00001, 0.002])
         train("unused", skip=True, find_unused_parameters=True)
+        train("never", skip="always", find_unused_parameters=True, skip_all_reduce_unused_params=True,
+              bucket_cap_mb=0.00001)
         train("static", static_graph=True)
         train("no_sync", accumulate=True)
         train("in_place", accumulate=True, in_place=True)
