@@ -20,7 +20,7 @@ _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 
 NAMES = {
     _DISTRIBUTED: """
-        torch.distributed: BuiltinCommHookType Logger ProcessGroupGloo Reducer breakpoint
+        torch.distributed: BuiltinCommHookType Logger Reducer breakpoint
             record_comm shrink_group
         torch.testing._internal.distributed:
         torch.distributed._functional_collectives: all_gather_into_tensor_backward
@@ -66,7 +66,7 @@ NAMES = {
         torch.distributed.config: compile_on_one_rank patch use_torchcomms
         torch.distributed.debug: start_debug_server stop_debug_server
         torch.distributed.device_mesh: _register_distributed_opaque_types
-        torch.distributed.distributed_c10d: ProcessGroupGloo _new_process_group_helper record_comm shrink_group
+        torch.distributed.distributed_c10d: _new_process_group_helper record_comm shrink_group
         torch.distributed.fsdp._common_utils: clean_tensor_name
         torch.distributed.fsdp._flat_param: FlatParamHandle
         torch.distributed.fsdp._fully_shard:
