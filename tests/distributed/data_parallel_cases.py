@@ -92,6 +92,20 @@ class Training:
         work = self.dist.all_reduce(bucket.buffer() * 0.5, async_op=True)
         return work.get_future().then(lambda done: done.value()[0])
 
+    def check_moved_arguments(self):
+        """With device_ids, tensors of arguments move there, those without a dimension too."""
+        torch = self.torch
+
+        class Scaled(torch.nn.Linear):
+            def forward(self, x, *, scales):
+                assert all(each.device == x.device for each in scales.values())
+                return super().forward(x) * scales["of all"]
+
+        ddp = torch.nn.parallel.DistributedDataParallel(Scaled(4, 2).to("npu"), device_ids=[self.rank])
+        found = ddp(torch.ones(1, 4), scales={"of all": torch.tensor(2.0)})
+        assert torch.equal(found, torch.nn.functional.linear(torch.ones(1, 4, device="npu"), ddp.module.weight,
+                                                             ddp.module.bias) * 2)
+
     def check_errors(self):
         """What a user has done wrong is said."""
         torch, rank = self.torch, self.rank
@@ -200,6 +214,8 @@ def train_all(torch, rank, size, folder, *devices):
             train("batched power", hook=power.batched_powerSGD_hook, state=state)
             assert state.q_memory_dict
             training.check_errors()
+            if device == "npu":
+                training.check_moved_arguments()
             for reduce_dtype in (None, torch.float32, torch.bfloat16):
                 training.check_mixed_precision(reduce_dtype)
             training.check_mixed_precision(torch.float32, gradient_as_bucket_view=True)

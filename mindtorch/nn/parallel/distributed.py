@@ -13,11 +13,10 @@ from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_p
 from mindtorch.distributed._reducer import FIRST_BUCKET_BYTES, Reducer
 from mindtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import compressed_mean
 from mindtorch.distributed.algorithms.join import Join, Joinable, JoinHook
-from mindtorch.distributed.utils import _cast_forward_inputs
+from mindtorch.distributed.utils import _cast_forward_inputs, _to_kwargs
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.sparse import Embedding, EmbeddingBag
 from mindtorch.nn.parallel._mixed_precision import LowerParameters, _MixedPrecision
-from mindtorch.nn.parallel.scatter_gather import scatter_kwargs
 from mindtorch.utils._pytree import tree_leaves
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ class DistributedDataParallel(Module, Joinable):
         elif self.will_sync_module_buffers():
             self._broadcast(self._buffers_to_sync())
         if self.device_ids:
-            inputs, kwargs = (each[0] for each in scatter_kwargs(inputs, kwargs, self.device_ids, self.dim))
+            inputs, kwargs = (each[0] for each in _to_kwargs(inputs, kwargs, self.device, False))
         if self._lower is not None:
             self._lower.restore()
             if self._is_training():
