@@ -22,11 +22,10 @@ ALONE, IN_TWO = ([line.split()[1].partition("(")[0] for line in HERE.joinpath(fi
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 
-def answers(command, path):
+def answers(command, path, **variables):
     """What each program told, by its name."""
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, path)), MINDTORCH_NPU="sim",
-                       MINDTORCH_SIM_DEVICES="2", HCCL_IF_IP="127.0.0.1", HF_HUB_OFFLINE="1",
-                       TRANSFORMERS_VERBOSITY="error")
+                       HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", **variables)
     done = subprocess.run(command, capture_output=True, check=False, text=True, env=environment)
     found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"program"')]
     if not found:
@@ -67,7 +66,8 @@ def main():
     for device in ("cpu", "npu"):
         ours = answers([args.packages, "-m", "mindtorch", script, device, *alone], [ROOT]) if alone else {}
         for name in in_two:
-            ours |= answers([args.packages, "-m", "mindtorch", *TORCHRUN, script, device, name], [ROOT])
+            ours |= answers([args.packages, "-m", "mindtorch", *TORCHRUN, script, device, name], [ROOT],
+                            MINDTORCH_SIM_DEVICES="2", HCCL_IF_IP="127.0.0.1")
         for name in args.programs:
             missing = {"error": "the process ended before it"}
             reason = difference(ours.get(name, missing), theirs.get(name, missing))
