@@ -248,6 +248,8 @@ def __getattr__(name: str) -> Any:
         return made
     if name == "_distributed_c10d":
         return import_module("mindtorch.distributed._c10d")
+    if name in ("_DistError", "_DistBackendError", "_DistNetworkError", "_DistStoreError"):
+        return getattr(import_module("mindtorch.distributed._stores"), name[1:])
     if name in _OF_VMAP:
         return getattr(import_module("mindtorch.func._batching_rules"), _OF_VMAP[name])
     module = _OF_LIBRARY.get(name)

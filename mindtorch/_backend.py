@@ -86,6 +86,12 @@ hooks.load_backend, hooks.current_stream = load, current_stream
 hooks.default_stream, hooks.set_stream = default_stream, set_stream
 
 
+def stream_work():
+    """The class of collectives that HCCL has on a stream."""
+    from mindtorch._npu import communicator
+    return communicator.StreamWork
+
+
 def hccl():
     """The module of HCCL's communicators. Loads the toolkit's collective library."""
     from mindtorch._npu import communicator

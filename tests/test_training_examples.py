@@ -2,9 +2,11 @@
 hold no more memory after many steps than after some.
 """
 import gc
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +134,33 @@ def test_memory_does_not_grow(device):
         gc.enable()
     assert cycles < 100
     assert resources_in_use(device) == (pytest.approx(before, abs=100) if device == "cpu" else before)
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory):
+    """Runs a line of the shell in the root of the project, with the command torchrun that pip installs. Its stderr."""
+    folder = tmp_path_factory.mktemp("bin")
+    command = folder / "torchrun"
+    command.write_text(f"#!{sys.executable}\nfrom mindtorch.distributed.run import main\nmain()\n", encoding="utf-8")
+    command.chmod(0o755)
+    path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
+
+    def run_line(line):
+        done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False, cwd=EXAMPLES.parent,
+                              env={**os.environ, "PATH": path, "HCCL_IF_IP": "127.0.0.1"})
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+    return run_line
+
+
+def test_torchrun_trains_in_two_processes_as_one_does(device, shell):
+    """The commands of the README, on a smaller network: the losses that they show are those of one process."""
+    options = f"--device {device} --dropout 0 --steps 4 {' '.join(TINY)}"
+    shown = {command: dict.fromkeys(re.findall(r"loss=([\d.]+)", shell(f"{command} {options}"))) for command in (
+        "python examples/train_gpt.py",
+        "torchrun --standalone --nproc-per-node 2 examples/train_gpt.py",
+        "torchrun --standalone --nproc-per-node 2 examples/train_gpt.py --fsdp")}
+    one, *several = ([float(loss) for loss in losses] for losses in shown.values())
+    assert len(set(one)) == 4
+    for losses in several:
+        assert losses == pytest.approx(one, abs=1.1e-4)

@@ -13,7 +13,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport BACKENDS, NPU, TensorBase, bump_version
 from mindtorch._npu.acl cimport api as acl_api
-from mindtorch._npu.acl cimport drain_queue, find_symbols
+from mindtorch._npu.acl cimport drain_queue, find_symbols, has_launches
 from mindtorch._npu.allocator cimport add_use_of_tensor
 from mindtorch._npu.cann cimport ACL_STREAM_STATUS_COMPLETE, aclrtStreamStatus
 from mindtorch._npu.hccl_api cimport (
@@ -26,10 +26,10 @@ from mindtorch._npu.hccl_api cimport (
     mindtorch_hccl_optional_names,
 )
 from mindtorch._npu.streams cimport (
-    Event, Stream, capture_count, current_stream, is_capturing, synchronize_stream, thread_state, use_device,
-    wait_stream,
+    PLAIN_EVENT, Stream, capture_count, current_stream, get_event, is_capturing, is_complete, wait_for_event, record,
+    return_event, synchronize_stream, thread_state, use_device, wait_stream,
 )
-from mindtorch._npu.structs cimport StreamSlot
+from mindtorch._npu.structs cimport EventSlot, StreamSlot
 
 
 cdef HcclApi api                     # `load` fills it; optional functions may stay NULL
@@ -109,6 +109,46 @@ cdef uint64_t *counts_of(object counts, uint64_t *total) except NULL:
     return result
 
 
+cdef int add_use_of_tensors(list tensors, StreamSlot *stream) except -1:
+    # `tensors` may have lists of tensors.
+    for tensor in tensors:
+        if isinstance(tensor, TensorBase):
+            add_use_of_tensor(tensor, stream)
+        else:
+            add_use_of_tensors(tensor, stream)
+    return 0
+
+
+cdef class StreamWork:
+    """A collective on a stream. Its end is an event: `wait` lets the current stream wait for it."""
+    cdef EventSlot *end              # NULL: the collective is on the current stream
+    cdef public object op_type, tensors, communicator
+    cdef public bint blocks          # whether `wait` lets the host wait, too
+
+    def __init__(self, op_type, tensors, communicator, bint blocks):
+        self.op_type, self.tensors, self.communicator, self.blocks = op_type, tensors, communicator, blocks
+
+    def __dealloc__(self):
+        if self.end != NULL:
+            return_event(self.end)
+
+    def is_completed(self):
+        return self.end == NULL or bool(is_complete(self.end))
+
+    def synchronize(self):
+        if self.end != NULL:
+            wait_for_event(current_stream(self.end.device), self.end)
+
+    def wait(self, timeout=None):
+        """The group's time-out counts, not `timeout`."""
+        cdef int device = (<Communicator?>self.communicator).device
+        if self.end != NULL:
+            wait_for_event(current_stream(device), self.end)
+        if self.blocks:
+            synchronize_stream(current_stream(device))
+        return True
+
+
 cdef class Communicator:
     """A rank of a group of devices. Its operations run on the current stream, in the order of the calls.
 
@@ -146,27 +186,24 @@ cdef class Communicator:
         if self.last != NULL and self.last.handle != NULL:
             synchronize_stream(self.last)    # which waits for the streams of those before
 
-    def run_on(self, Stream stream not None, collective, tuple args not None, used):
-        """Call collective(self, *args) with `stream` as the current one, behind the work that the current one has so
-        far. `used` are its tensors. Returns the event of its end."""
+    def run_on(self, Stream stream not None, StreamWork work not None, collective, list outputs not None,
+               list inputs not None, opts):
+        """Call collective(self, outputs, inputs, opts) with `stream` as the current one, behind the work that the
+        current one has so far. Returns `work`, which stands for it."""
         cdef StreamSlot *before = current_stream(self.device)
-        cdef Event event = Event()
-        cdef TensorBase tensor
         wait_stream(stream.slot, before)
         BACKENDS[<int>NPU].streams = True
         thread_state().streams[self.device] = stream.slot       # the thread's Stream of `before` stays alive
         try:
-            collective(self, *args)
-            event.record_first(stream.slot)
+            collective(self, outputs, inputs, opts)
+            work.end = get_event(self.device, PLAIN_EVENT)
+            record(work.end, stream.slot)
         finally:
             thread_state().streams[self.device] = before
-        for tensor in used:
-            add_use_of_tensor(tensor, stream.slot)
-        return event
-
-    def wait_for(self, Event event not None):
-        """Let the current stream wait for the event of `run_on`."""
-        event.let_wait(current_stream(self.device))
+        add_use_of_tensors(outputs, stream.slot)
+        if inputs is not outputs:
+            add_use_of_tensors(inputs, stream.slot)
+        return work
 
     def is_idle(self):
         """Whether all operations are done or have failed. True during a capture, when HCCL must not be asked."""
@@ -214,8 +251,9 @@ cdef class Communicator:
             raise RuntimeError("the communicator was destroyed")
         use_device(self.device)
         stream = current_stream(self.device)
-        with nogil:
-            drain_queue(self.device)               # HCCL's functions are not in `api`
+        if has_launches(self.device):              # HCCL's functions are not in `api`
+            with nogil:
+                drain_queue(self.device)
         if self.last != stream and not is_capturing(self.device):
             if self.last != NULL and self.last.handle != NULL:
                 wait_stream(stream, self.last)

@@ -87,6 +87,8 @@ cdef enum EventKind:
 cdef EventSlot *get_event(int device, int kind) except NULL
 cdef void return_event(EventSlot *event) noexcept  # for reuse, even before its last record is done
 cdef int record(EventSlot *event, StreamSlot *stream) except -1
+cdef int wait_for_event(StreamSlot *waiting, EventSlot *event) except -1          # for the event's last record
+cdef int is_complete(EventSlot *event) except -1
 
 # torch.npu.set_sync_debug_mode. Where an operator or a copy makes the host wait for a stream, 1 warns and 2 raises.
 cdef int sync_debug_mode
@@ -162,4 +164,3 @@ cdef class Event:
     cdef int kind
 
     cdef int record_first(self, StreamSlot *stream) except -1
-    cdef int let_wait(self, StreamSlot *waiting) except -1       # after a record

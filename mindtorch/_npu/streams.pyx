@@ -244,11 +244,7 @@ cdef int wait_stream(StreamSlot *waiting, StreamSlot *awaited) except -1:
     cdef EventSlot *event = get_event(awaited.device, PLAIN_EVENT)
     try:
         record(event, awaited)
-        use_device(waiting.device)
-        with nogil:
-            check(api.aclrtStreamWaitEvent(waiting.handle, event.handle), b"aclrtStreamWaitEvent")
-        if capture_count != 0:
-            join_capture(waiting)
+        wait_for_event(waiting, event)
     finally:
         return_event(event)            # the stream waits for this record, even if the event is recorded again
     return 0
@@ -403,6 +399,15 @@ cdef int record(EventSlot *event, StreamSlot *stream) except -1:
     use_device(stream.device)
     with nogil:                      # waits while the stream's queue is full
         check(api.aclrtRecordEvent(event.handle, stream.handle), b"aclrtRecordEvent")
+    return 0
+
+
+cdef int wait_for_event(StreamSlot *waiting, EventSlot *event) except -1:
+    use_device(waiting.device)
+    with nogil:
+        check(api.aclrtStreamWaitEvent(waiting.handle, event.handle), b"aclrtStreamWaitEvent")
+    if capture_count != 0:
+        join_capture(waiting)
     return 0
 
 
@@ -1003,15 +1008,7 @@ cdef class Event:
             return
         waiting = stream_or_current(stream)
         if self.slot != NULL:
-            self.let_wait(waiting)
-
-    cdef int let_wait(self, StreamSlot *waiting) except -1:
-        use_device(waiting.device)
-        with nogil:
-            check(api.aclrtStreamWaitEvent(waiting.handle, self.slot.handle), b"aclrtStreamWaitEvent")
-        if capture_count != 0:
-            join_capture(waiting)
-        return 0
+            wait_for_event(waiting, self.slot)
 
     def query(self):
         """Whether the work before the last record is done."""

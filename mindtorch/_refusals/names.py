@@ -1,6 +1,8 @@
 """The names of torch that refuse, by what mindtorch lacks: a line for each module. An @ marks a decorator."""
 
 _DISTRIBUTED = "mindtorch has not this part of torch.distributed. Use its collectives and process groups"
+_TORCHRUN = ("mindtorch's torchrun has not this part. Start jobs by torchrun or elastic_launch, with the rendezvous "
+             "c10d or static")
 _FSDP1 = ("mindtorch has FullyShardedDataParallel and fully_shard without this name. Keep states by the names of "
           "parameters")
 _PIPELINES = ("mindtorch has no schedules with zero bubbles. Run the stages by ScheduleGPipe, Schedule1F1B or "
@@ -18,7 +20,7 @@ _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 
 NAMES = {
     _DISTRIBUTED: """
-        torch.distributed: BuiltinCommHookType Logger ProcessGroupGloo Reducer breakpoint
+        torch.distributed: BuiltinCommHookType Logger Reducer breakpoint
             record_comm shrink_group
         torch.testing._internal.distributed:
         torch.distributed._functional_collectives: all_gather_into_tensor_backward
@@ -43,16 +45,28 @@ NAMES = {
         torch.distributed._symmetric_memory: _test_mode empty enable_symm_mem_for_group get_backend
             get_symm_mem_workspace is_symm_mem_enabled_for_group rendezvous set_backend
         torch.distributed.algorithms.ddp_comm_hooks:
-        torch.distributed.checkpoint: HuggingFaceStorageReader HuggingFaceStorageWriter
-            QuantizedHuggingFaceStorageReader load_sharded_optimizer_state_dict
+        torch.distributed.algorithms.ddp_comm_hooks.ddp_zero_hook: hook_with_zero_step hook_with_zero_step_interleaved
+        torch.distributed.algorithms.ddp_comm_hooks.mixed_precision_hooks:
+        torch.distributed.algorithms.ddp_comm_hooks.optimizer_overlap_hooks:
+        torch.distributed.algorithms.ddp_comm_hooks.quantization_hooks: quantization_perchannel_hook
+            quantization_pertensor_hook
+        torch.distributed.algorithms.model_averaging.hierarchical_model_averager: HierarchicalModelAverager
+        torch.distributed.c10d_logger:
+        torch.distributed.logging_handlers:
+        torch.distributed.remote_device:
+        torch.distributed.checkpoint: QuantizedHuggingFaceStorageReader load_sharded_optimizer_state_dict
         torch.distributed.checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files
             consolidate_safetensors_files_on_every_rank
-        torch.distributed.checkpoint.hf_storage: HuggingFaceStorageReader HuggingFaceStorageWriter
+        torch.distributed.checkpoint.filesystem: FileSystem FileSystemBase SerializationFormat
+        torch.distributed.checkpoint.logger:
+        torch.distributed.checkpoint.logging_handlers:
+        torch.distributed.checkpoint.resharding:
         torch.distributed.checkpoint.optimizer: load_sharded_optimizer_state_dict
         torch.distributed.checkpoint.quantized_hf_storage: QuantizedHuggingFaceStorageReader
         torch.distributed.config: compile_on_one_rank patch use_torchcomms
+        torch.distributed.debug: start_debug_server stop_debug_server
         torch.distributed.device_mesh: _register_distributed_opaque_types
-        torch.distributed.distributed_c10d: _new_process_group_helper
+        torch.distributed.distributed_c10d: _new_process_group_helper record_comm shrink_group
         torch.distributed.fsdp._common_utils: clean_tensor_name
         torch.distributed.fsdp._flat_param: FlatParamHandle
         torch.distributed.fsdp._fully_shard:
@@ -65,17 +79,58 @@ NAMES = {
         torch.distributed.fsdp._runtime_utils: _post_backward_final_callback
         torch.distributed.fsdp._traversal_utils: _get_fsdp_states
         torch.distributed.autograd: backward context get_gradients DistAutogradContext
+        torch.distributed.flight_recorder:
+        torch.distributed.flight_recorder.components.builder: build_collectives build_db build_groups_memberships
+            transform_ft
+        torch.distributed.flight_recorder.components.config_manager: JobConfig
+        torch.distributed.flight_recorder.components.fr_logger: FlightRecorderLogger
+        torch.distributed.flight_recorder.components.loader: read_dir read_dump
+        torch.distributed.flight_recorder.components.types: Collective Database EntryState Group MatchInfo MatchState
+            MatchStateRecord Membership NCCLCall Op Ref Traceback TypeInfo
+        torch.distributed.flight_recorder.components.utils: add_stack_id_in_entries align_trace_from_beginning
+            check_current_entry_match check_no_missing_dump_files check_size_alltoall check_version error_analysis
+            find_coalesced_group find_coalesced_group_with_non_p2p format_frame format_frames get_version_detail
+            just_print_entries match_coalesced_groups match_coalesced_groups_with_non_p2p match_one_event
+        torch.distributed.flight_recorder.fr_trace: main
         torch.distributed.nn: RemoteModule
+        torch.distributed.nn.api.remote_module: RemoteModule
+        torch.distributed.nn.jit.instantiator: get_arg_return_types_from_interface
+            instantiate_non_scriptable_remote_module_template instantiate_scriptable_remote_module_template
+        torch.distributed.nn.jit.templates.remote_module_template: get_remote_module_template
         torch.distributed.optim: DistributedOptimizer as_functional_optim
+        torch.distributed.optim.functional_adadelta:
+        torch.distributed.optim.functional_adagrad:
+        torch.distributed.optim.functional_adam:
+        torch.distributed.optim.functional_adamax:
+        torch.distributed.optim.functional_adamw:
+        torch.distributed.optim.functional_rmsprop:
+        torch.distributed.optim.functional_rprop:
+        torch.distributed.optim.functional_sgd:
+        torch.distributed.optim.named_optimizer:
+        torch.distributed.optim.optimizer: DistributedOptimizer
+        torch.distributed.optim.utils: as_functional_optim register_functional_optim
         torch.distributed.pipelining.microbatch: _split_block_mask
         torch.distributed.pipelining.schedules: BACKWARD_INPUT BACKWARD_WEIGHT OVERLAP_F_B REDUCE_GRAD RESHARD UNSHARD
             _PipelineContext _PipelineScheduleRuntime _wait_batch_p2p
-        torch.distributed.pipelining.stage: _normalize_model_output_as_tuple
+        torch.distributed.pipelining.stage: _normalize_model_output_as_tuple build_stage
         torch.distributed.rpc: AllGatherStates BackendType RRef TensorPipeRpcBackendOptions get_worker_info
             init_rpc method_factory new_method remote rpc_async rpc_sync shutdown
-        torch.distributed.rpc.api: _all_gather @_require_initialized
+        torch.distributed.rpc.api: _all_gather @_require_initialized AllGatherStates RRef get_worker_info
+            method_factory new_method remote rpc_async rpc_sync shutdown
+        torch.distributed.rpc.backend_registry: BackendType BackendValue backend_registered
+            construct_rpc_backend_options init_backend register_backend
+        torch.distributed.rpc.constants:
+        torch.distributed.rpc.functions: @async_execution
+        torch.distributed.rpc.internal: PythonUDF RPCExecMode RemoteException deserialize serialize
+        torch.distributed.rpc.options: TensorPipeRpcBackendOptions
+        torch.distributed.rpc.rref_proxy: RRefProxy
+        torch.distributed.rpc.server_process_global_profiler:
         torch.distributed.tensor._ops:
         torch.distributed.tensor._random: manual_seed
+        torch.distributed.tensor.debug: visualize_sharding
+        torch.distributed.tensor.parallel.ddp:
+        torch.distributed.tensor.parallel.fsdp: DTensorExtensions
+        torch.distributed.tensor.parallel.input_reshard: input_reshard
         torch.distributed.tensor.experimental: context_parallel register_sharding
         torch.distributed.tensor.experimental._attention: _HeadTailLoadBalancer _PTRRLoadBalancer
             _context_parallel_shard _cp_options _enable_context_parallel_dispatcher set_rotate_method
@@ -83,6 +138,34 @@ NAMES = {
         torch.distributed.tensor.experimental._context_parallel._attention: flex_cp_allgather
         torch.distributed.tensor.experimental._context_parallel._sharding_rules:
             unregister_cp_sharding_rules
+    """,
+    _TORCHRUN: """
+        torch.distributed.elastic.agent.server: ElasticAgent SimpleElasticAgent Worker WorkerGroup
+        torch.distributed.elastic.agent.server.health_check_server: HealthCheckServer create_healthcheck_server
+        torch.distributed.elastic.agent.server.local_elastic_agent: TORCHELASTIC_ENABLE_FILE_TIMER
+            TORCHELASTIC_HEALTH_CHECK_PORT TORCHELASTIC_TIMER_FILE TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT
+        torch.distributed.elastic.control_plane: worker_main
+        torch.distributed.elastic.multiprocessing.api: get_std_cm
+        torch.distributed.elastic.multiprocessing.redirects: get_libc redirect
+        torch.distributed.elastic.multiprocessing.subprocess_handler: SubprocessHandler get_subprocess_handler
+        torch.distributed.elastic.multiprocessing.subprocess_handler.handlers: get_subprocess_handler
+        torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler: SubprocessHandler
+        torch.distributed.elastic.multiprocessing.tail_log: TailLog tail_logfile
+        torch.distributed.elastic.rendezvous: RendezvousHandlerCreator RendezvousHandlerRegistry RendezvousStoreInfo
+            rendezvous_handler_registry
+        torch.distributed.elastic.rendezvous.c10d_rendezvous_backend: C10dRendezvousBackend create_backend
+        torch.distributed.elastic.rendezvous.dynamic_rendezvous: DynamicRendezvousHandler RendezvousBackend
+            RendezvousSettings RendezvousTimeout create_handler
+        torch.distributed.elastic.rendezvous.etcd_rendezvous: EtcdRendezvous EtcdRendezvousHandler
+            EtcdRendezvousRetryImmediately EtcdRendezvousRetryableFailure create_rdzv_handler
+        torch.distributed.elastic.rendezvous.etcd_rendezvous_backend: EtcdRendezvousBackend create_backend
+        torch.distributed.elastic.rendezvous.etcd_server: EtcdServer find_free_port stop_etcd
+        torch.distributed.elastic.rendezvous.etcd_store: EtcdStore cas_delay
+        torch.distributed.elastic.rendezvous.registry: get_rendezvous_handler
+        torch.distributed.elastic.rendezvous.static_tcp_rendezvous: StaticTCPRendezvous create_rdzv_handler
+        torch.distributed.elastic.timer: FileTimerClient FileTimerRequest FileTimerServer
+        torch.distributed.elastic.timer.debug_info_logging: log_debug_info_for_expired_timers
+        torch.distributed.elastic.timer.file_based_local_timer: FileTimerClient FileTimerRequest FileTimerServer
     """,
     _FSDP1: """
         torch.distributed.fsdp: DataParallelMeshDims OptimStateKeyType share_comm_ctx

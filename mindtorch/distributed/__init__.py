@@ -14,6 +14,7 @@ from mindtorch.distributed._debug import (
 from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_params_across_processes
 from mindtorch.distributed._options import _make_nccl_premul_sum
 from mindtorch.distributed._reducer import GradBucket
+from mindtorch.distributed._store_collectives import _ControlCollectives, _StoreCollectives
 from mindtorch.distributed._stores import (
     DistBackendError,
     DistError,

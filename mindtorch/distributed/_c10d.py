@@ -5,6 +5,7 @@ from mindtorch.distributed._backend import Backend
 from mindtorch.distributed._backend import DistributedBackendOptions as _DistributedBackendOptions
 from mindtorch.distributed._debug import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
 from mindtorch.distributed._fake import FakeProcessGroup, FakeWork
+from mindtorch.distributed._gloo import ProcessGroupGloo
 from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_params_across_processes
 from mindtorch.distributed._options import (
     UNSET_TIMEOUT,

@@ -123,7 +123,7 @@ def broadcast(tensor: Tensor, src: int | None = None, group: ProcessGroup | None
     _check_single_tensor(tensor, "tensor")
     root = _canonicalize_group_rank(pg, src, group_src)
     return _wait_unless_async(
-        pg.broadcast([_real(tensor)], options.BroadcastOptions(asyncOp=async_op, rootRank=root)),
+        pg.broadcast([_real(tensor)], options.BroadcastOptions(async_op, root)),
         async_op)
 
 
@@ -149,7 +149,7 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | Non
         tensor = view_as_real(tensor)
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, all_reduce, tensor, None, op)
-    return _wait_unless_async(pg.allreduce([tensor], options.AllreduceOptions(asyncOp=async_op, reduceOp=op)), async_op)
+    return _wait_unless_async(pg.allreduce([tensor], options.AllreduceOptions(async_op, op)), async_op)
 
 
 def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -170,7 +170,7 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGro
         return None
     for tensor in tensors:
         _check_complex(op, tensor)
-    opts = options.AllreduceCoalescedOptions(asyncOp=async_op, reduceOp=op)
+    opts = options.AllreduceCoalescedOptions(async_op, op)
     return _wait_unless_async(pg.allreduce_coalesced(_all_real(tensors), opts), async_op)
 
 
@@ -190,7 +190,7 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
     _check_single_tensor(tensor, "tensor")
     _check_complex(op, tensor, "reduce")
     root = _canonicalize_group_rank(pg, dst, group_dst)
-    opts = options.ReduceOptions(asyncOp=async_op, reduceOp=op, rootRank=root)
+    opts = options.ReduceOptions(async_op, root, reduceOp=op)
     return _wait_unless_async(pg.reduce([_real(tensor)], opts), async_op)
 
 
@@ -213,7 +213,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | 
     pg = _group_of_call(group, "all_gather")
     if pg is None:
         return None
-    opts = options.AllgatherOptions(asyncOp=async_op)
+    opts = options.AllgatherOptions(async_op)
     return _wait_unless_async(pg.allgather([_all_real(tensor_list)], [_real(tensor)], opts), async_op)
 
 
@@ -233,10 +233,12 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Proces
     pg = _group_of_call(group, "all_gather_single")
     if pg is None:
         return None
+    if input_tensor.is_complex():
+        output_tensor, input_tensor = _real(output_tensor), _real(input_tensor)
     if pg in _world.pg_coalesce_state:
-        return _recorded(pg, all_gather_single, _real(input_tensor), _real(output_tensor))
-    opts = options.AllgatherOptions(asyncOp=async_op)
-    return _wait_unless_async(pg._allgather_base(_real(output_tensor), _real(input_tensor), opts), async_op)
+        return _recorded(pg, all_gather_single, input_tensor, output_tensor)
+    opts = options.AllgatherOptions(async_op)
+    return _wait_unless_async(pg._allgather_base(output_tensor, input_tensor, opts), async_op)
 
 
 def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group: ProcessGroup | None = None,
@@ -261,7 +263,7 @@ def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group
         _check_tensor_list(outputs, "output_tensor_lists")
         _ensure_all_tensors_same_dtype(outputs)
     outputs = [_all_real(each) for each in output_tensor_lists]
-    opts = options.AllgatherOptions(asyncOp=async_op)
+    opts = options.AllgatherOptions(async_op)
     return _wait_unless_async(pg.allgather_coalesced(outputs, _all_real(input_tensor_list), opts), async_op)
 
 
@@ -282,7 +284,7 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     if pg is None:
         return None
     _check_complex(op, output, "reduce_scatter")
-    opts = options.ReduceScatterOptions(asyncOp=async_op, reduceOp=op)
+    opts = options.ReduceScatterOptions(async_op, op)
     return _wait_unless_async(pg.reduce_scatter([_real(output)], [_all_real(input_list)], opts), async_op)
 
 
@@ -306,7 +308,7 @@ def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
         output, input = _real(output), _real(input)
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, reduce_scatter_single, input, output, op)
-    opts = options.ReduceScatterOptions(asyncOp=async_op, reduceOp=op)
+    opts = options.ReduceScatterOptions(async_op, op)
     return _wait_unless_async(pg._reduce_scatter_base(output, input, opts), async_op)
 
 
@@ -333,7 +335,7 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     _check_single_tensor(output, "output")
     _check_single_tensor(input, "input")
     _ensure_all_tensors_same_dtype(output, input)
-    opts = options.AllToAllOptions(asyncOp=async_op)
+    opts = options.AllToAllOptions(async_op)
     work = pg.alltoall_base(
         _real(output), _real(input), output_split_sizes or [], input_split_sizes or [], opts)
     return _wait_unless_async(work, async_op)
@@ -355,7 +357,7 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     _check_tensor_list(output_tensor_list, "output_tensor_list")
     _check_tensor_list(input_tensor_list, "input_tensor_list")
     _ensure_all_tensors_same_dtype(output_tensor_list, input_tensor_list)
-    opts = options.AllToAllOptions(asyncOp=async_op)
+    opts = options.AllToAllOptions(async_op)
     return _wait_unless_async(pg.alltoall(_all_real(output_tensor_list), _all_real(input_tensor_list), opts), async_op)
 
 
@@ -386,7 +388,7 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     outputs = [_all_real(gather_list)] if gather_list else []
     return _wait_unless_async(
-        pg.gather(outputs, [_real(tensor)], options.GatherOptions(asyncOp=async_op, rootRank=root)),
+        pg.gather(outputs, [_real(tensor)], options.GatherOptions(async_op, root)),
         async_op)
 
 
@@ -415,7 +417,7 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     inputs = [_all_real(scatter_list)] if scatter_list else []
     return _wait_unless_async(
-        pg.scatter([_real(tensor)], inputs, options.ScatterOptions(asyncOp=async_op, rootRank=root)),
+        pg.scatter([_real(tensor)], inputs, options.ScatterOptions(async_op, root)),
         async_op)
 
 
@@ -627,10 +629,10 @@ def _coalescing_manager(group: ProcessGroup | None = None, device: device | None
 
 def _coalesced(pg, kind, inputs, outputs, op, async_op):
     if kind is all_reduce:
-        return pg.allreduce_coalesced(inputs, options.AllreduceCoalescedOptions(asyncOp=async_op, reduceOp=op))
+        return pg.allreduce_coalesced(inputs, options.AllreduceCoalescedOptions(async_op, op))
     if kind is all_gather_single:
-        return pg.allgather_into_tensor_coalesced(outputs, inputs, options.AllgatherOptions(asyncOp=async_op))
-    opts = options.ReduceScatterOptions(asyncOp=async_op, reduceOp=op)
+        return pg.allgather_into_tensor_coalesced(outputs, inputs, options.AllgatherOptions(async_op))
+    opts = options.ReduceScatterOptions(async_op, op)
     return pg.reduce_scatter_tensor_coalesced(outputs, inputs, opts)
 
 
@@ -647,7 +649,7 @@ def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_id
     pg = _group_of_call(group, "barrier")
     if pg is None:
         return None
-    opts = options.BarrierOptions(asyncOp=async_op)
+    opts = options.BarrierOptions(async_op)
     if timeout is not None:
         opts.timeout = timeout
     if isinstance(device_ids, list):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
@@ -20,7 +21,7 @@ from mindtorch.distributed import _watchdog
 from mindtorch.distributed._backend import Backend
 from mindtorch.distributed._options import OpType, RedOpType, reduction
 from mindtorch.distributed._stores import DistBackendError
-from mindtorch.distributed._work import NO_TIMEOUT, Work
+from mindtorch.distributed._work import Work
 from mindtorch.futures import Future
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = ["ProcessGroupHCCL", "create_backend"]
 
 MAX_SECONDS = 2**31 - 1
 NAME = "hccl"
+OPS = SimpleNamespace(**OpType.__members__)     # a member of an Enum costs as much as a Work
 BLOCKING_WAIT = os.environ.get("TORCH_HCCL_BLOCKING_WAIT") == "1"       # Work.wait() lets the host wait
 
 
@@ -40,46 +42,30 @@ def create_backend(options: Any, pg_options: Any = None) -> ProcessGroupHCCL:
     return made
 
 
-class HcclWork(Work):
+class HcclWork(_backend.stream_work(), Work):
     """A collective on a stream."""
-
-    _blocks = BLOCKING_WAIT     # whether wait() lets the host wait
-
-    def __init__(self, op_type: OpType, tensors: Any, channel: _Channel, event: Any) -> None:
-        self._op_type, self._tensors = op_type, tensors
-        self._channel, self._event = channel, event
-
-    def is_completed(self) -> bool:
-        return self._event is None or self._event.query()
 
     def is_success(self) -> bool:
         return self.is_completed() and self.exception() is None
 
     def exception(self) -> BaseException | None:
-        text = self._channel.communicator.async_error()
+        text = self.communicator.async_error()
         return None if text is None else RuntimeError(text)
 
-    def wait(self, timeout: timedelta = NO_TIMEOUT) -> bool:
-        if self._event is not None:
-            self._channel.communicator.wait_for(self._event)
-        if self._blocks:
-            npu.current_stream(self._channel.communicator.device).synchronize()
-        return True
-
-    def synchronize(self) -> None:
-        if self._event is not None:
-            self._channel.communicator.wait_for(self._event)
-
-    block_current_stream = synchronize
+    def block_current_stream(self) -> None:
+        self.synchronize()
 
     def result(self) -> Any:
-        return self._tensors
+        return self.tensors
 
     def get_future(self) -> Future:
         self.synchronize()      # the caller uses the tensors on the current stream
         future = Future()
-        future.set_result(self._tensors)
+        future.set_result(self.tensors)
         return future
+
+    def _get_op_type(self) -> int:
+        return self.op_type.value
 
 
 class _Channel:
@@ -88,7 +74,7 @@ class _Channel:
     def __init__(self, communicator: Any) -> None:
         self.communicator = communicator
         self.stream = npu.Stream(communicator.device)
-        self.waited_for = HcclWork(OpType.UNKNOWN, (), self, None)      # of all collectives that their callers wait for
+        self.waited_for = HcclWork(OPS.UNKNOWN, (), communicator, BLOCKING_WAIT)   # all that their callers wait for
 
 
 class ProcessGroupHCCL(Backend):
@@ -187,18 +173,19 @@ class ProcessGroupHCCL(Backend):
 
     # How a collective runs
 
-    def _run(self, op_type, results, used, opts, collective, *args, channel=None):
-        """Calls collective(communicator, *args) on the stream of the call. `used` are all its tensors."""
+    def _run(self, op_type, outputs, inputs, opts, collective, channel=None):
+        """Calls collective(communicator, outputs, inputs, opts) on the stream of the call. The tensors are in lists."""
         if channel is None:
-            index = used[0].get_device()
+            index = (inputs or outputs)[0].get_device()
             channel = self._channels.get(index) or self._channel(index)
         self._sequence_number += 1
         self._recent.append(op_type)
+        communicator = channel.communicator
         if opts is not None and not opts.asyncOp and self._coalesced is None:
-            collective(channel.communicator, *args)
+            collective(communicator, outputs, inputs, opts)
             return channel.waited_for
-        event = channel.communicator.run_on(channel.stream, collective, args, used)
-        return HcclWork(op_type, results, channel, event)
+        work = HcclWork(op_type, outputs, communicator, BLOCKING_WAIT)
+        return communicator.run_on(channel.stream, work, collective, outputs, inputs, opts)
 
     # Reductions
 
@@ -228,10 +215,6 @@ class ProcessGroupHCCL(Backend):
                 output.div_(self._size, rounding_mode="trunc")
 
     def _reduce_to(self, communicator, method, output, tensor, op, *args):
-        code = self._of_hccl.get(op)
-        if code is not None and tensor.is_floating_point():
-            method(communicator, output, tensor, *args, code)
-            return
         with mindtorch.no_grad():
             sent, code = self._prepared(tensor, op)
             received = output if sent.dtype == output.dtype else mindtorch.empty_like(output, dtype=sent.dtype)
@@ -239,80 +222,83 @@ class ProcessGroupHCCL(Backend):
             self._write_reduced(output, received, op)
 
     def allreduce(self, tensors: Any, opts: Any) -> Work:
-        return self._run(OpType.ALLREDUCE, tensors, tensors, opts, self._all_reduce, tensors, opts.reduceOp)
+        return self._run(OPS.ALLREDUCE, tensors, tensors, opts, self._all_reduce)
 
     def allreduce_coalesced(self, tensors: Any, opts: Any) -> Work:
-        return self._run(OpType.ALLREDUCE_COALESCED, tensors, tensors, opts, self._all_reduce, tensors, opts.reduceOp)
+        return self._run(OPS.ALLREDUCE_COALESCED, tensors, tensors, opts, self._all_reduce)
 
-    def _all_reduce(self, communicator, tensors, op):
-        code = self._of_hccl.get(op)
-        for tensor in tensors:
+    def _all_reduce(self, communicator, outputs, inputs, opts):
+        code = self._of_hccl.get(opts.reduceOp)
+        for tensor in outputs:
             if code is not None and tensor.is_floating_point():
                 communicator.all_reduce(tensor, tensor, code)
             else:
-                self._reduce_to(communicator, self._hccl.Communicator.all_reduce, tensor, tensor, op)
+                self._reduce_to(communicator, self._hccl.Communicator.all_reduce, tensor, tensor, opts.reduceOp)
 
     def reduce(self, tensors: Any, opts: Any) -> Work:
-        def collective(communicator):
-            with mindtorch.no_grad():
-                sent, code = self._prepared(tensors[0], opts.reduceOp)
-                communicator.reduce(sent, sent, code, opts.rootRank)
-                if self._rank == opts.rootRank:
-                    self._write_reduced(tensors[0], sent, opts.reduceOp)
-        return self._run(OpType.REDUCE, tensors, tensors, opts, collective)
+        return self._run(OPS.REDUCE, tensors, tensors, opts, self._reduce)
+
+    def _reduce(self, communicator, outputs, inputs, opts):
+        with mindtorch.no_grad():
+            sent, code = self._prepared(outputs[0], opts.reduceOp)
+            communicator.reduce(sent, sent, code, opts.rootRank)
+            if self._rank == opts.rootRank:
+                self._write_reduced(outputs[0], sent, opts.reduceOp)
 
     def _reduce_scatter_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
-        return self._run(OpType._REDUCE_SCATTER_BASE, [output], [output, input], opts, self._reduce_to,
-                         self._hccl.Communicator.reduce_scatter, output, input, opts.reduceOp)
+        return self._run(OPS._REDUCE_SCATTER_BASE, [output], [input], opts, self._reduce_scatters)
 
     def reduce_scatter_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
-        return self._run(OpType.REDUCE_SCATTER_TENSOR_COALESCED, outputs, [*outputs, *inputs], opts,
-                         self._reduce_scatters, outputs, inputs, opts.reduceOp)
+        return self._run(OPS.REDUCE_SCATTER_TENSOR_COALESCED, outputs, inputs, opts, self._reduce_scatters)
 
-    def _reduce_scatters(self, communicator, outputs, inputs, op):
+    def _reduce_scatters(self, communicator, outputs, inputs, opts):
+        code = self._of_hccl.get(opts.reduceOp)
         for output, tensor in zip(outputs, inputs, strict=True):
-            self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter, output, tensor, op)
+            if code is not None and tensor.is_floating_point():
+                communicator.reduce_scatter(output, tensor, code)
+            else:
+                self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter, output, tensor, opts.reduceOp)
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Work:
-        output, pieces = outputs[0], inputs[0]
+        return self._run(OPS.REDUCE_SCATTER, outputs, inputs[0], opts, self._reduce_scatter_pieces)
 
-        def collective(communicator):
-            with mindtorch.no_grad():
-                joined = mindtorch.cat([piece.reshape(-1) for piece in pieces])
-                if all(piece.numel() == output.numel() for piece in pieces):
-                    self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter, output, joined, opts.reduceOp)
-                else:
-                    counts = [piece.numel() for piece in pieces]
-                    self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter_v, output, joined,
-                                    opts.reduceOp, counts)
-        return self._run(OpType.REDUCE_SCATTER, outputs, [output, *pieces], opts, collective)
+    def _reduce_scatter_pieces(self, communicator, outputs, inputs, opts):
+        output, counts = outputs[0], [piece.numel() for piece in inputs]
+        with mindtorch.no_grad():
+            joined = mindtorch.cat([piece.reshape(-1) for piece in inputs])
+            if all(count == output.numel() for count in counts):
+                self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter, output, joined, opts.reduceOp)
+            else:
+                self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter_v, output, joined, opts.reduceOp,
+                                counts)
 
     # Copies
 
     def broadcast(self, tensors: Any, opts: Any) -> Work:
-        return self._run(OpType.BROADCAST, tensors, tensors, opts, self._hccl.Communicator.broadcast, tensors[0],
-                         opts.rootRank)
+        return self._run(OPS.BROADCAST, tensors, tensors, opts, self._broadcast)
+
+    def _broadcast(self, communicator, outputs, inputs, opts):
+        communicator.broadcast(outputs[0], opts.rootRank)
 
     def _allgather_base(self, output: Tensor, input: Tensor, opts: Any) -> Work:
-        return self._run(OpType._ALLGATHER_BASE, [output], [output, input], opts, self._hccl.Communicator.all_gather,
-                         output, input)
+        return self._run(OPS._ALLGATHER_BASE, [output], [input], opts, self._all_gathers)
 
     def allgather_into_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
-        def collective(communicator):
-            for output, tensor in zip(outputs, inputs, strict=True):
-                communicator.all_gather(output, tensor)
-        return self._run(OpType.ALLGATHER_COALESCED, outputs, [*outputs, *inputs], opts, collective)
+        return self._run(OPS.ALLGATHER_COALESCED, outputs, inputs, opts, self._all_gathers)
+
+    def _all_gathers(self, communicator, outputs, inputs, opts):
+        for output, tensor in zip(outputs, inputs, strict=True):
+            communicator.all_gather(output, tensor)
 
     def allgather(self, outputs: Any, inputs: Any, opts: Any) -> Work:
-        return self._run(OpType.ALLGATHER, outputs, [inputs[0], *outputs[0]], opts, self._all_gather, outputs[0],
-                         inputs[0])
+        return self._run(OPS.ALLGATHER, outputs, inputs, opts, self._all_gather_places)
 
     def allgather_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
-        def collective(communicator):
-            for places, tensor in zip(outputs, inputs, strict=True):
-                self._all_gather(communicator, places, tensor)
-        used = [*inputs, *(tensor for places in outputs for tensor in places)]
-        return self._run(OpType.ALLGATHER_COALESCED, outputs, used, opts, collective)
+        return self._run(OPS.ALLGATHER_COALESCED, outputs, inputs, opts, self._all_gather_places)
+
+    def _all_gather_places(self, communicator, outputs, inputs, opts):
+        for places, tensor in zip(outputs, inputs, strict=True):
+            self._all_gather(communicator, places, tensor)
 
     def _all_gather(self, communicator, places, tensor):
         with mindtorch.no_grad():
@@ -331,41 +317,43 @@ class ProcessGroupHCCL(Backend):
 
     def gather(self, outputs: Any, inputs: Any, opts: Any) -> Work:
         """HCCL has no gather: all ranks send to the root."""
-        root, tensor, places = opts.rootRank, inputs[0], outputs[0] if outputs else []
+        return self._run(OPS.GATHER, outputs, inputs, opts, self._gather)
 
-        def collective(communicator):
-            if self._rank != root:
-                return communicator.batch_send_recv([(True, tensor, root)])
-            with mindtorch.no_grad():
-                places[root].copy_(tensor)
-            return communicator.batch_send_recv(
-                [(False, place, rank) for rank, place in enumerate(places) if rank != root])
-        return self._run(OpType.GATHER, outputs, [tensor, *places], opts, collective)
+    def _gather(self, communicator, outputs, inputs, opts):
+        root, tensor = opts.rootRank, inputs[0]
+        if self._rank != root:
+            return communicator.batch_send_recv([(True, tensor, root)])
+        with mindtorch.no_grad():
+            outputs[0][root].copy_(tensor)
+        return communicator.batch_send_recv(
+            [(False, place, rank) for rank, place in enumerate(outputs[0]) if rank != root])
 
     def scatter(self, outputs: Any, inputs: Any, opts: Any) -> Work:
-        output, pieces = outputs[0], inputs[0] if inputs else []
+        return self._run(OPS.SCATTER, outputs, inputs[0] if inputs else [], opts, self._scatter)
 
-        def collective(communicator):
-            with mindtorch.no_grad():
-                joined = mindtorch.cat([piece.reshape(-1) for piece in pieces]) if pieces else None
-            communicator.scatter(output, joined, opts.rootRank)
-        return self._run(OpType.SCATTER, outputs, [output, *pieces], opts, collective)
+    def _scatter(self, communicator, outputs, inputs, opts):
+        with mindtorch.no_grad():
+            joined = mindtorch.cat([piece.reshape(-1) for piece in inputs]) if inputs else None
+        communicator.scatter(outputs[0], joined, opts.rootRank)
 
     def alltoall(self, outputs: Any, inputs: Any, opts: Any) -> Work:
-        def collective(communicator):
-            with mindtorch.no_grad():
-                sent = mindtorch.cat([tensor.reshape(-1) for tensor in inputs])
-                counts = [tensor.numel() for tensor in outputs]
-                received = mindtorch.empty(sum(counts), dtype=sent.dtype, device=sent.device)
-                communicator.all_to_all(received, sent, counts, [tensor.numel() for tensor in inputs])
-                self._unflatten_into(received, outputs, counts)
-        return self._run(OpType.ALLTOALL, outputs, [*outputs, *inputs], opts, collective)
+        return self._run(OPS.ALLTOALL, outputs, inputs, opts, self._all_to_all)
+
+    def _all_to_all(self, communicator, outputs, inputs, opts):
+        with mindtorch.no_grad():
+            sent = mindtorch.cat([tensor.reshape(-1) for tensor in inputs])
+            counts = [tensor.numel() for tensor in outputs]
+            received = mindtorch.empty(sum(counts), dtype=sent.dtype, device=sent.device)
+            communicator.all_to_all(received, sent, counts, [tensor.numel() for tensor in inputs])
+            self._unflatten_into(received, outputs, counts)
 
     def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: Any, input_split_sizes: Any,
                       opts: Any) -> Work:
         counts = [self._counts_per_rank(output, output_split_sizes), self._counts_per_rank(input, input_split_sizes)]
-        return self._run(OpType.ALLTOALL_BASE, [output], [output, input], opts, self._hccl.Communicator.all_to_all,
-                         output, input, *counts)
+
+        def collective(communicator, outputs, inputs, opts):
+            communicator.all_to_all(output, input, *counts)
+        return self._run(OPS.ALLTOALL_BASE, [output], [input], opts, collective)
 
     def _counts_per_rank(self, tensor, rows):
         """Elements for each rank, of so many rows each; equal ones where nothing is said."""
@@ -381,19 +369,19 @@ class ProcessGroupHCCL(Backend):
     # Sends, receives, barriers
 
     def send(self, tensors: Any, rank: int, tag: int) -> Work:
-        return self._transfer(OpType.SEND, True, tensors, rank)
+        return self._transfer(OPS.SEND, True, tensors, rank)
 
     def recv(self, tensors: Any, rank: int, tag: int) -> Work:
-        return self._transfer(OpType.RECV, False, tensors, rank)
+        return self._transfer(OPS.RECV, False, tensors, rank)
 
     def _transfer(self, op_type, sends, tensors, peer):
         tensor = tensors[0]
         if self._coalesced is not None:
             self._coalesced.append((sends, tensor, peer))
             return None
-        channel = self._pair(tensor.device, peer)
-        method = self._hccl.Communicator.send if sends else self._hccl.Communicator.recv
-        return self._run(op_type, tensors, tensors, None, method, tensor, int(peer > self._rank), channel=channel)
+        def collective(communicator, outputs, inputs, opts):
+            (communicator.send if sends else communicator.recv)(tensor, int(peer > self._rank))
+        return self._run(op_type, tensors, tensors, None, collective, self._pair(tensor.device, peer))
 
     def _start_coalescing(self) -> None:
         self._coalesced = []
@@ -403,11 +391,17 @@ class ProcessGroupHCCL(Backend):
         if not items:
             return None
         tensors = [tensor for _, tensor, _ in items]
-        return self._run(OpType.COALESCED, tensors, tensors, None, self._hccl.Communicator.batch_send_recv, items)
+
+        def collective(communicator, outputs, inputs, opts):
+            communicator.batch_send_recv(items)
+        return self._run(OPS.COALESCED, tensors, tensors, None, collective)
 
     def barrier(self, opts: Any) -> Work:
         indices = opts.device_ids or [index for index in self._channels if isinstance(index, int)]
         channel = self._channel(indices[0] if indices else npu.current_device())
-        work = self._run(OpType.BARRIER, [], [], opts, self._hccl.Communicator.barrier, channel=channel)
-        work._blocks = True
+
+        def collective(communicator, outputs, inputs, opts):
+            communicator.barrier()
+        work = self._run(OPS.BARRIER, [], [], None, collective, channel)
+        work.blocks = True
         return work

@@ -1,9 +1,9 @@
 """The options of a collective beside its tensors: the reduction, the root, the time-out."""
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
-from types import SimpleNamespace
 from typing import Any
 
 __all__ = ["UNSET_TIMEOUT", "AllToAllOptions", "AllgatherOptions", "AllreduceCoalescedOptions", "AllreduceOptions",
@@ -104,15 +104,18 @@ class OpType(_IntegerEnum):
     UNKNOWN = 100
 
 
-class _Options(SimpleNamespace):
-    timeout = UNSET_TIMEOUT
-    asyncOp = True
+@dataclass(slots=True)
+class _Options:
+    asyncOp: bool = True
+    timeout: timedelta = field(default=UNSET_TIMEOUT, kw_only=True)
 
 
+@dataclass(slots=True)
 class AllgatherOptions(_Options):
     """Of all_gather and its forms."""
 
 
+@dataclass(slots=True)
 class AllToAllOptions(_Options):
     """Of all_to_all and all_to_all_single.
 
@@ -121,6 +124,7 @@ class AllToAllOptions(_Options):
     """
 
 
+@dataclass(slots=True)
 class AllreduceOptions(_Options):
     """Of all_reduce.
 
@@ -137,6 +141,7 @@ class AllreduceOptions(_Options):
     reduceOp: Any = RedOpType.SUM
 
 
+@dataclass(slots=True)
 class AllreduceCoalescedOptions(AllreduceOptions):
     """Of all_reduce_coalesced.
 
@@ -146,6 +151,7 @@ class AllreduceCoalescedOptions(AllreduceOptions):
     """
 
 
+@dataclass(slots=True)
 class ReduceScatterOptions(_Options):
     """Of reduce_scatter and its forms.
 
@@ -157,6 +163,7 @@ class ReduceScatterOptions(_Options):
     reduceOp: Any = RedOpType.SUM
 
 
+@dataclass(slots=True)
 class BroadcastOptions(_Options):
     """Of broadcast; the root is a rank of the group.
 
@@ -168,10 +175,11 @@ class BroadcastOptions(_Options):
         True
     """
 
-    rootRank = 0
-    rootTensor = 0
+    rootRank: int = 0
+    rootTensor: int = 0
 
 
+@dataclass(slots=True)
 class ReduceOptions(BroadcastOptions):
     """Of reduce.
 
@@ -183,6 +191,7 @@ class ReduceOptions(BroadcastOptions):
     reduceOp: Any = RedOpType.SUM
 
 
+@dataclass(slots=True)
 class GatherOptions(_Options):
     """Of gather; the root is a rank of the group.
 
@@ -191,9 +200,10 @@ class GatherOptions(_Options):
         >>> options.rootRank = 0
     """
 
-    rootRank = 0
+    rootRank: int = 0
 
 
+@dataclass(slots=True)
 class ScatterOptions(_Options):
     """Of scatter; the root is a rank of the group.
 
@@ -202,9 +212,10 @@ class ScatterOptions(_Options):
         >>> options.rootRank = 0
     """
 
-    rootRank = 0
+    rootRank: int = 0
 
 
+@dataclass(slots=True)
 class BarrierOptions(_Options):
     """Of barrier.
 

@@ -155,10 +155,11 @@ class ProcessGroup:
     def _device_types(self) -> list[device]:
         return [device(kind) for kind in self._backends]
 
-    def _of(self, tensors):
-        """The engine for a list of tensors, or for a list of lists."""
-        first = tensors[0]
-        device = (first if isinstance(first, TensorBase) else first[0]).device
+    def _of(self, first):
+        """The engine for a tensor, or for the first one in a list or in a list of lists."""
+        while not isinstance(first, TensorBase):
+            first = first[0]
+        device = first.device
         return self._backends.get(device.type) or self._get_backend(device)
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -223,7 +224,7 @@ class ProcessGroup:
         return self._of(inputs).allgather(output_tensors, inputs, opts)
 
     def _allgather_base(self, output: Tensor, input: Tensor, opts: Any = None) -> Work:
-        return self._of([input])._allgather_base(output, input, opts or options.AllgatherOptions())
+        return self._of(input)._allgather_base(output, input, opts or options.AllgatherOptions())
 
     def allgather_coalesced(self, output_lists: Any, input_list: Any, opts: Any = None) -> Work:
         return self._of(input_list).allgather_coalesced(output_lists, input_list, opts or options.AllgatherOptions())
@@ -242,7 +243,7 @@ class ProcessGroup:
         return self._of(outputs).reduce_scatter(outputs, inputs, opts)
 
     def _reduce_scatter_base(self, outputTensor: Tensor, inputTensor: Tensor, opts: Any = None) -> Work:
-        return self._of([inputTensor])._reduce_scatter_base(
+        return self._of(inputTensor)._reduce_scatter_base(
             outputTensor, inputTensor, opts or options.ReduceScatterOptions())
 
     def reduce_scatter_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
@@ -272,7 +273,7 @@ class ProcessGroup:
     def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: Any, input_split_sizes: Any,
                       opts: Any = None, timeout: timedelta | None = None) -> Work:
         opts = _filled(options.AllToAllOptions, opts, timeout)
-        return self._of([input]).alltoall_base(output, input, output_split_sizes, input_split_sizes, opts)
+        return self._of(input).alltoall_base(output, input, output_split_sizes, input_split_sizes, opts)
 
     all_gather_single, all_gather_single_coalesced = _allgather_base, allgather_into_tensor_coalesced
     reduce_scatter_single, reduce_scatter_single_coalesced = _reduce_scatter_base, reduce_scatter_tensor_coalesced

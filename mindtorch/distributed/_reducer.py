@@ -84,15 +84,16 @@ def _parameter_views(buffer, parameters):
     return [part.view(each.shape) for part, each in zip(parts, parameters, strict=True)]
 
 
-def _groups(parameters, order, first_limit, limit):
-    """Lists of parameters' numbers, each of one dtype and device and of about so many bytes."""
+def _groups(parameters, order, limits):
+    """Lists of parameters' numbers, each of one dtype and device, and of about as many bytes as its limit: the last one
+    is that of all further lists."""
     open_groups, closed = {}, []
     for number in order:
         parameter = parameters[number]
         kind = parameter.dtype, parameter.device
         numbers, size = open_groups.get(kind, ([], 0))
         numbers, size = [*numbers, number], size + parameter.numel() * parameter.element_size()
-        if size >= (limit if closed else first_limit):
+        if size >= limits[min(len(closed), len(limits) - 1)]:
             closed.append(numbers)
             open_groups.pop(kind, None)
         else:
@@ -103,14 +104,15 @@ def _groups(parameters, order, first_limit, limit):
 class Reducer:
     """The buckets of a module's parameters, and what its current backward has done with them."""
 
-    def __init__(self, named_parameters: list[tuple[str, Parameter]], group: ProcessGroup, first_limit: int, limit: int,
+    def __init__(self, named_parameters: list[tuple[str, Parameter]], group: ProcessGroup, limits: list[int],
                  find_unused: bool, as_view: bool, static_graph: bool, sparse: Collection[str] = (),
-                 lower: LowerParameters | None = None) -> None:
+                 lower: LowerParameters | None = None, skip_unused: bool = False) -> None:
         self._names = [name for name, _ in named_parameters]
         self._parameters = [parameter for _, parameter in named_parameters]
-        self._group, self._limits = group, (first_limit, limit)
+        self._group, self._limits = group, limits
         self._find_unused, self._as_view, self._static_graph = find_unused, as_view, static_graph
         self._hook, self._state, self.divisor = None, None, group.size()
+        self._skip_unused = skip_unused     # the same parameters are unused on all ranks: nobody asks the others
         self._lower = lower     # mixed precision: buckets have the dtypes that parameters have between steps
         self._sparse = {number for number, name in enumerate(self._names) if name in sparse}
         # In which gradients became ready first; None once it is used, and where that differs from step to step.
@@ -125,7 +127,7 @@ class Reducer:
 
     def _make_buckets(self, order):
         order = list(order)
-        groups = _groups(self._parameters, [each for each in order if each not in self._sparse], *self._limits)
+        groups = _groups(self._parameters, [each for each in order if each not in self._sparse], self._limits)
         self.buckets = [GradBucket(index, numbers, [self._parameters[number] for number in numbers],
                                    index == len(groups) - 1) for index, numbers in enumerate(groups)]
         self.buckets += [_SparseBucket(number) for number in order if number in self._sparse]
@@ -246,6 +248,8 @@ class Reducer:
     def _launch(self, bucket):
         if isinstance(bucket, _SparseBucket):
             return      # gathered at the end of the backward: its length differs between ranks
+        if self._skip_unused and self._unused.issuperset(bucket.numbers):
+            return
         if self._hook is None:
             bucket.buffer().div_(self.divisor)
             bucket.work = collectives.all_reduce(bucket.buffer(), group=self._group, async_op=True)
@@ -263,6 +267,8 @@ class Reducer:
                 number, = bucket.numbers
                 if used is None or used[number]:
                     self._parameters[number].grad = self._gather_sparse(self._parameters[number])
+                continue
+            if bucket.work is None:     # nobody has used its parameters
                 continue
             result = bucket.work.wait()
             if self._hook is not None:
@@ -305,6 +311,8 @@ class Reducer:
     def _used_anywhere(self):
         """For each parameter, whether a rank has used it: others keep the gradient that they have."""
         used = [number not in self._unused for number in range(len(self._parameters))]
+        if self._skip_unused:
+            return used
         used = mindtorch.tensor(used, dtype=mindtorch.int32, device=self._parameters[0].device)
         collectives.all_reduce(used, ReduceOp.MAX, group=self._group)
         return used.tolist()

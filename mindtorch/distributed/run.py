@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import runpy
 import sys
 import uuid
 
@@ -13,6 +14,7 @@ from mindtorch.distributed.argparse_util import check_env, env
 from mindtorch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException, Std
 from mindtorch.distributed.elastic.multiprocessing.errors import ChildFailedError, record
 from mindtorch.distributed.elastic.rendezvous import DEFAULT_PORT, RendezvousError
+from mindtorch.distributed.elastic.rendezvous.utils import _parse_rendezvous_config
 from mindtorch.distributed.launcher.api import LaunchConfig, launch_agent
 
 __all__ = ["config_from_args", "determine_local_world_size", "get_args_parser", "main", "parse_args",
@@ -90,16 +92,34 @@ def determine_local_world_size(nproc_per_node: str) -> int:
     return os.cpu_count() if nproc_per_node == "cpu" or not devices else devices
 
 
+def get_rdzv_endpoint(args: argparse.Namespace) -> str:
+    """Where the nodes meet: the endpoint, or for static nodes without one the master's address."""
+    if args.rdzv_backend == "static" and not args.rdzv_endpoint:
+        return f"{args.master_addr}:{args.master_port}"
+    return args.rdzv_endpoint
+
+
+def get_use_env(args: argparse.Namespace) -> bool:
+    """Whether a worker finds its local rank in the environment alone. torch.distributed.launch passes it as well."""
+    return getattr(args, "use_env", True)
+
+
+def run_script_path(training_script: str, *training_script_args: str) -> None:
+    """Run a file in this process, as its program."""
+    sys.argv = [training_script, *training_script_args]
+    runpy.run_path(training_script, run_name="__main__")
+
+
 def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[str]]:
     """(the configuration, the command, its arguments)."""
     min_nodes, max_nodes = parse_min_max_nnodes(args.nnodes)
     count = determine_local_world_size(args.nproc_per_node)
     if args.standalone:
         args.rdzv_backend, args.rdzv_endpoint, args.rdzv_id = "c10d", "localhost:0", str(uuid.uuid4())
-    config = dict(pair.split("=", 1) for pair in args.rdzv_conf.split(",") if pair)
+    config = _parse_rendezvous_config(args.rdzv_conf)
     if args.rdzv_backend == "static":
         config["rank"] = args.node_rank
-        args.rdzv_endpoint = args.rdzv_endpoint or f"{args.master_addr}:{args.master_port}"
+        args.rdzv_endpoint = get_rdzv_endpoint(args)
         if max_nodes == 1 and (args.master_addr, args.master_port) == ("127.0.0.1", _MASTER_PORT):
             args.rdzv_backend = "c10d"          # a single node without a given port takes a free one
     elif not args.rdzv_endpoint:
@@ -131,7 +151,7 @@ def _command(args):
         if is_active():         # the program of an aliased torchrun is aliased as well
             options += ["-m", "mindtorch", *(["--cuda-is-npu"] if is_cuda_read_as_npu() else [])]
         options += ["-m"] * args.module + [args.training_script]
-    if not getattr(args, "use_env", True):
+    if not get_use_env(args):
         options.append("--local-rank=${local_rank}")
     return command, [*options, *args.training_script_args]
 

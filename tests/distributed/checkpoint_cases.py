@@ -182,3 +182,28 @@ def from_rank0(helpers, rank, trained, model, optim):
     helpers.set_state_dict(other, other_optimizer, model_state_dict=model if rank == 0 else {},
                            optim_state_dict=optim if rank == 0 else {}, options=options)
     return plain(helpers.get_state_dict(other, other_optimizer)) == plain((model, optim))
+
+
+def write_safetensors(torch, rank, size, folder):
+    checkpoint = importlib.import_module(f"{torch.__name__}.distributed.checkpoint")
+    rows = parts_class(torch)(whole(torch), rank, size)
+    checkpoint.save({"rows": rows}, storage_writer=checkpoint.HuggingFaceStorageWriter(folder, save_distributed=True))
+
+
+def read_file(torch, rank, size, path):
+    """What two ranks read of a file of torch.save: a network of fully_shard, and what is refused."""
+    package = torch.__name__ + ".distributed"
+    checkpoint, formats, fsdp = (importlib.import_module(f"{package}.{name}") for name in (
+        "checkpoint", "checkpoint.format_utils", "fsdp"))
+    torch.manual_seed(rank)
+    net = fsdp.fully_shard(torch.nn.Linear(5, 3))
+    state = {"net": net.state_dict()}
+    checkpoint.load(state, checkpoint_id=path, storage_reader=formats.BroadcastingTorchSaveReader(),
+                    planner=formats.DynamicMetaLoadPlanner())
+    found = [value.full_tensor().tolist() for value in state["net"].values()]
+    try:
+        checkpoint.load({"number": 1}, checkpoint_id=path, storage_reader=formats.BroadcastingTorchSaveReader(),
+                        planner=formats.DynamicMetaLoadPlanner())
+    except checkpoint.CheckpointException as error:
+        found.append("number" in str(error))
+    return found

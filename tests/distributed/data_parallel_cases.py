@@ -74,7 +74,7 @@ class Training:
         x, losses = torch.arange(192).reshape(6, 8, 4).float().sin().to(self.device), []
         with ddp.join() if join else contextlib.nullcontext():
             for step in range(4 if join and rank == 1 else 6):
-                whole = not (skip and (step % 3 == 0 or (step % 3 == 1 and rank == 1)))
+                whole = not (skip == "always" or (skip and (step % 3 == 0 or (step % 3 == 1 and rank == 1))))
                 quiet = accumulate and step % 2 == 0
                 if in_place:
                     ddp.set_requires_gradient_sync(not quiet)
@@ -91,6 +91,20 @@ class Training:
     def half(self, state, bucket):
         work = self.dist.all_reduce(bucket.buffer() * 0.5, async_op=True)
         return work.get_future().then(lambda done: done.value()[0])
+
+    def check_moved_arguments(self):
+        """With device_ids, tensors of arguments move there, those without a dimension too."""
+        torch = self.torch
+
+        class Scaled(torch.nn.Linear):
+            def forward(self, x, *, scales):
+                assert all(each.device == x.device for each in scales.values())
+                return super().forward(x) * scales["of all"]
+
+        ddp = torch.nn.parallel.DistributedDataParallel(Scaled(4, 2).to("npu"), device_ids=[self.rank])
+        found = ddp(torch.ones(1, 4), scales={"of all": torch.tensor(2.0)})
+        assert torch.equal(found, torch.nn.functional.linear(torch.ones(1, 4, device="npu"), ddp.module.weight,
+                                                             ddp.module.bias) * 2)
 
     def check_errors(self):
         """What a user has done wrong is said."""
@@ -165,7 +179,10 @@ def train_all(torch, rank, size, folder, *devices):
         train("plain")
         train("view", gradient_as_bucket_view=True)
         train("small", bucket_cap_mb=0.001)
+        train("sizes", bucket_cap_mb_list=[0.00001, 0.002])
         train("unused", skip=True, find_unused_parameters=True)
+        train("never", skip="always", find_unused_parameters=True, skip_all_reduce_unused_params=True,
+              bucket_cap_mb=0.00001)
         train("static", static_graph=True)
         train("no_sync", accumulate=True)
         train("in_place", accumulate=True, in_place=True)
@@ -197,6 +214,8 @@ def train_all(torch, rank, size, folder, *devices):
             train("batched power", hook=power.batched_powerSGD_hook, state=state)
             assert state.q_memory_dict
             training.check_errors()
+            if device == "npu":
+                training.check_moved_arguments()
             for reduce_dtype in (None, torch.float32, torch.bfloat16):
                 training.check_mixed_precision(reduce_dtype)
             training.check_mixed_precision(torch.float32, gradient_as_bucket_view=True)

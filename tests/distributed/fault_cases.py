@@ -182,3 +182,16 @@ def joined_again(torch, rank, size, folder):
             thread.join()
         dist.destroy_process_group()
     return sorted(sums)
+
+
+def by_the_name_of_gloo(torch, rank, size, folder):
+    """A group that a program makes of the class of gloo, without init_process_group."""
+    dist = torch.distributed
+    options = dist.ProcessGroupGloo._Options()
+    options._timeout, options._devices = 20.0, [dist.ProcessGroupGloo.create_device(interface="lo")]
+    group = dist.ProcessGroupGloo(dist.FileStore(f"{folder}/store", size), rank, size, options)
+    x = torch.tensor([rank + 1.0])
+    future = group.allreduce([x]).get_future()
+    future.wait()
+    group.barrier().wait()
+    return [future.value()[0].item(), group.rank(), group.size(), isinstance(group, dist.ProcessGroup)]

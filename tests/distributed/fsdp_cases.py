@@ -225,3 +225,57 @@ def a_scaler_of_all_ranks(n):
         optimizer.zero_grad()
         out += [scaler.get_scale(), layer.weight.detach().cpu()]
     return out
+
+
+@case
+def summed_and_hooked(n):
+    """Averages as divided sums, and a hook that changes what has been reduced."""
+    net, seen = sharded(n), []
+
+    def halve(gradients):
+        seen.append(gradients.numel())
+        gradients.mul_(0.5)
+
+    net.set_force_sum_reduction_for_comms(True)
+    for part in (net, net[1], net[2]):
+        part.set_all_reduce_hook(halve)
+    return [train(n, net, "SGD"), seen]
+
+
+@case
+def unused_on_other_ranks(n):
+    """Each rank uses a layer of its own; those that it leaves out take part in the reduction as zeros."""
+    class Choice(n.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = n.nn.ModuleList(n.nn.Linear(3, 2) for _ in range(n.size))
+
+        def forward(self, x):
+            return self.layers[n.rank](x)
+
+    n.torch.manual_seed(0)
+    net = Choice()
+    with n.torch.no_grad():
+        for parameter in net.parameters():
+            parameter.copy_(n.numbers(*parameter.shape).cpu())
+    net = n.fsdp.fully_shard(net.to(n.device), mesh=n.mesh)
+    net.set_reduce_scatter_unused_params(True)
+    net(n.numbers(2, 3) * (n.rank + 1)).sum().backward()
+    return [value.grad.full_tensor().cpu() for value in net.parameters()]
+
+
+@case
+def begun_again(n):
+    """A forward that an exception ends is forgotten."""
+    net = sharded(n)
+
+    def fails(*_):
+        raise ZeroDivisionError
+
+    hook = net[2].up.register_forward_hook(fails)
+    try:
+        net(n.numbers(2, 3))
+    except ZeroDivisionError:
+        hook.remove()
+    net.reset_iter_state()
+    return train(n, net, "SGD")

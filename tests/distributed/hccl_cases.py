@@ -252,6 +252,18 @@ def mismatch(torch, rank, size, folder):
     return "no error"
 
 
+def after_a_barrier(torch, rank, size):
+    """Whether the device is still at work when a collective behind a barrier has returned, and its result."""
+    from mindtorch._npu.streams import sleep
+    dist = torch.distributed
+    dist.barrier()
+    x = torch.ones(2, device="npu")
+    dist.all_reduce(x)          # connects
+    sleep(torch.npu.current_stream(), 500_000_000)
+    dist.all_reduce(x)
+    return [not torch.npu.current_stream().query(), x.tolist()]
+
+
 def after_queued_launches(torch, rank, size):
     from mindtorch import sim
     tensor = torch.zeros(3, device="npu")

@@ -1,5 +1,6 @@
 """torch.distributed.checkpoint: what torch writes is read here and the reverse, by other numbers of ranks."""
 import importlib
+import json
 from pathlib import Path
 
 import checkpoint_cases as cases
@@ -178,3 +179,46 @@ def test_elements_of_nested_states(library):
     assert traverse.get_element(state, ("a", "b")) is None
     traverse.set_element(state, ("f", 1, "g"), 5)
     assert state["f"] == [None, {"g": 5}]
+
+
+@pytest.mark.parametrize(("writer", "reader"), [("torch", "mindtorch"), ("mindtorch", "torch")])
+@pytest.mark.parametrize("options", [{}, {"fqn_to_index_mapping": {"a": 1, "half": 2, "bits": 1, "empty": 2}},
+                                     {"save_distributed": True}])
+def test_safetensors_files_of_both_libraries(tmp_path, writer, reader, options):
+    def state(torch):
+        return {"a": torch.arange(6.0).reshape(2, 3), "half": torch.arange(3).to(torch.bfloat16),
+                "bits": torch.tensor([True, False]), "empty": torch.zeros(0, 2)}
+    (their_library, theirs), (library, checkpoint) = LIBRARIES[writer], LIBRARIES[reader]
+    theirs.save(state(their_library), storage_writer=theirs.HuggingFaceStorageWriter(str(tmp_path), **options),
+                no_dist=True)
+    found = {name: library.ones_like(value) for name, value in state(library).items()}
+    checkpoint.load(found, storage_reader=checkpoint.HuggingFaceStorageReader(str(tmp_path)), no_dist=True)
+    assert cases.plain(found) == cases.plain(state(library))
+    index = tmp_path / "model.safetensors.index.json"
+    files = {each.name for each in tmp_path.iterdir()} - {index.name}
+    assert len(files) == 1 + ("fqn_to_index_mapping" in options)
+    if index.exists():
+        assert set(json.loads(index.read_text())["weight_map"].values()) == files
+
+
+def test_shards_in_safetensors_files(tmp_path):
+    """Two ranks write theirs; one process of torch reads the whole."""
+    run_ranks("checkpoint_cases:write_safetensors", 2, tmp_path, arguments=[str(tmp_path / "saved")])
+    state = {"rows": torch.zeros(7, 5)}
+    torch_dcp.load(state, storage_reader=torch_dcp.HuggingFaceStorageReader(str(tmp_path / "saved")), no_dist=True)
+    assert state["rows"].tolist() == cases.whole(torch).tolist()
+
+
+def test_what_safetensors_files_do_not_have(tmp_path):
+    with pytest.raises(dcp.CheckpointException, match="number is no tensor"):
+        dcp.save({"number": 1}, storage_writer=dcp.HuggingFaceStorageWriter(tmp_path), no_dist=True)
+    with pytest.raises(NotImplementedError, match="does not join the files of ranks"):
+        dcp.HuggingFaceStorageWriter(tmp_path, enable_consolidation=True)
+
+
+def test_ranks_read_a_file_of_torch_save(tmp_path):
+    layer = torch.nn.Linear(5, 3)
+    torch.save({"net": layer.state_dict()}, tmp_path / "layer.pt")
+    expected = [*(value.tolist() for value in layer.state_dict().values()), True]
+    results = run_ranks("checkpoint_cases:read_file", 2, tmp_path, arguments=[str(tmp_path / "layer.pt")])
+    assert results == [expected] * 2

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from ranks import run_once, run_ranks
 
-MODES = ["plain", "view", "small", "unused", "static", "no_sync", "join", "copied", "pickled", "sparse",
-         "sparse_join", "hook", "fp16", "wrapper", "in_place", "named", "no reduction", "averaged",
+MODES = ["plain", "view", "small", "sizes", "unused", "never", "static", "no_sync", "join", "copied", "pickled",
+         "sparse", "sparse_join", "hook", "fp16", "wrapper", "in_place", "named", "no reduction", "averaged",
          "averaged, not reduced"]
 NPU = {"env": {"MINDTORCH_NPU": "sim", "MINDTORCH_SIM_DEVICES": "2"}}
 

@@ -47,6 +47,15 @@ def test_two_ranks_are_measured(where, variables):
     assert all(each["time_us"] > 0 for each in measured + report["pairs"])
 
 
+def test_the_table_and_the_plot(tmp_path):
+    doctor = start([*DOCTOR[:-1], "--device", "cpu", "--sizes", "4096", "65536", "--plot", str(tmp_path / "plot.png")])
+    shown = doctor.communicate(timeout=120)[0]
+    assert doctor.returncode == 0
+    rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if "reduce" in line or "gather" in line}
+    assert set(rows) >= {"all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor"}, shown
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(("command", "seconds", "expected"), [
     (DOCTOR, "1", ["rank 1 has not come to the store"]),
     ([sys.executable, "-c", SILENT, "--json"], "60",

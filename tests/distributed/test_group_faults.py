@@ -79,6 +79,11 @@ def test_a_group_of_one_rank(tmp_path):
     assert (again, premultiplied, halved, segments) == (False, [3, 3], [1, 1], [])
 
 
+def test_a_group_by_the_name_of_gloo(tmp_path):
+    results = run_ranks("fault_cases:by_the_name_of_gloo", 2, tmp_path, backend="none", arguments=[str(tmp_path)])
+    assert results == [[3.0, rank, 2, True] for rank in range(2)]
+
+
 def test_groups_are_made_again_and_used_by_threads(tmp_path):
     sums = run_ranks("fault_cases:joined_again", 2, tmp_path, backend="none", arguments=[str(tmp_path)])
     assert sums == [[1, 1, 21, 21]] * 2

@@ -55,6 +55,10 @@ def test_a_collective_comes_after_the_launches_in_the_queue(tmp_path):
     assert run_hccl(tmp_path, "after_queued_launches") == [[40.0] * 3] * 2
 
 
+def test_only_a_barrier_lets_the_host_wait(tmp_path):
+    assert run_hccl(tmp_path, "after_a_barrier") == [[True, [4.0, 4.0]]] * 2
+
+
 def test_a_rank_that_does_not_come_is_named_after_the_time_out(tmp_path):
     stuck, away = run_hccl(tmp_path, "time_out", str(tmp_path), backend="none")
     assert away == "away"

@@ -4,11 +4,13 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 import torch.distributed as theirs
 
+from mindtorch import distributed
 from mindtorch.distributed import _stores as ours
 from mindtorch.distributed._store_server import start_server
 from mindtorch.distributed.rendezvous import rendezvous
@@ -321,3 +323,31 @@ def test_rendezvous_refuses_what_torch_refuses(url, monkeypatch):
         return type(error.value), str(error.value)
 
     assert refusal(rendezvous) == refusal(theirs.rendezvous)
+
+
+def test_collectives_by_a_store():
+    """Threads are the ranks; torch has the same class."""
+    def rank(number):
+        made = dist._StoreCollectives(store, number, 3)
+        made.barrier("barrier")
+        if number:
+            made.gather_send("gather", str(number))
+            gathered, sent, part = None, made.broadcast_recv("broadcast"), made.scatter_recv("scatter")
+        else:
+            gathered = made.gather_recv("gather", "0")
+            made.broadcast_send("broadcast", "news")
+            sent, part = b"news", made.scatter_send("scatter", ["a", "b", "c"])
+        return gathered, sent, part, made.all_gather("all", str(number)), made.all_sum("sum", number + 1)
+
+    for dist in (distributed, theirs):
+        store = dist.HashStore()
+        with ThreadPoolExecutor(3) as pool:
+            found = list(pool.map(rank, range(3)))
+        assert [each[:3] for each in found] == [([b"0", b"1", b"2"], b"news", b"a"), (None, b"news", b"b"),
+                                                (None, b"news", b"c")]
+        assert [each[3:] for each in found] == [([b"0", b"1", b"2"], 6)] * 3
+        alone = dist._StoreCollectives(store, 1, 3)
+        with pytest.raises(Exception, match="all_gather failed -- missing ranks: 0, 2"):
+            alone.all_gather("late", "1", timedelta(milliseconds=1))
+        with pytest.raises(Exception, match="Key late has already been used"):
+            alone.barrier("late")

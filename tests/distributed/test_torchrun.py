@@ -12,6 +12,7 @@ import pytest
 import torch.distributed.elastic.multiprocessing.errors
 
 from mindtorch.distributed import run
+from mindtorch.distributed.elastic import guard
 from mindtorch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std, errors
 from mindtorch.distributed.elastic.multiprocessing.errors import ChildFailedError, record
 from mindtorch.distributed.elastic.rendezvous import RendezvousClosedError, RendezvousParameters, RendezvousTimeoutError
@@ -180,6 +181,26 @@ def test_torchrun_killed_while_it_starts_workers(reports):
     reports.read(2)
     agent.communicate(b"now\n", timeout=WAIT)
     assert reports.all_are_gone()
+
+
+def test_a_process_without_an_environment_yet_is_looked_at_again(tmp_path):
+    """Its parent goes on when the kernel has begun to start it: it has neither arguments nor environment then."""
+    def process(pid, environ, cmdline, stat):
+        tmp_path.joinpath(str(pid)).mkdir(exist_ok=True)
+        for name, text in (("environ", environ), ("cmdline", cmdline), ("stat", stat)):
+            tmp_path.joinpath(str(pid), name).write_bytes(text)
+
+    process(10, b"A=1\0MARK=x\0", b"python\0", b"10 (python) S 1 1")
+    process(11, b"MARK=y\0", b"python\0", b"11 (python) S 1 1")
+    process(12, b"", b"", b"12 (kthread (x)) S 2 0")
+    process(13, b"", b"", b"13 (python) Z 1 1")
+    process(14, b"", b"init\0", b"14 (init) S 1 1")
+    assert guard._marked(b"MARK=x", str(tmp_path)) == ([10], False)
+    process(15, b"", b"", b"15 (python) R 11 1")
+    assert guard._marked(b"MARK=x", str(tmp_path)) == ([10], True)
+    process(15, b"MARK=x\0", b"python\0", b"15 (python) R 11 1")
+    found, is_unsure = guard._marked(b"MARK=x", str(tmp_path))
+    assert (sorted(found), is_unsure) == ([10, 15], False)
 
 
 def test_restarts_are_counted(reports, capfd):

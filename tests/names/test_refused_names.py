@@ -26,6 +26,27 @@ print(json.dumps(missing))
 """
 
 
+IN_DISTRIBUTED = """
+import importlib, json, pkgutil, types, warnings
+warnings.simplefilter("ignore")
+import torch.distributed as dist
+names = {}
+for found in pkgutil.walk_packages(dist.__path__, "torch.distributed."):
+    if not any(part.startswith("_") for part in found.name.split(".")):
+        try:
+            module = importlib.import_module(found.name)
+        except ImportError:             # a package that is absent here
+            continue
+        own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == found.name]
+        names[found.name] = [name for name in getattr(module, "__all__", own)
+                             if not name.startswith("_") and hasattr(module, name)]      # rpc lists some that it lacks
+names["torch.distributed"] = [name for name, value in vars(dist).items() if not name.startswith("_")
+                              and not isinstance(value, types.ModuleType)
+                              and (getattr(value, "__module__", None) or "").startswith(("torch._C", "torch.distr"))]
+print(json.dumps(names))
+"""
+
+
 def imported(name):
     """mindtorch's module of torch's name."""
     return __import__("mindtorch" + name[len("torch"):], fromlist=["x"])
@@ -36,6 +57,15 @@ def test_the_names_are_torchs():
     done = subprocess.run([sys.executable, "-c", IN_TORCH], input=json.dumps(names), capture_output=True, text=True,
                           check=True)
     assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_distributed_has_the_public_names_of_all_its_modules():
+    """They work, or say why they refuse."""
+    done = subprocess.run([sys.executable, "-c", IN_DISTRIBUTED], capture_output=True, text=True, check=True)
+    names = json.loads(done.stdout.splitlines()[-1])
+    assert len(names) > 150
+    assert [f"{module}.{name}" for module, found in names.items() for name in found
+            if not hasattr(imported(module), name)] == []
 
 
 def test_no_name_is_there_beside_its_refusal():

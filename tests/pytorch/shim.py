@@ -222,11 +222,19 @@ def _extend_finder():
     finder.find_spec = extended
 
 
+def _is_test_file(name):
+    """Whether a module is one of PyTorch's test files: a process that a test starts imports it to find its class."""
+    return any(Path(folder, f"{name}.py").exists() for folder in sys.path if SUITE and folder.startswith(SUITE))
+
+
 def _extend_import():
     """Modules of mindtorch that are first loaded while tests are imported are permissive at once."""
     plain = builtins.__import__
 
     def __import__(name, globals=None, locals=None, fromlist=(), level=0):
+        if not _permissive and not level and name not in sys.modules and _is_test_file(name):
+            with permissive():
+                return plain(name, globals, locals, fromlist, level)
         result = plain(name, globals, locals, fromlist, level)
         if _permissive and not level and name.startswith(("torch", "functorch")):
             _prepare_modules()
@@ -326,7 +334,7 @@ def _add_names(device):
          fake_tensor_cache_crosscheck_enabled=False)
     _add(torch._dynamo, reset=lambda: None)
     _add(torch.compiler, set_stance=lambda *args, **kwargs: None)
-    _add(torch._C, _DisableFuncTorch=contextlib.nullcontext,
+    _add(torch._C, _DisableFuncTorch=contextlib.nullcontext, _set_print_stack_traces_on_fatal_signal=lambda on: None,
          _TorchFunctionState=_TorchFunctionState, _get_torch_function_state=lambda: _TorchFunctionState.ENABLED,
          _set_torch_function_state=lambda state: None, has_lapack=True, has_mkl=False, has_spectral=True,
          _get_cpu_capability=lambda: "DEFAULT")

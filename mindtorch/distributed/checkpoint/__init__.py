@@ -8,6 +8,7 @@ from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.checkpoint.api import CheckpointException
 from mindtorch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from mindtorch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+from mindtorch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
 from mindtorch.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
     ChunkStorageMetadata,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import serialization
+from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.checkpoint.default_planner import _narrowed
 from mindtorch.distributed.checkpoint.metadata import Metadata, MetadataIndex, StorageMeta
 from mindtorch.distributed.checkpoint.planner import (
@@ -244,18 +245,24 @@ class FileSystemReader(StorageReader):
         if getattr(place, "transform_descriptors", None):
             raise NotImplementedError(f"{item.storage_index.fqn} was written through {place.transform_descriptors}")
         file.seek(place.offset)
-        data = io.BytesIO(file.read(place.length))
+        data = file.read(place.length)
         if item.type == LoadItemType.BYTE_IO:
-            planner.load_bytes(item, data)
+            planner.load_bytes(item, io.BytesIO(data))
             return
-        saved = mindtorch.load(data, map_location="cpu", weights_only=True)
-        saved = _narrowed(saved, item.storage_offsets, item.lengths)
+        saved = _narrowed(self._tensor(data, place), item.storage_offsets, item.lengths)
         target = planner.resolve_tensor(item).detach()
         if target.size() != saved.size():
             raise AssertionError(f"req {item.storage_index} mismatch sizes {target.size()} vs {saved.size()}")
         target.copy_(saved)
         planner.commit_tensor(item, target)
 
+    def _tensor(self, data: bytes, place: _StorageInfo) -> mindtorch.Tensor:
+        """The tensor that bytes of a file are."""
+        return mindtorch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike[str]) -> bool:
         return _is_folder(checkpoint_id)
+
+
+__getattr__ = refused_names(__name__)

@@ -9,9 +9,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 
 __all__ = ["MARK", "Guard"]
+
+_PATIENCE = 2       # seconds in which a process that has just been started gets its environment
 
 MARK = "MINDTORCH_TORCHRUN"
 
@@ -35,12 +38,28 @@ class Guard:
         self._process.wait()
 
 
-def _marked(mark):
-    for name in os.listdir("/proc"):
+def _read(name):
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def _marked(mark, folder="/proc"):
+    """(the processes with the mark, whether there is one that has not got its environment yet).
+
+    A process that has just been started has neither arguments nor environment for a moment, while its parent goes on.
+    """
+    found, is_unsure = [], False
+    for name in os.listdir(folder):
         if name.isdigit() and int(name) != os.getpid():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:
-                if mark in file.read().split(b"\0"):
-                    yield int(name)
+            with contextlib.suppress(OSError):
+                process = f"{folder}/{name}"
+                environment = _read(f"{process}/environ")
+                if mark in environment.split(b"\0"):
+                    found.append(int(name))
+                elif not environment and not _read(f"{process}/cmdline"):
+                    state, parent = _read(f"{process}/stat").rpartition(b")")[2].split()[:2]
+                    is_unsure |= state not in b"ZX" and parent not in (b"0", b"2")       # of the kernel's threads
+    return found, is_unsure
 
 
 def _main(mark):
@@ -48,10 +67,15 @@ def _main(mark):
     for group in groups:
         with contextlib.suppress(OSError):
             os.killpg(group, signal.SIGKILL)
-    while pids := list(_marked(f"{MARK}={mark}".encode())):
+    mark, patience = f"{MARK}={mark}".encode(), time.monotonic() + _PATIENCE
+    pids, is_unsure = _marked(mark)
+    while pids or (is_unsure and time.monotonic() < patience):
         for pid in pids:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
+        if not pids:
+            time.sleep(0.01)
+        pids, is_unsure = _marked(mark)
 
 
 if __name__ == "__main__":

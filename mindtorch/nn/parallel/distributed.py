@@ -13,11 +13,10 @@ from mindtorch.distributed._module_states import _broadcast_coalesced, _verify_p
 from mindtorch.distributed._reducer import FIRST_BUCKET_BYTES, Reducer
 from mindtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import compressed_mean
 from mindtorch.distributed.algorithms.join import Join, Joinable, JoinHook
-from mindtorch.distributed.utils import _cast_forward_inputs
+from mindtorch.distributed.utils import _cast_forward_inputs, _to_kwargs
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.sparse import Embedding, EmbeddingBag
 from mindtorch.nn.parallel._mixed_precision import LowerParameters, _MixedPrecision
-from mindtorch.nn.parallel.scatter_gather import scatter_kwargs
 from mindtorch.utils._pytree import tree_leaves
 
 if TYPE_CHECKING:
@@ -74,9 +73,7 @@ class DistributedDataParallel(Module, Joinable):
         super().__init__()
         Joinable.__init__(self)
         for name, given in (("delay_all_reduce_named_params", delay_all_reduce_named_params),
-                            ("param_to_hook_all_reduce", param_to_hook_all_reduce),
-                            ("skip_all_reduce_unused_params", skip_all_reduce_unused_params or None),
-                            ("bucket_cap_mb_list", bucket_cap_mb_list)):
+                            ("param_to_hook_all_reduce", param_to_hook_all_reduce)):
             if given is not None:
                 raise NotImplementedError(f"DistributedDataParallel: mindtorch does not have {name}")
         if device_mesh is not None and process_group is not None:
@@ -118,8 +115,11 @@ class DistributedDataParallel(Module, Joinable):
         if init_sync:
             _verify_params_across_processes(self.process_group, [each for _, each in named])
             self._broadcast(self._module_state())
-        limit = int((_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
-        self._bucket_limits = FIRST_BUCKET_BYTES if bucket_cap_mb is None else limit, limit
+        sizes = bucket_cap_mb_list or [_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb]
+        self._bucket_limits = [int(size * (1 << 20)) for size in sizes]
+        if bucket_cap_mb is None and not bucket_cap_mb_list:
+            self._bucket_limits.insert(0, FIRST_BUCKET_BYTES)
+        self.skip_all_reduce_unused_params = skip_all_reduce_unused_params
         self._lower = None if mixed_precision is None else LowerParameters(
             [each for name, each in module.named_parameters() if name not in self.parameters_to_ignore],
             self._buffers_to_sync(), mixed_precision)
@@ -137,9 +137,9 @@ class DistributedDataParallel(Module, Joinable):
     def _make_reducer(self):
         sparse = {f"{name}.weight" if name else "weight" for name, each in self.module.named_modules()
                   if isinstance(each, (Embedding, EmbeddingBag)) and each.sparse}
-        self.reducer = Reducer(self._named_parameters_to_reduce(), self.process_group, *self._bucket_limits,
+        self.reducer = Reducer(self._named_parameters_to_reduce(), self.process_group, self._bucket_limits,
                                self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph, sparse,
-                               self._lower)
+                               self._lower, self.skip_all_reduce_unused_params)
         if self._lower is not None and self._lower.reduce_dtype is not None:
             self.reducer.register_hook(self.process_group, partial(compressed_mean, self._lower.reduce_dtype))
 
@@ -208,7 +208,7 @@ class DistributedDataParallel(Module, Joinable):
         elif self.will_sync_module_buffers():
             self._broadcast(self._buffers_to_sync())
         if self.device_ids:
-            inputs, kwargs = (each[0] for each in scatter_kwargs(inputs, kwargs, self.device_ids, self.dim))
+            inputs, kwargs = (each[0] for each in _to_kwargs(inputs, kwargs, self.device, False))
         if self._lower is not None:
             self._lower.restore()
             if self._is_training():

@@ -1,5 +1,9 @@
-"""Runs programs of programs.py and prints what they tell as lines of JSON: python run.py DEVICE PROGRAM..."""
+"""Runs programs of programs.py, or under torchrun of programs_of_two.py, and prints what they tell as lines of JSON:
+python run.py DEVICE PROGRAM...
+"""
+import importlib
 import json
+import os
 import sys
 import traceback
 import warnings
@@ -8,7 +12,8 @@ import torch
 
 warnings.simplefilter("ignore")
 sys.path.insert(0, str(__file__).rpartition("/")[0])
-from programs import PROGRAMS  # noqa: E402 - programs.py stands beside this file
+# The programs stand beside this file.
+PROGRAMS = importlib.import_module("programs_of_two" if "RANK" in os.environ else "programs").PROGRAMS
 
 if "mindtorch" not in sys.modules and not torch.version.cuda:
     # PyPI's torchvision is linked to CUDA. Where torch is not, it cannot load its operators, and yet names two of them.
@@ -30,7 +35,8 @@ def main(device, names):
         except Exception as error:      # noqa: BLE001 - this program has failed, the others run
             place = traceback.extract_tb(error.__traceback__)[-1]
             answer = {"program": name, "error": f"{type(error).__name__}: {error} ({place.filename}:{place.lineno})"}
-        print(json.dumps(answer), flush=True)
+        if "error" in answer or os.environ.get("RANK", "0") == "0":
+            print(json.dumps(answer), flush=True)
 
 
 main(sys.argv[1], sys.argv[2:])

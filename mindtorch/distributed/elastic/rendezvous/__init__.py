@@ -20,7 +20,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from mindtorch._alias import is_active
+from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed._stores import DistError, HashStore, PrefixStore, Store, TCPStore
+from mindtorch.distributed.elastic.rendezvous.utils import parse_rendezvous_endpoint
 from mindtorch.distributed.elastic.utils.distributed import get_free_port, is_local_address
 
 __all__ = ["RendezvousClosedError", "RendezvousConnectionError", "RendezvousError", "RendezvousGracefulExitError",
@@ -139,8 +141,7 @@ class RendezvousHandler:
         self._interval = params.seconds("keep_alive_interval", 5)
         self._misses = params.get_as_int("keep_alive_max_attempt", 3)
         self._ended = threading.Event()
-        host, _, port = params.endpoint.rpartition(":") if ":" in params.endpoint else (params.endpoint, "", "")
-        self._host, self._port = host.strip("[]") or "localhost", int(port or DEFAULT_PORT)
+        self._host, self._port = parse_rendezvous_endpoint(params.endpoint, DEFAULT_PORT)
         try:
             whole = self._connect()
         except DistError as error:
@@ -330,3 +331,6 @@ class RendezvousHandler:
 
 
 _FIRST_STATE = json.dumps({"round": 0, "complete": False, "closed": "", "nodes": {}, "waiting": {}, "done": []})
+
+
+__getattr__ = refused_names(__name__)

@@ -2,8 +2,11 @@
 from __future__ import annotations
 
 import socket
+from datetime import timedelta
 
-__all__ = ["get_free_port", "get_socket_with_port", "is_local_address"]
+from mindtorch.distributed._stores import DistError, TCPStore
+
+__all__ = ["create_c10d_store", "get_free_port", "get_socket_with_port", "is_local_address"]
 
 
 def get_socket_with_port() -> socket.socket:
@@ -31,3 +34,27 @@ def is_local_address(host: str) -> bool:
             continue
         return True
     return False
+
+
+def create_c10d_store(is_server: bool, server_addr: str, server_port: int = -1, world_size: int = 1,
+                      timeout: float = 600, wait_for_workers: bool = True, retries: int = 3,
+                      use_libuv: bool | None = None) -> TCPStore:
+    """A TCPStore: the server takes a free port where none is given, again if another process has been faster.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.utils.distributed import create_c10d_store
+        >>> store = create_c10d_store(True, "localhost")
+        >>> store.port > 0
+        True
+    """
+    if server_port == -1 and world_size > 1:
+        raise ValueError(f"server_port must be specified when world_size > 1, got server_port={server_port}, "
+                         f"world_size={world_size}")
+    for left in reversed(range(retries)):
+        try:
+            return TCPStore(server_addr, get_free_port() if server_port == -1 else server_port, world_size, is_server,
+                            timeout=timedelta(seconds=timeout), wait_for_workers=wait_for_workers)
+        except DistError:
+            if server_port != -1 or not left:
+                raise
+    raise ValueError("create_c10d_store needs at least one try")

@@ -240,6 +240,55 @@ class FSDPModule(ShardedModule):
 
     set_reduce_scatter_divide_factor = set_gradient_divide_factor
 
+    def set_force_sum_reduction_for_comms(self, enable: bool) -> None:
+        """Whether averages of gradients are sums that are divided, which an engine without ReduceOp.AVG needs."""
+        for state in self._each():
+            state.group.averages = not enable
+
+    def set_all_reduce_hook(self, hook: Callable[[Tensor], None], *, stream: Any = None) -> None:
+        """`hook` is called with the reduced gradients of this module's shards, one behind the other, which it may
+        change in place, on the current stream or on `stream`."""
+        self._fsdp_state.group.hook = hook, stream
+
+    def set_reduce_scatter_unused_params(self, reduce_scatter_unused_params: bool, *, recurse: bool = True) -> None:
+        """Whether parameters without a gradient take part as zeros: for ranks that use different ones."""
+        for state in self._each(recurse):
+            state.group.reduces_unused = reduce_scatter_unused_params
+
+    def set_reduce_scatter_max_input_buffers(self, max_input_buffers: int, *, recurse: bool = True) -> None:
+        """Does nothing: at most one reduction is under way."""
+
+    def set_separate_reduce_scatter_group(self, enable: bool = True, *, recurse: bool = True) -> None:
+        """Does nothing: gathers and reductions share the group."""
+
+    def set_allocate_memory_from_process_group_for_comm(self, enable: bool) -> None:
+        """Does nothing: MPI and HCCL send from any memory."""
+
+    def set_post_optim_event(self, event: Any) -> None:
+        """Does nothing: the next gathering begins when the current stream has done all its work so far."""
+
+    def set_custom_all_gather(self, comm: Any) -> None:
+        """Refused: the group gathers."""
+        raise NotImplementedError("FSDPModule.set_custom_all_gather: the process group gathers. Register an engine of "
+                                  "your own by torch.distributed.Backend.register_backend")
+
+    def set_custom_reduce_scatter(self, comm: Any) -> None:
+        """Refused: the group reduces."""
+        raise NotImplementedError("FSDPModule.set_custom_reduce_scatter: the process group reduces. Register an engine "
+                                  "of your own by torch.distributed.Backend.register_backend")
+
+    def set_symm_mem_for_comm(self, backend: str = "NCCL") -> None:
+        """Refused: neither MPI nor HCCL has symmetric memory."""
+        raise NotImplementedError("FSDPModule.set_symm_mem_for_comm: MPI and HCCL have no symmetric memory")
+
+    def reset_iter_state(self) -> None:
+        """Forget a forward or backward that an exception has ended, so that the next one may begin."""
+        for state in self._each():
+            state.order.states.clear()
+            state.order.in_backward, state._waits_for = False, set()
+            state.group.wait_for_gradients()
+            state.group.free()
+
     def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
         """Does nothing: what the backward needs is gathered."""
 

@@ -115,6 +115,8 @@ class ShardedParameter:
     def send_gradient(self, dtype: Any) -> Tensor:
         """The gradient cut for the ranks and padded: (rank, elements)."""
         gradient, self.whole.grad = self.whole.grad, None
+        if gradient is None:                    # another rank may have one
+            gradient = mindtorch.zeros_like(self.whole)
         if self._tp_spec is not None:
             gradient = gradient.redistribute(placements=self._tp_spec.placements)
         gradient = _local(gradient).to(dtype)
@@ -173,6 +175,9 @@ class ParameterGroup:
                         for parameter, places in parameters]
         self.gathered = False
         self.reduces, self.reduces_over_replicas, self.divisor = True, True, None
+        self.averages = True                # by the engine, rather than as a sum that is divided
+        self.reduces_unused = False         # gradients that are absent take part as zeros
+        self.hook: Any = (None, None)       # called with the reduced gradients, and the stream on which
         self._gathering: Any = None         # (works, buffers) of what is under way
         self._reducing: Any = None
 
@@ -216,15 +221,15 @@ class ParameterGroup:
     def reduce_gradients(self) -> None:
         """Begin to reduce the gradients that there are to shards."""
         self.wait_for_gradients()
-        ready = [each for each in self.members if each.whole is not None and each.whole.grad is not None]
+        ready = [each for each in self.members if each.whole is not None and each.whole.requires_grad
+                 and (self.reduces_unused or each.whole.grad is not None)]
         if not self.reduces or not ready:
             return
         self._reducing = []
-        for dtype, members in self._by_dtype(lambda each: self.policy.reduce_dtype or each.whole.grad.dtype, ready):
+        for dtype, members in self._by_dtype(lambda each: self.policy.reduce_dtype or each.whole.dtype, ready):
             parts = mindtorch.cat([each.send_gradient(dtype) for each in members], 1)
             own = parts.new_empty((1, parts.shape[1]))
-            op = ReduceOp.AVG if self.divisor is None else ReduceOp.SUM
-            work = collectives.reduce_scatter_single(own, parts, op, self.shard_group, True)
+            work = collectives.reduce_scatter_single(own, parts, self._reduction(), self.shard_group, True)
             self._reducing.append((work, own, parts, members))
 
     @no_grad()
@@ -232,21 +237,39 @@ class ParameterGroup:
         """Wait for the reductions under way, and add their results to the gradients of the shards."""
         for work, own, _, members in self._reducing or ():
             work.wait()
-            if self.divisor is not None:
-                own.div_(self.divisor)
+            if self.divisor is not None or not self.averages:
+                own.div_(self.divisor or self.mesh.size())
             for each, part in zip(members, own[0].split([each.elements for each in members]), strict=True):
                 each.partial = part if each.partial is None else each.partial + part
             if self.replica_group is not None and self.reduces_over_replicas:
                 joined = mindtorch.cat([each.partial for each in members])
-                collectives.all_reduce(joined, ReduceOp.AVG if self.divisor is None else ReduceOp.SUM,
-                                       self.replica_group)
+                collectives.all_reduce(joined, self._reduction(), self.replica_group)
                 for each, part in zip(members, joined.split([each.elements for each in members]), strict=True):
                     each.partial = part
             if self.replica_group is None or self.reduces_over_replicas:
+                self._call_hook(members)
                 for each in members:
                     each.receive_gradient(each.partial)
                     each.partial = None
         self._reducing = None
+
+    def _reduction(self):
+        return ReduceOp.AVG if self.divisor is None and self.averages else ReduceOp.SUM
+
+    def _call_hook(self, members):
+        hook, stream = self.hook
+        if hook is None:
+            return
+        joined = mindtorch.cat([each.partial for each in members])
+        if stream is None:
+            hook(joined)
+        else:
+            stream.wait_stream(mindtorch.accelerator.current_stream())
+            with stream:
+                hook(joined)
+            mindtorch.accelerator.current_stream().wait_stream(stream)
+        for each, part in zip(members, joined.split([each.elements for each in members]), strict=True):
+            each.partial = part
 
     def _by_dtype(self, dtype_of, members=None):
         found: dict = {}

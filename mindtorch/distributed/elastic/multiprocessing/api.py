@@ -1,0 +1,19 @@
+"""torch.distributed.elastic.multiprocessing.api: the worker processes, by the name of torch's module."""
+from mindtorch._refusals.modules import refused_names
+from mindtorch.distributed.elastic.multiprocessing import (
+    DefaultLogsSpecs,
+    LogsDest,
+    LogsSpecs,
+    MultiprocessContext,
+    PContext,
+    RunProcsResult,
+    SignalException,
+    Std,
+    SubprocessContext,
+    to_map,
+)
+
+__all__ = ["DefaultLogsSpecs", "LogsDest", "LogsSpecs", "MultiprocessContext", "PContext", "RunProcsResult",
+           "SignalException", "Std", "SubprocessContext", "to_map"]
+
+__getattr__ = refused_names(__name__)

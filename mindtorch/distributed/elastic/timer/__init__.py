@@ -1,0 +1,223 @@
+"""torch.distributed.elastic.timer: a server ends worker processes whose timers have run out.
+
+A worker calls `configure(client)` and puts what may hang into `with expires(after=60):`. The client tells the server
+when the timer would run out, and that it is released.
+"""
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing as mp
+import os
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from queue import Empty
+from typing import Any
+
+from mindtorch._refusals.modules import refused_names
+
+__all__ = ["LocalTimerClient", "LocalTimerServer", "MultiprocessingRequestQueue", "RequestQueue", "TimerClient",
+           "TimerRequest", "TimerServer", "configure", "expires"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TimerRequest:
+    """A timer of a worker for a scope, which runs out at a time since 1970. A negative time releases it."""
+
+    worker_id: Any
+    scope_id: str
+    expiration_time: float
+
+
+class TimerClient(ABC):
+    """What a worker has of a server."""
+
+    @abstractmethod
+    def acquire(self, scope_id: str, expiration_time: float) -> None:
+        """Start a timer."""
+
+    @abstractmethod
+    def release(self, scope_id: str) -> None:
+        """Stop a timer."""
+
+
+class RequestQueue(ABC):
+    """The requests on their way from clients to the server."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """How many there are."""
+
+    @abstractmethod
+    def get(self, size: int, timeout: float) -> list[TimerRequest]:
+        """At most `size` requests, after at most `timeout` seconds."""
+
+
+class TimerServer(ABC):
+    """A thread that looks for timers that have run out, at least every `max_interval` seconds."""
+
+    def __init__(self, request_queue: RequestQueue, max_interval: float, daemon: bool = True) -> None:
+        self._request_queue, self._max_interval, self._daemon = request_queue, max_interval, daemon
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+
+    @abstractmethod
+    def register_timers(self, timer_requests: list[TimerRequest]) -> None:
+        """Take new requests."""
+
+    @abstractmethod
+    def clear_timers(self, worker_ids: set[Any]) -> None:
+        """Drop all timers of workers."""
+
+    @abstractmethod
+    def get_expired_timers(self, deadline: float) -> dict[Any, list[TimerRequest]]:
+        """The timers that have run out at `deadline`, by their workers."""
+
+    @abstractmethod
+    def _reap_worker(self, worker_id: Any) -> bool:
+        """Ends a worker; whether it is gone."""
+
+    def _run_watchdog(self):
+        """Takes what is in the queue, and ends the workers whose timers have run out."""
+        self.register_timers(self._request_queue.get(max(1, self._request_queue.size()), self._max_interval))
+        ended = set()
+        for worker, timers in self.get_expired_timers(time.time()).items():
+            _log.info("Reaping worker_id=[%s]. Expired timers: %s", worker, [timer.scope_id for timer in timers])
+            try:
+                if self._reap_worker(worker):
+                    ended.add(worker)
+            except Exception:       # noqa: BLE001 - the timers of the other workers go on
+                _log.exception("Uncaught exception thrown from _reap_worker(), check that the implementation "
+                               "correctly catches exceptions")
+                ended.add(worker)
+        self.clear_timers(ended)
+
+    def _watch(self):
+        while not self._ended.is_set():
+            self._run_watchdog()
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._ended.clear()
+        self._thread = threading.Thread(target=self._watch, name="timers", daemon=self._daemon)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(self._max_interval)
+            self._thread = None
+
+
+_client: TimerClient | None = None
+
+
+def configure(timer_client: TimerClient) -> None:
+    """Let the timers of this process be those of a client."""
+    global _client
+    _client = timer_client
+
+
+@contextlib.contextmanager
+def expires(after: float, scope: str | None = None, client: TimerClient | None = None) -> Iterator[None]:
+    """The server ends this process if the block takes longer than `after` seconds.
+
+    Example:
+        >>> import multiprocessing
+        >>> from mindtorch.distributed.elastic import timer
+        >>> requests = multiprocessing.get_context("spawn").Queue()
+        >>> server = timer.LocalTimerServer(requests, max_interval=0.1)
+        >>> server.start()
+        >>> with timer.expires(after=60, client=timer.LocalTimerClient(requests)):
+        ...     x = torch.ones(2) + 1
+        >>> server.stop()
+    """
+    client = client or _client
+    if client is None:
+        raise RuntimeError("Configure timer client before using countdown timers.")
+    scope = f"{os.getpid()}#{threading.get_ident()}" if scope is None else scope
+    client.acquire(scope, time.time() + after)
+    try:
+        yield
+    finally:
+        client.release(scope)
+
+
+class LocalTimerClient(TimerClient):
+    """A worker of this machine, whose number is that of its process. `mp_queue` is a multiprocessing.Queue."""
+
+    def __init__(self, mp_queue: Any) -> None:
+        self._queue = mp_queue
+
+    def acquire(self, scope_id: str, expiration_time: float) -> None:
+        self._queue.put(TimerRequest(os.getpid(), scope_id, expiration_time))
+
+    def release(self, scope_id: str) -> None:
+        self._queue.put(TimerRequest(os.getpid(), scope_id, -1))
+
+
+class MultiprocessingRequestQueue(RequestQueue):
+    """A multiprocessing.Queue."""
+
+    def __init__(self, mp_queue: Any) -> None:
+        self._queue = mp_queue
+
+    def size(self) -> int:
+        return self._queue.qsize()
+
+    def get(self, size: int, timeout: float) -> list[TimerRequest]:
+        found, wait, begun = [], timeout, time.monotonic()
+        while len(found) < size and wait > 0:
+            try:
+                found.append(self._queue.get(timeout=wait))
+            except Empty:
+                break
+            wait = timeout - (time.monotonic() - begun)
+        return found
+
+
+class LocalTimerServer(TimerServer):
+    """Kills processes of this machine."""
+
+    def __init__(self, mp_queue: mp.Queue, max_interval: float = 60, daemon: bool = True) -> None:
+        super().__init__(MultiprocessingRequestQueue(mp_queue), max_interval, daemon)
+        self._timers: dict[tuple[Any, str], TimerRequest] = {}
+
+    def register_timers(self, timer_requests: list[TimerRequest]) -> None:
+        for request in timer_requests:
+            key = request.worker_id, request.scope_id
+            if request.expiration_time < 0:
+                self._timers.pop(key, None)
+            else:
+                self._timers[key] = request
+
+    def clear_timers(self, worker_ids: set[int]) -> None:
+        for key in [key for key in self._timers if key[0] in worker_ids]:
+            del self._timers[key]
+
+    def get_expired_timers(self, deadline: float) -> dict[Any, list[TimerRequest]]:
+        expired: dict[Any, list[TimerRequest]] = {}
+        for request in self._timers.values():
+            if request.expiration_time <= deadline:
+                expired.setdefault(request.worker_id, []).append(request)
+        return expired
+
+    def _reap_worker(self, worker_id: int) -> bool:
+        try:
+            os.kill(worker_id, signal.SIGKILL)
+        except ProcessLookupError:
+            _log.info("Process with pid=%s does not exist. Skipping", worker_id)
+        except OSError:
+            _log.exception("Error terminating pid=%s", worker_id)
+            return False
+        return True
+
+
+__getattr__ = refused_names(__name__)

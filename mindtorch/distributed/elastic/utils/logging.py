@@ -1,0 +1,20 @@
+"""torch.distributed.elastic.utils.logging: loggers of torchrun, whose level is in the variable LOGLEVEL."""
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+__all__ = ["get_log_level", "get_logger"]
+
+
+def get_log_level() -> str:
+    """The level of loggers that nobody has set: "WARNING"."""
+    return "WARNING"
+
+
+def get_logger(name: str | None = None) -> logging.Logger:
+    """A logger with the level of LOGLEVEL, named after the calling module unless a name is given."""
+    logger = logging.getLogger(name or sys._getframe(1).f_globals.get("__name__", "torchelastic"))
+    logger.setLevel(os.environ.get("LOGLEVEL", get_log_level()))
+    return logger
