@@ -138,7 +138,7 @@ def _assert(condition, message):
         raise AssertionError(message)
 
 
-_assert = published(_assert, __name__, "_assert", "torch")
+_assert = published(_assert, __name__, "_assert", "torch", in_python=True)
 
 
 def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, but got zero"):

@@ -2,6 +2,7 @@
 import copy
 import gc
 import importlib
+import inspect
 
 import pytest
 import torch
@@ -312,3 +313,27 @@ def test_no_autograd_over_rpc():
         autograd.backward(1, [])
     with pytest.raises(NotImplementedError, match=r"_require_initialized: "):
         _require_initialized(flattened)(1)
+
+
+def test_what_torch_has_in_cpp_is_a_builtin():
+    """inspect.isbuiltin, by which fx and others choose, also of functions that are written in Python here."""
+    differ = []
+    for place in ("", ".nn.functional", ".linalg", ".fft", ".special"):
+        ours, theirs = (importlib.import_module(f"{lib}{place}") for lib in ("mindtorch", "torch"))
+        for name in dir(theirs):
+            function, own = getattr(theirs, name), getattr(ours, name, None)
+            written_here = hasattr(own, "__wrapped__") and not getattr(own, "refuses", False)
+            if written_here and callable(function) and inspect.isbuiltin(own) != inspect.isbuiltin(function):
+                differ.append(f"{place}.{name}")
+    # One function with the method, and with those of nn.functional, which are written in Python.
+    assert differ == [".is_inference", ".special.log_softmax", ".special.softmax"]
+
+
+def test_annotations_of_functional_are_classes():
+    """As in torch, for programs that look for parameters by their types."""
+    functional = mindtorch.nn.functional
+    found = inspect.signature(functional.ctc_loss).parameters["targets"].annotation
+    assert found is mindtorch.Tensor
+    for name in ("relu", "conv2d", "max_pool2d", "dropout", "cross_entropy", "embedding", "interpolate"):
+        for parameter in inspect.signature(getattr(functional, name)).parameters.values():
+            assert not isinstance(parameter.annotation, str), (name, parameter)
