@@ -101,9 +101,11 @@ def load(suite, file):
     sys.path[1:1] = [str(path.parent), str(suite)]
     sys.argv[:] = [str(path)]
     os.chdir(suite)
+    undefined = {}
     while True:
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+        vars(module).update(undefined)
         try:
             with sys.modules["shim"].permissive() if "shim" in sys.modules else contextlib.nullcontext():
                 spec.loader.exec_module(module)
@@ -114,6 +116,10 @@ def load(suite, file):
             if helpers is None or hasattr(helpers, found[1]):
                 raise
             setattr(helpers, found[1], getattr(helpers, found[1].removesuffix("_and_refs"), Removed(found[1])))
+        except NameError as error:              # what a helper that is missing would have put into the module
+            if "shim" not in sys.modules or error.name in undefined or type(error) is not NameError:
+                raise
+            undefined[error.name] = sys.modules["shim"].Missing(error.name)
 
 
 def add_device(name):
