@@ -105,8 +105,8 @@ def _call(name, args, kwargs):
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 
-# What rows call an argument that has another name in torch: `from` is a word of Python, `grad` means another gradient in
-# the rows of derivatives.
+# What rows call an argument that has another name in torch: `from` is a word of Python, and in the rows of derivatives
+# `grad` means another gradient.
 _RENAMED = {"from_": "from", "grad_output": "grad"}
 
 

@@ -2,6 +2,7 @@
 import copy
 import dataclasses
 import enum
+import importlib
 import math
 import operator
 import pickle
@@ -363,3 +364,17 @@ def test_an_error_names_its_line(capsys):
 @mindtorch.fx.wrap
 def fails(x):
     raise ValueError("mine")
+
+
+def test_rewritten_functions_record_calls_of_wrapped_ones():
+    def run(lib):
+        rewriter = importlib.import_module(f"{lib.__name__}.fx.experimental.rewriter")
+
+        def function(x):
+            assert x.dim() == 1, "one"
+            return doubled(x)
+        tracer = rewriter.RewritingTracer()
+        graph = tracer.trace(function)
+        return [node.name for node in graph.nodes if node.op == "call_function"], lib.fx.GraphModule(
+            tracer.root, graph)(lib.ones(2)).tolist()
+    assert run(mindtorch) == run(torch)
