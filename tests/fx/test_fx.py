@@ -378,3 +378,20 @@ def test_rewritten_functions_record_calls_of_wrapped_ones():
         return [node.name for node in graph.nodes if node.op == "call_function"], lib.fx.GraphModule(
             tracer.root, graph)(lib.ones(2)).tolist()
     assert run(mindtorch) == run(torch)
+
+
+def test_types_with_sizes():
+    def run(lib):
+        types = importlib.import_module(f"{lib.__name__}.fx.tensor_type")
+        dyn, kind = types.Dyn, types.TensorType
+        pool = [dyn, int, 3, kind((1, dyn)), kind[1, 2], kind([1, 2]), kind[3], kind((1, 2, 3)), kind(())]
+
+        def function(x: kind((1, dyn)), y: dyn) -> dyn:
+            return x + y
+        traced = lib.fx.symbolic_trace(function)
+        assert [node.type for node in traced.graph.nodes if node.op == "placeholder"] == [kind((1, dyn)), dyn]
+        assert traced(1, 2) == 3
+        return (list(map(repr, pool)), [[a == b for a in pool] for b in pool],
+                [[types.is_consistent(a, b) for a in pool] for b in pool],
+                [[types.is_more_precise(a, b) for a in pool] for b in pool])
+    assert run(mindtorch) == run(torch)
