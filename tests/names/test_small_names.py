@@ -337,3 +337,16 @@ def test_annotations_of_functional_are_classes():
     for name in ("relu", "conv2d", "max_pool2d", "dropout", "cross_entropy", "embedding", "interpolate"):
         for parameter in inspect.signature(getattr(functional, name)).parameters.values():
             assert not isinstance(parameter.annotation, str), (name, parameter)
+
+
+def test_unions_of_dictionaries_with_weak_keys():
+    def run(lib):
+        weak = importlib.import_module(f"{lib.__name__}.utils.weak")
+        a, b, c = (lib.zeros(1) + number for number in range(3))
+        one, other, plain = weak.WeakIdKeyDictionary({a: 1, b: 2}), weak.WeakIdKeyDictionary({b: 3, c: 4}), {a: 5, c: 6}
+        several = [one | other, one | plain, plain | one]
+        one |= [(c, 7)]
+        with pytest.raises(TypeError):
+            one | [(a, 1)]
+        return [(type(each) is weak.WeakIdKeyDictionary, sorted(each.values())) for each in (*several, one)]
+    assert run(mindtorch) == run(torch)
