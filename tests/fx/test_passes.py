@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.fx.experimental.normalize
 import torch.fx.passes.dialect.common.cse_pass
+import torch.fx.passes.fake_tensor_prop
 import torch.fx.passes.infra.pass_manager
 import torch.fx.passes.shape_prop
 import torch.fx.passes.split_module
@@ -242,4 +243,26 @@ def test_a_graph_without_constants_is_not_folded():
         const_fold = module(lib, "experimental.const_fold")
         folded = const_fold.split_const_subgraphs(lib.fx.symbolic_trace(lambda x: x.sin() + 1))
         return folded.const_subgraph_module, folded(lib.zeros(2)).tolist(), folded.code
+    both(run)
+
+
+def test_fake_tensors_of_a_graph():
+    """Shapes without computing, also of a module that is not there as fake tensors."""
+    def run(lib):
+        fake = importlib.import_module(f"{lib.__name__}._subclasses.fake_tensor")
+        fake_prop, shape_prop = module(lib, "passes.fake_tensor_prop"), module(lib, "passes.shape_prop")
+        mode = fake.FakeTensorMode()
+        with mode:
+            net = network(lib)
+        traced = lib.fx.symbolic_trace(net)
+        result = fake_prop.FakeTensorProp(traced, mode).propagate(lib.ones(3, 4))
+        assert isinstance(result, fake.FakeTensor)
+        shapes = [tuple(node.meta["val"].shape) for node in traced.graph.nodes]
+        with pytest.raises(AssertionError, match="Please convert all Tensors to FakeTensors first"):
+            fake_prop.FakeTensorProp(lib.fx.symbolic_trace(network(lib))).propagate(lib.ones(3, 4))
+        real = lib.fx.symbolic_trace(network(lib))
+        found = shape_prop.ShapeProp(real, mode).propagate(lib.ones(3, 4))
+        assert isinstance(found, fake.FakeTensor)
+        assert not any(isinstance(each, fake.FakeTensor) for each in real.parameters())
+        return shapes, [tuple(node.meta["tensor_meta"].shape) for node in real.graph.nodes]
     both(run)
