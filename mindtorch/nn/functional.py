@@ -17,12 +17,6 @@ from mindtorch.nn._functional_paths import *  # noqa: F403
 from mindtorch.nn._functional_pool import *  # noqa: F403
 from mindtorch.nn._functional_unpool import *  # noqa: F403
 from mindtorch.nn._functional_vision import *  # noqa: F403
-from mindtorch.overrides import (  # noqa: F401
-    handle_torch_function,
-    has_torch_function,
-    has_torch_function_unary,
-    has_torch_function_variadic,
-)
 
 # What torch has in C++, in the torch namespace or in torch._C._nn.
 for _name in ("celu_", "leaky_relu_", "relu_", "rrelu_", "selu_", "threshold_", "conv_tbc", "cosine_similarity",
@@ -31,9 +25,17 @@ for _name in ("celu_", "leaky_relu_", "relu_", "rrelu_", "selu_", "threshold_", 
 for _name in ("avg_pool2d", "avg_pool3d", "elu_", "hardtanh_", "linear", "one_hot", "scaled_dot_product_attention"):
     globals()[_name] = _published(globals()[_name], __name__, _name, "torch._C._nn")
 # The exceptions take no tensors, or call `interpolate`, which is overridable.
-_publish(globals(), but=("assert_int_or_pair", "handle_torch_function", "has_torch_function",
-                         "has_torch_function_unary", "has_torch_function_variadic", "upsample", "upsample_bilinear",
-                         "upsample_nearest"), module="torch.nn.functional")
+_publish(globals(), but=("assert_int_or_pair", "upsample", "upsample_bilinear", "upsample_nearest"),
+         module="torch.nn.functional")
 
 
-__getattr__ = _refused_names(__name__)
+_refused = _refused_names(__name__)
+
+
+def __getattr__(name):
+    # Names that programs take from here. To import mindtorch.overrides makes every call look for handlers.
+    if name in ("handle_torch_function", "has_torch_function", "has_torch_function_unary",
+                "has_torch_function_variadic"):
+        from mindtorch import overrides
+        return getattr(overrides, name)
+    return _refused(name)

@@ -350,3 +350,12 @@ def test_unions_of_dictionaries_with_weak_keys():
             one | [(a, 1)]
         return [(type(each) is weak.WeakIdKeyDictionary, sorted(each.values())) for each in (*several, one)]
     assert run(mindtorch) == run(torch)
+
+
+def test_functional_has_the_names_that_functions_of_ones_own_take_from_there():
+    for lib in (mindtorch, torch):
+        functional = lib.nn.functional
+        assert not functional.has_torch_function((1,))
+        assert not functional.has_torch_function_unary(lib.ones(1))
+        assert not functional.has_torch_function_variadic(1, lib.ones(1))
+        assert functional.handle_torch_function.__name__ == "handle_torch_function"
