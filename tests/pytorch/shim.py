@@ -339,6 +339,8 @@ def _add_names(device):
          log_compilation_metrics=False, issue_3_13_0_warning=False, fake_tensor_cache_enabled=True,
          fake_tensor_cache_crosscheck_enabled=False)
     _add(torch._dynamo, reset=lambda: None)
+    _add("torch._custom_op")
+    _add("torch._custom_op.impl", global_registry={})       # of custom_op's predecessor: a file removes what is in it
     _add(torch.compiler, set_stance=lambda *args, **kwargs: None)
     _add(torch._C, _DisableFuncTorch=contextlib.nullcontext,
          _TorchFunctionState=_TorchFunctionState, _get_torch_function_state=lambda: _TorchFunctionState.ENABLED,
