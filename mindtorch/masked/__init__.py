@@ -127,6 +127,7 @@ def _reduction_identity(op_name, input, *args):
 
     NumPy wants it as `initial`. An order of `norm` may follow. NotImplementedError where there is none.
     """
+    op_name = op_name.rpartition(".")[2]            # it may be "masked.sum"
     if op_name in ("mean", "var", "std"):
         return None
     if op_name == "median":
