@@ -115,7 +115,7 @@ from mindtorch.version import __version__
 
 is_inference = Tensor.is_inference
 as_tensor, asarray, frombuffer, scalar_tensor, tensor = (
-    _torch_function.overridable(_value, modes_only=True)
+    _torch_function.published(_torch_function.overridable(_value, modes_only=True), __name__, _value.__name__, "torch")
     for _value in (as_tensor, asarray, frombuffer, scalar_tensor, tensor))
 torch = _modules[__name__]
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
@@ -131,9 +131,10 @@ _OPERATOR_TABLES = (_attributes, _views, _indexing, _copy_cast, _factories, _gen
 _OF_FUNCTIONAL = ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
                   "cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "stft",
                   "tensordot", "unique", "unique_consecutive", "unravel_index")
+_HOMES = dict.fromkeys(_OF_FUNCTIONAL, "torch.functional") | dict.fromkeys(("pca_lowrank", "svd_lowrank"),
+                                                                           "torch._lowrank")
 for _module in _OPERATOR_TABLES:
-    globals().update({_name: _torch_function.published(
-        _value, __name__, _name, "torch.functional" if _name in _OF_FUNCTIONAL else "torch")
+    globals().update({_name: _torch_function.published(_value, __name__, _name, _HOMES.get(_name, "torch"))
         for _name, _value in _module.FUNCTIONS.items()})
 for _module in (_indexing, _generated, _core_composites, _composites, _refusals):
     _attach_methods(_module.METHODS)

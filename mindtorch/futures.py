@@ -33,6 +33,9 @@ class Future:
     def __class_getitem__(cls, kind: Any) -> Any:
         return cls
 
+    def __getstate__(self) -> Any:
+        raise RuntimeError("Can not pickle torch.futures.Future")
+
     def done(self) -> bool:
         """Whether a result or an exception has been set."""
         return self._done
@@ -117,6 +120,13 @@ def _callback_error(error):
     return RuntimeError(f"Got the following error when running the callback: {kind}\n\nAt:\n{places}")
 
 
+def _without_none(futures):
+    futures = list(futures)
+    if any(future is None for future in futures):
+        raise RuntimeError("Future can't be None")
+    return futures
+
+
 def collect_all(futures: list[Future]) -> Future[list[Future]]:
     """A Future of the list of these, completed when all are; with the first exception that one of them has.
 
@@ -127,7 +137,7 @@ def collect_all(futures: list[Future]) -> Future[list[Future]]:
         >>> [done.value() for done in torch.futures.collect_all(futures).wait()]
         [0, 1]
     """
-    futures, collected, lock = list(futures), Future(), threading.Lock()
+    futures, collected, lock = _without_none(futures), Future(), threading.Lock()
     waiting = len(futures)
 
     def count(_):

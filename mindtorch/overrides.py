@@ -92,12 +92,22 @@ def has_torch_function(relevant_args: Any) -> Any:
 
 
 def has_torch_function_unary(relevant_arg: Any) -> Any:
-    """has_torch_function of one argument."""
+    """has_torch_function of one argument.
+
+    Example:
+        >>> torch.overrides.has_torch_function_unary(torch.ones(1))
+        False
+    """
     return torch_function.has_torch_function((relevant_arg,), {})
 
 
 def has_torch_function_variadic(*relevant_args: Any) -> Any:
-    """has_torch_function of the arguments given."""
+    """has_torch_function of the arguments given.
+
+    Example:
+        >>> torch.overrides.has_torch_function_variadic(torch.ones(1), 3)
+        False
+    """
     return torch_function.has_torch_function(relevant_args, {})
 
 

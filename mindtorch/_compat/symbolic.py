@@ -87,4 +87,4 @@ def sym_sqrt(a: Any) -> Any:
     return math.sqrt(a)
 
 
-publish(globals(), module="torch")
+publish(globals(), module="torch", in_python=True)

@@ -36,6 +36,11 @@ def lift_fresh(self):
     return self
 
 
+def lift_fresh_copy(self):
+    """A copy of a tensor that was made from numbers."""
+    return self.clone()
+
+
 def _local_scalar_dense(self):
     """The one element, as a number."""
     return self.item()
@@ -79,6 +84,11 @@ def _unsafe_view(self, size):
 def _reshape_alias(self, size, stride):
     """A view with these sizes and strides."""
     return self.as_strided(size, stride)
+
+
+def _reshape_alias_copy(self, size, stride):
+    """A copy of the elements that lie so in memory."""
+    return self.as_strided(size, stride).clone()
 
 
 def _softmax(self, dim, half_to_float):

@@ -148,7 +148,7 @@ class Binder:
         while count and _is_default(self.entries[count - 1][0], values[count - 1]):
             count -= 1
         pairs = zip(self.entries[self.positional:], values[self.positional:], strict=True)
-        return values[:count], {a.name: value for (a, _), value in pairs if not _is_default(a, value)}
+        return tuple(values[:count]), {a.name: value for (a, _), value in pairs if not _is_default(a, value)}
 
     def _too_many(self, given):
         if self.positional < len(self.entries):

@@ -105,6 +105,11 @@ def _call(name, args, kwargs):
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 
+# What rows call an argument that has another name in torch: `from` is a word of Python, and in the rows of derivatives
+# `grad` means another gradient.
+_RENAMED = {"from_": "from", "grad_output": "grad"}
+
+
 @cache
 def _parameters(key):
     """(type, name) of each parameter of a row."""
@@ -164,6 +169,9 @@ def _call_row(key, values, outs, inplace):
     if more and given["dtype"] is not None:
         given["self"] = given["self"].to(given["dtype"])
     arguments, left = func._schema.arguments, list(outs)
+    for own, theirs in _RENAMED.items():
+        if own in given and any(argument.name == theirs for argument in arguments):
+            given.setdefault(theirs, given[own])
     values = [left.pop(0) if a.is_out and left else given.get(a.name, a.default_value) for a in arguments]
     result = call_handlers(func, *func._operator.binder._without_defaults(values))
     if inplace or outs:

@@ -295,9 +295,9 @@ NAMES = {
     _JIT: """
         torch: ScriptObject
         torch._C: ScriptDict ScriptList ScriptMethod
-        torch.jit: Attribute CompilationUnit Error Future RecursiveScriptModule _get_trace_graph
-            enable_onednn_fusion export_opnames fork freeze isinstance load onednn_fusion_enabled
-            optimize_for_inference save set_fusion_strategy strict_fusion wait""",
+        torch.jit: Attribute CompilationUnit Error RecursiveScriptModule _get_trace_graph
+            enable_onednn_fusion export_opnames freeze isinstance load onednn_fusion_enabled
+            optimize_for_inference save set_fusion_strategy strict_fusion""",
     _COMPILER: """
         torch._C._dynamo:
         torch._C._dynamo.eval_frame: _set_lru_cache

@@ -53,7 +53,8 @@ def find_sparse_kernel(function):
     if isinstance(function, str):
         return KERNELS.get(function) or _refusing(function)
     kernel = _kernels().get(function)
-    if kernel is not None or isinstance(function, FunctionType) or function.__name__ in _UNCHANGED:
+    written_in_python = isinstance(getattr(function, "__wrapped__", function), FunctionType)
+    if kernel is not None or written_in_python or function.__name__ in _UNCHANGED:
         return kernel
     return _refusing(function.__name__)
 

@@ -419,13 +419,43 @@ def apply_function(function, node, run, args):
     if node.materialize_grads:
         tangents = [zeros_like(value).detach() if tangent is None and _is_differentiable(value) else tangent
                     for value, tangent in zip(args, tangents, strict=True)]
+    given = [(value, _tangent(value), value._version) for value in args if _tangent(value) is not None]
     result = _without_modes(run)
     found = _without_modes(lambda: function.jvp(node, *tangents))
     found = found if isinstance(found, tuple) else (found,)
     outputs = result if isinstance(result, tuple) else (result,)
     if len(found) != len(outputs):
         raise RuntimeError(f"{function.__name__}.jvp returned {len(found)} tangents for {len(outputs)} results")
-    for output, tangent in zip(outputs, found, strict=True):
-        if tangent is not None and _is_differentiable(output):
-            _current().set(output, tangent)
+    for place, (output, tangent) in enumerate(zip(outputs, found, strict=True)):
+        if tangent is None:
+            continue
+        if not _is_differentiable(output) or id(output) in node.non_differentiable_ids:
+            raise RuntimeError(f"Function's jvp returned a gradient at position {place}, but the corresponding "
+                               "forward output is not a differentiable Tensor. You should return None at that position "
+                               "instead.")
+        _check_aliasing(output, tangent, given)
+        _current().set(output, tangent)
     return result
+
+
+def _check_aliasing(output, tangent, given):
+    """RuntimeError where a result is an input, or a view of it, and its tangent is not that of the input, or of it."""
+    for value, along, version in given:
+        if output is value and value._version != version:
+            if tangent is not along:
+                raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace. If "
+                                   "the forward is modifying an input inplace, then the jvp function must modify the "
+                                   "corresponding gradient inplace.")
+        elif output is value or (output._base is not None and any(
+                output._base is each for each in (value, value._base))):
+            _check_view(tangent, along)
+
+
+def _check_view(tangent, along):
+    if not tangent._is_view():
+        raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
+                           "returning a view.")
+    if tangent._base is not (along._base if along._is_view() else along):
+        which = "same base as the given" if along._is_view() else "given"
+        raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of the {which} "
+                           "grad input.")

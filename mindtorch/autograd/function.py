@@ -21,6 +21,8 @@ __all__ = ["Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_d
 class FunctionCtx(FunctionNode):
     """`ctx`: the object that forward and backward of a Function share."""
 
+    non_differentiable_ids = frozenset()            # of results; for forward mode, which asks after they were let go
+
     def save_for_backward(self, *tensors: Tensor) -> None:
         """Keep inputs or outputs for backward, which finds them in `saved_tensors`."""
         self.to_save = tensors
@@ -36,6 +38,7 @@ class FunctionCtx(FunctionNode):
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say which results have no derivative."""
         self.non_differentiable = tensors
+        self.non_differentiable_ids = frozenset(map(id, tensors))
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (the default) or None for results that have no gradient."""

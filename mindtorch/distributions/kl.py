@@ -30,6 +30,7 @@ from mindtorch.distributions.poisson import Poisson
 from mindtorch.distributions.transformed_distribution import TransformedDistribution
 from mindtorch.distributions.uniform import Uniform
 from mindtorch.distributions.utils import EULER, sum_rightmost
+from mindtorch.distributions.wishart import Wishart
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -216,6 +217,16 @@ def _low_rank(p, q):
     return _multivariate_normal(*(
         MultivariateNormal(d.loc, scale_tril=d.scale_tril, validate_args=False) if type(d) is not MultivariateNormal
         else d for d in (p, q)))
+
+
+@register_kl(Wishart, Wishart)
+def _wishart(p, q):
+    size, df = p.event_shape[-1], p.df
+    ratio = mindtorch.linalg.solve_triangular(q.scale_tril, p.scale_tril, upper=False)
+    steps = mindtorch.arange(size, dtype=df.dtype, device=df.device)
+    digammas = mindtorch.digamma((df.unsqueeze(-1) - steps) / 2).sum(-1)
+    return (q.df * (q._half_log_det() - p._half_log_det()) + df / 2 * (ratio.pow(2).sum((-2, -1)) - size)
+            + mindtorch.mvlgamma(q.df / 2, size) - mindtorch.mvlgamma(df / 2, size) + (df - q.df) / 2 * digammas)
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)

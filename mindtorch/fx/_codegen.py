@@ -2,12 +2,16 @@
 from __future__ import annotations
 
 import builtins
+import enum
 import operator
 import re
+import types
+import typing
 from dataclasses import dataclass, field
 from typing import Any
 
-from mindtorch.fx.node import map_arg, qualified_name, type_name
+from mindtorch import Tensor
+from mindtorch.fx.node import map_arg, qualified_name
 
 BINARY = {"eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "add": "+", "sub": "-", "mul": "*",
           "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>", "and_": "&",
@@ -18,6 +22,11 @@ REFLECTED = ("add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "lshift",
              "matmul")
 INPLACE = {**{f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in BINARY.items() if name in REFLECTED},
            "setitem": "{}[{}] = {}"}
+
+
+# How annotations name the classes that typing has a name for.
+_TYPING = {list: typing.List, dict: typing.Dict, set: typing.Set, frozenset: typing.FrozenSet,      # noqa: UP006
+           tuple: typing.Tuple}                                                                     # noqa: UP006
 
 
 @dataclass
@@ -115,6 +124,8 @@ class _Writer:
             return f"{{{', '.join(f'{key!r}: {self._value(item)}' for key, item in value.items())}}}"
         if isinstance(value, slice):
             return f"slice({self._value(value.start)}, {self._value(value.stop)}, {self._value(value.step)})"
+        if isinstance(value, enum.Enum):
+            return f"{self._global(type(value).__name__, type(value))}.{value.name}"
         if callable(value) and not isinstance(value, str):
             return self._global(qualified_name(value), value)
         text = repr(value)
@@ -130,13 +141,24 @@ class _Writer:
     def _annotation(self, kind):
         if isinstance(kind, str):       # not evaluated: by `from __future__ import annotations` none are
             return repr(kind)
-        name = type_name(kind)
-        for part in set(re.findall(r"[A-Za-z_][\w.]*", name)):
-            first = part.partition(".")[0]
-            if not hasattr(builtins, first):
-                import importlib
-                self.globals[first] = importlib.import_module("mindtorch" if first == "torch" else first)
-        return name
+        if isinstance(kind, typing.ForwardRef):
+            return repr(kind.__forward_arg__)
+        if kind is None or kind is type(None):
+            return "None"
+        if kind is Ellipsis or isinstance(kind, list):      # of Callable[[int, str], ...]
+            return "..." if kind is Ellipsis else f"[{', '.join(map(self._annotation, kind))}]"
+        inner = typing.get_args(kind)
+        if isinstance(kind, types.UnionType):
+            return " | ".join(map(self._annotation, inner))
+        if inner and typing.get_origin(kind) is not typing.Literal:
+            outer = _TYPING.get(typing.get_origin(kind), typing.get_origin(kind))
+            return f"{self._annotation(outer)}[{', '.join(map(self._annotation, inner))}]"
+        if getattr(builtins, getattr(kind, "__name__", ""), None) is kind:
+            return kind.__name__
+        name = getattr(kind, "__qualname__", None) or getattr(kind, "_name", None)
+        if kind is Tensor or not name:          # Literal["a"] has no name of its own
+            return self._global("torch.Tensor" if kind is Tensor else re.sub(r"\W+", "_", repr(kind)), kind)
+        return self._global(qualified_name(kind) if isinstance(kind, type) else f"{kind.__module__}.{name}", kind)
 
     # --- one method an op ---------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import copy
 import functools
 import inspect
 import math
@@ -184,6 +185,12 @@ class Tracer(TracerBase):
         self.module_stack = OrderedDict()
         self.tensor_attrs = {}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
+        made = memo[id(self)] = type(self).__new__(type(self))
+        for name, value in vars(self).items():          # modules cannot be copied, and need not be
+            made.__dict__[name] = copy.copy(value) if name == "_autowrap_search" else copy.deepcopy(value, memo)
+        return made
+
     # --- arguments ----------------------------------------------------------------------------------------------------
 
     def get_fresh_qualname(self, prefix: str) -> str:
@@ -202,6 +209,8 @@ class Tracer(TracerBase):
             raise NameError("parameter is not a member of this module")
         if isinstance(a, Tensor):
             return self.create_node("get_attr", self._path_of_tensor(a), (), {})
+        if isinstance(a, Module):
+            return self.create_node("get_attr", self.path_of_module(a), (), {})
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return self.create_node("call_function", type(a), tuple(self.create_arg(item) for item in a), {})
         if type(a) in _proxyable_classes:
@@ -278,6 +287,8 @@ class Tracer(TracerBase):
         plain = inspect.unwrap(root_fn)
         code = plain.__code__
         count = code.co_argcount + code.co_kwonlyargcount
+        if is_module and not count:
+            raise RuntimeError("``self`` argument cannot be part of *args expansion!")
         args = [self.root if is_module and place == 0 else self._input(name, plain, concrete_args)
                 for place, name in enumerate(code.co_varnames[:count])]
         for flag, stars in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")):
@@ -307,6 +318,8 @@ class Tracer(TracerBase):
     def trace(self, root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> Graph:
         """The Graph of a module's forward, or of a function."""
         if isinstance(root, Module):
+            if not hasattr(type(root), self.traced_func_name):
+                raise AssertionError(f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}")
             function = getattr(type(root), self.traced_func_name)
             self.root, self.root_module_name = root, root._get_name()
         else:

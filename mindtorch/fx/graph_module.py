@@ -6,6 +6,9 @@ import copy
 import functools
 import itertools
 import linecache
+import os
+import sys
+import traceback
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +23,7 @@ __all__ = ["GraphModule", "reduce_graph_module"]
 
 _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 _numbers = itertools.count()
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class _CodeOnlyModule(Module):
@@ -72,7 +76,7 @@ def _function(src, names):
     file = f"<eval_with_key>.{next(_numbers)}"
     linecache.cache[file] = len(src), None, src.splitlines(True), file
     names = dict(names)
-    exec(compile(src, file, "exec"), names)
+    exec(compile(src, file, "exec", dont_inherit=True), names)
     return names["forward"]
 
 
@@ -89,6 +93,18 @@ def reduce_graph_module(body: dict[str, Any], src: Any, names: Any) -> Module:
         forward = _function(src, {"torch": mindtorch, **names})
     made = Source(body)
     return GraphModule(made, KeepModules().trace(made), body.get("_graph_name", "GraphModule"))
+
+
+def _tell_line(error):
+    """Print the line of generated code that raised an error, with those around it, to stderr."""
+    frames = [each for each in traceback.extract_tb(error.__traceback__)
+              if not os.path.abspath(each.filename).startswith(_HERE) and not each.filename.endswith((".pyx", ".pxi"))]
+    if not frames or not frames[-1].filename.startswith("<eval_with_key>"):
+        return
+    number, lines = frames[-1].lineno, linecache.getlines(frames[-1].filename)
+    around = "".join(lines[max(number - 3, 0):number]), "".join(lines[number:number + 2])
+    print(f"Call using an FX-traced Module, line {number} of the traced Module's generated forward function:\n"
+          f"{around[0]}\n~~~~~~ <--- HERE\n{around[1]}", file=sys.stderr)
 
 
 class GraphModule(Module):
@@ -129,6 +145,13 @@ class GraphModule(Module):
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self.graph = graph
         self.meta = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except Exception as error:
+            _tell_line(error)
+            raise
 
     @property
     def graph(self) -> Graph:

@@ -61,21 +61,14 @@ def get_signature_for_torch_op(op: Any, return_schemas: bool = False) -> Any:
 def _operators():
     """{id of a function: its operator}, of the functions that are operators in torch."""
     found = {}
-    written_in_python = {*mindtorch.functional.__all__, "tensor", "as_tensor"}
     for place, prefix in _PLACES.items():
         for name, function in vars(import_module(place)).items():
-            if not callable(function) or isinstance(function, type) or name.startswith("_"):
-                continue
-            if prefix or name not in written_in_python:
-                packet = getattr(mindtorch.ops.aten, prefix + name, None)
-                if packet is not None and (place != "mindtorch.nn.functional" or _is_operator_itself(function)):
+            if isinstance(function, BuiltinFunctionType) and name not in ("tensor", "as_tensor"):
+                packet = getattr(mindtorch.ops.aten, prefix + name, None) or getattr(
+                    mindtorch.ops.aten, function.__name__, None)
+                if packet is not None:
                     found.setdefault(id(function), packet)
     return found
-
-
-def _is_operator_itself(function):
-    """Whether a function of nn.functional is in torch the operator, and not written in Python over it."""
-    return isinstance(function, BuiltinFunctionType)
 
 
 def _operator_of(function):

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import bisect
+import copy
+import dataclasses
 import dis
 import enum
 import inspect
@@ -86,6 +88,9 @@ class TracerBase:
             return range(*(self.create_arg(number) for number in (a.start, a.stop, a.step)))
         if isinstance(a, (*_CONSTANTS, Node)):
             return a
+        if dataclasses.is_dataclass(a) and not isinstance(a, type):
+            made = {each.name: self.create_arg(getattr(a, each.name)) for each in dataclasses.fields(a)}
+            return self.create_node("call_function", type(a), (), made)
         raise NotImplementedError(f"argument of type: {type(a)}")
 
     def _key(self, key):
@@ -175,6 +180,9 @@ class Proxy:
 
     def __getattr__(self, k: str) -> Attribute:
         return Attribute(self, k)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Proxy:          # in place of a node for the call of this name
+        return Proxy(copy.deepcopy(self.node, memo), copy.deepcopy(self.tracer, memo))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)

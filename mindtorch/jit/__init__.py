@@ -6,6 +6,7 @@ from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
 from mindtorch._core.python.torch_function import published
 from mindtorch._refusals.modules import refused_names
+from mindtorch.futures import Future
 from mindtorch.jit import _recursive, _state, annotations  # noqa: F401 - `torch.jit.annotations` needs no own import
 from mindtorch.nn import Module
 
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Final",
+    "Future",
     "ScriptFunction",
     "ScriptModule",
     "TracerWarning",
     "TracingCheckError",
     "annotate",
     "export",
+    "fork",
     "ignore",
     "interface",
     "is_scripting",
@@ -29,6 +32,7 @@ __all__ = [
     "trace",
     "trace_module",
     "unused",
+    "wait",
 ]
 
 _said = False
@@ -132,13 +136,37 @@ def annotate(the_type: Any, the_value: Any) -> Any:
     return the_value
 
 
+def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
+    """A completed Future of func(*args, **kwargs): outside of TorchScript torch, too, runs the function at once.
+
+    Example:
+        >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
+        tensor([2., 2.])
+    """
+    result = Future()
+    result.set_result(func(*args, **kwargs))
+    return result
+
+
+def wait(future: Future) -> Any:
+    """The result of a Future.
+
+    Example:
+        >>> torch.jit.wait(torch.jit.fork(len, "abc"))
+        3
+    """
+    if future is None:
+        raise RuntimeError("Future can't be None")
+    return future.wait()
+
+
 def _assert(condition, message):
     """An assertion as a call, for models that might be traced: torch._assert."""
     if not condition:
         raise AssertionError(message)
 
 
-_assert = published(_assert, __name__, "_assert", "torch")
+_assert = published(_assert, __name__, "_assert", "torch", in_python=True)
 
 
 def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, but got zero"):

@@ -5,6 +5,7 @@ import functools
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
+import mindtorch
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
@@ -114,6 +115,32 @@ def _limits(input):
         return 0, 1 if name == "bool" else 255
     bits = int(name.removeprefix("int"))
     return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
+_IDENTITIES = {"sum": 0, "cumsum": 0, "norm": 0, "prod": 1, "cumprod": 1}
+_IDENTITIES |= dict.fromkeys(("amax", "argmax", "logaddexp", "logsumexp"), _lowest)
+_IDENTITIES |= dict.fromkeys(("amin", "argmin"), _highest)
+
+
+def _reduction_identity(op_name, input, *args):
+    """The value that changes no result of a reduction, as a scalar tensor; None for mean, var and std.
+
+    NumPy wants it as `initial`. An order of `norm` may follow. NotImplementedError where there is none.
+    """
+    op_name = op_name.rpartition(".")[2]            # it may be "masked.sum"
+    if op_name in ("mean", "var", "std"):
+        return None
+    if op_name == "median":
+        return mindtorch.tensor(nan, device=input.device)
+    value = _IDENTITIES.get(op_name)
+    compares = callable(value)
+    if value is None or (compares and input.dtype is mindtorch.bool):
+        raise NotImplementedError(f"identity of {op_name} on {input.dtype} input")
+    if op_name == "norm" and args and args[0] == -inf:
+        value = inf
+    if compares:
+        value = -inf if op_name == "logsumexp" and input.is_complex() else value(input)
+    return mindtorch.tensor(value, dtype=input.dtype, device=input.device)
 
 
 @_of_layouts

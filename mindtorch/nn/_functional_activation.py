@@ -1,16 +1,13 @@
 """Activation functions of torch.nn.functional, with torch's shapes and errors."""
-from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mindtorch import Tensor, dtype
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor.factories import empty_like, zeros_like
 from mindtorch._ops.composite import nn as _composite
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor, dtype
 
 __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
            "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",

@@ -1,13 +1,10 @@
 """interpolate(antialias=True): filters that widen where the image shrinks, so that every element counts."""
-from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._ops.composite.common import scalar_type
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
 
 __all__ = ["antialiased"]
 

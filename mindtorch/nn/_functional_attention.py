@@ -1,8 +1,8 @@
 """Attention."""
-from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
@@ -14,9 +14,6 @@ from mindtorch._core.tensor.dtype import float32 as _float32
 from mindtorch._core.tensor.factories import ones as _ones
 from mindtorch._ops.composite.common import _require_tensors, c_type
 from mindtorch.nn._sdp_backends import CHOICE as _CHOICE
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
 
 __all__ = ["scaled_dot_product_attention"]
 

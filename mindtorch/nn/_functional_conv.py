@@ -1,8 +1,8 @@
 """Convolutions, and windows as columns."""
-from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite.common import _require_tensors
@@ -15,10 +15,7 @@ from mindtorch._ops.composite.conv_pool import (
     conv_transpose3d,
 )
 from mindtorch._ops.composite.conv_pool import pool_sizes as _sizes
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
-    from mindtorch.nn.common_types import _size_any_opt_t, _size_any_t
+from mindtorch.nn.common_types import _size_any_opt_t, _size_any_t
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold",
            "unfold"]

@@ -1,17 +1,14 @@
 """Rows of a table by their numbers, alone and in bags, with torch's shapes and errors."""
-from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._ops.composite.common import run_for_each_sample
 from mindtorch._ops.composite.nn import at_least_float32
 from mindtorch._ops.operators import ops as _ops
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

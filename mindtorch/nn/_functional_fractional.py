@@ -1,16 +1,12 @@
 """Max pooling over windows at random places (Graham, "Fractional Max-Pooling")."""
-from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from mindtorch import Tensor
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.tensor.factories import FUNCTIONS as _RANDOM
 from mindtorch._ops.operators import ops as _ops
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
-    from mindtorch.nn.common_types import _ratio_any_t, _size_any_t
+from mindtorch.nn.common_types import _ratio_any_t, _size_any_t
 
 __all__ = ["fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
            "fractional_max_pool3d_with_indices"]

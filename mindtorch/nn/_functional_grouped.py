@@ -1,13 +1,9 @@
 """Products of groups of matrices whose sizes differ, as mixtures of experts need them."""
-from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
+from mindtorch import Tensor, dtype
 from mindtorch._ops.composite.common import scalar_type as _name
 from mindtorch._ops.operators import ops as _ops
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor, dtype
 
 __all__ = ["grouped_mm"]
 

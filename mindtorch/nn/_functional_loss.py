@@ -1,11 +1,10 @@
 """Losses of torch.nn.functional, with torch's shapes and errors: rows of the op table, or other operators."""
-from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.operators.autocast import with_autocast_policy
@@ -13,9 +12,6 @@ from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
 from mindtorch.nn._reduction import _REDUCTIONS, get_enum, legacy_get_string
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
            "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",

@@ -1,17 +1,13 @@
 """Multi-head attention: projections, attention in each head, a projection of what the heads found."""
-from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
 
+from mindtorch import Tensor
 from mindtorch._core.operators.composites import linear
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_attention import scaled_dot_product_attention
 from mindtorch.nn._functional_norm import dropout
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
 
 __all__ = ["multi_head_attention_forward"]
 

@@ -1,11 +1,11 @@
 """Normalisation, distances and dropout of torch.nn.functional, with torch's shapes and errors."""
-from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators import composites as _composites
 from mindtorch._core.operators.autocast import with_autocast_policy
@@ -16,9 +16,6 @@ from mindtorch._ops.composite.linalg import norm as _norm
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
 from mindtorch.nn._functional_vision import pad
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
 
 __all__ = ["alpha_dropout", "batch_norm", "cosine_similarity", "dropout", "dropout1d", "dropout2d", "dropout3d",
            "feature_alpha_dropout", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",

@@ -1,8 +1,7 @@
 """Losses over labels of a sequence, over many classes of a sample, and of products with a weight."""
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import linear
@@ -11,7 +10,6 @@ from mindtorch.nn._functional_loss import _legacy, cross_entropy
 from mindtorch.nn._reduction import _REDUCTIONS, get_enum
 
 if TYPE_CHECKING:
-    from mindtorch import Tensor
     from mindtorch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 
 _multilabel_margin_loss = _ATEN["multilabel_margin_loss_forward"]
@@ -39,7 +37,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
 
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
                          weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
-                         label_smoothing: float = 0.0, options: LinearCrossEntropyOptions | None = None) -> Tensor:
+                         label_smoothing: float = 0.0, options: "LinearCrossEntropyOptions | None" = None) -> Tensor:
     """cross_entropy of linear(input, linear_weight, linear_bias), whose weight may have dimensions behind the classes.
 
     `options` say in how many parts torch computes it; here it is one.

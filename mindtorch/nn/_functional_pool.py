@@ -1,17 +1,14 @@
 """Pooling over windows, fixed and adaptive."""
-from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._ops.composite import conv_pool as _vision
 from mindtorch._ops.composite.conv_pool import adaptive_avg_pool1d, adaptive_sizes, avg_pool1d
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
-    from mindtorch.nn.common_types import _size_any_opt_t, _size_any_t
+from mindtorch.nn.common_types import _size_any_opt_t, _size_any_t
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
            "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",

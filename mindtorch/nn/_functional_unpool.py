@@ -1,15 +1,11 @@
 """The reverse of maximum pooling."""
-from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._ops.composite.common import _require_tensors
 from mindtorch._ops.composite.conv_pool import pool_sizes
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
-    from mindtorch.nn.common_types import _size_any_t
+from mindtorch.nn.common_types import _size_any_t
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 

@@ -1,10 +1,10 @@
 """Padding and other sizes of images."""
-from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._ops.composite.common import _require_tensors
@@ -12,9 +12,6 @@ from mindtorch._ops.composite.conv_pool import grid_sampler as _grid_sampler
 from mindtorch._ops.composite.conv_pool import pixel_shuffle, pixel_unshuffle
 from mindtorch.nn._functional_antialias import antialiased
 from mindtorch.nn._functional_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-
-if TYPE_CHECKING:
-    from mindtorch import Tensor
 
 __all__ = ["affine_grid", "assert_int_or_pair", "channel_shuffle", "grid_sample", "interpolate",
            "native_channel_shuffle", "pad", "pixel_shuffle", "pixel_unshuffle", "upsample", "upsample_bilinear",

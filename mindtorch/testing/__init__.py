@@ -7,8 +7,9 @@ from typing import Any
 import numpy
 
 import mindtorch
+from mindtorch.testing._file_check import FileCheck
 
-__all__ = ["assert_allclose", "assert_close"]
+__all__ = ["FileCheck", "assert_allclose", "assert_close"]
 
 # (rtol, atol) by dtype; all others must be equal.
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),

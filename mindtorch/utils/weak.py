@@ -1,6 +1,6 @@
 """torch.utils.weak: dictionaries whose keys are objects themselves, not what they are equal to, held weakly."""
 import weakref
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 
 from mindtorch import Tensor
 
@@ -103,9 +103,23 @@ class WeakIdKeyDictionary(MutableMapping):
         return made
 
     def __or__(self, other):
+        if not isinstance(other, Mapping):
+            return NotImplemented
         made = self.copy()
         made.update(other)
         return made
+
+    def __ror__(self, other):
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        made = type(self)()
+        made.update(other)
+        made.update(self)
+        return made
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary

@@ -1,4 +1,6 @@
 """torch.autograd.forward_ad beside torch's: tangents of functions, levels, and what refuses them."""
+import importlib
+
 import numpy as np
 import pytest
 import torch
@@ -275,3 +277,46 @@ def test_linearize(device):
         return [values(each) for each in (*output, *change(c.t, c.m), *change(c.x, c.m * 2))]
     for one, other in zip(case(mindtorch, device), case(torch, "cpu"), strict=True):
         assert_same(one, other)
+
+
+@pytest.mark.parametrize("kind", ["view", "copy", "view of a copy", "part of another view", "in place", "not in place",
+                                  "as it is", "as view", "no derivative", "None of no derivative"])
+def test_tangents_alias_as_the_results_do(kind):
+    def run(lib):
+        class Function(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                if "place" in kind:
+                    ctx.mark_dirty(x)
+                    return x.mul_(2)
+                if kind.startswith("as "):
+                    return x
+                if "derivative" in kind:
+                    other = x.clone()
+                    ctx.mark_non_differentiable(other)
+                    return x.clone(), other
+                return x.narrow(0, 0, 2)
+
+            @staticmethod
+            def jvp(ctx, t):
+                if "place" in kind:
+                    return t.mul_(2) if kind == "in place" else t * 2
+                if kind.startswith("as "):
+                    return t.view_as(t) if kind == "as view" else t
+                if "derivative" in kind:
+                    return t.clone(), None if "None" in kind else t.clone()
+                part = t.narrow(0, 0, 2)
+                return {"view": part, "copy": part.clone()}.get(kind, part.clone().view(2))
+        forward_ad = importlib.import_module(f"{lib.__name__}.autograd.forward_ad")
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(lib.tensor([1.0, 2.0, 3.0]), lib.ones(3))
+            if kind.startswith("part"):
+                dual = dual.view(3)
+            try:
+                result = Function.apply(dual * 1 if "place" in kind else dual)
+            except RuntimeError as error:
+                return str(error).replace("  ", " ").replace(".You", ". You")
+            results = result if isinstance(result, tuple) else (result,)
+            found = [forward_ad.unpack_dual(each).tangent for each in results]
+            return [None if each is None else each.tolist() for each in found]
+    assert run(mindtorch) == run(torch)

@@ -197,3 +197,28 @@ def test_control_flow_is_a_module_of_functorch_experimental():
             "assert cond is torch.cond\n"
             "assert map(lambda x, y: x + y, torch.ones(2, 3), torch.ones(3)).tolist() == [[2.0] * 3] * 2\n")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("pattern", "sizes"), [
+    ("a b c -> c (b a)", {}), ("... -> (...)", {}), ("a ... -> ... a", {}),
+    ("a (b1 b2) ... -> (a b1) 1 ... b2", {"b1": 3}),
+    ("a b (c d) -> b 1 (d a) c", {"d": 2}), ("(a e) b c -> a b c e", {"e": 2}), ("a ... c -> (a c) (...)", {})])
+def test_rearrange(pattern, sizes):
+    def run(lib):
+        rearrange = importlib.import_module(EINOPS[lib]).rearrange
+        x = lib.arange(2 * 6 * 4).reshape(2, 6, 4)
+        return rearrange(x, pattern, **sizes).tolist(), rearrange([x[0], x[1]], pattern, **sizes).shape
+    both(run)
+
+
+@pytest.mark.parametrize(("pattern", "sizes"), [
+    ("a b -> b a", {}), ("a b c d -> a b c d", {}), ("a (...) -> a ...", {}), ("a b c -> a b", {}),
+    ("a a b -> a b", {}),
+    ("a b (c d) -> a b c d", {}), ("a b (c d) -> a b c d", {"c": 3}), ("a b c", {}), ("a b c -> a b c", {"e": 2}),
+    ("a b c! -> a b c", {})])
+def test_a_pattern_that_does_not_fit(pattern, sizes):
+    with pytest.raises(ValueError, match=r"pattern|'|size"):
+        importlib.import_module(EINOPS[mindtorch]).rearrange(mindtorch.zeros(2, 6, 4), pattern, **sizes)
+
+
+EINOPS = {mindtorch: "mindtorch._functorch.einops.rearrange", torch: "functorch.einops.rearrange"}

@@ -64,6 +64,7 @@ a.numel() | a.nelement() | torch.numel(a) | a.nbytes | a.itemsize | a.element_si
 a[1].storage_offset() | a.t().is_contiguous() | e.is_contiguous() | a[:, :1].is_contiguous() | a.get_device()
 a.is_cpu | a.is_cuda | a.untyped_storage().nbytes() | a[1].data_ptr() - a.data_ptr() | torch.is_floating_point(i)
 a.is_complex() | a.is_contiguous(memory_format=torch.channels_last) | torch.is_tensor(a) | a.requires_grad | a.is_leaf
+a.is_contiguous(memory_format=torch.preserve_format) | a.t().is_contiguous(memory_format=torch.preserve_format)
 a.grad | torch.zeros(2, 4, 5, 3).permute(0, 3, 1, 2).is_contiguous(memory_format=torch.channels_last) | len(a) | len(z)
 list(a) | list(z) | bool(a) | bool(e) | bool(z) | int(a) | float(z) | int(a[0, 1]) | complex(z) | range(30)[z]
 range(3)[a[0, 0]] | int(torch.tensor(1 + 2j)) | int(torch.tensor(float('nan'))) | float(a) | a.item() | e.item()

@@ -1,4 +1,5 @@
 """FakeTensorMode: shapes, dtypes and devices without elements, beside torch."""
+import importlib
 import subprocess
 import sys
 
@@ -69,3 +70,74 @@ def test_importing_it_slows_nothing_down():
                "from mindtorch._core.tensor.torch_dispatch import is_active\n"
                "assert not is_active()\nwith s.FakeTensorMode(): mindtorch.ones(2)\nassert is_active()")
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def metadata_of(tensor):
+    return (tensor.shape, tensor.stride(), tensor.storage_offset(), str(tensor.dtype), tensor.is_leaf,
+            tensor.requires_grad, tensor._is_view(), tensor.is_conj(),
+            tensor.untyped_storage().nbytes(), None if tensor._base is None else metadata_of(tensor._base))
+
+
+def view_of_leaf_view(lib):
+    view = lib.ones(8).view(2, 4)
+    view.requires_grad = True
+    return view.view(2, 2, 2)
+
+
+TO_META = {
+    "leaf": lambda lib: lib.ones(2, 3, requires_grad=True),
+    "computed": lambda lib: lib.ones(2, requires_grad=True).neg(),
+    "view": lambda lib: lib.ones(4, 6)[1:, ::2], "view of leaf": lambda lib: lib.ones(4, requires_grad=True)[1:],
+    "view of computed": lambda lib: lib.ones(4, requires_grad=True).neg().view(2, 2),
+    "view of a view that is a leaf": view_of_leaf_view, "gaps": lambda lib: lib.empty_strided((2, 2), (4, 2)),
+    "channels last": lambda lib: lib.empty(2, 3, 4, 5, memory_format=lib.channels_last),
+    "channels last computed": lambda lib: lib.empty(2, 3, 4, 5, memory_format=lib.channels_last,
+                                                    requires_grad=True) + 2,
+    "real parts": lambda lib: lib.ones(4, dtype=lib.complex64).imag,
+    "pairs": lambda lib: lib.view_as_complex(lib.ones(4, 2)),
+    "words": lambda lib: lib.ones(4).view(lib.int32),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute")          # torch's converter reads it
+@pytest.mark.parametrize("name", TO_META)
+def test_meta_tensors_like_given_ones(name):
+    def run(lib):
+        utils = importlib.import_module(f"{lib.__name__}._subclasses.meta_utils")
+        tensor, convert = TO_META[name](lib), utils.MetaConverter()
+        made = convert(tensor)
+        seen = []
+        utils.assert_metadata_eq(lambda a, b: seen.append(a == b), made, tensor)
+        assert all(seen)
+        assert convert(tensor) is made
+        assert convert.successful()
+        return made.device.type, metadata_of(made)
+    assert run(mindtorch) == run(torch)
+
+
+def test_meta_tensors_share_memory_as_the_given_ones_do():
+    for lib in (mindtorch, torch):
+        convert = importlib.import_module(f"{lib.__name__}._subclasses.meta_utils").MetaConverter()
+        base = lib.ones(4)
+        views = [convert(base[:2]), convert(base[2:])]
+        assert views[0]._base is views[1]._base is convert(base)
+        assert convert(base.detach()).untyped_storage()._cdata == convert(base).untyped_storage()._cdata
+        version = views[0]._version
+        convert(base).add_(1)
+        assert views[0]._version == views[1]._version == version + 1
+        parameter = lib.nn.Parameter(lib.ones(2))
+        parameter.grad = lib.ones(2)
+        assert convert(parameter).grad.is_meta
+        assert convert("no tensor") == "no tensor"
+
+
+def test_properties_that_differ_are_told():
+    utils = importlib.import_module("mindtorch._subclasses.meta_utils")
+
+    def check(a, b):
+        assert a == b
+    one = mindtorch.ones(2, 3)
+    for other in (one.double(), one[:1], mindtorch.ones(2, 3, requires_grad=True), one.t().contiguous().t(),
+                  mindtorch.ones(3, 3)[1:], one.to_sparse()):
+        with pytest.raises(AssertionError):
+            utils.assert_metadata_eq(check, one, other)

@@ -1,4 +1,5 @@
 """torch.futures beside torch's."""
+import pickle
 import threading
 
 import pytest
@@ -60,3 +61,19 @@ def test_what_a_callback_raises_is_a_warning():
     with pytest.warns(UserWarning, match="ZeroDivisionError"):
         future.set_result(2)
     assert future.wait() == 2
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit")
+def test_futures_of_jit():
+    def run(lib):
+        done = [lib.jit.wait(lib.jit.fork(lambda x, y=1: x + y, 2, y=3))]
+        for call in (lambda: lib.jit.wait(None), lambda: lib.futures.wait_all([None]),
+                     lambda: lib.futures.collect_all([lib.futures.Future(), None]),
+                     lambda: pickle.dumps(lib.futures.Future())):
+            with pytest.raises(RuntimeError) as error:
+                call()
+            done.append(str(error.value))
+        with pytest.raises(ZeroDivisionError):
+            lib.jit.fork(lambda: 1 // 0)
+        return done
+    assert run(mindtorch) == run(reference)

@@ -580,3 +580,16 @@ def test_vectors_that_are_no_triangle():
             lib.distributions.utils.vec_to_tril_matrix(lib.ones(5))
         with pytest.raises(ValueError, match="is outside"):
             lib.distributions.utils.tril_matrix_to_vec(lib.ones(2, 2), 2)
+
+
+def test_divergence_of_wishart():
+    """Pair by pair beside torch, whose batches of pairs do not give what its pairs give."""
+    first, second = ([2.0, 0.3], [0.3, 1.0]), ([1.0, 0.1], [0.1, 3.0])
+
+    def divergence(lib, df, other):
+        made = [lib.distributions.Wishart(*(lib.tensor(value, dtype=lib.float64) for value in pair))
+                for pair in ((df, first), (other, second))]
+        return lib.distributions.kl_divergence(*made).tolist()
+    single = [divergence(mindtorch, *pair) for pair in ((4.0, 5.0), (6.5, 3.5))]
+    assert single == pytest.approx([divergence(torch, *pair) for pair in ((4.0, 5.0), (6.5, 3.5))], rel=1e-12)
+    assert divergence(mindtorch, [4.0, 6.5], [5.0, 3.5]) == pytest.approx(single, rel=1e-12)

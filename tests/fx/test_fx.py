@@ -1,8 +1,12 @@
 """torch.fx beside torch: the source and graph of traced functions and modules, and what changed graphs compute."""
 import copy
+import dataclasses
+import enum
+import importlib
 import math
 import operator
 import pickle
+from typing import Any, List, NamedTuple  # noqa: UP035 - List is what code says for list[...], as torch's does
 
 import pytest
 import torch
@@ -253,3 +257,141 @@ def test_annotations_that_are_strings():
     assert mindtorch.fx.symbolic_trace(function)(mindtorch.ones(2)).tolist() == [2, 2]
     layers = mindtorch.fx.symbolic_trace(mindtorch.nn.Sequential(mindtorch.nn.ReLU()))
     assert layers(mindtorch.tensor([-1.0, 2.0])).tolist() == [0, 2]
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+class Pair(NamedTuple):
+    first: int
+    second: int
+
+
+def test_annotations_and_enums_of_any_module_in_code():
+    def function(x: mindtorch.Tensor, pair: Pair, names: list[str], more: dict[str, "Pair"] | None = None,
+                 colour: Colour = Colour.RED, rest: tuple[int, ...] = (1,)) -> list[mindtorch.Tensor]:
+        return [x + 1]                              # (a default of a parameter is written into the code)
+    module = mindtorch.fx.symbolic_trace(function)
+    assert module(mindtorch.zeros(1), Pair(1, 2), [])[0].item() == 1
+    hints = module.forward.__annotations__
+    assert hints["pair"] is Pair
+    assert hints["names"] == List[str]            # noqa: UP006
+    assert " = Colour.RED" in module.code
+
+
+def test_a_named_tuple_that_is_local():
+    def run(lib):
+        class Local(NamedTuple):
+            a: int
+
+        def function(x: Local) -> Local:
+            return x
+        return lib.fx.symbolic_trace(function)(Local(3))
+    assert run(mindtorch) == run(torch)
+
+
+def test_dataclasses_and_modules_as_values():
+    def run(lib):
+        @dataclasses.dataclass
+        class Result:
+            total: Any
+            twice: Any
+
+        class Net(lib.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = lib.nn.ReLU()
+
+            def forward(self, x):
+                return Result(total=x.sum(), twice=apply(self.layer, x))
+
+            def other(self, x):
+                return x - 1
+        net, tracer = Net(), lib.fx.Tracer()
+        result = lib.fx.GraphModule(net, tracer.trace(net))(lib.tensor([1.0, -1.0]))
+        tracer.traced_func_name = "other"
+        other = lib.fx.GraphModule(net, tracer.trace(net))(lib.ones(1)).item()
+        tracer.traced_func_name = "absent"
+        with pytest.raises(AssertionError, match="doesn't exist in"):
+            tracer.trace(net)
+        return result.total.item(), result.twice.tolist(), other
+    assert run(mindtorch) == run(torch)
+
+
+def apply(module, x):
+    return module(x) * 2
+
+
+mindtorch.fx.wrap("apply")
+torch.fx.wrap("apply")
+
+
+def test_copies_of_tracers_and_proxies():
+    for lib in (mindtorch, torch):
+        graph = lib.fx.Graph()
+        proxy = lib.fx.Proxy(graph.placeholder("x"))
+        copied = copy.deepcopy(proxy)
+        assert type(copied) is lib.fx.Proxy
+        assert copied.node.name == "x"
+        assert len(graph.nodes) == 1
+        tracer = lib.fx.Tracer()
+        tracer.trace(lib.nn.ReLU())
+        assert type(copy.deepcopy(tracer)) is lib.fx.Tracer
+
+
+def test_no_self():
+    for lib in (mindtorch, torch):
+        class Net(lib.nn.Module):
+            def forward(*args):
+                return args[1]
+        with pytest.raises(RuntimeError, match="cannot be part of"):
+            lib.fx.symbolic_trace(Net())
+
+
+def test_an_error_names_its_line(capsys):
+    module = mindtorch.fx.symbolic_trace(lambda x: mindtorch.mm(x, x) + 1)
+    with pytest.raises(RuntimeError):
+        module(mindtorch.ones(2, 3))
+    said = capsys.readouterr().err
+    assert "Call using an FX-traced Module, line" in said
+    assert "mm = torch.mm(x, x);  x = None\n\n~~~~~~ <--- HERE" in said
+    with pytest.raises(ValueError, match="mine"):
+        mindtorch.fx.symbolic_trace(fails)(1)
+    assert "Call using" not in capsys.readouterr().err
+
+
+@mindtorch.fx.wrap
+def fails(x):
+    raise ValueError("mine")
+
+
+def test_rewritten_functions_record_calls_of_wrapped_ones():
+    def run(lib):
+        rewriter = importlib.import_module(f"{lib.__name__}.fx.experimental.rewriter")
+
+        def function(x):
+            assert x.dim() == 1, "one"
+            return doubled(x)
+        tracer = rewriter.RewritingTracer()
+        graph = tracer.trace(function)
+        return [node.name for node in graph.nodes if node.op == "call_function"], lib.fx.GraphModule(
+            tracer.root, graph)(lib.ones(2)).tolist()
+    assert run(mindtorch) == run(torch)
+
+
+def test_types_with_sizes():
+    def run(lib):
+        types = importlib.import_module(f"{lib.__name__}.fx.tensor_type")
+        dyn, kind = types.Dyn, types.TensorType
+        pool = [dyn, int, 3, kind((1, dyn)), kind[1, 2], kind([1, 2]), kind[3], kind((1, 2, 3)), kind(())]
+
+        def function(x: kind((1, dyn)), y: dyn) -> dyn:
+            return x + y
+        traced = lib.fx.symbolic_trace(function)
+        assert [node.type for node in traced.graph.nodes if node.op == "placeholder"] == [kind((1, dyn)), dyn]
+        assert traced(1, 2) == 3
+        return (list(map(repr, pool)), [[a == b for a in pool] for b in pool],
+                [[types.is_consistent(a, b) for a in pool] for b in pool],
+                [[types.is_more_precise(a, b) for a in pool] for b in pool])
+    assert run(mindtorch) == run(torch)

@@ -133,3 +133,16 @@ def test_the_mode_is_known_while_it_traces(lib):
     module.make_fx(function)(lib.ones(2))
     assert seen[-1] is not None
     assert module.get_proxy_mode() is None
+
+
+def test_a_number_that_is_written_to():
+    """torch.tensor(3) in a traced function is a constant, which each call of the graph must find unchanged."""
+    def run(lib):
+        def function(x):
+            y = lib.tensor(3)
+            y.add_(1)
+            return x + y
+        module = importlib.import_module(f"{lib.__name__}.fx.experimental.proxy_tensor").make_fx(function)(lib.zeros(2))
+        return [module(lib.zeros(2)).tolist() for _ in range(3)], [
+            str(node.target) for node in module.graph.nodes if node.op == "call_function"]
+    assert run(mindtorch) == run(torch)

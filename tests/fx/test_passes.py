@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.fx.experimental.normalize
 import torch.fx.passes.dialect.common.cse_pass
+import torch.fx.passes.fake_tensor_prop
 import torch.fx.passes.infra.pass_manager
 import torch.fx.passes.shape_prop
 import torch.fx.passes.split_module
@@ -196,3 +197,72 @@ def of_sine(lib):
 
 def fails(gm):
     raise ValueError("wrong")
+
+
+def half_constant(lib):
+    """A module of which a part depends on no input."""
+    class Net(lib.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = lib.nn.Parameter(lib.tensor([[1.0, 2.0], [3.0, 4.0]]))
+            self._FX_CONST_FOLDED_ATTRS = lib.nn.Parameter(lib.ones(2), requires_grad=False)
+            self.layer = lib.nn.Linear(2, 2)
+
+        def forward(self, x, unused=None):
+            twice = self.a + self.a
+            return {"first": x * twice, "second": self.layer(x) + self._FX_CONST_FOLDED_ATTRS,
+                    "third": x - self.a.t() * 3, "plain": self.a}
+    return Net()
+
+
+@pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr")           # torch's, of itself
+@pytest.mark.parametrize("skipped", [False, True])
+def test_what_depends_on_no_input_is_computed_once(skipped):
+    def run(lib):
+        const_fold = module(lib, "experimental.const_fold")
+        net, x = half_constant(lib), lib.ones(2, 2)
+        skip = (lambda node: node.op == "call_method" and node.target == "t") if skipped else None
+        folded = const_fold.split_const_subgraphs(lib.fx.symbolic_trace(net), skip)
+        before = folded.has_folding_been_run
+        results, wanted = folded(x), net(x)
+        for name, value in wanted.items():
+            assert results[name].tolist() == value.tolist()
+        net.a.data.zero_()                          # is not read again
+        assert folded(x)["first"].tolist() == wanted["first"].tolist()
+        held = getattr(folded, folded.fx_const_folded_attrs_name)
+        return (before, folded.has_folding_been_run, folded.fx_const_folded_attrs_name,
+                sorted(f"{node.op} {node.name}" for node in folded.graph.nodes if node.op != "get_attr"),
+                sorted(node.target for node in folded.graph.nodes if node.op == "get_attr"),
+                [each.requires_grad for each in (held if isinstance(held, lib.nn.ParameterList) else [held])],
+                len(list(folded.const_subgraph_module.graph.nodes)))
+    both(run)
+
+
+def test_a_graph_without_constants_is_not_folded():
+    def run(lib):
+        const_fold = module(lib, "experimental.const_fold")
+        folded = const_fold.split_const_subgraphs(lib.fx.symbolic_trace(lambda x: x.sin() + 1))
+        return folded.const_subgraph_module, folded(lib.zeros(2)).tolist(), folded.code
+    both(run)
+
+
+def test_fake_tensors_of_a_graph():
+    """Shapes without computing, also of a module that is not there as fake tensors."""
+    def run(lib):
+        fake = importlib.import_module(f"{lib.__name__}._subclasses.fake_tensor")
+        fake_prop, shape_prop = module(lib, "passes.fake_tensor_prop"), module(lib, "passes.shape_prop")
+        mode = fake.FakeTensorMode()
+        with mode:
+            net = network(lib)
+        traced = lib.fx.symbolic_trace(net)
+        result = fake_prop.FakeTensorProp(traced, mode).propagate(lib.ones(3, 4))
+        assert isinstance(result, fake.FakeTensor)
+        shapes = [tuple(node.meta["val"].shape) for node in traced.graph.nodes]
+        with pytest.raises(AssertionError, match="Please convert all Tensors to FakeTensors first"):
+            fake_prop.FakeTensorProp(lib.fx.symbolic_trace(network(lib))).propagate(lib.ones(3, 4))
+        real = lib.fx.symbolic_trace(network(lib))
+        found = shape_prop.ShapeProp(real, mode).propagate(lib.ones(3, 4))
+        assert isinstance(found, fake.FakeTensor)
+        assert not any(isinstance(each, fake.FakeTensor) for each in real.parameters())
+        return shapes, [tuple(node.meta["tensor_meta"].shape) for node in real.graph.nodes]
+    both(run)

@@ -2,6 +2,7 @@
 import copy
 import gc
 import importlib
+import inspect
 
 import pytest
 import torch
@@ -312,3 +313,49 @@ def test_no_autograd_over_rpc():
         autograd.backward(1, [])
     with pytest.raises(NotImplementedError, match=r"_require_initialized: "):
         _require_initialized(flattened)(1)
+
+
+def test_what_torch_has_in_cpp_is_a_builtin():
+    """inspect.isbuiltin, by which fx and others choose, also of functions that are written in Python here."""
+    differ = []
+    for place in ("", ".nn.functional", ".linalg", ".fft", ".special"):
+        ours, theirs = (importlib.import_module(f"{lib}{place}") for lib in ("mindtorch", "torch"))
+        for name in dir(theirs):
+            function, own = getattr(theirs, name), getattr(ours, name, None)
+            written_here = hasattr(own, "__wrapped__") and not getattr(own, "refuses", False)
+            if written_here and callable(function) and inspect.isbuiltin(own) != inspect.isbuiltin(function):
+                differ.append(f"{place}.{name}")
+    # One function with the method, and with those of nn.functional, which are written in Python.
+    assert differ == [".is_inference", ".special.log_softmax", ".special.softmax"]
+
+
+def test_annotations_of_functional_are_classes():
+    """As in torch, for programs that look for parameters by their types."""
+    functional = mindtorch.nn.functional
+    found = inspect.signature(functional.ctc_loss).parameters["targets"].annotation
+    assert found is mindtorch.Tensor
+    for name in ("relu", "conv2d", "max_pool2d", "dropout", "cross_entropy", "embedding", "interpolate"):
+        for parameter in inspect.signature(getattr(functional, name)).parameters.values():
+            assert not isinstance(parameter.annotation, str), (name, parameter)
+
+
+def test_unions_of_dictionaries_with_weak_keys():
+    def run(lib):
+        weak = importlib.import_module(f"{lib.__name__}.utils.weak")
+        a, b, c = (lib.zeros(1) + number for number in range(3))
+        one, other, plain = weak.WeakIdKeyDictionary({a: 1, b: 2}), weak.WeakIdKeyDictionary({b: 3, c: 4}), {a: 5, c: 6}
+        several = [one | other, one | plain, plain | one]
+        one |= [(c, 7)]
+        with pytest.raises(TypeError):
+            one | [(a, 1)]
+        return [(type(each) is weak.WeakIdKeyDictionary, sorted(each.values())) for each in (*several, one)]
+    assert run(mindtorch) == run(torch)
+
+
+def test_functional_has_the_names_that_functions_of_ones_own_take_from_there():
+    for lib in (mindtorch, torch):
+        functional = lib.nn.functional
+        assert not functional.has_torch_function((1,))
+        assert not functional.has_torch_function_unary(lib.ones(1))
+        assert not functional.has_torch_function_variadic(1, lib.ones(1))
+        assert functional.handle_torch_function.__name__ == "handle_torch_function"

@@ -302,3 +302,16 @@ def test_frequencies():
             value = numpy.arange(size * 3.0).reshape(size, 3)
             compare([getattr(mindtorch.fft, lib_name)(mindtorch.tensor(value))],
                     [getattr(torch.fft, lib_name)(torch.tensor(value))], 0)
+
+
+@pytest.mark.parametrize("shape", [(5, 0), (0, 5), (0, 0), (2, 5, 0)])
+@pytest.mark.parametrize("order", [1, -1, 2, numpy.inf, -numpy.inf, "nuc", "fro"])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_norms_of_empty_matrices(shape, order, keepdim):
+    """The largest of no sums is 0; there is no least one."""
+    def run(lib):
+        try:
+            return lib.linalg.matrix_norm(lib.ones(shape), order, keepdim=keepdim).tolist()
+        except IndexError as error:
+            return str(error)
+    assert run(mindtorch) == run(torch)

@@ -25,7 +25,7 @@ from pathlib import Path
 WHEEL = Path(sysconfig.get_paths()["purelib"], "torch")
 # Files of the wheel which compute nothing that a test is about: machinery and constants of the helpers.
 BORROWED = ("torch._vendor", "torch.utils._import_utils", "torch.utils._foreach_utils", "torch.utils._dtype_abbrs",
-            "torch.utils._triton")
+            "torch.utils._triton", "torch._utils_internal", "torch._strobelight")
 SUITE = os.environ.get("PYTORCH_SUITE", "")
 missing_names = set()                   # the names that mindtorch lacked
 _permissive = 0
@@ -259,6 +259,19 @@ def _extend_namespaces():
         cls.__getattr__ = extended
 
 
+def _extend_load_library(ops):
+    """The C++ libraries of torch's wheel are for torch's own binary: tests that use what is in them fail, no others."""
+    plain = ops.load_library
+
+    def load_library(path):
+        name = Path(path).name
+        if WHEEL.joinpath("lib", name).exists():
+            missing_names.add(name)
+        else:
+            plain(path)
+    ops.load_library = load_library
+
+
 def install(device):
     """Lets `torch` mean mindtorch, for tests on `device`."""
     import mindtorch
@@ -275,6 +288,7 @@ def install(device):
             importlib.import_module("torch." + found.name)
     sys.modules["torch._C"].__path__ = []   # a package: torch._C._profiler gets a MissingModule
     _add_names(device)
+    _extend_load_library(torch.ops)
     with permissive():
         from torch.testing._creation import make_tensor
     if not hasattr(torch.testing, "make_tensor"):
@@ -333,6 +347,8 @@ def _add_names(device):
          log_compilation_metrics=False, issue_3_13_0_warning=False, fake_tensor_cache_enabled=True,
          fake_tensor_cache_crosscheck_enabled=False)
     _add(torch._dynamo, reset=lambda: None)
+    _add("torch._custom_op")
+    _add("torch._custom_op.impl", global_registry={})       # of custom_op's predecessor: a file removes what is in it
     _add(torch.compiler, set_stance=lambda *args, **kwargs: None)
     _add(torch._C, _DisableFuncTorch=contextlib.nullcontext, _set_print_stack_traces_on_fatal_signal=lambda on: None,
          _TorchFunctionState=_TorchFunctionState, _get_torch_function_state=lambda: _TorchFunctionState.ENABLED,

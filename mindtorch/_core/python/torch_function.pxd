@@ -27,7 +27,8 @@ cdef class OverridableFunction:
 cdef class WrappedFunction(OverridableFunction):
     cdef readonly object __wrapped__
     cdef str _module, _name             # under which it is published; None: those of the wrapped function
-    cdef tuple _location                # (module of mindtorch, name) where pickles find it; None: by the name alone
+    cdef bint _builtin                  # whether torch has it in C++
+    cdef tuple _location                   # (module of mindtorch, name) where pickles find it; None: by the name alone
 
 # Has Python call objects of a class derived from OverridableFunction by `vectorcall`; is_method: they bind.
 cdef int set_vectorcall_slot(type kind, bint is_method) except -1

@@ -12,7 +12,7 @@ import sys
 import threading
 from importlib import import_module
 from operator import attrgetter
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 
 from cpython.object cimport PyObject, PyTypeObject
 
@@ -455,7 +455,8 @@ cdef class WrappedFunction(OverridableFunction):
 
     @property
     def __class__(self):
-        return type(self.__wrapped__)       # for isinstance: inspect.isfunction is true of a wrapped Python function
+        # For isinstance. What torch has in C++ is a builtin: inspect.isbuiltin is true of it, of others isfunction.
+        return BuiltinFunctionType if self._builtin else type(self.__wrapped__)
 
     @property
     def __module__(self):
@@ -537,27 +538,29 @@ def overridable_property(value):
     return made
 
 
-def publish(dict namespace, but=(), str module or None=None, str prefix=""):
+def publish(dict namespace, but=(), str module or None=None, str prefix="", bint in_python=False):
     """Make the functions of a module overridable: those of __all__, or those whose names begin without underscore.
 
     Where `module` is given, they say that they are of that module of torch, and their names begin with `prefix`.
+    in_python: torch has them in Python, though that module has functions of C++.
     """
     for name in namespace.get("__all__") or [name for name in namespace if name[0] != "_"]:
         if name not in but and callable(namespace[name]) and not isinstance(namespace[name], type):
-            namespace[name] = published(namespace[name], namespace["__name__"], name, module, prefix)
+            namespace[name] = published(namespace[name], namespace["__name__"], name, module, prefix, in_python)
 
 
-def published(function, str home, str name, str module or None, str prefix=""):
+def published(function, str home, str name, str module or None, str prefix="", bint in_python=False):
     """overridable(function), named as torch names it: the first module in which it is published counts."""
     made = overridable(function)
-    if module is not None and isinstance(made, WrappedFunction):
-        set_names(made, home, name, module, prefix)
+    if module is not None and type(made) is WrappedFunction:
+        set_names(made, home, name, module, prefix, in_python)
     return made
 
 
-cdef int set_names(WrappedFunction function, str home, str name, str module, str prefix) except -1:
+cdef int set_names(WrappedFunction function, str home, str name, str module, str prefix, bint in_python) except -1:
     if function._location is None:
         function._location, function._module, function._name = (home, name), module, prefix + name
+        function._builtin = not in_python and (module == "torch" or module.startswith("torch._C"))
     return 0
 
 

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
-from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
+from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, preserve_format, strided
 
 from mindtorch._core.autograd.node cimport (
     AutogradMeta, Node, inference_enabled, is_differentiable_dtype, materialize_autograd_meta, removable_handle,
@@ -139,13 +139,14 @@ def numel(input):
 
 def is_contiguous(TensorBase self, memory_format=contiguous_format):
     """Whether the elements lie in memory one after the other, the last dimension fastest."""
-    if memory_format is contiguous_format:
+    if memory_format is contiguous_format or memory_format is preserve_format:
         return bool(self.contiguous)
     if memory_format is channels_last:
         return self.ndim == 4 and is_contiguous_in_order(self, (1, 3, 2, 0))
     if memory_format is channels_last_3d:
         return self.ndim == 5 and is_contiguous_in_order(self, (1, 4, 3, 2, 0))
-    raise RuntimeError("preserve memory format is unsupported by is_contiguous")
+    raise TypeError("is_contiguous(): argument 'memory_format' must be torch.memory_format, not "
+                    f"{type(memory_format).__name__}")
 
 
 cdef bint is_contiguous_in_order(TensorBase self, tuple dims) except -1:

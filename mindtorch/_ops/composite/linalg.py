@@ -651,7 +651,7 @@ def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if ord == "nuc" or abs(ord) == 2:
         rest = [d for d in range(input.dim()) if d not in (first, second)]
         values = svdvals(input.permute([*rest, first, second]))
-        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
+        result = values.sum(-1) if ord == "nuc" else _largest(values, -1) if ord > 0 else values.amin(-1)
         if keepdim:
             for d in sorted((first, second)):
                 result = result.unsqueeze(d)
@@ -659,9 +659,15 @@ def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if abs(ord) not in (1, inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     summed, compared = (first, second) if abs(ord) == 1 else (second, first)
-    sums = input.abs().sum(summed, keepdim=True)
-    result = sums.amax(compared, keepdim=True) if ord > 0 else sums.amin(compared, keepdim=True)
-    return result if keepdim else result.squeeze(max(first, second)).squeeze(min(first, second))
+    sums = input.abs().sum(summed, keepdim=keepdim)
+    if compared > summed and not keepdim:
+        compared -= 1
+    return _largest(sums, compared, keepdim) if ord > 0 else sums.amin(compared, keepdim)
+
+
+def _largest(values, dim, keepdim=False):
+    """The largest of non-negative values along a dimension; 0 where there are none."""
+    return values.amax(dim, keepdim) if values.shape[dim] else values.sum(dim, keepdim)
 
 
 @with_out

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import mindtorch
 from mindtorch import Tensor
 from mindtorch._refusals.modules import refused_names
 from mindtorch.fx.graph import Graph
@@ -85,6 +86,8 @@ class _Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if func._opname == "lift_fresh":        # what torch.tensor makes is a constant, and the program may write to it
+            func = mindtorch.ops.aten.lift_fresh_copy.default
         if func in self.decompositions:
             with self:
                 return self.decompositions[func](*args, **kwargs)

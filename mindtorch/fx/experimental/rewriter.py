@@ -9,9 +9,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, cast
 
-import mindtorch
 from mindtorch.fx._symbolic_trace import Tracer
-from mindtorch.fx.annotate import annotate
+from mindtorch.fx.annotate import annotate  # noqa: F401 - rewritten functions reach it here
 from mindtorch.fx.graph import Graph
 from mindtorch.nn import Module
 
@@ -27,30 +26,39 @@ class AST_Rewriter(ast.NodeTransformer):
         tree = ast.fix_missing_locations(self.visit(tree))
         definition = tree.body[0]
         definition.decorator_list = []
-        names = {**fn.__globals__, "_mindtorch_assert": mindtorch._assert, "_mindtorch_annotate": annotate}
+        names = dict(fn.__globals__)
         inner = fn.__closure__ or ()
         made = compile(_within_function(definition, fn.__code__.co_freevars), "<rewritten>", "exec")
         exec(made, names)
         plain = names[_FACTORY]() if inner else names[definition.name]
-        result = FunctionType(plain.__code__, names, fn.__name__, fn.__defaults__, inner and tuple(
+        # With the globals themselves: in them tracing replaces the functions that are to be recorded.
+        result = FunctionType(plain.__code__, fn.__globals__, fn.__name__, fn.__defaults__, inner and tuple(
             inner[fn.__code__.co_freevars.index(name)] for name in plain.__code__.co_freevars))
         result.__kwdefaults__, result.__annotations__ = copy.copy(fn.__kwdefaults__), dict(fn.__annotations__)
         return result
 
     def visit_Assert(self, node: ast.Assert) -> ast.Expr:
         """An assertion as a call, which tracing records."""
-        call = ast.Call(ast.Name("_mindtorch_assert", ast.Load()), [node.test, node.msg or ast.Constant("")], [])
+        call = ast.Call(_attribute("mindtorch", "_assert"), [node.test, node.msg or ast.Constant("")], [])
         return ast.copy_location(ast.Expr(call), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         """An assignment that notes the type of what is assigned."""
         if node.value is None:
             return node
-        call = ast.Call(ast.Name("_mindtorch_annotate", ast.Load()), [node.value, node.annotation], [])
+        call = ast.Call(_attribute(__name__, *__name__.split(".")[1:], "annotate"), [node.value, node.annotation], [])
         return ast.copy_location(ast.Assign([node.target], call), node)
 
 
 _FACTORY = "_mindtorch_factory"
+
+
+def _attribute(module, *names):
+    """An expression for an attribute of a module, whatever the globals are."""
+    found = ast.Call(ast.Name("__import__", ast.Load()), [ast.Constant(module)], [])
+    for name in names:
+        found = ast.Attribute(found, name, ast.Load())
+    return found
 
 
 def _within_function(definition, free):

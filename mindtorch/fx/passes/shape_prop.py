@@ -1,4 +1,5 @@
 """torch.fx.passes.shape_prop: runs a graph and describes the result of each node in `node.meta`."""
+import copy
 from typing import Any, NamedTuple
 
 from mindtorch import Tensor, channels_last, channels_last_3d, contiguous_format
@@ -38,7 +39,7 @@ def _extract_tensor_metadata(result, include_contiguity=True):
 class ShapeProp(Interpreter):
     """ShapeProp(module).propagate(*args) runs the module and gives each node `meta["tensor_meta"]` and `meta["type"]`.
 
-    With the module and the arguments on the meta device nothing is computed. A fake_mode is refused: there is none.
+    With a fake_mode, or the module and the arguments on the meta device, nothing is computed.
 
     Example:
         >>> from mindtorch.fx.passes.shape_prop import ShapeProp
@@ -49,10 +50,8 @@ class ShapeProp(Interpreter):
     """
 
     def __init__(self, gm, fake_mode=None):
-        if fake_mode is not None:
-            raise NotImplementedError("mindtorch has no FakeTensorMode: move the module and its arguments to device "
-                                      "'meta', where nothing is computed either")
-        super().__init__(gm)
+        super().__init__(gm if fake_mode is None else _faked(gm, fake_mode), graph=gm.graph)
+        self._mode = fake_mode
 
     def run_node(self, n):
         """The value of a node, which is described in its `meta`."""
@@ -77,4 +76,13 @@ class ShapeProp(Interpreter):
 
     def propagate(self, *args):
         """The value of the graph for these arguments."""
-        return self.run(*args)
+        if self._mode is None:
+            return self.run(*args)
+        with self._mode:
+            return self.run(*(self._mode.from_tensor(each) if isinstance(each, Tensor) else each for each in args))
+
+
+def _faked(module, mode):
+    """A copy of a module, with fake tensors in place of its parameters and buffers."""
+    tensors = [*module.parameters(), *module.buffers()]
+    return copy.deepcopy(module, {id(tensor): mode.from_tensor(tensor) for tensor in tensors})

@@ -80,7 +80,7 @@ class _Place:
 
 
 @contextmanager
-def _reparametrize_module(module, tensors, tie_weights, strict):
+def _reparametrize_module(module, tensors, tie_weights=False, strict=False):
     """Within this context the module has these tensors; `tensors` gets what the module has made of them."""
     given = _with_ties(module, tensors) if tie_weights else dict(tensors)
     if strict:

@@ -1,0 +1,4 @@
+"""functorch.einops."""
+from mindtorch._functorch.einops.rearrange import rearrange
+
+__all__ = ["rearrange"]
