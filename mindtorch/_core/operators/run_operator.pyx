@@ -25,7 +25,7 @@ from mindtorch._core.operators.operator cimport (
 )
 from mindtorch._core.rules.infer cimport (
     channels_last_output, check_no_partial_overlap, check_output, elementwise_output, inplace_output, is_channels_last,
-    output_or_temporary, result_or_temporary, shrink_to_fit, wrap_dim,
+    output_or_temporary, result_or_temporary, same_shape, shrink_to_fit, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
     DTYPES, FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Bool, Scalar, ScalarType, scalar_from_python, scalar_to_python,
@@ -525,7 +525,7 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
     if out.keeps_memory_format:
         result = channels_last_output(given, &shape, dtype, device_type, device_index,
                                       output_operand(op, out, arguments, 0), output_operand(op, out, arguments, 1))
-    elif out.strides != NULL and (given is None or not has_shape(given, &shape)):
+    elif out.strides != NULL and not out.dynamic_shape and (given is None or not has_shape(given, &shape)):
         if given is not None:               # which write_back will resize
             check_output(given, dtype, device_type, device_index)
         strides = shape                     # a rule may read them there
@@ -535,6 +535,23 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
     else:
         result = output_or_temporary(given, &shape, dtype, device_type, device_index)
     return result if given is None or out.elementwise else temporary_if_overlapping(op, arguments, result, -1)
+
+
+cdef TensorBase result_of_dynamic_shape(const Output *out, Argument *arguments, TensorBase result, TensorBase given):
+    """The result in the shape that the kernel has told, and with the row's strides."""
+    cdef Shape shape, strides
+    cdef TensorBase made
+    result = shrink_to_fit(result, given)
+    if out.strides == NULL or result is given:
+        return result
+    same_shape(&shape, result)
+    strides = shape
+    evaluate_rule(out.strides, arguments, NULL, &strides)
+    made = make_tensor(allocate(result.numel, result.dtype, result.device_type, result.device_index), result.dtype,
+                       shape.ndim, shape.sizes, strides.sizes if strides.ndim else NULL, 0)
+    if made.numel:
+        initialize_inout(made, result)
+    return made
 
 
 cdef object run(Operator op, Argument *arguments):
@@ -607,7 +624,7 @@ cdef object run_single_result(Operator op, Argument *arguments):
             initialize_inout(result, tensor_argument(arguments, op.inout))
         run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
     if op.outputs[0].dynamic_shape:
-        result = shrink_to_fit(result, given)
+        result = result_of_dynamic_shape(&op.outputs[0], arguments, result, given)
         arguments[op.argument_count].object = <PyObject *>result
     if record:
         record_operator(op, arguments, None, False)
@@ -647,7 +664,7 @@ cdef object run_multiple_results(Operator op, Argument *arguments):
         run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
     for i in range(op.result_count):
         if op.outputs[i].dynamic_shape:
-            results[i] = shrink_to_fit(results[i], <TensorBase>given[i])
+            results[i] = result_of_dynamic_shape(&op.outputs[i], arguments, results[i], <TensorBase>given[i])
     if record:
         set_results(op, arguments, results)
         record_operator(op, arguments, None, False)

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
 from mindtorch._core.operators.operator cimport cpp_type_name, raise_not_implemented
-from mindtorch._core.python.conversion cimport check_scalar_overflow
+from mindtorch._core.python.conversion cimport check_scalar_overflow, read_scalar
 from mindtorch._core.rules.infer cimport (
     broadcast, broadcast_shapes, check_no_overlap, operand_order_strides, same_shape, wrap_dim,
 )
@@ -280,21 +280,37 @@ cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1:
     return 0
 
 
+cdef TensorBase index_operand(TensorBase index, const Shape *shape, const Shape *made, int place):
+    """The index as an operand of the result: its own dimensions at `place`, those of self beside it of size 1."""
+    cdef Shape sizes, strides
+    cdef int64_t extent = index.strides[index.ndim - 1] if index.ndim else 1
+    cdef int k, dim
+    for k in range(shape.ndim - 1, -1, -1):
+        dim = k - place - made.ndim + index.ndim
+        if place <= k < place + made.ndim and dim >= 0:
+            sizes.sizes[k], strides.sizes[k] = index.sizes[dim], index.strides[dim]
+            extent = index.strides[dim] * max(index.sizes[dim], 1)
+        else:
+            sizes.sizes[k], strides.sizes[k] = 1, extent
+    return make_view(index, shape.ndim, sizes.sizes, strides.sizes, index.offset)
+
+
 cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1:
-    """The order of self's dimensions, in which those of the indices are broadcast, and then of the indices' own."""
-    cdef Shape made, shape, source, index
-    cdef int64_t stride = 1
+    """The order of self's dimensions, in which those of the indices are broadcast, and then that of the indices'."""
+    cdef Shape made, shape, source
+    cdef TensorBase index, first = None, second = None
     cdef int i, k, place = 0
+    cdef bint contiguous = self.contiguous
+    for index in indices:
+        if index is not None:
+            contiguous = contiguous and index.contiguous
     strides.ndim = 0
-    if self.contiguous:
+    if contiguous:
         return 0
     index_dims(&made, self, indices, &place)
     index_shape(&shape, self, indices)
-    for k in range(shape.ndim - 1, -1, -1):         # the index stands between dimensions of size 1
+    for k in range(shape.ndim):
         source.sizes[k] = 0
-        index.sizes[k] = stride if place <= k < place + made.ndim or shape.sizes[k] == 1 else 0
-        if place <= k < place + made.ndim:
-            stride *= max(shape.sizes[k], 1)
     k = 0
     for i in range(self.ndim):
         if k == place:
@@ -302,9 +318,13 @@ cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1:
         if i >= len(indices) or indices[i] is None:
             source.sizes[k] = self.strides[i]
             k += 1
+    for index in indices:                   # a third one has nothing to say but where both of these are broadcast
+        if index is not None and second is None:
+            first, second = (index_operand(index, &shape, &made, place), None) if first is None else (
+                first, index_operand(index, &shape, &made, place))
     strides.ndim = shape.ndim
-    operand_order_strides(&shape, make_view(self, shape.ndim, shape.sizes, source.sizes, self.offset),
-                          make_view(self, shape.ndim, shape.sizes, index.sizes, self.offset), None, strides.sizes)
+    operand_order_strides(&shape, make_view(self, shape.ndim, shape.sizes, source.sizes, self.offset), first, second,
+                          strides.sizes)
     return 0
 
 
@@ -336,12 +356,14 @@ cdef int check_masked_fill(ScalarType dtype) except -1:
 
 
 cdef int check_masked_fill_value(TensorBase self, TensorBase value) except -1:
-    """The value must be 0-d, and not complex unless `self` is."""
+    """The value must be 0-d, and not complex unless `self` is, or its imaginary part is 0: the host reads it then."""
+    cdef Scalar number
     if value.ndim:
         raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.ndim} dimension(s).")
     if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
-        raise RuntimeError(f"value cannot be converted to type {cpp_type_name(self.dtype)} without overflow")
+        read_scalar(value, &number)
+        check_scalar_overflow(&number, self.dtype)
     return 0
 
 

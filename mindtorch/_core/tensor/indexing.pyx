@@ -20,7 +20,7 @@ from mindtorch._core._gen.calls cimport (
 )
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
 from mindtorch._core.autograd.history cimport (
-    record__basic_index, record_select_int, should_record_inplace, should_record_view,
+    record__basic_index, record_select_int, should_record, should_record_inplace, should_record_view,
 )
 from mindtorch._core.operators.operator cimport write_back_out
 from mindtorch._core.python.conversion cimport (
@@ -38,8 +38,8 @@ from mindtorch._core.tensor.dtype cimport (
     INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, make_view, shape_text,
-    shown_device_type,
+    CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, has_shape, make_view,
+    shape_text, shown_device_type,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 from mindtorch._core.tensor.views cimport expand_to, select_dim, slice_dim
@@ -236,14 +236,25 @@ cdef int index_put_view(TensorBase view, list indices, object value) except -1:
     return 0
 
 
+cdef bint is_fill(list indices, TensorBase values):
+    """Whether one value goes where masks are true, which is a fill in torch, and so takes any dtype."""
+    for index in indices:
+        if index is not None and not is_mask(<TensorBase>index):
+            return False
+    return values.numel == 1
+
+
 cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
+    if not accumulate and values.dtype != self.dtype and is_fill(indices, values):
+        values = values.type_as(self)
     indices = expand_masks(self, indices, True)
     if not has_empty_index(indices):
         return op_index_put_(self, indices, values, accumulate)
     if shown_device_type(self) != META:         # there the number of true elements is unknown
         check_index_put(self, indices, values)
     should_record_inplace(self, requires_grad(self) or requires_grad(values))       # refuses a leaf
-    bump_version(self)
+    if not values.requires_grad:                # else a sum counts as the write
+        bump_version(self)
     return with_zero_gradient(self, values)
 
 
@@ -319,6 +330,8 @@ def masked_select(input, mask, *, out=None):
         return op_masked_select(self, chosen, None)
     if given.dtype != self.dtype:
         raise RuntimeError("masked_select(): self and result must have the same scalar type")
+    if requires_grad(self) or requires_grad(given):
+        should_record(given, "masked_select")           # refuses out=
     check_no_internal_overlap(given)
     check_no_overlap(given, self)
     check_no_overlap(given, chosen)
@@ -578,8 +591,8 @@ cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
     shape.ndim = target.ndim
     for i in range(target.ndim):
         shape.sizes[i] = target.sizes[i]
-    # torch drops leading dimensions of size 1 of the value before it expands it.
-    while leading < value.ndim and value.sizes[leading] == 1:
+    # torch drops leading dimensions of size 1 of a value of another shape before it expands it.
+    while not has_shape(value, &shape) and leading < value.ndim and value.sizes[leading] == 1:
         leading += 1
     if leading > 0:
         value = make_view(value, value.ndim - leading, value.sizes + leading, value.strides + leading, value.offset)
@@ -594,15 +607,20 @@ cdef int setitem_recorded(TensorBase self, object index, object value) except -1
     if target is None:
         return setitem_advanced(self, index, value)
     if isinstance(value, TensorBase):
-        copy_tensor_(target, without_leading_ones(<TensorBase>value), False)
+        copy_tensor_(target, without_leading_ones(<TensorBase>value, target), False)
     else:
+        check_no_internal_overlap(target)               # which fill_ does not mind
         target.fill_(value)
     return 0
 
 
-cdef TensorBase without_leading_ones(TensorBase value):
-    """torch drops leading dimensions of size 1 of a value before it expands it."""
+cdef TensorBase without_leading_ones(TensorBase value, TensorBase target):
+    """torch drops leading dimensions of size 1 of a value of another shape before it expands it."""
+    cdef Shape shape
     cdef int leading = 0
+    same_shape(&shape, target)
+    if has_shape(value, &shape):
+        return value
     while leading < value.ndim and value.sizes[leading] == 1:
         leading += 1
     return value.reshape([value.sizes[i] for i in range(leading, value.ndim)]) if leading else value

@@ -22,7 +22,9 @@ from mindtorch._core.tensor.copy_cast cimport contiguous, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, INT_KIND, ITEMSIZE, KIND, Double, Float, ScalarType, dtype, dtype_name,
 )
-from mindtorch._core.tensor.tensor cimport MAX_DIMS, Shape, TensorBase, make_tensor, make_view, set_geometry, shape_text
+from mindtorch._core.tensor.tensor cimport (
+    MAX_DIMS, Shape, TensorBase, bump_version, make_tensor, make_view, set_geometry, shape_text,
+)
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
@@ -1032,6 +1034,7 @@ cdef TensorBase adopt_view(TensorBase self, TensorBase view):
     if may_require_grad(self) and should_record_inplace(self, requires_grad(self)):
         adopt_history(self, view)
     set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
+    bump_version(self)
     return self
 
 

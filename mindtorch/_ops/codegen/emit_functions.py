@@ -108,6 +108,8 @@ def _overload(emitter, row) -> str:
         elif argument.type == "Tensor" and not wanted.is_tensor:
             conversion = "packed" if wanted.type == "Scalar[]" else "only_number"
         conversions.append((index, argument.type, places.pop(argument.name), *([conversion] if conversion else [])))
+    if discriminating and function.takes_out and not row.takes_out:
+        tests.append((len(function.parameters), ""))            # out= must be absent
     defaults = {place: emit_python.default_literal(target, target.kernel_arguments[place], row.alias_values)
                 for place in places.values()}
     return repr((row.key, target.key, tests, conversions, defaults))
