@@ -184,5 +184,14 @@ def test_one_value_where_a_mask_is_true_may_have_any_dtype(device):
     a = torch.zeros(3, dtype=torch.complex64, device=device)
     a[torch.tensor([True, False, True], device=device)] = torch.ones((), device=device)
     assert a.tolist() == [1, 0, 1]
-    with pytest.raises(RuntimeError, match="source and destination dtypes match"):
-        a[torch.tensor([0], device=device)] = torch.ones((), device=device)
+    for index in (torch.tensor([0], device=device), (True, ...)):
+        with pytest.raises(RuntimeError, match="source and destination dtypes match"):
+            a[index] = torch.ones((), device=device)
+
+
+def test_nothing_is_selected_from_a_dimension_without_elements(device):
+    a = torch.ones(2, 0, device=device)
+    with pytest.raises(RuntimeError, match="self indexing axis dim should be positive"):
+        a.index_select(1, torch.tensor([0], device=device))
+    assert a.index_select(0, torch.tensor([0, 0], device=device)).shape == (2, 0)
+    assert a.index_select(1, torch.tensor([], dtype=torch.long, device=device)).shape == (2, 0)

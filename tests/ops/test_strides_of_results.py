@@ -186,7 +186,9 @@ def indexed(lib, device, columns, order):
     x = x.permute(2, 0, 1) if columns else x
     i = (lib.arange(24, device=device) % 4).reshape(2, 3, 4).permute(order)
     j = lib.arange(3, device=device).unsqueeze(1)
-    return [t.stride() for t in (x[i], x[:, i], x[:, :, i], x[i, j[:1]], x[j, :, j.T], x[i[0], i[0].T.T])]
+    odd = lib.arange(3, device=device).as_strided((3, 1), (1, 3))           # as nonzero gives
+    return [t.stride() for t in (x[i], x[:, i], x[:, :, i], x[i, j[:1]], x[j, :, j.T], x[i[0], i[0].T.T], x[odd],
+                                 x[:, :1][odd], x[..., :1][:, odd])]
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 0, 2)])

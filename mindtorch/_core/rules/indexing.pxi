@@ -8,7 +8,7 @@ from mindtorch._core.rules.infer cimport (
     broadcast, broadcast_shapes, check_no_overlap, operand_order_strides, same_shape, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, KIND, Bool, Int, Long, Scalar, ScalarType, dtype_name
-from mindtorch._core.tensor.tensor cimport Shape, make_view, shape_text
+from mindtorch._core.tensor.tensor cimport META, Shape, make_view, shape_text
 
 
 cdef inline bint is_index_dtype(TensorBase index) noexcept:
@@ -109,6 +109,8 @@ cdef int check_index_select(TensorBase self, TensorBase index) except -1:
 cdef int index_select(Shape *shape, TensorBase self, int64_t dim, TensorBase index) except -1:
     """That of `self`, with as many elements along `dim` as there are indices."""
     same_shape(shape, self)
+    if self.ndim > 1 and self.sizes[dim] == 0 and index.numel and self.device_type != META:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if self.ndim:
         shape.sizes[dim] = index.numel
     return 0
@@ -295,17 +297,25 @@ cdef TensorBase index_operand(TensorBase index, const Shape *shape, const Shape 
     return make_view(index, shape.ndim, sizes.sizes, strides.sizes, index.offset)
 
 
+cdef bint is_plain(TensorBase tensor) noexcept:
+    """Whether it lies by rows, and no dimension of size 1 has a stride that says something else."""
+    cdef int i
+    for i in range(tensor.ndim if tensor.ndim > 1 else 0):
+        if tensor.sizes[i] == 1:
+            return False
+    return tensor.contiguous
+
+
 cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1:
     """The order of self's dimensions, in which those of the indices are broadcast, and then that of the indices'."""
     cdef Shape made, shape, source
     cdef TensorBase index, first = None, second = None
     cdef int i, k, place = 0
-    cdef bint contiguous = self.contiguous
+    cdef bint plain = is_plain(self)
     for index in indices:
-        if index is not None:
-            contiguous = contiguous and index.contiguous
+        plain = plain and (index is None or is_plain(index))
     strides.ndim = 0
-    if contiguous:
+    if plain:
         return 0
     index_dims(&made, self, indices, &place)
     index_shape(&shape, self, indices)

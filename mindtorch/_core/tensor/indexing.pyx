@@ -120,6 +120,8 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
             dims = index.ndim if is_mask(index) else 1
             if PyBool_Check(given) or (dims == 0):
                 basic.append(None)                      # True and False make a dimension of their own
+                if PyBool_Check(given):                 # no mask: nothing has to be counted
+                    index = self.new_zeros(1 if given else 0, dtype=numpy_long())
                 indices.append(index if index.ndim else index.unsqueeze(0))
                 continue
             basic.extend([slice(None)] * dims)
@@ -237,11 +239,9 @@ cdef int index_put_view(TensorBase view, list indices, object value) except -1:
 
 
 cdef bint is_fill(list indices, TensorBase values):
-    """Whether one value goes where masks are true, which is a fill in torch, and so takes any dtype."""
-    for index in indices:
-        if index is not None and not is_mask(<TensorBase>index):
-            return False
-    return values.numel == 1
+    """Whether one value goes where a mask is true, which is a fill in torch, and so takes any dtype."""
+    cdef list given = [index for index in indices if index is not None]
+    return len(given) == 1 and is_mask(<TensorBase>given[0]) and values.numel == 1
 
 
 cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):

@@ -245,6 +245,9 @@ def householder_product(input, tau):
     if rows < columns or tau.shape[-1] > columns:
         raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
                            "input.shape[-1], which must be greater than or equal to tau.shape[-1]")
+    if tau.dtype is not input.dtype:
+        raise RuntimeError(f"torch.linalg.householder_product: tau dtype {_composite.scalar_type(tau.dtype)} does not "
+                           f"match input dtype {_composite.scalar_type(input.dtype)}")
     result = identity(rows, input)[:, :columns].expand(*input.shape[:-2], rows, columns)
     if not tau.shape[-1]:
         return by_columns(with_history_of(result, input, tau))
