@@ -1,8 +1,14 @@
 """The fuzzer itself: it repeats a seed, finds what is wrong, and shrinks it."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from programs import Comparison, Statement, Writer, shrink, source
-from run import Report
+from run import ROOT, Report
 from worker import allowed, fuzz_hostile
 
 import mindtorch
@@ -122,3 +128,12 @@ def test_what_fails(signature, statuses, capsys):
         report.add("programs", {"signature": signature, "seed": 7, "source": ""})
     assert (report.close(5, tolerant=False), report.close(5, tolerant=True)) == statuses
     assert ("make fuzz SEED=5" in capsys.readouterr().out) == (signature is not None)
+
+
+def test_calls_that_print_disturb_no_events():
+    """Events are lines of JSON on the standard output, on which a call that is tried may print, too."""
+    code = ("import os, worker; worker.take_output(); print('a call prints', flush=True); "
+            "os.write(1, b'so does C\\n'); worker.emit(steps=1)")
+    ran = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+    assert json.loads(ran.stdout) == {"steps": 1}
