@@ -184,6 +184,8 @@ def test_one_value_where_a_mask_is_true_may_have_any_dtype(device):
     a = torch.zeros(3, dtype=torch.complex64, device=device)
     a[torch.tensor([True, False, True], device=device)] = torch.ones((), device=device)
     assert a.tolist() == [1, 0, 1]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        torch.zeros(3, device=device)[torch.tensor([True, False, True], device=device)] = a[0] * 1j
     for index in (torch.tensor([0], device=device), (True, ...)):
         with pytest.raises(RuntimeError, match="source and destination dtypes match"):
             a[index] = torch.ones((), device=device)

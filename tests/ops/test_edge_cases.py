@@ -571,3 +571,9 @@ def test_equal_elements_do_not_deviate(device):
     for dims in (0, (0, 1), 1):
         assert x.var(dims).abs().max().item() == 0
         assert mindtorch.std_mean(x, dims)[0].abs().max().item() == 0
+
+
+def test_a_padding_that_is_no_integer():
+    for lib in (torch, mindtorch):
+        with pytest.raises(TypeError, match="must be int, not float"):
+            lib.nn.functional.embedding(lib.tensor([1]), lib.ones(5, 5), padding_idx=float("nan"))

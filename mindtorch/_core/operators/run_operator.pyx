@@ -538,11 +538,11 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
 
 
 cdef TensorBase result_of_dynamic_shape(const Output *out, Argument *arguments, TensorBase result, TensorBase given):
-    """The result in the shape that the kernel has told, and with the row's strides."""
+    """The result in the shape that the kernel has told; on the CPU with the row's strides, elsewhere a launch more."""
     cdef Shape shape, strides
     cdef TensorBase made
     result = shrink_to_fit(result, given)
-    if out.strides == NULL or result is given:
+    if out.strides == NULL or result is given or result.device_type != CPU:
         return result
     same_shape(&shape, result)
     strides = shape

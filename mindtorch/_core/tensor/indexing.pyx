@@ -35,7 +35,7 @@ from mindtorch._core.rules.infer cimport (
 from mindtorch._core.rules.rules cimport check_index_put
 from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
-    INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
+    COMPLEX_KIND, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, has_shape, make_view,
@@ -245,7 +245,11 @@ cdef bint is_fill(list indices, TensorBase values):
 
 
 cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
+    cdef Scalar number
     if not accumulate and values.dtype != self.dtype and is_fill(indices, values):
+        if KIND[<int>values.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
+            read_scalar(values, &number)
+            check_scalar_overflow(&number, self.dtype)          # refuses an imaginary part
         values = values.type_as(self)
     indices = expand_masks(self, indices, True)
     if not has_empty_index(indices):
