@@ -577,3 +577,15 @@ def test_a_padding_that_is_no_integer():
     for lib in (torch, mindtorch):
         with pytest.raises(TypeError, match="must be int, not float"):
             lib.nn.functional.embedding(lib.tensor([1]), lib.ones(5, 5), padding_idx=float("nan"))
+
+
+@pytest.mark.parametrize("name", ["mul_", "remainder_"])
+def test_writes_to_no_elements_keep_the_old_ones(name, device):
+    """The second write changes nothing that the first one's derivative needs."""
+    def slope(lib, where):
+        number = lib.tensor(2.0, device=where, requires_grad=True)
+        x = lib.zeros(0, 2, device=where)
+        getattr(x, name)(number).view(-1).add_(number)
+        (x * x).sum().backward()
+        return number.grad.item()
+    assert slope(mindtorch, device) == slope(torch, "cpu") == 0

@@ -741,9 +741,9 @@ cdef object run_inplace(Operator op, Argument *arguments):
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
     run_kernel_checks(op, operands.place.type, arguments, dtypes)
+    if record and op.saves_self:                    # of no elements, too: their versions count
+        kept_self = clone_before_write(self)
     if result.numel:
-        if record and op.saves_self:
-            kept_self = clone_before_write(self)
         if op.inout >= 0:
             initialize_inout(result, tensor_argument(arguments, op.inout))
         arguments[op.argument_count].object = <PyObject *>result
@@ -768,9 +768,9 @@ cdef object run_inplace_only(Operator op, Argument *arguments):
         record = should_record_write(op, self, arguments)
     prepare_call(op, &operands, arguments, dtypes, True)
     run_kernel_checks(op, operands.place.type, arguments, dtypes)
+    if record and op.saves_self:
+        kept_self = clone_before_write(self)
     if self.numel:
-        if record and op.saves_self:
-            kept_self = clone_before_write(self)
         written = unexpanded_view(self)
         arguments[0].object = <PyObject *>written
         run_kernel(op, operands.place.type, arguments, compute_dtype(op, &operands, arguments, dtypes), True)
