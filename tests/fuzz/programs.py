@@ -594,7 +594,7 @@ class Comparison:
                     return Difference(self.program[:number + 1], self.device, kind, words)
                 self.reasons.append(reason)
                 self.forget(statement)
-                self.forget_named(words)
+                self.forget_named(statement.text if kind == "error" else words)
                 allowed = True
             if not self.synchronise(refused=allowed or ours is not None):
                 return None
@@ -612,9 +612,9 @@ class Comparison:
 
     def forget_named(self, words):
         """Nor is one that differs for a reason: what follows goes on without it, and all others with torch's values."""
-        named = re.match(r"v\d+", words)
-        for names in (self.ours, self.theirs):
-            names.pop(named and named.group(), None)
+        for name in re.findall(r"\bv\d+", words.partition(":")[0] if ": torch" in words else words):
+            for names in (self.ours, self.theirs):
+                names.pop(name, None)
 
     def differences(self, ours, theirs, number):
         if error_type(ours) != error_type(theirs):
