@@ -680,9 +680,10 @@ class Comparison:
         and jumps as those of floor.
         """
         eps = max(torch.finfo(dtype).eps, *self.precisions(number))
+        is_gradient = self.program[number].operator in ("backward", "grad")
         largest = numpy.abs(one).max(initial=0, where=numpy.isfinite(one))
-        bound = eps * (4 * numpy.abs(one) + 2 * largest + 1 / 64)
-        # 1 / 64: of operands near 1, for sums that are 0 but for what rounding leaves
+        bound = eps * (4 * numpy.abs(one) + 2 * largest + 1 / (1 if is_gradient and eps < 1e-5 else 64))
+        # 1 / 64: of operands near 1, for sums that are 0 but for what rounding leaves; gradients are many such sums
 
         def far(centre, bound):
             same = (other == centre) | (numpy.isnan(other) & numpy.isnan(centre))
