@@ -258,6 +258,9 @@ def to_compressed(coo, layout):
 def to_blocks(dense, blocksize, layout):
     """A dense matrix as BSR or BSC: its blocks are the values of a CSR or CSC tensor."""
     height, width = blocksize
+    if height <= 0 or width <= 0:
+        raise RuntimeError(f"dense_to_{str(layout).removeprefix('torch.')}: blocksize needs to be positive, but got "
+                           f"[{height}, {width}]")
     rows, columns = dense.shape[0] // height, dense.shape[1] // width
     if rows * height != dense.shape[0] or columns * width != dense.shape[1]:
         raise RuntimeError(f"dense_to_{str(layout).removeprefix('torch.')}: tensor sparse size ({dense.shape[0]},"

@@ -19,9 +19,9 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """The rows of `weight` that `input` names; the row `padding_idx` gets no gradient."""
     if padding_idx is not None:
-        if not -weight.size(0) <= padding_idx < weight.size(0):
+        if padding_idx >= weight.size(0) or padding_idx < -weight.size(0):
             raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= weight.size(0)
+        padding_idx += weight.size(0) if padding_idx < 0 else 0
     if max_norm is not None:
         _ops.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)

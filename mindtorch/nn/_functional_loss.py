@@ -8,7 +8,8 @@ from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.operators.autocast import with_autocast_policy
-from mindtorch._ops.composite.common import scalar_type
+from mindtorch._core.tensor.dtype import _can_cast, _promote_types
+from mindtorch._ops.composite.common import _require_tensors, scalar_type
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
 from mindtorch.nn._reduction import _REDUCTIONS, get_enum, legacy_get_string
@@ -91,9 +92,13 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     input, target = _broadcast_target("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    distance = (input - target).abs()
+    common = _promote_types(input.dtype, target.dtype)
+    if not _can_cast(common, input.dtype):
+        raise RuntimeError(f"result type {scalar_type(common)} can't be cast to the desired output type "
+                           f"{scalar_type(input.dtype)}")
+    distance = (input.to(common) - target.to(common)).abs()
     loss = _ops.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
-    return _weighted(loss, weight, reduction)
+    return _weighted(loss.to(input.dtype), weight, reduction)
 
 
 def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
@@ -116,6 +121,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
                      size_average: bool | None = None, eps: float = 1e-8, reduce: bool | None = None,
                      reduction: str = "mean") -> Tensor:
     """exp(input) - target * input, or input - target * log(input + eps); `full` adds Stirling's term."""
+    _require_tensors("poisson_nll_loss", input=input, target=target)
     reduction = _legacy(size_average, reduce, reduction)
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")

@@ -11,7 +11,7 @@ from mindtorch._core.operators import composites as _composites
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.python.torch_function import overridable
 from mindtorch._core.tensor.dtype import _promote_types
-from mindtorch._ops.composite.common import scalar_type
+from mindtorch._ops.composite.common import _require_tensors, scalar_type
 from mindtorch._ops.composite.linalg import norm as _norm
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
@@ -92,12 +92,14 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The p-norm of x1 - x2 + eps along the last dimension."""
+    _require_tensors("pairwise_distance", x1=x1, x2=x2)
     return _norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @with_autocast_policy("cosine_similarity")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
     """x1 . x2 / (|x1| |x2|) along `dim`, the lengths at least `eps`."""
+    _require_tensors("cosine_similarity", x1=x1, x2=x2)
     dtype = _promote_types(x1.dtype, x2.dtype)
     if not dtype.is_floating_point:
         raise RuntimeError("expected common dtype to be floating point, yet common dtype is "

@@ -149,3 +149,51 @@ def test_overlapping_copies_are_refused(write, device):
     a[1:] = a[:1]
     a[::2] = a[1::2]
     assert a.tolist() == [0] * 6
+
+
+def test_a_number_through_an_expanded_view_with_a_history_is_refused(device):
+    expanded = (torch.ones(1, 3, device=device, requires_grad=True) * 2).expand(2, 3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        expanded[:] = 0.5
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 3), (1, 1, 2), (2, 1)])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_view_is_changed_by_its_index(requires_grad, shape, device):
+    """`a[...] += 1` writes the view to itself, which is no overlap, whatever dimensions of size 1 it has."""
+    leaf = torch.ones(shape, device=device, requires_grad=requires_grad)
+    a = leaf * 2
+    a[...] += 1
+    a[None] *= 2
+    a[-1:] -= a[-1:].detach().clone() / 2
+    expected = torch.full(shape, 6.0)
+    expected[-1:] = 3
+    assert a.tolist() == expected.tolist()
+    if requires_grad:
+        a.sum().backward()
+        assert leaf.grad.tolist() == torch.full(shape, 4.0).tolist()
+
+
+def test_writes_of_nothing_count_once(device):
+    a = torch.ones(3, device=device, requires_grad=True) * 2
+    a[torch.zeros(3, dtype=torch.bool, device=device)] = a.sum()
+    assert a._version == 1
+
+
+def test_one_value_where_a_mask_is_true_may_have_any_dtype(device):
+    a = torch.zeros(3, dtype=torch.complex64, device=device)
+    a[torch.tensor([True, False, True], device=device)] = torch.ones((), device=device)
+    assert a.tolist() == [1, 0, 1]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        torch.zeros(3, device=device)[torch.tensor([True, False, True], device=device)] = a[0] * 1j
+    for index in (torch.tensor([0], device=device), (True, ...)):
+        with pytest.raises(RuntimeError, match="source and destination dtypes match"):
+            a[index] = torch.ones((), device=device)
+
+
+def test_nothing_is_selected_from_a_dimension_without_elements(device):
+    a = torch.ones(2, 0, device=device)
+    with pytest.raises(RuntimeError, match="self indexing axis dim should be positive"):
+        a.index_select(1, torch.tensor([0], device=device))
+    assert a.index_select(0, torch.tensor([0, 0], device=device)).shape == (2, 0)
+    assert a.index_select(1, torch.tensor([], dtype=torch.long, device=device)).shape == (2, 0)

@@ -1,8 +1,14 @@
 """The fuzzer itself: it repeats a seed, finds what is wrong, and shrinks it."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from programs import Comparison, Statement, Writer, shrink, source
-from run import Report
+from run import ROOT, Report
 from worker import allowed, fuzz_hostile
 
 import mindtorch
@@ -39,6 +45,22 @@ WRONG = {
 def test_kinds_of_differences(kind, monkeypatch):
     monkeypatch.setattr(mindtorch, "abs", WRONG[kind])
     assert Comparison(program("a = torch.ones(2, 3)", "b = torch.abs(a)"), "cpu").run().kind == kind
+
+
+def test_a_program_goes_on_after_a_difference_with_a_reason(monkeypatch):
+    monkeypatch.setattr(mindtorch, "abs", WRONG["stride"])
+    monkeypatch.setattr(mindtorch, "square", WRONG["values"])
+    texts = program("v1 = torch.ones(2, 3)", "v2 = torch.abs(v1)", "v3 = v2 + 1", "v4 = torch.square(v1)")
+    comparison = Comparison(texts, "cpu", lambda device, statement, kind, *_: "order" if kind == "stride" else None)
+    found = comparison.run()
+    assert (found.kind, found.program[-1].text) == ("values", texts[3].text)
+    assert comparison.reasons == ["order"]
+
+
+def test_values_behind_an_expanded_tensor_are_made_equal(monkeypatch):
+    """What torch writes to and mindtorch refuses has torch's values afterwards."""
+    texts = program("v1 = torch.ones(3, 1).expand(3, 4)", "v1[torch.tensor([True, False, True])] = 2", "v2 = v1 + 1")
+    assert Comparison(texts, "cpu", lambda *_: "refused").run() is None
 
 
 def test_errors_are_compared(monkeypatch):
@@ -83,7 +105,7 @@ def test_the_bound_is_that_of_the_operator():
 
 
 def test_a_reason_has_to_fit():
-    statement = Statement("v2 = v1.nonzero()", "nonzero")
+    statement = Statement("v2 = v1.grad", "grad")
     assert allowed("cpu", statement, "stride", "") is not None
     assert allowed("cpu", statement, "values", "") is None
 
@@ -106,3 +128,12 @@ def test_what_fails(signature, statuses, capsys):
         report.add("programs", {"signature": signature, "seed": 7, "source": ""})
     assert (report.close(5, tolerant=False), report.close(5, tolerant=True)) == statuses
     assert ("make fuzz SEED=5" in capsys.readouterr().out) == (signature is not None)
+
+
+def test_calls_that_print_disturb_no_events():
+    """Events are lines of JSON on the standard output, on which a call that is tried may print, too."""
+    code = ("import os, worker; worker.take_output(); print('a call prints', flush=True); "
+            "os.write(1, b'so does C\\n'); worker.emit(steps=1)")
+    ran = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+    assert json.loads(ran.stdout) == {"steps": 1}

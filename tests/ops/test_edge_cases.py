@@ -516,3 +516,76 @@ def test_combinations_of_a_huge_number_end_at_once(device):
         with pytest.raises(RuntimeError, match="overflow"):
             mindtorch.combinations(mindtorch.ones(2, device=device), 2 ** 31, with_replacement)
     assert mindtorch.combinations(mindtorch.ones(1, device=device), 2 ** 31).shape == (0, 2 ** 31)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("dims", [(), (1,)])
+def test_slopes_of_products_in_another_dtype(dims, dtype, device):
+    """They are those of the elements as they were multiplied: without the imaginary part."""
+    def slope(lib, where):
+        x = lib.tensor([[1 + 1j, 2 - 0.5j], [0.1 + 0.3j, 1]], device=where, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            x.prod(*dims, dtype=getattr(lib, dtype)).sum().abs().backward()
+        return [complex(value) for value in x.grad.cpu().reshape(-1).tolist()]
+    assert slope(mindtorch, device) == pytest.approx(slope(torch, "cpu"), rel=1e-5)
+
+
+def test_nan_to_num_in_place_keeps_where_it_was_finite(device):
+    def slope(lib, where):
+        leaf = lib.tensor([1.0, float("nan"), 3.0], device=where, requires_grad=True)
+        x = leaf * 2
+        (x.nan_to_num_() * x).sum().backward()
+        return leaf.grad.tolist()
+    assert slope(mindtorch, device) == slope(torch, "cpu")
+
+
+@pytest.mark.parametrize("size", [0, (0, 1), (-1, 2)])
+def test_blocks_have_elements(size):
+    for lib in (torch, mindtorch):
+        with pytest.raises(RuntimeError, match="blocksize"):
+            lib.ones(2, 4).to_sparse_bsr(size)
+
+
+def test_meshgrid_without_an_order():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")             # torch asks for one
+        for lib in (torch, mindtorch):
+            assert lib.meshgrid(lib.arange(2), lib.arange(3), indexing=None)[0].tolist() == [[0, 0, 0], [1, 1, 1]]
+
+
+@pytest.mark.parametrize("call", [
+    lambda lib: lib.nn.functional.cosine_similarity(lib.ones(2), 1.0), lambda lib: lib.prelu(lib.ones(2), 0.5),
+    lambda lib: lib.nn.functional.pairwise_distance(lib.ones(2), 1), lambda lib: lib.nn.functional.poisson_nll_loss(
+        lib.ones(2), 2.0),
+], ids=["cosine_similarity", "prelu", "pairwise_distance", "poisson_nll_loss"])
+def test_numbers_where_a_tensor_must_be(call):
+    for lib in (torch, mindtorch):
+        with pytest.raises(TypeError, match="must be Tensor, not"):
+            call(lib)
+
+
+def test_equal_elements_do_not_deviate(device):
+    """Their mean, rounded, is not one of them."""
+    x = mindtorch.tensor([0.1, 1.7, 2.3], device=device).expand(5, 7, 3)
+    for dims in (0, (0, 1), 1):
+        assert x.var(dims).abs().max().item() == 0
+        assert mindtorch.std_mean(x, dims)[0].abs().max().item() == 0
+
+
+def test_a_padding_that_is_no_integer():
+    for lib in (torch, mindtorch):
+        with pytest.raises(TypeError, match="must be int, not float"):
+            lib.nn.functional.embedding(lib.tensor([1]), lib.ones(5, 5), padding_idx=float("nan"))
+
+
+@pytest.mark.parametrize("name", ["mul_", "remainder_"])
+def test_writes_to_no_elements_keep_the_old_ones(name, device):
+    """The second write changes nothing that the first one's derivative needs."""
+    def slope(lib, where):
+        number = lib.tensor(2.0, device=where, requires_grad=True)
+        x = lib.zeros(0, 2, device=where)
+        getattr(x, name)(number).view(-1).add_(number)
+        (x * x).sum().backward()
+        return number.grad.item()
+    assert slope(mindtorch, device) == slope(torch, "cpu") == 0

@@ -178,3 +178,44 @@ def test_an_empty_out_of_lapack_gets_strides_by_columns(device):
         assert out.stride() == (1, 3)
         into = lib.empty(3, 3, device=where)
         assert lib.linalg.inv(a, out=into).stride() == (3, 1)
+
+
+def indexed(lib, device, columns, order):
+    """x[i] and x[:, i], and their like, where x or the index does not lie by rows."""
+    x = lib.arange(120, device=device).reshape(4, 5, 6)
+    x = x.permute(2, 0, 1) if columns else x
+    i = (lib.arange(24, device=device) % 4).reshape(2, 3, 4).permute(order)
+    j = lib.arange(3, device=device).unsqueeze(1)
+    odd = lib.arange(3, device=device).as_strided((3, 1), (1, 3))           # as nonzero gives
+    return [t.stride() for t in (x[i], x[:, i], x[:, :, i], x[i, j[:1]], x[j, :, j.T], x[i[0], i[0].T.T], x[odd],
+                                 x[:, :1][odd], x[..., :1][:, odd])]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 0, 2)])
+@pytest.mark.parametrize("columns", [False, True])
+def test_indices_that_do_not_lie_by_rows(columns, order, device):
+    assert indexed(mindtorch, device, columns, order) == indexed(torch, "cpu", columns, order)
+
+
+def places(lib, device):
+    x = lib.tensor([[0, 1, 2], [3, 0, 4]], device=device)
+    out, right = lib.empty(0, dtype=lib.int64, device=device), lib.empty(4, 2, dtype=lib.int64, device=device)
+    lib.nonzero(x, out=out)
+    lib.nonzero(x, out=right)
+    return [(t.tolist(), t.stride()) for t in (x.nonzero(), lib.argwhere(x), *lib.where(x > 1), out, right)]
+
+
+def test_the_places_that_nonzero_finds_lie_by_columns():
+    """On the NPU they lie by rows, as torch_npu's: columns would cost another launch."""
+    assert places(mindtorch, "cpu") == places(torch, "cpu")
+    assert [found for found, _ in places(mindtorch, "npu")] == [found for found, _ in places(torch, "cpu")]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_expanded_operands_that_are_cast(dtype, device):
+    """Where the operator casts it, an expanded operand has strides like any other."""
+    def made(lib, where):
+        expanded = lib.ones(2, 1, device=where).to(getattr(lib, dtype)).expand(2, 3)
+        columns = lib.ones(3, 2, device=where).to(getattr(lib, dtype)).t()
+        return lib.xlogy(expanded, columns).stride(), lib.xlogy(columns, expanded).stride()
+    assert made(mindtorch, device) == made(torch, "cpu")

@@ -190,6 +190,7 @@ cdef object make_return_type(type kind, tuple results)              # an instanc
 cdef TensorBase promoted_scalar_tensor(const Scalar *number, TensorBase like)  # RuntimeError where it overflows
 cdef TensorBase promoted_scalar_tensor_on_host(const Scalar *number, TensorBase like)            # the same on the CPU
 cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase like)            # integers wrap around
+cdef bint gives_floats(Operator op) noexcept
 cdef object wrap_number(object value, object other)  # wrapped_scalar_tensor of a number like `other`; else `value`
 cdef TensorBase inferred_scalar_tensor(const Scalar *number, TensorBase like)  # in the dtype that torch.full infers
 
@@ -206,6 +207,7 @@ cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -
 cdef int embedding_weight(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1
 
 # Dtypes.
+cdef ScalarType promote_dtypes(TensorBase a, TensorBase b, TensorBase c) except *
 cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *
 cdef ScalarType promote_clamp(TensorBase a, const Scalar *low, const Scalar *high) except *
 cdef ScalarType real_dtype(ScalarType dtype) except *
@@ -245,6 +247,7 @@ cdef int check_addcdiv(TensorBase tensor1, TensorBase tensor2) except -1
 cdef int check_out_dtype(TensorBase out, ScalarType dtype) except -1
 cdef int check_out_dtype_message(TensorBase out, ScalarType dtype, str words) except -1
 cdef int check_out_dtype_cpp_message(TensorBase out, ScalarType dtype, str words) except -1
+cdef int check_lerp_weight(TensorBase self, TensorBase weight) except -1
 cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1
 cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1

@@ -206,6 +206,12 @@ cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase like):
     return device_scalar_tensor(number, Bool if number.kind == BOOL_KIND else promote_scalar(like, number), like)
 
 
+cdef bint gives_floats(Operator op) noexcept:
+    """Whether the operator makes fractions of integers, as div does: then -1 with uint8 is not 255."""
+    cdef unsigned int kept = op.outputs[0].dtype.kept_dtypes if op.result_count else 0
+    return kept != 0 and not (kept >> <int>Long) & 1
+
+
 cdef object wrap_number(object value, object other):
     cdef Scalar number
     if not is_scalar(value):
@@ -290,6 +296,11 @@ cdef int scalar_shape(Shape *shape) except -1:
 
 
 # --- dtypes --------------------------------------------------------------------------------------------------------
+
+cdef ScalarType promote_dtypes(TensorBase a, TensorBase b, TensorBase c) except *:
+    """The dtype to which those of all three promote, whatever their dimensions."""
+    return promote_types(promote_types(a.dtype, b.dtype), c.dtype)
+
 
 cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *:
     """The dtype that torch.result_type gives for those that are not None."""
@@ -553,6 +564,13 @@ cdef int check_out_dtype_cpp_message(TensorBase out, ScalarType dtype, str words
     """out= must have this dtype; `words` is the message, with the names of C++ types."""
     if out.dtype != dtype:
         raise RuntimeError(words.format(got=cpp_type_name(out.dtype), expected=cpp_type_name(dtype)))
+    return 0
+
+
+cdef int check_lerp_weight(TensorBase self, TensorBase weight) except -1:
+    """The weight must have self's dtype, unless it is 0-d: it is a number then, which promotes as one."""
+    if weight.ndim:
+        check_same_dtype(self, weight, "expected dtype {0} for `weight` but got dtype {1}")
     return 0
 
 

@@ -25,7 +25,7 @@ from mindtorch._core.operators.operator cimport (
 )
 from mindtorch._core.rules.infer cimport (
     channels_last_output, check_no_partial_overlap, check_output, elementwise_output, inplace_output, is_channels_last,
-    output_or_temporary, result_or_temporary, shrink_to_fit, wrap_dim,
+    output_or_temporary, result_or_temporary, same_shape, shrink_to_fit, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
     DTYPES, FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Bool, Scalar, ScalarType, Undefined, scalar_from_python,
@@ -529,7 +529,7 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
         result = channels_last_output(
             out, &shape, dtype, device_type, device_index, output_operand(op, output, arguments, 0),
             output_operand(op, output, arguments, 1))
-    elif output.strides != NULL and (out is None or not has_shape(out, &shape)):
+    elif output.strides != NULL and not output.dynamic_shape and (out is None or not has_shape(out, &shape)):
         if out is not None:                 # write_back will resize it
             check_output(out, dtype, device_type, device_index)
         strides = shape                     # a rule may read them there
@@ -539,6 +539,23 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
     else:
         result = output_or_temporary(out, &shape, dtype, device_type, device_index)
     return result if out is None or output.elementwise else temporary_if_overlapping(op, arguments, result, -1)
+
+
+cdef TensorBase result_of_dynamic_shape(const Output *output, Argument *arguments, TensorBase result, TensorBase out):
+    """The result in the shape that the kernel has reported; on the CPU with the row's strides, elsewhere that would take a launch more."""
+    cdef Shape shape, strides
+    cdef TensorBase made
+    result = shrink_to_fit(result, out)
+    if output.strides == NULL or result is out or result.device_type != CPU:
+        return result
+    same_shape(&shape, result)
+    strides = shape
+    evaluate_rule(output.strides, arguments, NULL, &strides)
+    made = make_tensor(allocate(result.numel, result.dtype, result.device_type, result.device_index), result.dtype,
+                       shape.ndim, shape.sizes, strides.sizes if strides.ndim else NULL, 0)
+    if made.numel:
+        initialize_inout(made, result)
+    return made
 
 
 cdef object run(Operator op, Argument *arguments):
@@ -611,7 +628,7 @@ cdef object run_single_result(Operator op, Argument *arguments):
             initialize_inout(result, tensor_argument(arguments, op.inout))
         run_kernel(op, operands.device.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
     if op.outputs[0].dynamic_shape:
-        result = shrink_to_fit(result, out)
+        result = result_of_dynamic_shape(&op.outputs[0], arguments, result, out)
         arguments[op.argument_count].object = <PyObject *>result
     if record:
         record_operator(op, arguments, None, False)
@@ -651,7 +668,7 @@ cdef object run_multiple_results(Operator op, Argument *arguments):
         run_kernel(op, operands.device.type, arguments, compute_dtype(op, &operands, arguments, dtypes))
     for i in range(op.result_count):
         if op.outputs[i].dynamic_shape:
-            results[i] = shrink_to_fit(results[i], <TensorBase>outs[i])
+            results[i] = result_of_dynamic_shape(&op.outputs[i], arguments, results[i], <TensorBase>outs[i])
     if record:
         set_results(op, arguments, results)
         record_operator(op, arguments, None, False)
@@ -728,9 +745,9 @@ cdef object run_inplace(Operator op, Argument *arguments):
     if op.dtype_argument >= 0:
         arguments[op.dtype_argument].integer = dtypes[0]
     run_kernel_checks(op, operands.device.type, arguments, dtypes)
+    if record and op.saves_self:                    # of no elements, too: their versions count
+        saved_self = clone_before_write(self)
     if result.numel:
-        if record and op.saves_self:
-            saved_self = clone_before_write(self)
         if op.inout >= 0:
             initialize_inout(result, tensor_argument(arguments, op.inout))
         arguments[op.argument_count].object = <PyObject *>result
@@ -755,9 +772,9 @@ cdef object run_inplace_only(Operator op, Argument *arguments):
         record = should_record_write(op, self, arguments)
     prepare_call(op, &operands, arguments, dtypes, True)
     run_kernel_checks(op, operands.device.type, arguments, dtypes)
+    if record and op.saves_self:
+        saved_self = clone_before_write(self)
     if self.numel:
-        if record and op.saves_self:
-            saved_self = clone_before_write(self)
         written = unexpanded_view(self)
         arguments[0].object = <PyObject *>written
         run_kernel(op, operands.device.type, arguments, compute_dtype(op, &operands, arguments, dtypes), True)

@@ -18,7 +18,7 @@ from mindtorch._core.python.specification import make_signature, read_parameters
 from mindtorch._core.operators.operator cimport (
     BOOL, BOOL_LIST, DTYPE, FLOAT, GENERATOR, INT, INT_LIST, MAX_ARGUMENTS, OPTIONAL_FLOAT, OPTIONAL_INT,
     OPTIONAL_SCALAR, OPTIONAL_TENSOR, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Argument, Operator, find_operator,
-    inferred_scalar_tensor, make_return_type as as_named, optional_scalar, promoted_scalar_tensor,
+    gives_floats, inferred_scalar_tensor, make_return_type as as_named, optional_scalar, promoted_scalar_tensor,
     promoted_scalar_tensor_on_host, require_outs, set_default_argument, single_double, unpack_scalars, wrap_number,
     wrapped_scalar_tensor,
 )
@@ -31,7 +31,7 @@ from mindtorch._core.python.conversion cimport (
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
 from mindtorch._core.python.torch_function cimport OverridableFunction, Vectorcall, set_vectorcall_slot
-from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from_python
+from mindtorch._core.tensor.dtype cimport FLOAT_KIND, INT_KIND, Scalar, Undefined, is_scalar, scalar_from_python
 from mindtorch._core.tensor.generator cimport require_generator
 from mindtorch._core.tensor.tensor cimport SLOT_IADD, TENSOR_SLOTS, Shape, TensorBase, is_tensor
 
@@ -380,12 +380,16 @@ cdef int convert_again(OperatorFunction function, Overload overload, const Conve
                        Argument *argument, CallBuffers *storage) except -1:
     """Convert a number where the operator takes a tensor, or a tensor where it takes a number."""
     cdef TensorBase tensor
+    cdef Scalar fraction
     if conversion.second == SINGLE_NUMBER:
         argument.real = single_double(<TensorBase>argument.object)
         return 0
     if conversion.second == PACKED_SCALARS:
         return keep_alive(storage, unpack_scalars(<TensorBase>argument.object, require_tensors(
             <object>bound[0], function.encoded, <bytes>function.encoded_names[0], 1)), argument)
+    if argument.scalar.kind == INT_KIND and conversion.second != INFERRED_SCALAR and gives_floats(overload.op):
+        fraction.kind, fraction.real = FLOAT_KIND, argument.scalar.real
+        argument.scalar = &fraction
     if conversion.second == INFERRED_SCALAR:
         tensor = inferred_scalar_tensor(argument.scalar, require_tensor(<object>bound[0], function.encoded,
                                                                         b"condition", 1))
@@ -466,8 +470,16 @@ cdef object invoke_with_scalar_self(OperatorFunction function, PyObject **bound,
                                     Py_ssize_t nargs,
                                     PyObject *names):
     """`invoke` with a number as the first operand: it becomes a 0-d tensor."""
-    operand = wrap_number(<object>bound[0], <object>bound[1])
+    cdef int i
+    number = <object>bound[0]
+    operand = wrap_number(number, <object>bound[1])
     bound[0] = <PyObject *>operand
+    for i in range(function.overload_count if type(number) is int else 0):
+        if matches_overload(PyList_GET_ITEM(<PyObject *>function.overloads, i), bound):
+            if gives_floats((<Overload>function.overloads[i]).op):
+                operand = wrap_number(float(number), <object>bound[1])
+                bound[0] = <PyObject *>operand
+            break
     return call_matching_overload(function, bound, values, nargs, names)
 
 

@@ -3,12 +3,12 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
 from mindtorch._core.operators.operator cimport cpp_type_name, raise_not_implemented
-from mindtorch._core.python.conversion cimport check_scalar_overflow
+from mindtorch._core.python.conversion cimport check_scalar_overflow, read_scalar
 from mindtorch._core.rules.infer cimport (
     broadcast, broadcast_shapes, check_no_overlap, operand_order_strides, same_shape, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, KIND, Bool, Int, Long, Scalar, ScalarType, dtype_name
-from mindtorch._core.tensor.tensor cimport Shape, make_view, shape_text
+from mindtorch._core.tensor.tensor cimport META, Shape, make_view, shape_text
 
 
 cdef inline bint is_index_dtype(TensorBase index) noexcept:
@@ -105,6 +105,8 @@ cdef int check_index_select(TensorBase self, TensorBase index) except -1:
 cdef int index_select(Shape *shape, TensorBase self, int64_t dim, TensorBase index) except -1:
     """That of `self`, with as many elements along `dim` as there are indices."""
     same_shape(shape, self)
+    if self.ndim > 1 and self.sizes[dim] == 0 and index.numel and self.device_type != META:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if self.ndim:
         shape.sizes[dim] = index.numel
     return 0
@@ -276,21 +278,45 @@ cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1:
     return 0
 
 
+cdef TensorBase index_operand(TensorBase index, const Shape *shape, const Shape *made, int first_dim):
+    """The index as an operand of the result: its own dimensions from `first_dim` on, those of self with size 1."""
+    cdef Shape sizes, strides
+    cdef int64_t extent = index.strides[index.ndim - 1] if index.ndim else 1
+    cdef int k, dim
+    for k in range(shape.ndim - 1, -1, -1):
+        dim = k - first_dim - made.ndim + index.ndim
+        if first_dim <= k < first_dim + made.ndim and dim >= 0:
+            sizes.sizes[k], strides.sizes[k] = index.sizes[dim], index.strides[dim]
+            extent = index.strides[dim] * max(index.sizes[dim], 1)
+        else:
+            sizes.sizes[k], strides.sizes[k] = 1, extent
+    return make_view(index, shape.ndim, sizes.sizes, strides.sizes, index.offset)
+
+
+cdef bint is_plain(TensorBase tensor) noexcept:
+    """Whether it lies by rows, and no dimension of size 1 has a stride that says something else."""
+    cdef int i
+    for i in range(tensor.ndim if tensor.ndim > 1 else 0):
+        if tensor.sizes[i] == 1:
+            return False
+    return tensor.contiguous
+
+
 cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1:
-    """The order of self's dimensions, in which those of the indices are broadcast, and then of the indices' own."""
-    cdef Shape made, shape, source, index
-    cdef int64_t stride = 1
+    """The order of self's dimensions, in which those of the indices are broadcast, and then that of the indices'."""
+    cdef Shape made, shape, source
+    cdef TensorBase index, first = None, second = None
     cdef int i, k, first_dim = 0
+    cdef bint plain = is_plain(self)
+    for index in indices:
+        plain = plain and (index is None or is_plain(index))
     strides.ndim = 0
-    if self.contiguous:
+    if plain:
         return 0
     index_dims(&made, self, indices, &first_dim)
     index_shape(&shape, self, indices)
-    for k in range(shape.ndim - 1, -1, -1):         # the index stands between dimensions of size 1
+    for k in range(shape.ndim):
         source.sizes[k] = 0
-        index.sizes[k] = stride if first_dim <= k < first_dim + made.ndim or shape.sizes[k] == 1 else 0
-        if first_dim <= k < first_dim + made.ndim:
-            stride *= max(shape.sizes[k], 1)
     k = 0
     for i in range(self.ndim):
         if k == first_dim:
@@ -298,9 +324,13 @@ cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1:
         if i >= len(indices) or indices[i] is None:
             source.sizes[k] = self.strides[i]
             k += 1
+    for index in indices:                   # a third one has nothing to say but where both of these are broadcast
+        if index is not None and second is None:
+            first, second = (index_operand(index, &shape, &made, first_dim), None) if first is None else (
+                first, index_operand(index, &shape, &made, first_dim))
     strides.ndim = shape.ndim
-    operand_order_strides(&shape, make_view(self, shape.ndim, shape.sizes, source.sizes, self.offset),
-                          make_view(self, shape.ndim, shape.sizes, index.sizes, self.offset), None, strides.sizes)
+    operand_order_strides(&shape, make_view(self, shape.ndim, shape.sizes, source.sizes, self.offset), first, second,
+                          strides.sizes)
     return 0
 
 
@@ -332,12 +362,14 @@ cdef int check_masked_fill(ScalarType dtype) except -1:
 
 
 cdef int check_masked_fill_value(TensorBase self, TensorBase value) except -1:
-    """The value must be 0-d, and not complex unless `self` is."""
+    """The value must be 0-d, and not complex unless `self` is, or its imaginary part is 0: the host reads it then."""
+    cdef Scalar number
     if value.ndim:
         raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.ndim} dimension(s).")
     if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
-        raise RuntimeError(f"value cannot be converted to type {cpp_type_name(self.dtype)} without overflow")
+        read_scalar(value, &number)
+        check_scalar_overflow(&number, self.dtype)
     return 0
 
 

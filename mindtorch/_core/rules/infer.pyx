@@ -9,7 +9,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, Storage, allocate, checked_numel, copy_data, device_of, empty_tensor, has_internal_overlap,
-    has_same_shape, has_shape, is_non_overlapping_and_dense, make_device, make_tensor, set_geometry,
+    has_same_shape, has_shape, is_non_overlapping_and_dense, make_device, make_tensor, make_view, set_geometry,
     set_storage, shape_text,
 )
 
@@ -583,9 +583,20 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
             implies_contiguous(a, numel) and implies_contiguous(b, numel) and implies_contiguous(c, numel)):
         return empty_tensor(shape, dtype, device_type, device_index)
     cdef int64_t strides[MAX_DIMS]
-    operand_order_strides(shape, a, b, c, strides)
+    operand_order_strides(shape, as_cast(a, dtype), as_cast(b, dtype), as_cast(c, dtype), strides)
     return make_tensor(allocate(checked_numel(shape), dtype, device_type, device_index), dtype, shape.ndim,
                        shape.sizes, strides, 0)
+
+
+cdef TensorBase as_cast(TensorBase operand, ScalarType dtype):
+    """The operand with the strides of its cast to `dtype`, which torch makes first: it is dense, and not expanded."""
+    cdef Shape shape
+    cdef int64_t strides[MAX_DIMS]
+    if operand is None or operand.dtype == dtype or dtype == Bool or is_non_overlapping_and_dense(operand):
+        return operand
+    same_shape(&shape, operand)
+    operand_order_strides(&shape, operand, None, None, strides)
+    return make_view(operand, operand.ndim, operand.sizes, strides, operand.offset)
 
 
 cdef inline bint implies_contiguous(TensorBase operand, int64_t numel) noexcept:

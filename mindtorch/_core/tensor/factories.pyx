@@ -15,6 +15,8 @@ from mindtorch._core.formats import require_strided, strided
 from mindtorch._core.tensor.tensor import get_default_device
 
 from mindtorch._core._gen.calls cimport op_normal_, op_random__from, op_uniform_
+from mindtorch._core.autograd.history cimport should_record
+from mindtorch._core.autograd.node cimport requires_grad as needs_gradient
 from mindtorch._core.operators.operator cimport (
     ONE, Argument, Operator, find_operator, raise_not_implemented, require_kernel, run_kernel, write_back_out,
 )
@@ -301,6 +303,8 @@ cdef ScalarType parse_result_dtype(object dtype, object out, ScalarType otherwis
     if out is None:
         return require_dtype(dtype, otherwise, function, b"dtype")
     code = require_tensor(out, function, b"out").dtype
+    if needs_gradient(<TensorBase>out):
+        should_record(<TensorBase>out, f"aten::{function.decode()}")        # refuses out=
     if require_dtype(dtype, code, function, b"dtype") != code:
         raise RuntimeError(f"dtype {dtype_name(require_dtype(dtype, code, function, b'dtype'))} does not match dtype "
                            "of "

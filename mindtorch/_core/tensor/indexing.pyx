@@ -20,7 +20,7 @@ from mindtorch._core._gen.calls cimport (
 )
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
 from mindtorch._core.autograd.history cimport (
-    record__basic_index, record_select_int, should_record_inplace, should_record_view,
+    record__basic_index, record_select_int, should_record, should_record_inplace, should_record_view,
 )
 from mindtorch._core.operators.operator cimport write_back_out
 from mindtorch._core.python.conversion cimport (
@@ -35,11 +35,11 @@ from mindtorch._core.rules.infer cimport (
 from mindtorch._core.rules.rules cimport check_index_put
 from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
-    DTYPES, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
+    COMPLEX_KIND, DTYPES, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, make_view, shape_text,
-    reported_device_type,
+    CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, has_shape, make_view,
+    reported_device_type, shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 from mindtorch._core.tensor.views cimport expand_to, select_dim, slice_dim
@@ -114,6 +114,8 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
             dims = index.ndim if is_mask(index) else 1
             if PyBool_Check(given) or (dims == 0):
                 basic.append(None)                      # True and False make a dimension of their own
+                if PyBool_Check(given):                 # no mask: nothing has to be counted
+                    index = self.new_zeros(1 if given else 0, dtype=numpy_long())
                 indices.append(index if index.ndim else index.unsqueeze(0))
                 continue
             basic.extend([slice(None)] * dims)
@@ -226,14 +228,27 @@ cdef int index_put_view(TensorBase view, list indices, object value) except -1:
     return 0
 
 
+cdef bint is_fill(list indices, TensorBase values):
+    """Whether one value goes where a mask is true, which is a fill in torch, and so takes any dtype."""
+    cdef list given = [index for index in indices if index is not None]
+    return len(given) == 1 and is_mask(<TensorBase>given[0]) and values.numel == 1
+
+
 cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
+    cdef Scalar number
+    if not accumulate and values.dtype != self.dtype and is_fill(indices, values):
+        if KIND[<int>values.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
+            read_scalar(values, &number)
+            check_scalar_overflow(&number, self.dtype)          # refuses an imaginary part
+        values = values.type_as(self)
     indices = expand_masks(self, indices, True)
     if not has_empty_index(indices):
         return op_index_put_(self, indices, values, accumulate)
     if reported_device_type(self) != META:         # there the number of true elements is unknown
         check_index_put(self, indices, values)
     should_record_inplace(self, requires_grad(self) or requires_grad(values))       # refuses a leaf
-    bump_version(self)
+    if not values.requires_grad:                # else a sum counts as the write
+        bump_version(self)
     return with_zero_gradient(self, values)
 
 
@@ -308,6 +323,8 @@ def masked_select(input, mask, *, out=None):
         return op_masked_select(self, chosen, None)
     if given.dtype != self.dtype:
         raise RuntimeError("masked_select(): self and result must have the same scalar type")
+    if requires_grad(self) or requires_grad(given):
+        should_record(given, "masked_select")           # refuses out=
     check_no_internal_overlap(given)
     check_no_overlap(given, self)
     check_no_overlap(given, chosen)
@@ -564,8 +581,8 @@ cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
     shape.ndim = target.ndim
     for i in range(target.ndim):
         shape.sizes[i] = target.sizes[i]
-    # torch drops leading dimensions of size 1 of the value before it expands it.
-    while leading < value.ndim and value.sizes[leading] == 1:
+    # torch drops leading dimensions of size 1 of a value of another shape before it expands it.
+    while not has_shape(value, &shape) and leading < value.ndim and value.sizes[leading] == 1:
         leading += 1
     if leading > 0:
         value = make_view(value, value.ndim - leading, value.sizes + leading, value.strides + leading, value.offset)
@@ -580,15 +597,20 @@ cdef int setitem_recorded(TensorBase self, object index, object value) except -1
     if target is None:
         return setitem_advanced(self, index, value)
     if isinstance(value, TensorBase):
-        copy_tensor_(target, without_leading_ones(<TensorBase>value), False)
+        copy_tensor_(target, without_leading_ones(<TensorBase>value, target), False)
     else:
+        check_no_internal_overlap(target)               # which fill_ does not mind
         target.fill_(value)
     return 0
 
 
-cdef TensorBase without_leading_ones(TensorBase value):
-    """torch drops leading dimensions of size 1 of a value before it expands it."""
+cdef TensorBase without_leading_ones(TensorBase value, TensorBase target):
+    """torch drops leading dimensions of size 1 of a value of another shape before it expands it."""
+    cdef Shape shape
     cdef int leading = 0
+    same_shape(&shape, target)
+    if has_shape(value, &shape):
+        return value
     while leading < value.ndim and value.sizes[leading] == 1:
         leading += 1
     return value.reshape([value.sizes[i] for i in range(leading, value.ndim)]) if leading else value

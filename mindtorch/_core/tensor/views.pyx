@@ -23,8 +23,8 @@ from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, INT_KIND, ITEMSIZE, KIND, Double, Float, ScalarType, dtype, dtype_name,
 )
 from mindtorch._core.tensor.tensor cimport (
-    MAX_DIMS, Shape, TensorBase, contiguous_strides, has_shape, make_tensor, make_view, set_geometry, shape_list,
-    shape_text,
+    MAX_DIMS, Shape, TensorBase, bump_version, contiguous_strides, has_shape, make_tensor, make_view, set_geometry,
+    shape_list, shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -1014,6 +1014,7 @@ cdef TensorBase adopt_view(TensorBase self, TensorBase view):
     if may_require_grad(self) and should_record_inplace(self, requires_grad(self)):
         adopt_history(self, view)
     set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
+    bump_version(self)
     return self
 
 

@@ -17,7 +17,10 @@ def _squeeze_reduced(x, dim, keepdim):
 
 def variance(x, dim, correction, keepdim):
     """Squared distances from the mean, over the count less `correction` (1 where None), never below 0."""
-    distance = x - _mean(x, dim)
+    axes = range(x.ndim) if dim is None else [axis % x.ndim for axis in dim]
+    first = x[tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(x.ndim))]
+    distance = x - first            # so that equal elements have none
+    distance -= _mean(distance, dim)
     total = np.sum(np.square(distance.real) + np.square(distance.imag), axis=dim, keepdims=keepdim)
     return np.divide(total, max(_count(x, dim) - (1 if correction is None else correction.real), 0))
 

@@ -112,6 +112,8 @@ def _overload(emitter, row) -> str:
         elif argument.type == "Tensor" and not wanted.is_tensor:
             conversion = "packed_scalars" if wanted.type == "Scalar[]" else "single_number"
         conversions.append((index, argument.type, indices.pop(argument.name), *([conversion] if conversion else [])))
+    if discriminating and function.takes_out and not row.takes_out:
+        tests.append((len(function.parameters), ""))            # out= must be absent
     defaults = {index: emit_python.default_literal(target, target.kernel_arguments[index], row.alias_values)
                 for index in indices.values()}
     return repr((row.key, target.key, tests, conversions, defaults))

@@ -52,8 +52,11 @@ def to_out(result, out):
     return out.resize_(result.shape).copy_(result) if out.shape != result.shape else out.copy_(result)
 
 
-def written(function, result, out):
-    """The result, written to a resized `out`, whose dtype must be able to hold it."""
+def written(function, result, out, same_dtype=False):
+    """The result in `out`, which is resized, and whose dtype must be able to hold it, or be the result's."""
+    if same_dtype and out.dtype is not result.dtype:
+        raise RuntimeError(f"{function}: Expected out tensor to have dtype {c_type(result.dtype)}, but got "
+                           f"{c_type(out.dtype)} instead")
     if not _can_cast(result.dtype, out.dtype):
         raise RuntimeError(f"result type {scalar_type(result.dtype)} can't be cast to the desired output type "
                            f"{scalar_type(out.dtype)}")
@@ -109,8 +112,14 @@ def require_tuple(name, out):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
 
 
-def with_out(function):
-    """Add out= to a composite: one tensor, or a tuple of tensors, resized and written."""
+def with_out(function=None, *, same_dtype=False):
+    """Add out= to a composite: one tensor, or a tuple of tensors, resized and written.
+
+    With `same_dtype` out= must have the result's dtype; otherwise one that can hold it.
+    """
+    if function is None:
+        return functools.partial(with_out, same_dtype=same_dtype)
+
     @functools.wraps(function)
     def wrapper(*args, out=None, **options):
         result = function(*args, **options)
@@ -118,9 +127,9 @@ def with_out(function):
             return result
         name = function.__name__
         if isinstance(result, TensorBase):
-            return written(name, result, out)
+            return written(name, result, out, same_dtype)
         require_tuple(name, out)
-        return type(result)(written(name, value, one) for one, value in zip(out, result, strict=True))
+        return type(result)(written(name, value, one, same_dtype) for one, value in zip(out, result, strict=True))
     return wrapper
 
 

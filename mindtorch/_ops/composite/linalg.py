@@ -63,7 +63,7 @@ def require_matrices(A, op, square=False):
 
 # --- solving ---------------------------------------------------------------------------------------------------------
 
-@with_out
+@with_out(same_dtype=True)
 def solve_triangular(input, B, *, upper, left=True, unitriangular=False):
     """X of A X = B, or of X A = B where not `left`, for A triangular."""
     require_matrices(input, "linalg.solve_triangular", square=True)
@@ -78,20 +78,20 @@ def solve_triangular(input, B, *, upper, left=True, unitriangular=False):
     return by_columns(solution.transpose(-1, -2))
 
 
-@with_out
+@with_out(same_dtype=True)
 def solve_ex(A, B, *, left=True, check_errors=False):
     """The solution of A X = B, and infos: 0, or the first zero on the diagonal of U."""
     return _ATEN["linalg_solve_ex"](A, B, left=left, check_errors=check_errors)
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("linalg_solve")
 def solve(A, B, *, left=True):
     """X of A X = B, or of X A = B where not `left`. LinAlgError where a matrix is singular."""
     return solve_ex(A, B, left=left, check_errors=True)[0]
 
 
-@with_out
+@with_out(same_dtype=True)
 @without_autocast
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     """X of A X = B for the A whose LU decomposition is given; `adjoint`: for its conjugate transpose."""
@@ -162,20 +162,20 @@ def logdet(input):
 
 # --- LU, QR, singular values -----------------------------------------------------------------------------------------
 
-@with_out
+@with_out(same_dtype=True)
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
     """The compact LU decomposition, pivots counted from 1, and infos: 0, or the first zero on the diagonal of U."""
     return _ATEN["linalg_lu_factor_ex"](A, pivot=pivot, check_errors=check_errors)
 
 
-@with_out
+@with_out(same_dtype=True)
 def lu_factor(A, *, pivot=True):
     """`lu_factor_ex`, with LinAlgError where a matrix is singular."""
     factors, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
     return return_types.linalg_lu_factor((factors, pivots))
 
 
-@with_out
+@with_out(same_dtype=True)
 def lu(A, *, pivot=True):
     """P, L and U with A = P L U; P is empty without pivoting."""
     factors, pivots, _ = lu_factor_ex(A, pivot=pivot)
@@ -189,28 +189,28 @@ def lu_compact(A, pivot=True, get_infos=False):
     return (factors, pivots, info) if get_infos else (factors, pivots)
 
 
-@with_out
+@with_out(same_dtype=True)
 def ldl_factor(A, *, hermitian=False):
     """The LDL decomposition of symmetric or Hermitian matrices, with RuntimeError where D has a zero."""
     factors, pivots, _ = _ATEN["linalg_ldl_factor_ex"](A, hermitian=hermitian, check_errors=True)
     return return_types.linalg_ldl_factor((factors, pivots))
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("qr")
 def qr(input, some=True):
     """torch.qr, the older form of linalg.qr."""
     return return_types.qr(_ATEN["linalg_qr"](input, "reduced" if some else "complete"))
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("linalg_svd")
 def linalg_svd(A, full_matrices=True, *, driver=None):
     """U, S and V^H with A = U diag(S) V^H."""
     return return_types.linalg_svd(_svd(A, full_matrices, True))
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("svd")
 def svd(input, some=True, compute_uv=True):
     """torch.svd: the singular vectors come as V, not as V^H."""
@@ -222,7 +222,7 @@ def svd(input, some=True, compute_uv=True):
     return return_types.svd((u, s, conj_transpose(vh)))
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("linalg_svdvals")
 def svdvals(A, *, driver=None):
     """The singular values, from the largest to the smallest."""
@@ -245,6 +245,9 @@ def householder_product(input, tau):
     if rows < columns or tau.shape[-1] > columns:
         raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
                            "input.shape[-1], which must be greater than or equal to tau.shape[-1]")
+    if tau.dtype is not input.dtype:
+        raise RuntimeError(f"torch.linalg.householder_product: tau dtype {_composite.scalar_type(tau.dtype)} does not "
+                           f"match input dtype {_composite.scalar_type(input.dtype)}")
     result = identity(rows, input)[:, :columns].expand(*input.shape[:-2], rows, columns)
     if not tau.shape[-1]:
         return by_columns(with_history_of(result, input, tau))
@@ -269,7 +272,7 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
 
 
 @with_autocast_policy("ormqr")
-@with_out
+@with_out(same_dtype=True)
 def ormqr(input, input2, input3, left=True, transpose=False):
     """The product of the unitary matrix of geqrf and `other`."""
     require_matrices(input, "torch.ormqr")
@@ -428,7 +431,7 @@ def cond(input, p=None):
 
 # --- powers and functions --------------------------------------------------------------------------------------------
 
-@with_out
+@with_out(same_dtype=True)
 def matrix_power(input, n):
     """The product of n times A; of the inverse where n is below 0."""
     if input.dim() < 2 or input.shape[-1] != input.shape[-2]:
@@ -474,7 +477,7 @@ def matrix_exp(input):
     return result
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("linalg_multi_dot")
 def multi_dot(tensors):
     """The product of matrices, in the order of fewest multiplications; the first and the last may be vectors."""
@@ -521,12 +524,18 @@ def old_vander(x, N=None, increasing=False):
     return powers if increasing else powers.flip(-1)
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("linalg_vecdot")
 @without_autocast
 def vecdot(x, y, *, dim=-1):
     """Dot products along a dimension, with the conjugate of x."""
     _composite._require_tensors("linalg_vecdot", x=x, y=y)
+    if not x.is_floating_point() and not x.is_complex():
+        raise RuntimeError("linalg.vecdot: Expected a floating point or complex tensor as input. Got "
+                           f"{_composite.scalar_type(x.dtype)}")
+    if x.dtype is not y.dtype:
+        raise RuntimeError("linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+                           f"{_composite.scalar_type(x.dtype)} and y of type {_composite.scalar_type(y.dtype)} instead")
     return (_conj(x) * y).sum(dim)
 
 
@@ -636,7 +645,7 @@ def _wrapped(dim, count):
     return dim % count
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("linalg_matrix_norm")
 def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """"fro", "nuc", or a number: 2 the largest singular value, 1 and inf the largest sum of a column or a row."""
@@ -670,7 +679,7 @@ def _largest(values, dim, keepdim=False):
     return values.amax(dim, keepdim) if values.shape[dim] else values.sum(dim, keepdim)
 
 
-@with_out
+@with_out(same_dtype=True)
 def linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
     """vector_norm or matrix_norm, as `dim` and `ord` ask for."""
     if dim is not None:
@@ -685,7 +694,7 @@ def linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
     return _vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("norm")
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """torch.norm: of vectors unless p is "nuc"; two dims together are one vector."""

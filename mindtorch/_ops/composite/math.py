@@ -23,6 +23,7 @@ def _require_tensor(function, value, position=1, name="input"):
 def _published(takes_out=False, inplace=False, method=True):
     """A decorator that adds the method, the form with out= and the in-place form, where torch has them.
 
+    takes_out="same dtype": out= must have the dtype of the result.
     inplace="function": the in-place form is a function of the namespace, too.
     """
     def publish(function):
@@ -39,7 +40,7 @@ def _published(takes_out=False, inplace=False, method=True):
                                    f"{list(result.shape)}")
             return self.copy_(result)
 
-        FUNCTIONS[name] = with_out(function) if takes_out else function
+        FUNCTIONS[name] = with_out(function, same_dtype=takes_out == "same dtype") if takes_out else function
         if method:
             METHODS[name] = function
         if inplace:
@@ -126,7 +127,7 @@ def _dtype_of(value):
     return float64.to_complex() if complex_ else float64
 
 
-@_published(takes_out=True)
+@_published(takes_out="same dtype")
 @with_names(self="input")
 def float_power(input, exponent):
     """input ** exponent in double precision."""
@@ -177,7 +178,8 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     _require_tensor("nan_to_num_", input)
     if not input.is_floating_point() and not input.is_complex():
         return input
-    return input.copy_(_OPS["nan_to_num"](input, nan, posinf, neginf))
+    before = input.clone() if input.requires_grad else input        # of which the derivative asks where it is finite
+    return input.copy_(_OPS["nan_to_num"](before, nan, posinf, neginf))
 
 
 def rdiv(self, other):
@@ -185,7 +187,12 @@ def rdiv(self, other):
     return _OPS["reciprocal"](self) * other
 
 
-METHODS |= {"polygamma": polygamma_method, "polygamma_": polygamma_in_place, "__rdiv__": rdiv,
+def idiv(self, other):
+    """self /= other, under the name of Python 2."""
+    return self.div_(other)
+
+
+METHODS |= {"polygamma": polygamma_method, "polygamma_": polygamma_in_place, "__rdiv__": rdiv, "__idiv__": idiv,
             "nan_to_num_": nan_to_num_, "float_power_": float_power_}
 
 

@@ -14,19 +14,18 @@ from mindtorch._ops.composite.common import _require_tensors, c_type, with_out
 _bmm, _dot, _matmul, _outer = _OPS["bmm"], _OPS["dot"], _OPS["matmul"], _OPS["outer"]
 
 
-@with_out
-def inner(input, other):
+def inner(input, other, *, out=None):
     """Sums of products along the last dimensions; a number times a tensor where one is 0-d."""
     _composite._require_tensors("inner", input=input, other=other)
     if input.dim() == 0 or other.dim() == 0:
-        return input * other
+        return _OPS["mul"](input, other, out=out)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes "
                            f"{list(input.shape)} and {list(other.shape)}")
-    return tensordot(input, other, dims=([-1], [-1]))
+    return tensordot(input, other, dims=([-1], [-1]), out=out)
 
 
-@with_out
+@with_out(same_dtype=True)
 def vdot(input, other):
     """The dot product, with the conjugate of `input`."""
     _composite._require_tensors("vdot", input=input, other=other)
@@ -68,7 +67,7 @@ def tensordot(a, b, dims=2, out=None):
     # As in torch, a single sum of products is no matrix product, which autocast would give another dtype.
     product = _OPS["mm"](left, right) if shape else _dot(left.reshape(-1), right.reshape(-1))
     result = product.reshape(shape)
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return result if out is None else _composite.written("tensordot", result, out, same_dtype=True)
 
 
 def _contracted(a, b, dims):

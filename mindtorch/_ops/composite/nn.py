@@ -38,6 +38,7 @@ def selu_(input):
 @with_autocast_policy("prelu")
 def prelu(input, weight):
     """`input` where it is positive, `weight` times it elsewhere: one weight for all, or one a channel (dimension 1)."""
+    _require_tensors("prelu", input=input, weight=weight)
     if weight.numel() != 1:
         if input.dim() == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")

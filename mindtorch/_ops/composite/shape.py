@@ -160,8 +160,9 @@ def block_diag(*tensors):
 
 # --- grids -----------------------------------------------------------------------------------------------------------
 
-def meshgrid(*tensors, indexing="ij"):
+def meshgrid(*tensors, indexing=None):
     """The coordinates of the grid that the vectors span, one tensor a vector."""
+    indexing = "ij" if indexing is None else indexing
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')

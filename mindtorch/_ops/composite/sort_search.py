@@ -50,7 +50,7 @@ _UNSEARCHED = ("Bool", "ComplexFloat", "ComplexDouble")
 
 
 @with_names(element="elements", test_element="test_elements")
-@with_out
+@with_out(same_dtype=True)
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Whether each element is among `test_elements`."""
     for one in (elements, test_elements):
@@ -58,10 +58,9 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
             type(one))
         if kind in _UNSEARCHED:
             raise RuntimeError(f"Unsupported input type encountered for isin(): {kind}")
-    like = elements if isinstance(elements, TensorBase) else test_elements
     if not isinstance(elements, TensorBase):
-        elements = like.new_tensor(elements)
-    if not isinstance(test_elements, TensorBase):
+        found = (test_elements == elements).any()
+    elif not isinstance(test_elements, TensorBase):
         found = elements == test_elements
     else:
         found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)

@@ -128,7 +128,7 @@ def _product_of_others(self, dim):
 
 def prod_dim_backward(grad, self, result, dim, keepdim):
     """The product of the other elements: result / self, unless a 0 is among them."""
-    shape = self.shape
+    shape, self = self.shape, self.to(grad.dtype)           # in dtype=, in which they were multiplied
     if not shape:
         return grad
     grad = unreduced(grad, shape, (dim,), keepdim)

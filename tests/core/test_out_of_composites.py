@@ -1,0 +1,78 @@
+"""out= of functions that are made of several operators, of all dtypes: where torch wants the result's, so do we."""
+import warnings
+
+import pytest
+import torch
+
+import mindtorch
+
+DTYPES = ("bool", "int64", "float16", "float32", "float64", "complex64")
+
+
+def matrix(lib, device):
+    return lib.tensor([[4.0, 1.0], [1.0, 3.0]], device=device)
+
+
+def line(lib, device):
+    return lib.tensor([1.0, 2.0], device=device)
+
+
+CALLS = {
+    "vdot": lambda lib, d, out: lib.vdot(line(lib, d), line(lib, d), out=out),
+    "inner": lambda lib, d, out: lib.inner(line(lib, d), line(lib, d), out=out),
+    "inner of 0-d": lambda lib, d, out: lib.inner(line(lib, d)[0], line(lib, d), out=out),
+    "tensordot": lambda lib, d, out: lib.tensordot(matrix(lib, d), matrix(lib, d), 1, out=out),
+    "isin": lambda lib, d, out: lib.isin(line(lib, d), line(lib, d), out=out),
+    "float_power": lambda lib, d, out: lib.float_power(line(lib, d), 2, out=out),
+    "norm": lambda lib, d, out: lib.norm(line(lib, d), 2, 0, out=out),
+    "linalg.norm": lambda lib, d, out: lib.linalg.norm(line(lib, d), out=out),
+    "linalg.matrix_norm": lambda lib, d, out: lib.linalg.matrix_norm(matrix(lib, d), out=out),
+    "linalg.vecdot": lambda lib, d, out: lib.linalg.vecdot(line(lib, d), line(lib, d), out=out),
+    "linalg.multi_dot": lambda lib, d, out: lib.linalg.multi_dot([matrix(lib, d), matrix(lib, d)], out=out),
+    "linalg.solve": lambda lib, d, out: lib.linalg.solve(matrix(lib, d), line(lib, d), out=out),
+    "linalg.solve_triangular": lambda lib, d, out: lib.linalg.solve_triangular(
+        matrix(lib, d).triu(), matrix(lib, d), upper=True, out=out),
+    "linalg.svdvals": lambda lib, d, out: lib.linalg.svdvals(matrix(lib, d), out=out),
+    "kron": lambda lib, d, out: lib.kron(matrix(lib, d), matrix(lib, d), out=out),
+    "matrix_power": lambda lib, d, out: lib.linalg.matrix_power(matrix(lib, d), 2, out=out),
+    "quantile": lambda lib, d, out: lib.quantile(line(lib, d), 0.5, out=out),
+    "bitwise_and of a number": lambda lib, d, out: lib.bitwise_and(1, lib.tensor([1, 2], device=d), out=out),
+    "remainder of a number": lambda lib, d, out: lib.remainder(5, lib.tensor([1, 2], device=d), out=out),
+}
+
+
+def outcome(call, lib, device, dtype, requires_grad=False):
+    out = lib.empty(0, dtype=getattr(lib, dtype), device=device)
+    try:
+        call(lib, device, out.requires_grad_(requires_grad))
+    except Exception as error:      # noqa: BLE001 - whatever is raised is compared
+        return type(error).__name__.replace("NotImplementedError", "RuntimeError")
+    return tuple(out.shape), [complex(x) for x in out.cpu().reshape(-1).tolist()]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CALLS)
+def test_dtypes_of_out(name, dtype, device):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected, given = (outcome(CALLS[name], lib, d, dtype) for lib, d in ((torch, "cpu"), (mindtorch, device)))
+    if isinstance(expected, tuple) and isinstance(given, tuple):
+        assert given[0] == expected[0]
+        assert given[1] == pytest.approx(expected[1], rel=1e-3)
+    else:
+        assert given == expected
+
+
+MAKERS = {
+    "arange": lambda lib, d, out: lib.arange(3, out=out),
+    "linspace": lambda lib, d, out: lib.linspace(0, 1, 3, out=out),
+    "zeros": lambda lib, d, out: lib.zeros(3, out=out), "full": lambda lib, d, out: lib.full((3,), 1.0, out=out),
+    "rand": lambda lib, d, out: lib.rand(3, out=out), "eye": lambda lib, d, out: lib.eye(3, out=out),
+    "masked_select": lambda lib, d, out: lib.masked_select(line(lib, d), line(lib, d) > 0, out=out),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_out_that_requires_a_gradient_is_refused(name, device):
+    assert outcome(MAKERS[name], torch, "cpu", "float32", True) == "RuntimeError"
+    assert outcome(MAKERS[name], mindtorch, device, "float32", True) == "RuntimeError"
