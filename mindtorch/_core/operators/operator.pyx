@@ -208,8 +208,8 @@ cdef TensorBase wrapped_scalar_tensor(const Scalar *number, TensorBase like):
 
 cdef bint gives_floats(Operator op) noexcept:
     """Whether the operator makes fractions of integers, as div does: then -1 with uint8 is not 255."""
-    cdef unsigned int kept = op.outputs[0].dtype.kept_dtypes if op.result_count else 0
-    return kept != 0 and not (kept >> <int>Long) & 1
+    cdef unsigned int common = op.outputs[0].dtype.common_dtypes if op.result_count else 0
+    return common != 0 and not (common >> <int>Long) & 1
 
 
 cdef object wrap_number(object value, object other):

@@ -542,7 +542,10 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
 
 
 cdef TensorBase result_of_dynamic_shape(const Output *output, Argument *arguments, TensorBase result, TensorBase out):
-    """The result in the shape that the kernel has reported; on the CPU with the row's strides, elsewhere that would take a launch more."""
+    """The result in the shape that the kernel has reported; on the CPU with the strides of the row.
+
+    Elsewhere those would take one more launch.
+    """
     cdef Shape shape, strides
     cdef TensorBase made
     result = shrink_to_fit(result, out)

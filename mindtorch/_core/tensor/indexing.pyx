@@ -38,8 +38,8 @@ from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
-    CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, has_shape, make_view,
-    reported_device_type, shape_text,
+    CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, has_same_shape, has_shape,
+    make_view, reported_device_type, shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 from mindtorch._core.tensor.views cimport expand_to, select_dim, slice_dim
@@ -593,24 +593,21 @@ cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
 
 cdef int setitem_recorded(TensorBase self, object index, object value) except -1:
     """An assignment that may have to be recorded: an in-place operator on the view."""
-    cdef TensorBase target = recorded_basic_view(self, index)
+    cdef TensorBase values, target = recorded_basic_view(self, index)
     if target is None:
         return setitem_advanced(self, index, value)
     if isinstance(value, TensorBase):
-        copy_tensor_(target, without_leading_ones(<TensorBase>value, target), False)
+        values = <TensorBase>value
+        copy_tensor_(target, values if has_same_shape(values, target) else without_leading_ones(values), False)
     else:
         check_no_internal_overlap(target)               # which fill_ does not mind
         target.fill_(value)
     return 0
 
 
-cdef TensorBase without_leading_ones(TensorBase value, TensorBase target):
-    """torch drops leading dimensions of size 1 of a value of another shape before it expands it."""
-    cdef Shape shape
+cdef TensorBase without_leading_ones(TensorBase value):
+    """torch drops leading dimensions of size 1 of a value before it expands it."""
     cdef int leading = 0
-    same_shape(&shape, target)
-    if has_shape(value, &shape):
-        return value
     while leading < value.ndim and value.sizes[leading] == 1:
         leading += 1
     return value.reshape([value.sizes[i] for i in range(leading, value.ndim)]) if leading else value
