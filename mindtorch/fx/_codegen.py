@@ -22,7 +22,13 @@ INPLACE = {**{f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in BIN
 
 @dataclass
 class PythonCode:
-    """Source, and what its names mean."""
+    """Source, and what its names mean.
+
+    Example:
+        >>> code = torch.fx.symbolic_trace(lambda x: x + 1).graph.python_code("self")
+        >>> "def forward(self, x)" in code.src
+        True
+    """
 
     src: str
     globals: dict = field(default_factory=dict)
