@@ -15,10 +15,10 @@ unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/aclnnop/*' -not -path '*/toolkit/*' \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.toml' -o -name 'aten.txt' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \
 	-o -path '*/_sim/*.cpp' -o -path '*/codegen/*.py' -o -path '*/_stubs/*' \))
-# Prints one list of requirements of pyproject.toml: `build`, with what the package needs when it runs, or an extra's.
+# Prints one list of requirements of pyproject.toml: `build`, with what the package needs when it runs, or a group.
 REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
-	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"] + t["project"]["dependencies"]; \
-	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
+	t["dependency-groups"]["build"] = t["build-system"]["requires"] + t["project"]["dependencies"]; \
+	print(*t["dependency-groups"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
 .PHONY: test test-packaging test-suite test-processors test-queue quick coverage sanitizers valgrind lint format build wheel wheels test-clients test-packages
