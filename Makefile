@@ -143,7 +143,9 @@ CANN ?= 8.0.0 8.1.RC1 8.2.RC1 8.3.RC1 8.5.0 9.0.0 9.1.0
 # By the compilers of the package ziglang, which link with glibc 2.28 on any machine: make wheels PLATFORM=manylinux_2_28_x86_64
 PLATFORM =
 ifdef PLATFORM
-ZIG = $(abspath $(RUN)) -m ziglang $(1) -target $(PLATFORM:manylinux_2_28_%=%)-linux-gnu.2.28
+# Debian's Python keeps a part of its headers beside its folder, where zig does not look by itself.
+BESIDE = $(shell $(RUN) -c 'import os, sysconfig; print(os.path.dirname(sysconfig.get_path("include")))')
+ZIG = $(abspath $(RUN)) -m ziglang $(1) -target $(PLATFORM:manylinux_2_28_%=%)-linux-gnu.2.28 -idirafter$(BESIDE)
 wheels: export CC = $(call ZIG,cc)
 wheels: export CXX = $(call ZIG,c++)
 # Not the options with which the interpreter was linked: zig does not know all of Debian's.
