@@ -48,6 +48,4 @@ def surprise(mean: Tensor, value: Tensor) -> Tensor:
 
 def chosen(logits: Tensor) -> int:
     picked = torch.distributions.Categorical(logits=logits).sample()
-    wrong: int = nn.Linear(1, 1).bias               # mistake
-    print(wrong)
     return int(picked.item())
