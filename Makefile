@@ -15,10 +15,10 @@ unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/aclnnop/*' -not -path '*/toolkit/*' \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.toml' -o -name 'aten.txt' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \
 	-o -path '*/_sim/*.cpp' -o -path '*/codegen/*.py' -o -path '*/_stubs/*' \))
-# Prints one list of requirements of pyproject.toml: `build`, with what the package needs when it runs, or an extra's.
+# Prints one list of requirements of pyproject.toml: `build`, with what the package needs when it runs, or a group.
 REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
-	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"] + t["project"]["dependencies"]; \
-	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
+	t["dependency-groups"]["build"] = t["build-system"]["requires"] + t["project"]["dependencies"]; \
+	print(*t["dependency-groups"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
 .PHONY: test test-packaging test-suite test-processors test-queue quick coverage sanitizers valgrind lint format build wheel wheels test-clients test-packages
@@ -143,7 +143,9 @@ CANN ?= 8.0.0 8.1.RC1 8.2.RC1 8.3.RC1 8.5.0 9.0.0 9.1.0
 # By the compilers of the package ziglang, which link with glibc 2.28 on any machine: make wheels PLATFORM=manylinux_2_28_x86_64
 PLATFORM =
 ifdef PLATFORM
-ZIG = $(abspath $(RUN)) -m ziglang $(1) -target $(PLATFORM:manylinux_2_28_%=%)-linux-gnu.2.28
+# Debian's Python keeps a part of its headers beside its folder, where zig does not look by itself.
+BESIDE = $(shell $(RUN) -c 'import os, sysconfig; print(os.path.dirname(sysconfig.get_path("include")))')
+ZIG = $(abspath $(RUN)) -m ziglang $(1) -target $(PLATFORM:manylinux_2_28_%=%)-linux-gnu.2.28 -idirafter$(BESIDE)
 wheels: export CC = $(call ZIG,cc)
 wheels: export CXX = $(call ZIG,c++)
 # Not the options with which the interpreter was linked: zig does not know all of Debian's.

@@ -41,7 +41,15 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: Any = None, 
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: Any = None) -> Any:
-    """`fn` unchanged; without one a decorator that changes nothing."""
+    """`fn` unchanged; without one a decorator that changes nothing.
+
+    Example:
+        >>> @torch.compiler.disable
+        ... def twice(x):
+        ...     return 2 * x
+        >>> twice(torch.ones(2))
+        tensor([2., 2.])
+    """
     if fn is None:
         return disable
     if not callable(fn):
@@ -50,17 +58,33 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: Any = None) -> An
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """`fn` unchanged."""
+    """`fn` unchanged.
+
+    Example:
+        >>> torch.compiler.allow_in_graph(len) is len
+        True
+    """
     return fn
 
 
 def assume_constant_result(fn: Any) -> Any:
-    """`fn` unchanged."""
+    """`fn` unchanged.
+
+    Example:
+        >>> torch.compiler.assume_constant_result(len) is len
+        True
+    """
     return fn
 
 
 class set_stance:
-    """A setting for a compiler, of which mindtorch has none; also a decorator and a context manager."""
+    """A setting for a compiler, of which mindtorch has none; also a decorator and a context manager.
+
+    Example:
+        >>> with torch.compiler.set_stance("force_eager"):
+        ...     torch.compile(lambda x: x + 1)(torch.ones(1))
+        tensor([2.])
+    """
 
     def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
                  force_backend: Any = None) -> None:
@@ -77,31 +101,59 @@ class set_stance:
 
 
 def is_compiling() -> bool:
-    """False: nothing is ever compiled."""
+    """False: nothing is ever compiled.
+
+    Example:
+        >>> torch.compiler.is_compiling()
+        False
+    """
     return False
 
 
 def is_dynamo_compiling() -> bool:
-    """False: nothing is ever compiled."""
+    """False: nothing is ever compiled.
+
+    Example:
+        >>> torch.compiler.is_dynamo_compiling()
+        False
+    """
     return False
 
 
 def is_exporting() -> bool:
-    """False: nothing is ever exported."""
+    """False: nothing is ever exported.
+
+    Example:
+        >>> torch.compiler.is_exporting()
+        False
+    """
     return False
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The compilers that there are: none."""
+    """The compilers that there are: none.
+
+    Example:
+        >>> torch.compiler.list_backends()
+        []
+    """
     return []
 
 
 def reset() -> None:
-    """Forgets all that was compiled, which is nothing."""
+    """Forgets all that was compiled, which is nothing.
+
+    Example:
+        >>> torch.compiler.reset()
+    """
 
 
 def cudagraph_mark_step_begin() -> Any:
-    """Marks a step for graphs of which there are none."""
+    """Marks a step for graphs of which there are none.
+
+    Example:
+        >>> torch.compiler.cudagraph_mark_step_begin()
+    """
 
 
 def _disable_dynamo(fn=None, recursive=True):

@@ -54,12 +54,28 @@ def _get_torch_home():
 
 
 def get_dir() -> str:
-    """The folder of set_dir, else `hub` in that of _get_torch_home()."""
+    """The folder of set_dir, else `hub` in that of _get_torch_home().
+
+    Example:
+        >>> before = torch.hub.get_dir()
+        >>> torch.hub.set_dir("models")
+        >>> torch.hub.get_dir()
+        'models'
+        >>> torch.hub.set_dir(before)
+    """
     return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
 
 
 def set_dir(d: Any) -> None:
-    """Sets the folder of downloads."""
+    """Sets the folder of downloads.
+
+    Example:
+        >>> before = torch.hub.get_dir()
+        >>> torch.hub.set_dir("/models")
+        >>> torch.hub.get_dir()
+        '/models'
+        >>> torch.hub.set_dir(before)
+    """
     global _folder
     _folder = os.path.expanduser(d)
 
@@ -82,6 +98,16 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     """Downloads a URL to the file `dst`, atomically.
 
     RuntimeError unless its SHA-256, in hexadecimal digits, begins with `hash_prefix`.
+
+    Example:
+        >>> import os, pathlib, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> source, copy = (pathlib.Path(folder.name, name) for name in ("model.bin", "copy.bin"))
+        >>> _ = source.write_bytes(b"weights")
+        >>> torch.hub.download_url_to_file(source.as_uri(), str(copy), progress=False)
+        >>> copy.read_bytes()
+        b'weights'
+        >>> folder.cleanup()
     """
     dst = os.path.expanduser(dst)
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(os.path.abspath(dst)), prefix=os.path.basename(dst) + ".",
@@ -109,6 +135,15 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
     """torch.load of a URL, downloaded once to `model_dir` or to `checkpoints` in get_dir().
 
     With `check_hash` the file's name has to end in digits of its SHA-256: `name-<digits>.pth`.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = pathlib.Path(folder.name, "model.pth")
+        >>> torch.save({"weight": torch.ones(2)}, file)
+        >>> torch.hub.load_state_dict_from_url(file.as_uri(), model_dir=folder.name + "/cache", progress=False)
+        {'weight': tensor([1., 1.])}
+        >>> folder.cleanup()
     """
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(folder, exist_ok=True)

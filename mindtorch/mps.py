@@ -9,13 +9,13 @@ __all__ = ["compile_shader", "current_allocated_memory", "device_count", "driver
 
 
 def _refused(name, hook):
-    return raising(name, RuntimeError(f"Cannot execute {hook}() without MPS backend."))
+    return raising("torch.mps", name, RuntimeError(f"Cannot execute {hook}() without MPS backend."))
 
 
-is_available = returning("is_available", bool)
-device_count = returning("device_count", int)
-manual_seed = returning("manual_seed")
-compile_shader = raising("compile_shader", RuntimeError("MPS is not available"))
+is_available = returning("torch.mps", "is_available", bool)
+device_count = returning("torch.mps", "device_count", int)
+manual_seed = returning("torch.mps", "manual_seed")
+compile_shader = raising("torch.mps", "compile_shader", RuntimeError("MPS is not available"))
 current_allocated_memory = _refused("current_allocated_memory", "getCurrentAllocatedMemory")
 driver_allocated_memory = _refused("driver_allocated_memory", "getDriverAllocatedMemory")
 empty_cache = _refused("empty_cache", "emptyCache")

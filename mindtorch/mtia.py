@@ -17,7 +17,8 @@ _NOT_COMPILED = AssertionError(
     "Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime.torch_mtia.dynamic_library` in "
     "your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` as your target dependency!")
 
-globals().update({name: returning(name, make) for name, make in _ANSWERS.items()})
-globals().update({name: raising(name, RuntimeError(f"Cannot execute {hook}() without MTIA backend."))
+globals().update({name: returning("torch.mtia", name, make) for name, make in _ANSWERS.items()})
+globals().update({name: raising("torch.mtia", name, RuntimeError(f"Cannot execute {hook}() without MTIA backend."))
                   for name, hook in _HOOKS.items()})
-init, get_rng_state, initial_seed = (raising(name, _NOT_COMPILED) for name in ("init", "get_rng_state", "initial_seed"))
+init, get_rng_state, initial_seed = (raising("torch.mtia", name, _NOT_COMPILED)
+                                     for name in ("init", "get_rng_state", "initial_seed"))

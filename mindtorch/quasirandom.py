@@ -38,6 +38,12 @@ class SobolEngine:
     """SobolEngine(dimension, scramble=False, seed=None): points of a Sobol sequence, by draw().
 
     With `scramble` its digits are mixed at random, by `seed`, and shifted.
+
+    Example:
+        >>> torch.quasirandom.SobolEngine(dimension=2).draw(3)
+        tensor([[0.0000, 0.0000],
+                [0.5000, 0.5000],
+                [0.7500, 0.2500]])
     """
 
     MAXBIT = 30

@@ -48,7 +48,12 @@ _PROTOTYPES = {
 
 
 def toolkit() -> Path:
-    """The root of the simulated toolkit, laid out like an installed CANN."""
+    """The root of the simulated toolkit, laid out like an installed CANN.
+
+    Example:
+        >>> (torch.sim.toolkit() / "lib64" / "libascendcl.so").exists()
+        True
+    """
     return Path(__file__).resolve().parent / "_sim" / "toolkit"
 
 
@@ -81,7 +86,12 @@ def _opened_library() -> ctypes.CDLL:
 
 
 def live_objects() -> dict[str, int]:
-    """How many objects of each kind are alive: ``{"stream": 1, "tensor": 3}``. Kinds without any are left out."""
+    """How many objects of each kind are alive: ``{"stream": 1, "tensor": 3}``. Kinds without any are left out.
+
+    Example:
+        >>> isinstance(torch.sim.live_objects(), dict)
+        True
+    """
     library, live, kind = _library(), {}, 0
     while (name := library.simKindName(kind)) is not None:
         if count := library.simLive(kind):
@@ -94,6 +104,10 @@ def inject_fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, tim
     """Make the `nth` call of `function` from now (1: the next one) fail with `code`, `times` calls in a row.
 
     The failing call has no other effect. A later injection into the same function replaces this one.
+
+    Example:
+        >>> torch.sim.inject_fault("aclrtMalloc", nth=2)
+        >>> torch.sim.clear_faults()
     """
     if nth < 1 or times < 1:
         raise ValueError(f"nth and times count from 1, got nth={nth}, times={times}")
@@ -105,23 +119,49 @@ def inject_device_fault(code: int = ACL_ERROR_RT_AICORE_EXCEPTION, device: int =
 
     As on hardware, it surfaces on a later call (a synchronise, a copy, the next launch), and the device is unusable
     until it is reset.
+
+    Example:
+        >>> torch.sim.inject_device_fault()
+        >>> torch.sim.clear_faults()
     """
     _library().simInjectDeviceFault(device, code)
 
 
 def inject_memory_error(address: int, nbytes: int, device: int = 0) -> None:
-    """Let the device say, until `clear_faults`, that it cannot correct an error in `nbytes` of memory at `address`."""
+    """Let the device say, until `clear_faults`, that it cannot correct an error in `nbytes` of memory at `address`.
+
+    Example:
+        >>> x = torch.ones(2, device="npu")
+        >>> torch.sim.inject_memory_error(x.data_ptr(), 8)
+        >>> torch.sim.clear_faults()
+    """
     _library().simInjectMemoryError(device, address, nbytes)
 
 
 def clear_faults() -> None:
-    """Take back every fault that has not happened yet, every error of memory and every latency."""
+    """Take back every fault that has not happened yet, every error of memory and every latency.
+
+    Example:
+        >>> torch.sim.inject_fault("aclrtMalloc")
+        >>> torch.sim.clear_faults()
+        >>> torch.ones(2, device="npu")
+        tensor([1., 1.], device='npu:0')
+    """
     _library().simClearFaults()
 
 
 @contextlib.contextmanager
 def fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int = 1) -> Any:
-    """`inject_fault` for the length of a ``with`` block."""
+    """`inject_fault` for the length of a ``with`` block.
+
+    Example:
+        >>> try:
+        ...     with torch.sim.fault("aclrtSynchronizeDevice"):
+        ...         torch.npu.synchronize()
+        ... except RuntimeError as error:
+        ...     print("failed:", "aclrtSynchronizeDevice" in str(error))
+        failed: True
+    """
     inject_fault(function, nth, code, times)
     try:
         yield
@@ -130,7 +170,12 @@ def fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int
 
 
 def set_latency(function: str, ns: int) -> None:
-    """Let every call of `function` take `ns` nanoseconds longer (0: no longer)."""
+    """Let every call of `function` take `ns` nanoseconds longer (0: no longer).
+
+    Example:
+        >>> torch.sim.set_latency("aclrtMalloc", 1000)
+        >>> torch.sim.clear_faults()
+    """
     _library().simSetLatency(function.encode(), ns)
 
 
@@ -138,13 +183,25 @@ def cost(function: str) -> int:
     """Nanoseconds that a call of `function` keeps its thread in the model of ``MINDTORCH_SIM_COST``; 0 without one.
 
     ``"phase1"``, ``"phase1.hit"`` and ``"phase2"`` are what operators cost; `counting` counts them as calls.
+
+    Example:
+        >>> torch.sim.cost("aclrtMalloc")
+        0
     """
     return _library().simCost(function.encode())
 
 
 @contextlib.contextmanager
 def run_kernels(run: bool = True) -> Any:
-    """Whether the kernels launched in the block compute, or are left out as by ``MINDTORCH_SIM_KERNELS=null``."""
+    """Whether the kernels launched in the block compute, or are left out as by ``MINDTORCH_SIM_KERNELS=null``.
+
+    Example:
+        >>> x = torch.ones(2, device="npu")
+        >>> with torch.sim.run_kernels(False):
+        ...     _ = x.zero_()
+        >>> x
+        tensor([1., 1.], device='npu:0')
+    """
     before = _library().simNullKernels()
     _library().simSetNullKernels(not run)
     try:
@@ -163,7 +220,16 @@ def _reads(mode):
 
 
 def record_reads() -> Any:
-    """In the block, put on record what copies from the device bring the host. Forgets what was on record."""
+    """In the block, put on record what copies from the device bring the host. Forgets what was on record.
+
+    Example:
+        >>> x = torch.ones(2, device="npu")
+        >>> with torch.sim.record_reads():
+        ...     _ = x.cpu()
+        >>> with torch.sim.repeat_reads():
+        ...     x.zero_().cpu()             # what was on record
+        tensor([1., 1.])
+    """
     return _reads(1)
 
 
@@ -172,12 +238,27 @@ def repeat_reads() -> Any:
 
     With it code that reads results takes the same path with null kernels as it took with others. A copy of another
     number of bytes than the one on record fails.
+
+    Example:
+        >>> x = torch.ones(2, device="npu")
+        >>> with torch.sim.record_reads():
+        ...     _ = x.cpu()
+        >>> with torch.sim.repeat_reads():
+        ...     x.zero_().cpu()
+        tensor([1., 1.])
     """
     return _reads(2)
 
 
 def calls(function: str) -> int:
-    """How often `function` was called inside the latest `counting` block."""
+    """How often `function` was called inside the latest `counting` block.
+
+    Example:
+        >>> with torch.sim.counting():
+        ...     torch.npu.synchronize()
+        >>> torch.sim.calls("aclrtSynchronizeDevice")
+        1
+    """
     return _opened_library().simCalls(function.encode())
 
 
@@ -198,6 +279,12 @@ def counting() -> Any:
     """Count the calls of every function of the toolkit: ``with counting() as counts: ...; counts["aclrtMalloc"]``.
 
     ``counts.operators()`` has the operators that were launched.
+
+    Example:
+        >>> with torch.sim.counting() as counts:
+        ...     _ = torch.ones(2, device="npu").add(1).cpu()
+        >>> counts["aclnnAdds"]
+        1
     """
     counts = _Counts()
     _library().simCountCalls(1)

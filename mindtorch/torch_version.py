@@ -49,7 +49,12 @@ def _compared(name):
 
 
 class TorchVersion(str):
-    """A version that compares with strings and with tuples of numbers: TorchVersion("2.13.0") >= (2, 10)."""
+    """A version that compares with strings and with tuples of numbers: TorchVersion("2.13.0") >= (2, 10).
+
+    Example:
+        >>> torch.torch_version.TorchVersion("2.13.0") >= (2, 10), torch.torch_version.TorchVersion("2.13.0") > "2.9"
+        (True, True)
+    """
 
     __slots__ = ()
     __hash__ = str.__hash__

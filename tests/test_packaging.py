@@ -1,5 +1,6 @@
 """What a user installs: the wheel is complete and runs by itself; the public C declarations stand by themselves."""
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -96,6 +97,7 @@ def test_a_wheel_for_a_release_of_cann_says_so(built):
     assert f"\nVersion: {version.mindtorch}+cann8.1.rc1\n" in metadata
     assert "\nClassifier: Programming Language :: Python :: 3.11\n" in metadata
     assert "\nProject-URL: CANN documentation, https://www.hiascend.com/document\n" in metadata
+    assert re.findall(r"^Provides-Extra: (.+)$", metadata, re.MULTILINE) == ["mpi", "tensorboard"]      # no developers'
 
 
 @pytest.mark.slow
@@ -111,8 +113,24 @@ def test_wheel_runs_in_an_empty_environment(built, tmp_path):
     run("c++", program, "-o", tmp_path / "matmul", "-std=c++17", f"-I{INCLUDE}", f"-I{ROOT / 'mindtorch' / '_sim'}",
         f"-L{toolkit / 'lib64'}", "-lopapi", "-lnnopbase", "-lascendcl", f"-Wl,-rpath,{toolkit / 'lib64'}", "-pthread")
     assert run(tmp_path / "matmul", env={}).splitlines()[-1:] == ["ok"]
+    check_examples_in_c(toolkit / "lib64", tmp_path / "acl")
     installed = {line.partition("==")[0] for line in run(python, "-m", "pip", "freeze").splitlines()}
     assert "torch" not in installed
+
+
+def check_examples_in_c(libraries, folder):
+    """examples/acl by the pkg-config file and by the CMake configuration that a wheel has installed."""
+    source, tools = ROOT / "examples" / "acl", Path(sys.executable).parent      # pkg-config and CMake may be from PyPI
+    path = {"PATH": f"{tools}:{os.environ['PATH']}"}
+    options = run("pkg-config", "--cflags", "--libs", "cann",
+                  env={**path, "PKG_CONFIG_PATH": str(libraries / "pkgconfig")})
+    assert str(ROOT) not in options
+    folder.mkdir()
+    run("cc", source / "add.c", "-o", folder / "add", *options.split())
+    assert run(folder / "add", env={}) == "11 22 33 44\n"
+    run("cmake", "-S", source, "-B", folder / "cmake", f"-DCANN_DIR={libraries / 'cmake' / 'CANN'}", env=path)
+    run("cmake", "--build", folder / "cmake", env=path)
+    assert run(folder / "cmake" / "streams", env={}) == "the sum of 4096 products is 262144\n"
 
 
 @pytest.mark.parametrize(("variable", "compiler", "language", "standard"),

@@ -25,22 +25,28 @@ _RAISING = (
     "mem_get_info", "set_device", "set_per_process_memory_fraction", "synchronize")
 
 
-def _with_name(name, function, doc):
+def _described(module, name, function, says, prints):
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    example = "\n".join(f"    {line}" for line in [f">>> {module}.{name}()", *prints])
+    function.__doc__ = (f"{says}: mindtorch has no such device. Arguments are not looked at.\n\n"
+                        f"On the NPU a function of this name is in torch.npu, if it has a meaning there.\n\n"
+                        f"Example:\n{example}\n")
     return function
 
 
-def returning(name: str, make: Any = lambda: None) -> Any:
-    """A function that accepts any arguments and returns `make()`."""
-    return _with_name(name, lambda *args, **kwargs: make(), f"{make()}: there is no such device.")
+def returning(module: str, name: str, make: Any = lambda: None) -> Any:
+    """A function of torch's `module` that accepts any arguments and returns `make()`."""
+    result = make()
+    return _described(module, name, lambda *args, **kwargs: make(), f"Returns {result!r}",
+                      [] if result is None else [repr(result)])
 
 
-def raising(name: str, error: Any) -> Any:
-    """A function that accepts any arguments and raises an exception like `error`."""
+def raising(module: str, name: str, error: Any) -> Any:
+    """A function of torch's `module` that accepts any arguments and raises an exception like `error`."""
     def fail(*args, **kwargs):
         raise type(error)(*error.args)
-    return _with_name(name, fail, f"{type(error).__name__}: there is no such device.")
+    return _described(module, name, fail, f"Raises {type(error).__name__}",
+                      ["Traceback (most recent call last):", "    ...", f"{type(error).__name__}: {error}"])
 
 
 def abstract_class(module: Module, name: str, message: Any = None) -> Any:
@@ -52,14 +58,20 @@ def abstract_class(module: Module, name: str, message: Any = None) -> Any:
                                       f"Example:\n    >>> isinstance(torch.ones(1), {module}.{name})\n    False\n"})
 
 
-def common_functions(error: Any) -> Any:
-    """The functions of all such modules by name. Those that need the device raise `error`."""
-    functions = {name: returning(name, make) for make, names in _RETURNING for name in names.split()}
-    return functions | {name: raising(name, error) for name in _RAISING}
+def common_functions(module: str, error: Any) -> Any:
+    """The functions of such a module by name. Those that need the device raise `error`."""
+    functions = {name: returning(module, name, make) for make, names in _RETURNING for name in names.split()}
+    return functions | {name: raising(module, name, error) for name in _RAISING}
 
 
 class StreamContext:
-    """with torch.cuda.stream(stream): has no effect."""
+    """with torch.cuda.stream(stream): has no effect.
+
+    Example:
+        >>> with torch.cuda.stream(None):
+        ...     torch.ones(1) + 1
+        tensor([2.])
+    """
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream

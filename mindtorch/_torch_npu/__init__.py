@@ -19,6 +19,7 @@ for _names in ({name: function for name, function in _OPERATORS.items() if name[
 
 
 def __getattr__(name):
-    if name == "profiler":
-        return _import_module("mindtorch._torch_npu.profiler")
-    raise AttributeError(f"module 'torch_npu' has no attribute '{name}': mindtorch does not have it")
+    if name in ("optim", "profiler"):
+        return _import_module(f"mindtorch._torch_npu.{name}")
+    more = ", docs/npu.md lists the operators that it has" if name.startswith("npu_") else ""
+    raise AttributeError(f"module 'torch_npu' has no attribute '{name}': mindtorch does not have it{more}")

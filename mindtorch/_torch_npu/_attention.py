@@ -1,10 +1,11 @@
 """Attention in one operator, as torch_npu has it: several layouts, masks by rule, dropout."""
-from mindtorch import npu
+from mindtorch import no_grad, npu
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import NPU as _OPERATORS
 from mindtorch._torch_npu._checks import on_npu
 
-__all__ = ["npu_fusion_attention", "npu_fusion_attention_grad"]
+__all__ = ["npu_fused_infer_attention_score", "npu_fusion_attention", "npu_fusion_attention_grad",
+           "npu_incre_flash_attention", "npu_prompt_flash_attention"]
 
 _fused, _fused_grad = _OPERATORS["_npu_fusion_attention"], _OPERATORS["_npu_fusion_attention_grad"]
 _dropout_mask = _ATEN["_dropout_mask"]
@@ -12,11 +13,11 @@ _LAYOUTS = {"BNSD": (0, 2), "BSND": (0, 1), "BSH": (0, 1), "SBH": (1, 0)}      #
 _MOST_SPARSE = 4
 
 
-def _refuse(**values):
+def _refuse(function="npu_fusion_attention", /, **values):
     """NotImplementedError for what the simulator and the operator's plain form do not have."""
     for name, value in values.items():
         if value is not None and value != "":
-            raise NotImplementedError(f"npu_fusion_attention: {name} is not supported on npu: leave it out")
+            raise NotImplementedError(f"{function}: {name} is not supported on npu: leave it out")
 
 
 def _checked_layout(input_layout, query, key, keep_prob, sparse_mode):
@@ -75,6 +76,85 @@ def npu_fusion_attention(query, key, value, head_num, input_layout, pse=None, pa
     result, largest, sums = _fused(query, key, value, head_num, layout, atten_mask, drop, scale, keep_prob, pre_tockens,
                                    next_tockens, inner_precise, sparse_mode)
     return result, largest, sums, query.new_empty(0), seed, offset, numels
+
+
+def _infer(function, query, key, value, mask, heads, key_heads, scale, layout, sparse_mode, pre, following, refused):
+    """(the attention, the largest scores, the sums) of a function for inference, by aclnnFlashAttentionScore."""
+    on_npu(function, query, key, value, mask)
+    _refuse(function, **refused)
+    layout = _checked_layout(layout, query, key, 1.0, sparse_mode)
+    width = (query.shape[-1] // heads) if layout in ("BSH", "SBH") else 0
+    found = key.shape[-1] // width if width else key.shape[layout.index("N")]
+    if key_heads not in (0, found):
+        raise RuntimeError(f"num_key_value_heads is {key_heads}, key has {found} heads")
+    if mask is not None and mask.dim() == 3:
+        mask = mask.unsqueeze(1)
+    with no_grad():
+        return _fused(query, key, value, heads, layout, mask, None, scale, 1.0, pre, following, 0, sparse_mode)
+
+
+def npu_prompt_flash_attention(query, key, value, *, padding_mask=None, atten_mask=None, pse_shift=None,
+                               actual_seq_lengths=None, deq_scale1=None, quant_scale1=None, deq_scale2=None,
+                               quant_scale2=None, quant_offset2=None, num_heads=1, scale_value=1.0,
+                               pre_tokens=2147483647, next_tokens=0, input_layout="BSH", num_key_value_heads=0,
+                               actual_seq_lengths_kv=None, sparse_mode=0):
+    """softmax(scale_value * query @ key.T, hidden where atten_mask is true) @ value, without gradients.
+
+    Layouts, heads and sparse_mode are those of npu_fusion_attention, by whose operator it is computed.
+    """
+    return _infer("npu_prompt_flash_attention", query, key, value, atten_mask, num_heads, num_key_value_heads,
+                  scale_value, input_layout, sparse_mode, pre_tokens, next_tokens, {
+                      "padding_mask": padding_mask, "pse_shift": pse_shift, "actual_seq_lengths": actual_seq_lengths,
+                      "deq_scale1": deq_scale1, "quant_scale1": quant_scale1, "deq_scale2": deq_scale2,
+                      "quant_scale2": quant_scale2, "quant_offset2": quant_offset2,
+                      "actual_seq_lengths_kv": actual_seq_lengths_kv})[0]
+
+
+def npu_incre_flash_attention(query, key, value, *, padding_mask=None, atten_mask=None, pse_shift=None,
+                              actual_seq_lengths=None, antiquant_scale=None, antiquant_offset=None, block_table=None,
+                              dequant_scale1=None, quant_scale1=None, dequant_scale2=None, quant_scale2=None,
+                              quant_offset2=None, kv_padding_size=None, num_heads=1, scale_value=1.0,
+                              input_layout="BSH", num_key_value_heads=0, block_size=0, inner_precise=1):
+    """npu_prompt_flash_attention of one query for each sequence; atten_mask is (B, S), (B, 1, S) or (B, 1, 1, S)."""
+    mask = atten_mask if atten_mask is None else atten_mask.reshape(atten_mask.shape[0], 1, 1, -1)
+    return _infer("npu_incre_flash_attention", query, key, value, mask, num_heads, num_key_value_heads, scale_value,
+                  input_layout, 0 if mask is None else 1, 0, 0, {
+                      "padding_mask": padding_mask, "pse_shift": pse_shift, "actual_seq_lengths": actual_seq_lengths,
+                      "antiquant_scale": antiquant_scale, "antiquant_offset": antiquant_offset,
+                      "block_table": block_table, "dequant_scale1": dequant_scale1, "quant_scale1": quant_scale1,
+                      "dequant_scale2": dequant_scale2, "quant_scale2": quant_scale2, "quant_offset2": quant_offset2,
+                      "kv_padding_size": kv_padding_size})[0]
+
+
+def npu_fused_infer_attention_score(query, key, value, *, pse_shift=None, atten_mask=None, actual_seq_lengths=None,
+                                    actual_seq_lengths_kv=None, dequant_scale1=None, quant_scale1=None,
+                                    dequant_scale2=None, quant_scale2=None, quant_offset2=None, antiquant_scale=None,
+                                    antiquant_offset=None, key_antiquant_scale=None, key_antiquant_offset=None,
+                                    value_antiquant_scale=None, value_antiquant_offset=None, block_table=None,
+                                    query_padding_size=None, kv_padding_size=None, key_shared_prefix=None,
+                                    value_shared_prefix=None, actual_shared_prefix_len=None, query_rope=None,
+                                    key_rope=None, key_rope_antiquant_scale=None, num_heads=1, scale=1.0,
+                                    pre_tokens=2147483647, next_tokens=2147483647, input_layout="BSH",
+                                    num_key_value_heads=0, sparse_mode=0, inner_precise=0, block_size=0,
+                                    antiquant_mode=0, key_antiquant_mode=0, value_antiquant_mode=0,
+                                    softmax_lse_flag=False):
+    """npu_prompt_flash_attention, and with `softmax_lse_flag` the logarithm of each query's sum, else a zero."""
+    attention, largest, sums = _infer(
+        "npu_fused_infer_attention_score", query, key, value, atten_mask, num_heads, num_key_value_heads, scale,
+        input_layout, sparse_mode, pre_tokens, next_tokens, {
+            "pse_shift": pse_shift, "actual_seq_lengths": actual_seq_lengths,
+            "actual_seq_lengths_kv": actual_seq_lengths_kv, "dequant_scale1": dequant_scale1,
+            "quant_scale1": quant_scale1, "dequant_scale2": dequant_scale2, "quant_scale2": quant_scale2,
+            "quant_offset2": quant_offset2, "antiquant_scale": antiquant_scale, "antiquant_offset": antiquant_offset,
+            "key_antiquant_scale": key_antiquant_scale, "key_antiquant_offset": key_antiquant_offset,
+            "value_antiquant_scale": value_antiquant_scale, "value_antiquant_offset": value_antiquant_offset,
+            "block_table": block_table, "query_padding_size": query_padding_size, "kv_padding_size": kv_padding_size,
+            "key_shared_prefix": key_shared_prefix, "value_shared_prefix": value_shared_prefix,
+            "actual_shared_prefix_len": actual_shared_prefix_len, "query_rope": query_rope, "key_rope": key_rope,
+            "key_rope_antiquant_scale": key_rope_antiquant_scale})
+    if not softmax_lse_flag:
+        return attention, sums.new_zeros(1)
+    return attention, largest[..., :1] + sums[..., :1].log()
 
 
 def npu_fusion_attention_grad(query, key, value, dy, head_num, input_layout, *, pse=None, padding_mask=None,

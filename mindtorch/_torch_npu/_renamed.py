@@ -1,4 +1,5 @@
 """torch_npu's functions that equal torch operators under another name, for NPU tensors only."""
+import mindtorch as _dtypes
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core._gen.namespace import NPU as _OPERATORS
@@ -8,9 +9,12 @@ from mindtorch._torch_npu._checks import on_npu
 from mindtorch.nn import functional as _functional
 
 __all__ = [
-    "npu_add_layer_norm_backward", "npu_bmmV2", "npu_confusion_transpose", "npu_dtype_cast", "npu_gelu",
-    "npu_gelu_backward", "npu_linear", "npu_linear_backward", "npu_mish", "npu_mish_backward",
-    "npu_moe_token_permute_grad", "npu_one_hot", "npu_silu", "npu_silu_", "npu_silu_backward", "npu_transpose"]
+    "npu_add_layer_norm_backward", "npu_apply_rotary_pos_emb", "npu_bmmV2", "npu_broadcast", "npu_confusion_transpose",
+    "npu_conv2d", "npu_dtype_cast", "npu_gelu", "npu_gelu_backward", "npu_layer_norm_eval", "npu_linear",
+    "npu_linear_backward", "npu_max", "npu_min", "npu_mish", "npu_mish_backward", "npu_moe_token_permute_grad",
+    "npu_one_hot", "npu_quantize", "npu_reshape", "npu_silu", "npu_silu_", "npu_silu_backward", "npu_transpose"]
+
+_QUANTIZED = {"int8": (-128, 127), "uint8": (0, 255), "int32": (-2**31, 2**31 - 1)}
 
 
 def npu_add_layer_norm_backward(dy_opt, x1, x2, rstd, mean, gamma, dsum_opt):
@@ -124,3 +128,68 @@ def npu_one_hot(input, num_classes=-1, depth=1, on_value=1, off_value=0):
     hit = (input.unsqueeze(-1) == _arange(depth, device=input.device)).float()
     result = hit * (on_value - off_value) + off_value if (on_value, off_value) != (1, 0) else hit
     return result.movedim(-1, num_classes).contiguous()
+
+
+def npu_apply_rotary_pos_emb(query, key, cos, sin, layout="BSND", rotary_mode="half"):
+    """npu_rotary_mul of query and of key, (B, S, N, D) both; rotary_mode "half" or "interleave"."""
+    on_npu("npu_apply_rotary_pos_emb", query, key, cos, sin)
+    if layout != "BSND" or query.dim() != 4:
+        raise NotImplementedError(f"npu_apply_rotary_pos_emb: {query.dim()} dimensions in layout {layout} are not "
+                                  "supported on npu: take four, BSND")
+    rotate = _OPERATORS["npu_rotary_mul"]
+    return rotate(query, cos, sin, rotary_mode), rotate(key, cos, sin, rotary_mode)
+
+
+def npu_quantize(input, scales, zero_points, dtype, axis=1, div_mode=True):
+    """The integers, rounded and within the range of `dtype`: input / scales + zero_points, or without div_mode times.
+
+    scales and zero_points have one element, or one for each place along `axis`; dtype: int8, uint8 or int32.
+    """
+    on_npu("npu_quantize", input, scales, zero_points)
+    name = str(dtype).rpartition(".")[2].removeprefix("q")
+    if name not in _QUANTIZED:
+        raise RuntimeError(f"npu_quantize: dtype is {dtype}, expected int8, uint8 or int32")
+    shape = [-1 if each == axis % input.dim() else 1 for each in range(input.dim())]
+    scales = scales.reshape(shape).float()
+    result = input.float() / scales if div_mode else input.float() * scales
+    if zero_points is not None:
+        result = result + zero_points.reshape(shape).float()
+    return result.round().clamp(*_QUANTIZED[name]).to(getattr(_dtypes, name))
+
+
+def npu_layer_norm_eval(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+    """Layer norm."""
+    on_npu("npu_layer_norm_eval", input, weight, bias)
+    return _functional.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def npu_max(input, dim, keepdim=False):
+    """The largest elements along a dimension, and their places as int32."""
+    on_npu("npu_max", input)
+    values, places = _OPS["max"](input, dim, keepdim)
+    return values, places.int()
+
+
+def npu_min(input, dim, keepdim=False):
+    """The least elements along a dimension, and their places as int32."""
+    on_npu("npu_min", input)
+    values, places = _OPS["min"](input, dim, keepdim)
+    return values, places.int()
+
+
+def npu_broadcast(input, size):
+    """A copy that is expanded to `size`."""
+    on_npu("npu_broadcast", input)
+    return input.expand(*size).clone().contiguous()
+
+
+def npu_reshape(input, shape, can_refresh=False):
+    """A copy of another shape; `can_refresh` changes nothing here."""
+    on_npu("npu_reshape", input)
+    return input.reshape(*shape).clone().contiguous()
+
+
+def npu_conv2d(input, weight, bias, stride, padding, dilation, groups):
+    """Convolution of images."""
+    on_npu("npu_conv2d", input, weight, bias)
+    return _functional.conv2d(input, weight, bias, stride, padding, dilation, groups)

@@ -98,7 +98,13 @@ class autocast:
 
 
 def autocast_decorator(autocast_instance: Any, func: Any) -> Any:
-    """`func` inside the region, at each call."""
+    """`func` inside the region, at each call.
+
+    Example:
+        >>> double = torch.amp.autocast_mode.autocast_decorator(torch.autocast("cpu"), lambda x: x @ x)
+        >>> double(torch.ones(2, 2)).dtype
+        torch.bfloat16
+    """
     @functools.wraps(func)
     def decorate_autocast(*args, **kwargs):
         with autocast_instance:

@@ -19,7 +19,22 @@ __all__ = ["Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_d
 
 
 class FunctionCtx(FunctionNode):
-    """`ctx`: the object that forward and backward of a Function share."""
+    """`ctx`: the object that forward and backward of a Function share.
+
+    Example:
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.factor = 2              # attributes are kept for backward
+        ...         return x * ctx.factor
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad * ctx.factor
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> Double.apply(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+    """
 
     non_differentiable_ids = frozenset()            # of results; for forward mode, which asks after they were let go
 
@@ -46,7 +61,12 @@ class FunctionCtx(FunctionNode):
 
 
 class FunctionMeta(type):
-    """Gives each Function its node class, so that `y.grad_fn` is called MyFunctionBackward."""
+    """Gives each Function its node class, so that `y.grad_fn` is called MyFunctionBackward.
+
+    Example:
+        >>> type(torch.autograd.Function) is torch.autograd.function.FunctionMeta
+        True
+    """
 
     def __init__(cls, name: str, bases: Any, namespace: Any) -> None:
         cls._backward_cls = type(name + "Backward", (FunctionCtx,), {"_forward_cls": cls})
@@ -135,7 +155,17 @@ class Function(metaclass=FunctionMeta):
 
 
 class InplaceFunction(Function):
-    """A Function that may work in place; `inplace` is for subclasses."""
+    """A Function that may work in place; `inplace` is for subclasses.
+
+    Example:
+        >>> class Clear(torch.autograd.function.InplaceFunction):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.mark_dirty(x)
+        ...         return x.zero_()
+        >>> Clear.apply(torch.ones(2))
+        tensor([0., 0.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -146,7 +176,24 @@ hooks.Function = Function
 
 
 def once_differentiable(function: Any) -> Any:
-    """Decorates a backward that cannot be differentiated itself."""
+    """Decorates a backward that cannot be differentiated itself.
+
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     @torch.autograd.function.once_differentiable
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor([6.])
+    """
     @functools.wraps(function)
     def inside(ctx, *args):
         from mindtorch import is_grad_enabled

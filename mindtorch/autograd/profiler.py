@@ -59,6 +59,12 @@ class profile:
     record_shapes: the shapes of arguments. with_stack: the Python frames of calls. profile_memory: by how much the
     memory of the NPUs grows. with_flops: what products, convolutions, sums and scalings compute. use_device: "npu"
     (or "privateuse1") for launches too. RuntimeError where another profile runs.
+
+    Example:
+        >>> with torch.autograd.profiler.profile() as prof:
+        ...     _ = torch.ones(2) + 1
+        >>> [event.name for event in prof.function_events if event.name == "aten::add"]
+        ['aten::add']
     """
 
     def __init__(self, enabled: bool = True, *, use_device: Any = None, record_shapes: bool = False,
@@ -149,7 +155,11 @@ class profile:
 
 
 class emit_nvtx:
-    """Ranges for CUDA's profilers, around each operator: entered, it says that there is no CUDA."""
+    """Ranges for CUDA's profilers, around each operator: entered, it says that there is no CUDA.
+
+    Example:
+        >>> torch.autograd.profiler.emit_nvtx(enabled=False).__enter__()
+    """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled, self.entered, self.record_shapes = enabled, False, record_shapes

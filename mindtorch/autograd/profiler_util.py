@@ -18,7 +18,12 @@ __all__ = ["EventList", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAv
 
 
 class Interval:
-    """A stretch of time in microseconds."""
+    """A stretch of time in microseconds.
+
+    Example:
+        >>> torch.autograd.profiler_util.Interval(10, 14).elapsed_us()
+        4
+    """
 
     def __init__(self, start: Any, end: Any) -> None:
         self.start = start
@@ -38,7 +43,13 @@ def _mean(name):
 
 
 class FormattedTimesMixin:
-    """Means of the totals, and the times as text."""
+    """Means of the totals, and the times as text.
+
+    Example:
+        >>> event = torch.autograd.profiler_util.FunctionEvent(0, "aten::add", 1, 10, 14)
+        >>> event.cpu_time_total_str
+        '4.000us'
+    """
 
     cpu_time = _mean("cpu_time_total")
     device_time = _mean("device_time_total")
@@ -51,7 +62,13 @@ class FormattedTimesMixin:
 
 
 class FunctionEvent(FormattedTimesMixin):
-    """One call, with the calls inside it as cpu_children and the call it was in as cpu_parent."""
+    """One call, with the calls inside it as cpu_children and the call it was in as cpu_parent.
+
+    Example:
+        >>> event = torch.autograd.profiler_util.FunctionEvent(0, "aten::add", 1, 10, 14)
+        >>> event.name, event.cpu_time_total
+        ('aten::add', 4)
+    """
 
     count = 1
     is_async = is_remote = is_legacy = False
@@ -134,7 +151,15 @@ _SUMS = ("cpu_time_total", "self_cpu_time_total", "device_time_total", "self_dev
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """Calls of one name (and shapes, or callers) together: sums, and means a call."""
+    """Calls of one name (and shapes, or callers) together: sums, and means a call.
+
+    Example:
+        >>> average = torch.autograd.profiler_util.FunctionEventAvg()
+        >>> for end in (14, 16):
+        ...     _ = average.add(torch.autograd.profiler_util.FunctionEvent(0, "aten::add", 1, 10, end))
+        >>> average.count, average.cpu_time
+        (2, 5.0)
+    """
 
     def __init__(self) -> None:
         self.key = None
@@ -169,7 +194,14 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class EventList(list):
-    """Events, or sums of events, and how they are shown."""
+    """Events, or sums of events, and how they are shown.
+
+    Example:
+        >>> with torch.autograd.profiler.profile() as prof:
+        ...     _ = torch.ones(2) + 1
+        >>> type(prof.function_events).__name__, "aten::add" in prof.function_events.table()
+        ('EventList', True)
+    """
 
     def __init__(self, *args: Any, use_device: Any = None, profile_memory: bool = False,
                  with_flops: bool = False) -> None:

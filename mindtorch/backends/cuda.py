@@ -42,24 +42,37 @@ matmul = _Matmul()
 
 
 def is_built() -> Any:
-    """False."""
+    """False.
+
+    Example:
+        >>> torch.backends.cuda.is_built()
+        False
+    """
     return False
 
 
 def is_flash_attention_available() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> torch.backends.cuda.is_flash_attention_available()
+        False
+    """
     return False
 
 
 def _switch(kind, backend):
     def enable(enabled):
-        """Whether attention may be computed so; of all ways here are only "math" and "flash"."""
         CHOICE.enable(backend, enabled)
 
     def enabled():
-        """Whether attention may be computed so; True at first."""
         return backend in CHOICE.allowed
     enable.__name__, enabled.__name__ = f"enable_{kind}_sdp", f"{kind}_sdp_enabled"
+    example = (f"Example:\n    >>> torch.backends.cuda.enable_{kind}_sdp(False)\n"
+               f"    >>> torch.backends.cuda.{kind}_sdp_enabled()\n    False\n"
+               f"    >>> torch.backends.cuda.enable_{kind}_sdp(True)\n")
+    enable.__doc__ = f'Whether attention may be computed so; of all ways here are only "math" and "flash".\n\n{example}'
+    enabled.__doc__ = f"Whether attention may be computed so; True at first.\n\n{example}"
     return enable, enabled
 
 
@@ -72,7 +85,13 @@ enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn", SDPBackend.CUDNN_ATTENTIO
 @contextmanager
 def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
                enable_cudnn: bool = True) -> Any:
-    """Sets the four switches for the length of a `with` block."""
+    """Sets the four switches for the length of a `with` block.
+
+    Example:
+        >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
+        ...     torch.backends.cuda.flash_sdp_enabled()
+        False
+    """
     before = CHOICE.set(CHOICE.allowed, CHOICE.order)
     enable_flash_sdp(enable_flash)
     enable_math_sdp(enable_math)

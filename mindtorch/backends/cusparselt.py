@@ -4,9 +4,19 @@ __all__ = ["is_available", "version"]
 
 
 def is_available():
-    """False."""
+    """False.
+
+    Example:
+        >>> torch.backends.cusparselt.is_available()
+        False
+    """
     return False
 
 
 def version():
-    """None."""
+    """None.
+
+    Example:
+        >>> torch.backends.cusparselt.version() is None
+        True
+    """

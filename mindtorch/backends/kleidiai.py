@@ -4,5 +4,10 @@ __all__ = ["is_available"]
 
 
 def is_available():
-    """False."""
+    """False.
+
+    Example:
+        >>> torch.backends.kleidiai.is_available()
+        False
+    """
     return False

@@ -8,11 +8,23 @@ _is_fastpath_enabled = True
 
 
 def get_fastpath_enabled() -> bool:
-    """What set_fastpath_enabled was given; True at first."""
+    """What set_fastpath_enabled was given; True at first.
+
+    Example:
+        >>> torch.backends.mha.get_fastpath_enabled()
+        True
+    """
     return _is_fastpath_enabled
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Kept for who asks."""
+    """Kept for who asks.
+
+    Example:
+        >>> torch.backends.mha.set_fastpath_enabled(False)
+        >>> torch.backends.mha.get_fastpath_enabled()
+        False
+        >>> torch.backends.mha.set_fastpath_enabled(True)
+    """
     global _is_fastpath_enabled
     _is_fastpath_enabled = value

@@ -8,5 +8,10 @@ __all__ = ["is_available"]
 
 
 def is_available() -> Any:
-    """False."""
+    """False.
+
+    Example:
+        >>> torch.backends.mkl.is_available()
+        False
+    """
     return False

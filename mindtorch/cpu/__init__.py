@@ -13,7 +13,14 @@ __all__ = ["Stream", "current_device", "current_stream", "device_count", "is_ava
 
 
 class Stream:
-    """The one stream of the CPU, on which everything is done when a call returns."""
+    """The one stream of the CPU, on which everything is done when a call returns.
+
+    Example:
+        >>> stream = torch.cpu.Stream()
+        >>> with torch.cpu.stream(stream):
+        ...     torch.ones(1) + 1
+        tensor([2.])
+    """
 
     def __init__(self, priority: int = -1) -> None:
         pass
@@ -32,35 +39,70 @@ _STREAM = Stream()
 
 
 def is_available() -> bool:
-    """True."""
+    """True.
+
+    Example:
+        >>> torch.cpu.is_available()
+        True
+    """
     return True
 
 
 def is_initialized() -> bool:
-    """True."""
+    """True.
+
+    Example:
+        >>> torch.cpu.is_initialized()
+        True
+    """
     return True
 
 
 def device_count() -> int:
-    """1."""
+    """1.
+
+    Example:
+        >>> torch.cpu.device_count()
+        1
+    """
     return 1
 
 
 def current_device() -> str:
-    """ "cpu"."""
+    """ "cpu".
+
+    Example:
+        >>> torch.cpu.current_device()
+        'cpu'
+    """
     return "cpu"
 
 
 def set_device(device: Device) -> None:
-    """There is one CPU: changes nothing."""
+    """There is one CPU: changes nothing.
+
+    Example:
+        >>> torch.cpu.set_device("cpu")
+        >>> torch.cpu.current_device()
+        'cpu'
+    """
 
 
 def synchronize(device: Device = None) -> None:
-    """Waits for nothing: what was begun is done."""
+    """Waits for nothing: what was begun is done.
+
+    Example:
+        >>> torch.cpu.synchronize()
+    """
 
 
 def current_stream(device: Device = None) -> Stream:
-    """The one stream of the CPU."""
+    """The one stream of the CPU.
+
+    Example:
+        >>> isinstance(torch.cpu.current_stream(), torch.cpu.Stream)
+        True
+    """
     return _STREAM
 
 
@@ -69,7 +111,13 @@ class StreamContext(nullcontext):
 
 
 def stream(stream: Stream) -> Any:
-    """A context in which nothing is different."""
+    """A context in which nothing is different.
+
+    Example:
+        >>> with torch.cpu.stream(torch.cpu.current_stream()):
+        ...     torch.ones(1) + 1
+        tensor([2.])
+    """
     return StreamContext(stream)
 
 

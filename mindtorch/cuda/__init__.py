@@ -20,15 +20,16 @@ _TYPES = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", 
 has_half = has_magma = False
 default_generators = ()
 
-globals().update(common_functions(_REFUSED))
-host_memory_stats = returning("host_memory_stats", OrderedDict)
-host_memory_stats_as_nested_dict = returning("host_memory_stats_as_nested_dict", dict)
-globals().update({name: returning(name, int) for name in ("max_memory_cached", "memory_cached")})
-globals().update({name: returning(name) for name in ("reset_max_memory_allocated", "reset_max_memory_cached")})
-memory_summary = returning("memory_summary", str)
-_is_in_bad_fork = returning("_is_in_bad_fork", bool)
-_lazy_call = returning("_lazy_call")             # it would run when CUDA starts, which it never does
-globals().update({name: raising(name, _REFUSED) for name in (
+globals().update(common_functions("torch.cuda", _REFUSED))
+host_memory_stats = returning("torch.cuda", "host_memory_stats", OrderedDict)
+host_memory_stats_as_nested_dict = returning("torch.cuda", "host_memory_stats_as_nested_dict", dict)
+globals().update({name: returning("torch.cuda", name, int) for name in ("max_memory_cached", "memory_cached")})
+globals().update({name: returning("torch.cuda", name)
+                  for name in ("reset_max_memory_allocated", "reset_max_memory_cached")})
+memory_summary = returning("torch.cuda", "memory_summary", str)
+_is_in_bad_fork = returning("torch.cuda", "_is_in_bad_fork", bool)
+_lazy_call = returning("torch.cuda", "_lazy_call")             # it would run when CUDA starts, which it never does
+globals().update({name: raising("torch.cuda", name, _REFUSED) for name in (
     "_record_memory_history", "_sleep", "_snapshot", "check_error", "cudart", "list_gpu_processes",
     "set_stream", "current_blas_handle", "current_solver_handle", "default_stream", "get_sync_debug_mode",
     "ipc_collect", "reset_peak_memory_stats", "set_sync_debug_mode")})
@@ -38,7 +39,7 @@ Event = abstract_class("torch.cuda", "Event")
 ExternalStream = abstract_class("torch.cuda", "ExternalStream", "torch.cuda.Stream requires CUDA support")
 MemPool = abstract_class("torch.cuda", "MemPool")
 Stream = abstract_class("torch.cuda", "Stream", "torch.cuda.Stream requires CUDA support")
-globals().update({name: raising(name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
+globals().update({name: raising("torch.cuda", name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
                   for name, dummy in (("graph_pool_handle", "_graph_pool_handle"),
                                       ("is_current_stream_capturing", "_cuda_isCurrentStreamCapturing"),
                                       ("make_graphed_callables", "CUDAGraph"))})
@@ -48,7 +49,12 @@ _hinted = False
 
 
 def is_available() -> bool:
-    """False. Where there is an NPU, a line on stderr, once, says how a CUDA program runs on it."""
+    """False. Where there is an NPU, a line on stderr, once, says how a CUDA program runs on it.
+
+    Example:
+        >>> torch.cuda.is_available()
+        False
+    """
     global _hinted
     if not _hinted and _backend.npu_available():
         _hinted = True
@@ -59,12 +65,25 @@ def is_available() -> bool:
 
 
 def stream(stream: Stream | None) -> Any:
-    """A context in which nothing is different."""
+    """A context in which nothing is different.
+
+    Example:
+        >>> with torch.cuda.stream(None):
+        ...     torch.ones(1) + 1
+        tensor([2.])
+    """
     return StreamContext(stream)
 
 
 class graph:
-    """with torch.cuda.graph(g): is refused, by the class of streams where it is given none, and on entry."""
+    """with torch.cuda.graph(g): is refused, by the class of streams where it is given none, and on entry.
+
+    Example:
+        >>> torch.cuda.graph(None)
+        Traceback (most recent call last):
+            ...
+        RuntimeError: torch.cuda.Stream requires CUDA support
+    """
 
     def __init__(self, cuda_graph: Any, pool: Any = None, stream: Stream | None = None,
                  capture_error_mode: str = "global") -> None:
@@ -79,7 +98,13 @@ class graph:
 
 
 class device:
-    """with torch.cuda.device(-1): ... changes nothing; any device is refused on entry."""
+    """with torch.cuda.device(-1): ... changes nothing; any device is refused on entry.
+
+    Example:
+        >>> with torch.cuda.device(-1):
+        ...     torch.ones(1) + 1
+        tensor([2.])
+    """
 
     def __init__(self, device: Any) -> None:
         self.idx = device
@@ -93,7 +118,13 @@ class device:
 
 
 class device_of(device):
-    """with torch.cuda.device_of(tensor): changes nothing, for no tensor is there."""
+    """with torch.cuda.device_of(tensor): changes nothing, for no tensor is there.
+
+    Example:
+        >>> with torch.cuda.device_of(torch.ones(1)):
+        ...     torch.ones(1) + 1
+        tensor([2.])
+    """
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device() if obj.is_cuda else -1)
@@ -106,7 +137,10 @@ class _NoTensors(type):
         raise TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
 
 
-globals().update({f"{name}Tensor": _NoTensors(f"{name}Tensor", (), {"__module__": "torch.cuda"}) for name in _TYPES})
+globals().update({f"{name}Tensor": _NoTensors(f"{name}Tensor", (), {
+    "__module__": "torch.cuda", "__doc__": f"No tensor is one: there is no CUDA.\n\nExample:\n"
+                                           f"    >>> isinstance(torch.ones(1), torch.cuda.{name}Tensor)\n    False\n"})
+                  for name in _TYPES})
 
 
 def __getattr__(name: str) -> Any:

@@ -3,9 +3,14 @@ from mindtorch._compat.absent_device import raising
 
 __all__ = ["is_available", "version"]
 
-version = raising("version", RuntimeError("NCCL is not there: mindtorch was built without CUDA"))
+version = raising("torch.cuda.nccl", "version", RuntimeError("NCCL is not there: mindtorch was built without CUDA"))
 
 
 def is_available(tensors):
-    """False."""
+    """False.
+
+    Example:
+        >>> torch.cuda.nccl.is_available([])
+        False
+    """
     return False

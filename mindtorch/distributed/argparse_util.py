@@ -13,7 +13,17 @@ def _variable(dest):
 
 
 class env(Action):
-    """The argument's value; without it that of the variable, which also serves for a required argument."""
+    """The argument's value; without it that of the variable, which also serves for a required argument.
+
+    Example:
+        >>> import argparse, os
+        >>> os.environ["PET_NNODES"] = "2"
+        >>> parser = argparse.ArgumentParser()
+        >>> _ = parser.add_argument("--nnodes", action=dist.argparse_util.env)
+        >>> parser.parse_args([]).nnodes, parser.parse_args(["--nnodes=4"]).nnodes
+        ('2', '4')
+        >>> del os.environ["PET_NNODES"]
+    """
 
     def __init__(self, dest: str, default: Any = None, required: bool = False, **kwargs: Any) -> None:
         value = _variable(dest)
@@ -26,7 +36,17 @@ class env(Action):
 
 
 class check_env(Action):
-    """True if the argument is there; without it whether the variable is a number other than 0."""
+    """True if the argument is there; without it whether the variable is a number other than 0.
+
+    Example:
+        >>> import argparse, os
+        >>> os.environ["PET_VERBOSE"] = "1"
+        >>> parser = argparse.ArgumentParser()
+        >>> _ = parser.add_argument("--verbose", action=dist.argparse_util.check_env)
+        >>> parser.parse_args([]).verbose
+        True
+        >>> del os.environ["PET_VERBOSE"]
+    """
 
     def __init__(self, dest: str, default: bool = False, **kwargs: Any) -> None:
         value = _variable(dest)

@@ -10,7 +10,12 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> dist.autograd.is_available()
+        False
+    """
     return False
 
 

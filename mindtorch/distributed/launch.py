@@ -7,19 +7,32 @@ __all__ = ["get_args_parser", "launch", "main", "parse_args"]
 
 
 def parse_args(args=None):
-    """The arguments; with --use-env the script gets no --local-rank."""
+    """The arguments; with --use-env the script gets no --local-rank.
+
+    Example:
+        >>> dist.launch.parse_args(["--use-env", "train.py"]).training_script
+        'train.py'
+    """
     parser = get_args_parser()
     parser.add_argument("--use-env", "--use_env", action="store_true", help="do not pass --local-rank to the script")
     return parser.parse_args(args)
 
 
 def launch(args):
-    """Run a script as the arguments say."""
+    """Run a script as the arguments say.
+
+    Example:
+        >>> dist.launch.launch(dist.launch.parse_args(["--use-env", "--no-python", "true"]))
+    """
     run(args)
 
 
 def main(args=None):
-    """What the command does."""
+    """What the command does.
+
+    Example:
+        >>> dist.launch.main(["--use-env", "--no-python", "true"])
+    """
     launch(parse_args(args))
 
 

@@ -33,7 +33,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def get_args_parser() -> argparse.ArgumentParser:
-    """The parser of torchrun's arguments."""
+    """The parser of torchrun's arguments.
+
+    Example:
+        >>> parser = dist.run.get_args_parser()
+        >>> parser.parse_args(["--nproc-per-node", "2", "train.py"]).nproc_per_node
+        '2'
+    """
     parser = _Parser("torchrun", description="Runs a program in several processes, on one node or on many.")
     add = parser.option
     add("--nnodes", default="1:1", help="number of nodes, or <minimum>:<maximum>")
@@ -66,12 +72,23 @@ def get_args_parser() -> argparse.ArgumentParser:
 
 
 def parse_args(args=None) -> argparse.Namespace:
-    """torchrun's arguments."""
+    """torchrun's arguments.
+
+    Example:
+        >>> arguments = dist.run.parse_args(["--nproc-per-node=2", "train.py", "--lr=0.1"])
+        >>> arguments.training_script, arguments.training_script_args
+        ('train.py', ['--lr=0.1'])
+    """
     return get_args_parser().parse_args(args)
 
 
 def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
-    """(minimum, maximum) of "2" or "1:4"."""
+    """(minimum, maximum) of "2" or "1:4".
+
+    Example:
+        >>> dist.run.parse_min_max_nnodes("1:4")
+        (1, 4)
+    """
     parts = nnodes.split(":")
     if len(parts) > 2:
         raise RuntimeError(f'nnodes={nnodes} is not in "MIN:MAX" format')
@@ -79,7 +96,12 @@ def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
 
 
 def determine_local_world_size(nproc_per_node: str) -> int:
-    """The number of processes that --nproc-per-node says."""
+    """The number of processes that --nproc-per-node says.
+
+    Example:
+        >>> dist.run.determine_local_world_size("2")
+        2
+    """
     try:
         return int(nproc_per_node)
     except ValueError:
@@ -111,7 +133,14 @@ def run_script_path(training_script: str, *training_script_args: str) -> None:
 
 
 def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[str]]:
-    """(the configuration, the command, its arguments)."""
+    """(the configuration, the command, its arguments).
+
+    Example:
+        >>> arguments = dist.run.parse_args(["--nproc-per-node=2", "train.py"])
+        >>> config, command, rest = dist.run.config_from_args(arguments)
+        >>> config.nproc_per_node, rest[-1]
+        (2, 'train.py')
+    """
     min_nodes, max_nodes = parse_min_max_nnodes(args.nnodes)
     count = determine_local_world_size(args.nproc_per_node)
     if args.standalone:
@@ -157,14 +186,22 @@ def _command(args):
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run a program as the arguments say."""
+    """Run a program as the arguments say.
+
+    Example:
+        >>> dist.run.run(dist.run.parse_args(["--standalone", "--no-python", "true"]))
+    """
     config, command, arguments = config_from_args(args)
     launch_agent(config, command, arguments)
 
 
 @record
 def main(args=None) -> None:
-    """What the command does. Its exit code is 1 after a failure, and 128 + the number of a signal that has ended it."""
+    """What the command does. Its exit code is 1 after a failure, and 128 + the number of a signal that has ended it.
+
+    Example:
+        >>> dist.run.main(["--standalone", "--no-python", "true"])      # as torchrun --standalone --no-python true
+    """
     try:
         run(parse_args(args))
     except ChildFailedError as error:

@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions.transformed_distribution import TransformedDistribution
 from mindtorch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 
 class LocationMixin:
@@ -104,21 +107,21 @@ class HalfMixin(TransformedDistribution):
     def mode(self) -> Any:
         return mindtorch.zeros_like(self.scale)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         value = mindtorch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return (self.base_dist.log_prob(value) + math.log(2)).masked_fill(value < 0, -math.inf)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return self.base_dist.icdf((value + 1) / 2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.base_dist.entropy() - math.log(2)
 
 

@@ -49,17 +49,17 @@ class Bernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with mindtorch.no_grad():
             return mindtorch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return binary_entropy(self.logits, self.probs)
 
     def enumerate_support(self, expand: bool = True) -> Any:

@@ -53,11 +53,11 @@ class Beta(ExponentialFamily):
         total = self.total_concentration
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         both = mindtorch.stack([self.concentration1, self.concentration0], -1)
         return mindtorch._sample_dirichlet(both.expand(*self._extended_shape(sample_shape), 2))[..., 0]
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return (mindtorch.xlogy(self.concentration1 - 1, value)
@@ -67,7 +67,7 @@ class Beta(ExponentialFamily):
         return (mindtorch.lgamma(self.concentration1) + mindtorch.lgamma(self.concentration0)
                 - mindtorch.lgamma(self.total_concentration))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a, b, total = self.concentration1, self.concentration0, self.total_concentration
         return (self._log_norm() - (a - 1) * mindtorch.digamma(a) - (b - 1) * mindtorch.digamma(b)
                 + (total - 2) * mindtorch.digamma(total))

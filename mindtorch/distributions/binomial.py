@@ -51,12 +51,12 @@ class Binomial(BinaryProbsLogitsMixin, Distribution):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with mindtorch.no_grad():
             return mindtorch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         ways = (mindtorch.lgamma(self.total_count + 1) - mindtorch.lgamma(value + 1)
@@ -69,6 +69,6 @@ class Binomial(BinaryProbsLogitsMixin, Distribution):
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
         return self._enumerated(mindtorch.arange(count, dtype=self._param.dtype, device=self._param.device), expand)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         logs = self.log_prob(self.enumerate_support(False))
         return -(mindtorch.exp(logs) * logs).sum(0)

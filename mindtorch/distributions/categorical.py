@@ -60,19 +60,19 @@ class Categorical(ProbsLogitsMixin, Distribution):
     def variance(self) -> Tensor:
         return self.mean
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         sample_shape = mindtorch.Size(sample_shape)
         with mindtorch.no_grad():
             rows = self.probs.reshape(-1, self._num_events)
             return mindtorch.multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         value, logs = mindtorch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logs.gather(-1, value[..., :1]).squeeze(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         logits = mindtorch.clamp(self.logits, min=mindtorch.finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 

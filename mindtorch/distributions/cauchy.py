@@ -44,18 +44,18 @@ class Cauchy(Distribution):
     def rsample(self, sample_shape: _size = ()) -> Tensor:
         return self.loc + self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_() * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return -math.log(math.pi) - self.scale.log() - ((value - self.loc) / self.scale).pow(2).log1p()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return mindtorch.atan((value - self.loc) / self.scale) / math.pi + 0.5
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return mindtorch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return math.log(4 * math.pi) + self.scale.log()

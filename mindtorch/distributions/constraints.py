@@ -16,7 +16,12 @@ __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_
 
 
 class Constraint:
-    """A set of values; the last `event_dim` dimensions of a tensor are one value."""
+    """A set of values; the last `event_dim` dimensions of a tensor are one value.
+
+    Example:
+        >>> issubclass(torch.distributions.constraints.interval, torch.distributions.constraints.Constraint)
+        True
+    """
 
     is_discrete = False
     event_dim = 0
@@ -30,7 +35,12 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A set that depends on other parameters, which an instance's property names."""
+    """A set that depends on other parameters, which an instance's property names.
+
+    Example:
+        >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.dependent)
+        True
+    """
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
@@ -58,7 +68,19 @@ class _Dependent(Constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property whose value is a constraint. On the class it is a dependent constraint."""
+    """A property whose value is a constraint. On the class it is a dependent constraint.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> class AtMost:
+        ...     def __init__(self, most):
+        ...         self.most = most
+        ...     @constraints.dependent_property
+        ...     def support(self):
+        ...         return constraints.less_than(self.most)
+        >>> constraints.is_dependent(AtMost.support), AtMost(2.0).support
+        (True, LessThan(upper_bound=2.0))
+    """
 
     def __init__(self, fn: Callable[..., Any] | None = None, *, is_discrete: bool | None = NotImplemented,
                  event_dim: int | None = NotImplemented) -> None:
@@ -70,7 +92,13 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """Values of several dimensions, each of whose elements lies in a set."""
+    """Values of several dimensions, each of whose elements lies in a set.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.independent(constraints.positive, 1).check(torch.tensor([[1.0, 2.0], [1.0, -2.0]]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: Any) -> None:
         if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
@@ -123,7 +151,14 @@ class _Joined(Constraint):
 
 
 class _Cat(_Joined):
-    """Sections of `lengths`, 1 each by default."""
+    """Sections of `lengths`, 1 each by default.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> both = constraints.cat([constraints.positive, constraints.real], lengths=[1, 2])
+        >>> both.check(torch.tensor([-1.0, -1.0, 2.0]))
+        tensor([False,  True,  True])
+    """
 
     def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
         super().__init__(cseq, dim)
@@ -139,7 +174,13 @@ class _Cat(_Joined):
 
 
 class _Stack(_Joined):
-    """Parts without that dimension."""
+    """Parts without that dimension.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.stack([constraints.positive, constraints.real]).check(torch.tensor([-1.0, -1.0]))
+        tensor([False,  True])
+    """
 
     def _split(self, value):
         if value.shape[self.dim] != len(self.cseq):
@@ -150,7 +191,13 @@ class _Stack(_Joined):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """Values that lie in the set of each component of a mixture; the components are its last batch dimension."""
+    """Values that lie in the set of each component of a mixture; the components are its last batch dimension.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.MixtureSameFamilyConstraint(constraints.positive).check(torch.tensor([1.0, -1.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Any) -> None:
         if not isinstance(base_constraint, Constraint):
@@ -212,6 +259,13 @@ class _Bounded(Constraint):
 
 
 class _IntegerInterval(_Bounded):
+    """Whole numbers between two bounds, which belong to it.
+
+    Example:
+        >>> torch.distributions.constraints.integer_interval(0, 3).check(torch.tensor([1.0, 1.5, 4.0]))
+        tensor([ True, False, False])
+    """
+
     is_discrete = True
 
     def check(self, value: Any) -> Any:
@@ -228,22 +282,55 @@ class _Real(Constraint):
 
 
 class _GreaterThan(_Bounded):
+    """Numbers above a bound.
+
+    Example:
+        >>> torch.distributions.constraints.greater_than(0).check(torch.tensor([0.0, 1.0]))
+        tensor([False,  True])
+    """
+
     _names, _low = ("lower_bound",), "gt"
 
 
 class _GreaterThanEq(_Bounded):
+    """Numbers that are not below a bound.
+
+    Example:
+        >>> torch.distributions.constraints.greater_than_eq(0).check(torch.tensor([0.0, 1.0]))
+        tensor([True, True])
+    """
+
     _names = ("lower_bound",)
 
 
 class _LessThan(_Bounded):
+    """Numbers below a bound.
+
+    Example:
+        >>> torch.distributions.constraints.less_than(1).check(torch.tensor([0.0, 1.0]))
+        tensor([ True, False])
+    """
+
     _names, _high = ("upper_bound",), "lt"
 
 
 class _Interval(_Bounded):
-    pass
+    """Numbers between two bounds, which belong to it.
+
+    Example:
+        >>> torch.distributions.constraints.interval(0, 1).check(torch.tensor([0.0, 1.0, 2.0]))
+        tensor([ True,  True, False])
+    """
 
 
 class _HalfOpenInterval(_Bounded):
+    """Numbers from a bound on, up to another that does not belong to it.
+
+    Example:
+        >>> torch.distributions.constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
+        tensor([ True, False])
+    """
+
     _high = "lt"
 
 
@@ -255,6 +342,13 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
+    """Vectors of counts, none negative, with a sum of at most `upper_bound`.
+
+    Example:
+        >>> torch.distributions.constraints.multinomial(3).check(torch.tensor([[1, 2], [2, 2]]))
+        tensor([ True, False])
+    """
+
     is_discrete = True
     event_dim = 1
 
@@ -316,7 +410,12 @@ class _PositiveSemidefinite(_Symmetric):
 
 
 def is_dependent(constraint: Any) -> Any:
-    """Whether the set depends on other parameters, so that only an instance knows it."""
+    """Whether the set depends on other parameters, so that only an instance knows it.
+
+    Example:
+        >>> torch.distributions.constraints.is_dependent(torch.distributions.Uniform.support)
+        True
+    """
     return isinstance(constraint, _Dependent)
 
 

@@ -87,13 +87,13 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
         shape = self._extended_shape(sample_shape)
         return self.icdf(mindtorch.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return self._cont_bern_log_norm() - binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         probs = self._cut_probs()
@@ -101,13 +101,13 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
         found = mindtorch.where(self._stable(), found, value)
         return mindtorch.where(value <= 0, 0.0, mindtorch.where(value >= 1, 1.0, found))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         probs = self._cut_probs()
         log_not = (-probs).log1p()
         found = ((-probs + value * (2 * probs - 1)).log1p() - log_not) / (probs.log() - log_not)
         return mindtorch.where(self._stable(), found, value)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         log_not = (-self.probs).log1p()
         return self.mean * (log_not - self.probs.log()) - self._cont_bern_log_norm() - log_not
 

@@ -49,10 +49,10 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, keepdim=True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         return mindtorch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return mindtorch.xlogy(self.concentration - 1.0, value).sum(-1) - self._log_norm()
@@ -60,7 +60,7 @@ class Dirichlet(ExponentialFamily):
     def _log_norm(self):
         return mindtorch.lgamma(self.concentration).sum(-1) - mindtorch.lgamma(self.concentration.sum(-1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         k, total = self.concentration.size(-1), self.concentration.sum(-1)
         return (self._log_norm() - (k - total) * mindtorch.digamma(total)
                 - ((self.concentration - 1.0) * mindtorch.digamma(self.concentration)).sum(-1))

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mindtorch
 from mindtorch.distributions.distribution import Distribution
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["ExponentialFamily"]
 
@@ -37,7 +40,7 @@ class ExponentialFamily(Distribution):
             normalizer = self._log_normalizer(*params)
             return params, normalizer, mindtorch.autograd.grad(normalizer.sum(), params, create_graph=True)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """F(n) - <n, F'(n)> less the expectation of k(x)."""
         carrier = self._mean_carrier_measure
         params, normalizer, gradients = self._natural_gradients()

@@ -49,20 +49,20 @@ class Exponential(ExponentialFamily):
     def rsample(self, sample_shape: _size = ()) -> Tensor:
         return self.rate.new_empty(self._extended_shape(sample_shape)).exponential_() / self.rate
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return self.rate.log() - self.rate * value
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return 1 - mindtorch.exp(-self.rate * value)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return -mindtorch.log1p(-value) / self.rate
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 1.0 - mindtorch.log(self.rate)
 
     @property

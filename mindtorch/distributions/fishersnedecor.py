@@ -43,13 +43,13 @@ class FisherSnedecor(Distribution):
                  / (self.df1 * (self.df2 - 2).pow(2) * (self.df2 - 4)))
         return found.masked_fill(self.df2 <= 4, float("nan"))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         one, other = (Gamma(df / 2, df / 2, validate_args=False).rsample(sample_shape) for df in (self.df1, self.df2))
         drawn = one / other
         drawn.detach().clamp_(min=mindtorch.finfo(drawn.dtype).tiny)
         return drawn
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2

@@ -41,25 +41,25 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         drawn = mindtorch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         drawn.detach().clamp_(min=mindtorch.finfo(drawn.dtype).tiny)
         return drawn
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = mindtorch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
         return (mindtorch.xlogy(self.concentration, self.rate) + mindtorch.xlogy(self.concentration - 1, value)
                 - self.rate * value - mindtorch.lgamma(self.concentration))
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return mindtorch.special.gammainc(self.concentration, self.rate * value)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a = self.concentration
         return a - self.rate.log() + mindtorch.lgamma(a) + (1.0 - a) * mindtorch.digamma(a)
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions.distribution import Distribution
+
+if TYPE_CHECKING:
+    from mindtorch import Tensor
 
 __all__ = ["GeneralizedPareto"]
 
@@ -38,11 +41,11 @@ class GeneralizedPareto(Distribution):
         """The concentration, without the 0 for which there is another formula."""
         return mindtorch.where(self._exponential(), 1.0, self.concentration)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(mindtorch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         z, c = (value - self.loc) / self.scale, self._divisor()
@@ -55,14 +58,14 @@ class GeneralizedPareto(Distribution):
         z, c = (value - self.loc) / self.scale, self._divisor()
         return mindtorch.where(self._exponential(), -z, -(c * z).log1p() / c)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         return -self.log_survival_function(value).expm1()
 
     def log_cdf(self, value: Any) -> Any:
         """The logarithm of cdf(value)."""
         return (-self.log_survival_function(value).exp()).log1p()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         c, left = self._divisor(), (-value).log1p()
         return self.loc + self.scale * mindtorch.where(self._exponential(), -left, (-c * left).expm1() / c)
 
@@ -80,5 +83,5 @@ class GeneralizedPareto(Distribution):
     def mode(self) -> Any:
         return self.loc
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return (self.scale.log() + self.concentration + 1).expand(self._batch_shape)

@@ -47,18 +47,18 @@ class Geometric(BinaryProbsLogitsMixin, Distribution):
     def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         shape, tiny = self._extended_shape(sample_shape), mindtorch.finfo(self.probs.dtype).tiny
         with mindtorch.no_grad():
             u = self.probs.new_empty(shape).uniform_(tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         value, probs = broadcast_all(value, self.probs)
         probs = probs.masked_fill((probs == 1) & (value == 0), 0)
         return value * (-probs).log1p() + self.probs.log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return binary_entropy(self.logits, self.probs) / self.probs

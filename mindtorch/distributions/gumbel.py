@@ -57,11 +57,11 @@ class Gumbel(TransformedDistribution):
     def variance(self) -> Tensor:
         return self.stddev.pow(2)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         z = (self.loc - value) / self.scale
         return z - z.exp() - self.scale.log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.scale.log() + (1 + EULER)

@@ -57,6 +57,6 @@ class InverseGamma(TransformedDistribution):
         a = self.concentration
         return (self.rate.square() / ((a - 1).square() * (a - 2))).masked_fill(a <= 2, math.inf)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a = self.concentration
         return a + self.rate.log() + mindtorch.lgamma(a) - (1 + a) * mindtorch.digamma(a)

@@ -63,6 +63,6 @@ class Kumaraswamy(TransformedDistribution):
     def variance(self) -> Tensor:
         return self._moment(2) - self.mean.pow(2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         return (1 - b.reciprocal()) + (1 - a.reciprocal()) * (mindtorch.digamma(b + 1) + EULER) - a.log() - b.log()

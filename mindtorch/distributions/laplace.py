@@ -42,20 +42,20 @@ class Laplace(LocationMixin, Distribution):
         u = self.loc.new_empty(shape).uniform_(mindtorch.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * mindtorch.log1p(-u.abs())
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return -mindtorch.log(2 * self.scale) - mindtorch.abs(value - self.loc) / self.scale
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * mindtorch.expm1(-away.abs() / self.scale)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         term = value - 0.5
         return self.loc - self.scale * term.sign() * mindtorch.log1p(-2 * term.abs())
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 1 + mindtorch.log(2 * self.scale)

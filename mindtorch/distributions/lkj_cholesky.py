@@ -45,7 +45,7 @@ class LKJCholesky(Distribution):
         new.dim, new._beta = self.dim, self._beta.expand((*batch_shape, self.dim))
         return super().expand(batch_shape, new)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         """By the onion method: each row is a random direction of a length drawn from a Beta distribution."""
         with mindtorch.no_grad():
             lengths = self._beta.sample(sample_shape).unsqueeze(-1)
@@ -56,7 +56,7 @@ class LKJCholesky(Distribution):
             tiny = mindtorch.finfo(row.dtype).tiny
             return row + mindtorch.diag_embed((1 - row.square().sum(-1)).clamp(min=tiny).sqrt())
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         rows = mindtorch.arange(2, self.dim + 1, device=self.concentration.device)

@@ -53,5 +53,5 @@ class LogNormal(TransformedDistribution):
     def variance(self) -> Tensor:
         return self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc

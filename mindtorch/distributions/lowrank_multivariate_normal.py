@@ -82,7 +82,7 @@ class LowRankMultivariateNormal(LocationMixin, Distribution):
         own = standard_normal(shape, self.loc)
         return self.loc + (self.cov_factor @ common.unsqueeze(-1)).squeeze(-1) + self.cov_diag.sqrt() * own
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         away = value - self.loc
@@ -90,5 +90,5 @@ class LowRankMultivariateNormal(LocationMixin, Distribution):
         distance = (away.pow(2) / self.cov_diag).sum(-1) - mahalanobis(self._capacitance_tril, common)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det())

@@ -82,16 +82,16 @@ class MixtureSameFamily(Distribution):
         within = self._weighted(self.component_distribution.variance)
         return within + self._weighted((self.component_distribution.mean - self._pad(self.mean)).pow(2.0))
 
-    def cdf(self, x: Any) -> Any:
+    def cdf(self, x: Any) -> Tensor:
         return (self.component_distribution.cdf(self._pad(x)) * self.mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, x: Any) -> Any:
+    def log_prob(self, x: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(x)
         each = self.component_distribution.log_prob(self._pad(x))
         return mindtorch.logsumexp(each + mindtorch.log_softmax(self.mixture_distribution.logits, -1), -1)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with mindtorch.no_grad():
             chosen, dim = self.mixture_distribution.sample(sample_shape), len(sample_shape) + len(self.batch_shape)
             samples = self.component_distribution.sample(sample_shape)

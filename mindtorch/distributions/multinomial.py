@@ -69,20 +69,20 @@ class Multinomial(Distribution):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         drawn = self._categorical.sample(mindtorch.Size((self.total_count,)) + mindtorch.Size(sample_shape))
         places = drawn.permute(*range(1, drawn.dim()), 0)
         counts = self.probs.new_zeros(self._extended_shape(sample_shape))
         return counts.scatter_add(-1, places, mindtorch.ones_like(places, dtype=counts.dtype))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         terms = (logits * value).masked_fill((value == 0) & (logits == -float("inf")), 0)
         return mindtorch.lgamma(value.sum(-1) + 1) - mindtorch.lgamma(value + 1).sum(-1) + terms.sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         counts = self._binomial.enumerate_support(expand=False)[1:]
         weighted = self._binomial.log_prob(counts).exp() * mindtorch.lgamma(counts + 1)
         constant = mindtorch.lgamma(self.probs.new_full((), self.total_count + 1.0))

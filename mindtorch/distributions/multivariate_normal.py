@@ -63,7 +63,7 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
         eps = standard_normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + (self._unbroadcasted_scale_tril @ eps.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         distance = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
@@ -72,7 +72,7 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
     def _half_log_det(self):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
         return found.expand(self._batch_shape)
 

@@ -48,12 +48,12 @@ class NegativeBinomial(BinaryProbsLogitsMixin, Distribution):
     def variance(self) -> Tensor:
         return self.mean / mindtorch.sigmoid(-self.logits)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with mindtorch.no_grad():
             rate = Gamma(self.total_count, (-self.logits).exp(), validate_args=False).sample(sample_shape)
             return mindtorch.poisson(rate)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         ways = (mindtorch.lgamma(self.total_count + value) - mindtorch.lgamma(1.0 + value)

@@ -47,7 +47,7 @@ class Normal(LocationMixin, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.stddev.pow(2)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with mindtorch.no_grad():
             return mindtorch.normal(self.loc.expand(shape), self.scale.expand(shape))
@@ -55,20 +55,20 @@ class Normal(LocationMixin, ExponentialFamily):
     def rsample(self, sample_shape: _size = ()) -> Tensor:
         return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc) * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return -((value - self.loc) ** 2) / (2 * self.scale ** 2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return 0.5 * (1 + mindtorch.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return self.loc + self.scale * mindtorch.erfinv(2 * value - 1) * math.sqrt(2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 0.5 + 0.5 * math.log(2 * math.pi) + mindtorch.log(self.scale)
 
     @property

@@ -65,16 +65,16 @@ class OneHotCategorical(Distribution):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         classes = self._categorical.sample(sample_shape)
         return mindtorch.nn.functional.one_hot(classes, self._event_shape[0]).to(self.probs)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return self._categorical.log_prob(value.max(-1)[1])
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Any:

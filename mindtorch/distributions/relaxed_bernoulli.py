@@ -17,7 +17,13 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
 class LogitRelaxedBernoulli(BinaryProbsLogitsMixin, Distribution):
-    """The log odds of RelaxedBernoulli."""
+    """The log odds of RelaxedBernoulli.
+
+    Example:
+        >>> relaxed = torch.distributions.relaxed_bernoulli
+        >>> relaxed.LogitRelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor([0.3])).log_prob(torch.tensor([0.0]))
+        tensor([-2.2538])
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
@@ -41,7 +47,7 @@ class LogitRelaxedBernoulli(BinaryProbsLogitsMixin, Distribution):
         drawn = clamp_probs(mindtorch.rand(shape, dtype=probs.dtype, device=probs.device))
         return (drawn.log() - (-drawn).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)

@@ -18,7 +18,13 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
 class ExpRelaxedCategorical(Distribution):
-    """The logarithms of RelaxedOneHotCategorical."""
+    """The logarithms of RelaxedOneHotCategorical.
+
+    Example:
+        >>> relaxed = torch.distributions.relaxed_categorical
+        >>> relaxed.ExpRelaxedCategorical(torch.tensor(0.5), probs=torch.ones(3)).sample().exp().sum()
+        tensor(1.0000)
+    """
 
     arg_constraints = Categorical.arg_constraints
     support = constraints.real_vector
@@ -54,7 +60,7 @@ class ExpRelaxedCategorical(Distribution):
         scores = (self.logits - (-drawn.log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         count = self._categorical._num_events
         if self._validate_args:
             self._validate_sample(value)

@@ -44,12 +44,12 @@ class StudentT(Distribution):
         found = self.scale.pow(2) * self.df / (self.df - 2)
         return found.masked_fill(self.df <= 2, math.inf).masked_fill(self.df <= 1, math.nan)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         normal = standard_normal(self._extended_shape(sample_shape), self.df)
         spread = (Chi2(self.df, validate_args=False).rsample(sample_shape) / self.df).rsqrt()
         return self.loc + self.scale * normal * spread
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         y = (value - self.loc) / self.scale
@@ -57,7 +57,7 @@ class StudentT(Distribution):
                 - mindtorch.lgamma(0.5 * (self.df + 1.0)))
         return -0.5 * (self.df + 1.0) * mindtorch.log1p(y ** 2.0 / self.df) - norm
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         half, more = 0.5 * self.df, 0.5 * (self.df + 1)
         log_beta = mindtorch.lgamma(half) + math.lgamma(0.5) - mindtorch.lgamma(more)
         return (self.scale.log() + more * (mindtorch.digamma(more) - mindtorch.digamma(half)) + 0.5 * self.df.log()

@@ -74,14 +74,14 @@ class TransformedDistribution(Distribution):
             value = transform(value)
         return value
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with mindtorch.no_grad():
             return self._transform(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: _size = ()) -> Tensor:
         return self._transform(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         event_dim, found, y = len(self.event_shape), 0.0, value
@@ -98,14 +98,14 @@ class TransformedDistribution(Distribution):
             sign = sign * transform.sign
         return sign
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         for transform in self.transforms[::-1]:
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
         return self._undo_sign(self.base_dist.cdf(value))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return self._transform(self.base_dist.icdf(self._undo_sign(value)))
 
     def _undo_sign(self, probability):

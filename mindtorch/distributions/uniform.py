@@ -56,19 +56,19 @@ class Uniform(Distribution):
         rand = mindtorch.rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + rand * (self.high - self.low)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return mindtorch.log(inside) - mindtorch.log(self.high - self.low)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return value * (self.high - self.low) + self.low
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return mindtorch.log(self.high - self.low)

@@ -19,7 +19,12 @@ __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "
 
 
 def broadcast_all(*values: Tensor | Number) -> tuple[Tensor, ...]:
-    """The values, tensors and numbers, as tensors of one shape; numbers take dtype and device of the tensors."""
+    """The values, tensors and numbers, as tensors of one shape; numbers take dtype and device of the tensors.
+
+    Example:
+        >>> torch.distributions.utils.broadcast_all(torch.ones(2), 3.0)
+        (tensor([1., 1.]), tensor([3., 3.]))
+    """
     if not all(isinstance(v, (mindtorch.Tensor, Number)) for v in values):
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
                          "__torch_function__.")
@@ -49,24 +54,44 @@ _sum_rightmost = sum_rightmost     # torch's name of it, which packages import
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities a little off 0 and 1, so that their logarithms are finite."""
+    """Probabilities a little off 0 and 1, so that their logarithms are finite.
+
+    Example:
+        >>> torch.distributions.utils.clamp_probs(torch.tensor([0.0, 0.5])) > 0
+        tensor([True, True])
+    """
     eps = mindtorch.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """The probabilities of unnormalized logarithms, or of log odds."""
+    """The probabilities of unnormalized logarithms, or of log odds.
+
+    Example:
+        >>> torch.distributions.utils.logits_to_probs(torch.tensor([0.0, 0.0]))
+        tensor([0.5000, 0.5000])
+    """
     return mindtorch.sigmoid(logits) if is_binary else softmax(logits, dim=-1)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """The logarithms of probabilities, or their log odds; finite."""
+    """The logarithms of probabilities, or their log odds; finite.
+
+    Example:
+        >>> torch.distributions.utils.probs_to_logits(torch.tensor([0.5]), is_binary=True)
+        tensor([0.])
+    """
     clamped = clamp_probs(probs)
     return mindtorch.log(clamped) - mindtorch.log1p(-clamped) if is_binary else mindtorch.log(clamped)
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The elements of matrices (..., n, n) on and below diagonal `diag`, row by row: (..., number of them)."""
+    """The elements of matrices (..., n, n) on and below diagonal `diag`, row by row: (..., number of them).
+
+    Example:
+        >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1.0, 0.0], [2.0, 3.0]]))
+        tensor([1., 2., 3.])
+    """
     n = mat.shape[-1]
     if not -n <= diag < n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
@@ -75,7 +100,13 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """Lower triangular matrices of vectors (..., D): tril_matrix_to_vec backwards. ValueError for a D of no matrix."""
+    """Lower triangular matrices of vectors (..., D): tril_matrix_to_vec backwards. ValueError for a D of no matrix.
+
+    Example:
+        >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1.0, 2.0, 3.0]))
+        tensor([[1., 0.],
+                [2., 3.]])
+    """
     count = vec.shape[-1]
     root = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     n = round(root)
@@ -99,7 +130,17 @@ def normalized(logits: Any) -> Any:
 
 
 class lazy_property:
-    """A property that is computed, with gradients, at the first access."""
+    """A property that is computed, with gradients, at the first access.
+
+    Example:
+        >>> class Square:
+        ...     side = torch.tensor(3.0)
+        ...     @torch.distributions.utils.lazy_property
+        ...     def area(self):
+        ...         return self.side ** 2
+        >>> Square().area
+        tensor(9.)
+    """
 
     def __init__(self, wrapped: Any) -> None:
         self.wrapped = wrapped

@@ -34,13 +34,13 @@ class VonMises(LocationMixin, Distribution):
         """How far the mean of the unit vectors lies from the circle, not the mean of squared distances."""
         return 1 - i1e(self.concentration) / i0e(self.concentration)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         k = self.concentration
         return k * (mindtorch.cos(value - self.loc) - 1) - math.log(2 * math.pi) - i0e(k).log()
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         """By rejection from a wrapped Cauchy distribution (Best and Fisher 1979). Waits for the device."""
         shape = self._extended_shape(sample_shape)
         with mindtorch.no_grad():

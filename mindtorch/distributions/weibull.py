@@ -59,6 +59,6 @@ class Weibull(TransformedDistribution):
     def variance(self) -> Tensor:
         return self.scale.pow(2) * (self._gamma(2) - self._gamma(1).square())
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return (EULER * (1 - self.concentration_reciprocal)
                 + mindtorch.log(self.scale * self.concentration_reciprocal) + 1)

@@ -75,7 +75,7 @@ class Wishart(MatrixMixin, ExponentialFamily):
         own = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
         return self._as_matrices(self.df) * (self.covariance_matrix.pow(2) + own.unsqueeze(-1) * own.unsqueeze(-2))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         """By Bartlett's decomposition: a triangle of normal numbers with square roots of Chi2 on its diagonal."""
         less = mindtorch.arange(self._event_shape[-1], dtype=self.df.dtype, device=self.df.device)
         diagonal = Chi2(self.df.unsqueeze(-1) - less, validate_args=False).rsample(sample_shape).sqrt()
@@ -86,7 +86,7 @@ class Wishart(MatrixMixin, ExponentialFamily):
     def _half_log_det(self):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         df, p = self.df, self._event_shape[-1]
@@ -94,7 +94,7 @@ class Wishart(MatrixMixin, ExponentialFamily):
         return (-df * (p * math.log(2) / 2 + self._half_log_det()) - mindtorch.mvlgamma(df / 2, p)
                 + (df - p - 1) / 2 * mindtorch.linalg.slogdet(value).logabsdet - trace / 2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         df, p = self.df, self._event_shape[-1]
         steps = mindtorch.arange(p, dtype=df.dtype, device=df.device)
         digammas = mindtorch.digamma((df.unsqueeze(-1) - steps) / 2).sum(-1)

@@ -31,7 +31,13 @@ _TYPING = {list: typing.List, dict: typing.Dict, set: typing.Set, frozenset: typ
 
 @dataclass
 class PythonCode:
-    """Source, and what its names mean."""
+    """Source, and what its names mean.
+
+    Example:
+        >>> code = torch.fx.symbolic_trace(lambda x: x + 1).graph.python_code("self")
+        >>> "def forward(self, x)" in code.src
+        True
+    """
 
     src: str
     globals: dict = field(default_factory=dict)

@@ -9,7 +9,12 @@ __all__ = ["annotate"]
 
 
 def annotate(val: Any, type: Any) -> Any:
-    """`val`; where it is traced its node has the type, which generated code says. RuntimeError for a second type."""
+    """`val`; where it is traced its node has the type, which generated code says. RuntimeError for a second type.
+
+    Example:
+        >>> torch.fx.annotate.annotate(3, int)
+        3
+    """
     if isinstance(val, Proxy):
         if val.node.type:
             raise RuntimeError(f"Tried to annotate a value that already had a type on it! Existing type is "

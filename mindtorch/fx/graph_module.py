@@ -81,7 +81,14 @@ def _function(src, names):
 
 
 def reduce_graph_module(body: dict[str, Any], src: Any, names: Any) -> Module:
-    """A GraphModule from its pickled attributes and source; tracing the source gives the graph."""
+    """A GraphModule from its pickled attributes and source; tracing the source gives the graph.
+
+    Example:
+        >>> import pickle
+        >>> module = pickle.loads(pickle.dumps(torch.fx.symbolic_trace(torch.nn.ReLU())))     # calls it
+        >>> module(torch.tensor([-1.0, 1.0]))
+        tensor([0., 1.])
+    """
     import mindtorch
     from mindtorch.fx._symbolic_trace import Tracer
 

@@ -18,7 +18,15 @@ def _refuse(self, *args, **kwargs):
 
 
 class immutable_list(list):
-    """A list that cannot be changed."""
+    """A list that cannot be changed.
+
+    Example:
+        >>> try:
+        ...     torch.fx.immutable_collections.immutable_list([1, 2]).append(3)
+        ... except TypeError:
+        ...     print("it stays as it is")
+        it stays as it is
+    """
 
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
     __delitem__ = __setitem__ = __iadd__ = __imul__ = _refuse
@@ -31,7 +39,15 @@ class immutable_list(list):
 
 
 class immutable_dict(dict):
-    """A dict that cannot be changed."""
+    """A dict that cannot be changed.
+
+    Example:
+        >>> try:
+        ...     torch.fx.immutable_collections.immutable_dict(a=1)["a"] = 2
+        ... except TypeError:
+        ...     print("it stays as it is")
+        it stays as it is
+    """
 
     clear = pop = popitem = update = setdefault = __delitem__ = __setitem__ = __ior__ = _refuse
 

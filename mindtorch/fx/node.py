@@ -51,7 +51,12 @@ def _writes_or_draws(function, impure_random):
 
 
 def map_aggregate(a: Any, fn: Any) -> Any:
-    """`a` with fn(x) in the place of each x that is no container; tuples, lists, dicts and slices are gone through."""
+    """`a` with fn(x) in the place of each x that is no container; tuples, lists, dicts and slices are gone through.
+
+    Example:
+        >>> torch.fx.node.map_aggregate({"a": [1, 2], "b": (3,)}, lambda x: x * 10)
+        {'a': [10, 20], 'b': (30,)}
+    """
     if isinstance(a, tuple):
         items = [map_aggregate(item, fn) for item in a]
         return type(a)(*items) if hasattr(a, "_fields") else tuple(items)

@@ -111,7 +111,12 @@ def _torchscript_schema_to_signature(schema: Any) -> inspect.Signature:
 
 
 def check_for_mutable_operation(target: Any, args: Any, kwargs: Any) -> None:
-    """RuntimeError where a call writes to an argument, by the schemas that fit it."""
+    """RuntimeError where a call writes to an argument, by the schemas that fit it.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> torch.fx.operator_schemas.check_for_mutable_operation(torch.add, (x, x), {})
+    """
     signatures, schemas = get_signature_for_torch_op(target, return_schemas=True)
     fitting = [schema for signature, schema in zip(signatures or (), schemas or (), strict=True)
                if _fits(signature, args, kwargs)]
@@ -129,7 +134,12 @@ def _fits(signature, args, kwargs):
 
 
 def create_type_hint(x: Any) -> Any:
-    """The annotation for the types in a list or a tuple: the nearest class that all of them derive from."""
+    """The annotation for the types in a list or a tuple: the nearest class that all of them derive from.
+
+    Example:
+        >>> torch.fx.operator_schemas.create_type_hint([int, int])
+        typing.List[int]
+    """
     if not isinstance(x, (list, tuple)):
         return x
     inner = [create_type_hint(each) for each in x]
@@ -145,7 +155,13 @@ def _is_subclass(kind, other):
 
 
 def type_matches(signature_type: Any, argument_type: Any) -> bool:
-    """Whether an argument of a type may be given where a signature has another."""
+    """Whether an argument of a type may be given where a signature has another.
+
+    Example:
+        >>> matches = torch.fx.operator_schemas.type_matches
+        >>> matches(int, int), matches(int, str)
+        (True, False)
+    """
     if signature_type == argument_type:
         return True
     origin, inner = typing.get_origin(signature_type), typing.get_args(signature_type)
@@ -172,6 +188,11 @@ def normalize_function(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     normalize_to_only_use_kwargs: all by name; else those that the call gives by position stay there. arg_types and
     kwarg_types say of what types the arguments are. They are needed where several overloads fit, as
     RuntimeError then says.
+
+    Example:
+        >>> torch.fx.operator_schemas.normalize_function(
+        ...     torch.sum, (torch.ones(2),), arg_types=(torch.Tensor,), normalize_to_only_use_kwargs=True).kwargs.keys()
+        dict_keys(['input', 'dtype'])
     """
     kwargs = {} if kwargs is None else kwargs
     signatures = get_signature_for_torch_op(target)
@@ -201,7 +222,13 @@ def _types_fit(signature, arg_types, kwarg_types):
 
 def normalize_module(root: Module, target: str, args: tuple[Any], kwargs: dict[str, Any] | None = None,
                      normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
-    """normalize_function for a call of the submodule at `target`, by the signature of its forward."""
+    """normalize_function for a call of the submodule at `target`, by the signature of its forward.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.ReLU())
+        >>> torch.fx.operator_schemas.normalize_module(model, "0", (1,), normalize_to_only_use_kwargs=True)
+        ArgsKwargsPair(args=(), kwargs={'input': 1})
+    """
     try:
         module = root.get_submodule(target)
     except AttributeError:

@@ -37,6 +37,10 @@ class TracerBase:
     record_stack_traces: each node notes in `stack_trace` where it was traced; check_mutable_operations: functions that
     write to their arguments are refused; trace_asserts: `assert proxy` becomes a node; proxy_buffer_attributes: buffers
     are proxies in traced code, as parameters are.
+
+    Example:
+        >>> issubclass(torch.fx.Tracer, torch.fx.proxy.TracerBase)
+        True
     """
 
     graph: object
@@ -149,7 +153,14 @@ def _is_asserted(frame):
 
 
 class GraphAppendingTracer(TracerBase):
-    """Makes nodes at the place of insertion of a graph: `Proxy(node)` uses it to add to the node's graph."""
+    """Makes nodes at the place of insertion of a graph: `Proxy(node)` uses it to add to the node's graph.
+
+    Example:
+        >>> graph = torch.fx.symbolic_trace(lambda x: x + 1).graph
+        >>> tracer = torch.fx.proxy.GraphAppendingTracer(graph)
+        >>> tracer.graph is graph
+        True
+    """
 
     def __init__(self, graph: Any) -> None:
         super().__init__()
@@ -222,7 +233,17 @@ class Proxy:
 
 
 class Attribute(Proxy):
-    """`proxy.attr`: a method if it is called, else an attribute, which becomes a node when it is used."""
+    """`proxy.attr`: a method if it is called, else an attribute, which becomes a node when it is used.
+
+    Example:
+        >>> seen = []
+        >>> def function(x):
+        ...     seen.append(type(x.shape))
+        ...     return x
+        >>> _ = torch.fx.symbolic_trace(function)
+        >>> seen[0].__name__
+        'Attribute'
+    """
 
     def __init__(self, root: Proxy, attr: str) -> None:
         self.root, self.attr, self.tracer = root, attr, root.tracer

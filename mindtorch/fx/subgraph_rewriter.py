@@ -25,7 +25,15 @@ class Match(NamedTuple):
 
 @dataclass
 class ReplacedPatterns:
-    """A Match, and the nodes that were put in its place."""
+    """A Match, and the nodes that were put in its place.
+
+    Example:
+        >>> module = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
+        >>> relu, tanh = lambda x: torch.relu(x), lambda x: torch.tanh(x)
+        >>> (done,) = torch.fx.subgraph_rewriter.replace_pattern_with_filters(module, relu, tanh)
+        >>> done.replacements
+        [tanh]
+    """
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -58,6 +66,16 @@ def replace_pattern_with_filters(gm: GraphModule, pattern: Callable | Graph | Gr
 
     match_filters: functions of an InternalMatch, the graph and the pattern's graph; replacement_callback: one that
     returns the graph of the replacement. ignore_literals: numbers and strings in the pattern fit any.
+
+    Example:
+        >>> module = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
+        >>> relu, tanh = lambda x: torch.relu(x), lambda x: torch.tanh(x)
+        >>> _ = torch.fx.subgraph_rewriter.replace_pattern_with_filters(module, relu, tanh)
+        >>> print(module.code.strip())
+        def forward(self, x):
+            tanh = torch.tanh(x);  x = None
+            add = tanh + 1;  tanh = None
+            return add
     """
     graph, pattern_graph = gm.graph, _graph(pattern)
     if replacement_callback is None and replacement is None:

@@ -12,7 +12,13 @@ _preserving = False
 
 @contextlib.contextmanager
 def preserve_node_meta(enable=True):
-    """Within this context `annotate` keeps its notes."""
+    """Within this context `annotate` keeps its notes.
+
+    Example:
+        >>> with torch.fx.traceback.preserve_node_meta():
+        ...     torch.fx.traceback.has_preserved_node_meta()
+        True
+    """
     global _preserving
     before, _preserving = _preserving, enable
     try:
@@ -22,13 +28,24 @@ def preserve_node_meta(enable=True):
 
 
 def has_preserved_node_meta():
-    """Whether preserve_node_meta is active."""
+    """Whether preserve_node_meta is active.
+
+    Example:
+        >>> torch.fx.traceback.has_preserved_node_meta()
+        False
+    """
     return _preserving
 
 
 @contextlib.contextmanager
 def annotate(annotation_dict):
-    """Within this context the notes of a dict are the current ones, where preserve_node_meta is active."""
+    """Within this context the notes of a dict are the current ones, where preserve_node_meta is active.
+
+    Example:
+        >>> with torch.fx.traceback.preserve_node_meta(), torch.fx.traceback.annotate({"stage": 0}):
+        ...     torch.fx.traceback.get_current_meta()["custom"]
+        {'stage': 0}
+    """
     global _meta
     before = _meta
     if _preserving:
@@ -40,7 +57,16 @@ def annotate(annotation_dict):
 
 
 def annotate_fn(annotation_dict):
-    """A decorator: `annotate` around each call."""
+    """A decorator: `annotate` around each call.
+
+    Example:
+        >>> @torch.fx.traceback.annotate_fn({"stage": 1})
+        ... def current():
+        ...     return torch.fx.traceback.get_current_meta().get("custom")
+        >>> with torch.fx.traceback.preserve_node_meta():
+        ...     current()
+        {'stage': 1}
+    """
     def decorate(function):
         @functools.wraps(function)
         def called(*args, **kwargs):
@@ -51,7 +77,12 @@ def annotate_fn(annotation_dict):
 
 
 def get_current_meta():
-    """The current notes."""
+    """The current notes.
+
+    Example:
+        >>> torch.fx.traceback.get_current_meta()
+        {}
+    """
     return _meta
 
 

@@ -63,7 +63,15 @@ class ScriptFunction:
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: float = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """`obj`, a function, class or Module, unchanged: it runs as the Python that it is. Says so, once."""
+    """`obj`, a function, class or Module, unchanged: it runs as the Python that it is. Says so, once.
+
+    Example:
+        >>> @torch.jit.script
+        ... def twice(x):
+        ...     return 2 * x
+        >>> twice(torch.ones(1))
+        tensor([2.])
+    """
     global _said
     if not _said:
         _said = True
@@ -73,34 +81,70 @@ def script(obj: Any, optimize: Any = None, _frames_up: float = 0, _rcb: Any = No
 
 
 def is_scripting() -> Any:
-    """False: nothing is ever scripted."""
+    """False: nothing is ever scripted.
+
+    Example:
+        >>> torch.jit.is_scripting()
+        False
+    """
     return False
 
 
 def is_tracing() -> Any:
-    """False: nothing is ever traced."""
+    """False: nothing is ever traced.
+
+    Example:
+        >>> torch.jit.is_tracing()
+        False
+    """
     return False
 
 
 def export(fn: Any) -> Any:
-    """`fn` unchanged."""
+    """`fn` unchanged.
+
+    Example:
+        >>> torch.jit.export(len) is len
+        True
+    """
     return fn
 
 
 def interface(obj: Any) -> Any:
-    """The class `obj` unchanged: a set of signatures for TorchScript."""
+    """The class `obj` unchanged: a set of signatures for TorchScript.
+
+    Example:
+        >>> @torch.jit.interface
+        ... class Layer:
+        ...     def forward(self, x): ...
+        >>> Layer.__name__
+        'Layer'
+    """
     if not isinstance(obj, type):
         raise RuntimeError("interface must be applied to a class")
     return obj
 
 
 def unused(fn: Any) -> Any:
-    """`fn` unchanged."""
+    """`fn` unchanged.
+
+    Example:
+        >>> torch.jit.unused(len) is len
+        True
+    """
     return fn
 
 
 def ignore(drop: bool = False, **kwargs: Any) -> Any:
-    """The function given, unchanged; given a bool, a decorator that changes nothing."""
+    """The function given, unchanged; given a bool, a decorator that changes nothing.
+
+    Example:
+        >>> @torch.jit.ignore
+        ... def twice(x):
+        ...     return 2 * x
+        >>> twice(torch.ones(1))
+        tensor([2.])
+    """
     if callable(drop):
         return drop
     if not isinstance(drop, bool):
@@ -109,7 +153,12 @@ def ignore(drop: bool = False, **kwargs: Any) -> Any:
 
 
 def script_if_tracing(fn: Any) -> Any:
-    """`fn` unchanged, for nothing is ever traced."""
+    """`fn` unchanged, for nothing is ever traced.
+
+    Example:
+        >>> torch.jit.script_if_tracing(len) is len
+        True
+    """
     return fn
 
 
@@ -132,7 +181,12 @@ def _overload(func):
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """`the_value`."""
+    """`the_value`.
+
+    Example:
+        >>> torch.jit.annotate(list[int], [1, 2])
+        [1, 2]
+    """
     return the_value
 
 

@@ -97,7 +97,13 @@ def trace(func: Any, example_inputs: Any = None, optimize: Any = None, check_tra
 
 
 def trace_module(mod: Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> TracedModule:
-    """The trace of a module's forward: `inputs` is {"forward": example inputs}."""
+    """The trace of a module's forward: `inputs` is {"forward": example inputs}.
+
+    Example:
+        >>> traced = torch.jit.trace_module(torch.nn.ReLU(), {"forward": torch.ones(2)})
+        >>> traced(torch.tensor([-1.0, 1.0]))
+        tensor([0., 1.])
+    """
     if set(inputs) != {"forward"}:
         raise NotImplementedError("torch.jit.trace_module: mindtorch traces the method forward only")
     return trace(mod, inputs["forward"], *args, **kwargs)

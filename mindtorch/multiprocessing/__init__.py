@@ -24,17 +24,34 @@ _strategy = "file_descriptor"
 
 
 def get_all_sharing_strategies() -> Any:
-    """The names that set_sharing_strategy takes."""
+    """The names that set_sharing_strategy takes.
+
+    Example:
+        >>> sorted(torch.multiprocessing.get_all_sharing_strategies())
+        ['file_descriptor', 'file_system']
+    """
     return set(_STRATEGIES)
 
 
 def get_sharing_strategy() -> Any:
-    """The strategy that set_sharing_strategy has set; "file_descriptor" at first."""
+    """The strategy that set_sharing_strategy has set; "file_descriptor" at first.
+
+    Example:
+        >>> torch.multiprocessing.get_sharing_strategy()
+        'file_descriptor'
+    """
     return _strategy
 
 
 def set_sharing_strategy(new_strategy: Any) -> None:
-    """Stores the strategy. It has no effect: shared memory has no file names and keeps no descriptor open."""
+    """Stores the strategy. It has no effect: shared memory has no file names and keeps no descriptor open.
+
+    Example:
+        >>> torch.multiprocessing.set_sharing_strategy("file_system")
+        >>> torch.multiprocessing.get_sharing_strategy()
+        'file_system'
+        >>> torch.multiprocessing.set_sharing_strategy("file_descriptor")
+    """
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy '{new_strategy}', expected one of {_STRATEGIES}")

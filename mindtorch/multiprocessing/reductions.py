@@ -21,6 +21,13 @@ def init_reductions() -> None:
     """Has multiprocessing's pickler take tensors this way.
 
     The sender has to live until the tensor has come.
+
+    Example:
+        >>> import io
+        >>> from multiprocessing.reduction import ForkingPickler
+        >>> torch.multiprocessing.reductions.init_reductions()
+        >>> len(ForkingPickler.dumps(torch.ones(1000))) < 1000      # a handle, not the elements
+        True
     """
     reduction.ForkingPickler.register(Tensor, _reduce_tensor)
     reduction.ForkingPickler.register(Parameter, _reduce_parameter)

@@ -67,7 +67,15 @@ def _end_with_parent():
 
 
 class ProcessContext:
-    """The processes that start_processes has started."""
+    """The processes that start_processes has started.
+
+    Example:
+        >>> context = torch.multiprocessing.start_processes(print, nprocs=2, join=False, start_method="fork")
+        >>> while not context.join():
+        ...     pass
+        >>> len(context.pids())
+        2
+    """
 
     def __init__(self, processes: Any, reports: Any) -> None:
         self.processes = processes
@@ -133,13 +141,24 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """The processes that `spawn` has started."""
+    """The processes that `spawn` has started.
+
+    Example:
+        >>> context = torch.multiprocessing.spawn(print, join=False)
+        >>> while not context.join():
+        ...     pass
+        >>> type(context).__name__
+        'SpawnContext'
+    """
 
 
 def start_processes(fn: Any, args: Any = (), nprocs: float = 1, join: bool = True, daemon: bool = False,
                     start_method: str = "spawn") -> Any:
     """Runs fn(i, *args) in `nprocs` processes, i from 0 on. None once all have ended well; with join=False at once, a
     ProcessContext. Raises what ProcessContext.join does.
+
+    Example:
+        >>> torch.multiprocessing.start_processes(print, nprocs=2, start_method="fork")
     """
     context = multiprocessing.get_context(start_method)
     reports = tempfile.TemporaryDirectory(prefix="mindtorch-processes-")
@@ -158,5 +177,9 @@ def start_processes(fn: Any, args: Any = (), nprocs: float = 1, join: bool = Tru
 
 def spawn(fn: Any, args: Any = (), nprocs: float = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:
-    """start_processes, each process being a fresh interpreter."""
+    """start_processes, each process being a fresh interpreter.
+
+    Example:
+        >>> torch.multiprocessing.spawn(print, nprocs=2)        # each prints its number
+    """
     return start_processes(fn, args, nprocs, join, daemon, start_method)

@@ -18,7 +18,8 @@ __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", 
 
 
 def _max_pool(dims):
-    def pooled(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    def pooled(input: Tensor, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
+               dilation: _size_any_t = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
         """The maximum of each window of the last dimensions; with `return_indices` also their indices."""
         if return_indices:
             return _vision.max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -29,7 +30,9 @@ def _max_pool(dims):
 
 
 def _max_pool_with_indices(dims):
-    def pooled(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    def pooled(input: Tensor, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
+               dilation: _size_any_t = 1, ceil_mode: bool = False,
+               return_indices: bool = False) -> tuple[Tensor, Tensor]:
         """The maximum of each window of the last dimensions, and its flat index in the image."""
         return _vision.max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode)
     pooled.__name__ = pooled.__qualname__ = f"max_pool{dims}d_with_indices"

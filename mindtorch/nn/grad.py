@@ -1,5 +1,5 @@
 """Gradients of convolutions with respect to their input and weight."""
-from mindtorch import empty
+from mindtorch import Size, empty
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch.nn.modules.utils import _ntuple
 
@@ -32,7 +32,12 @@ def _of_weight(dims):
 
 def _with_name(function, name, what, dims):
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The gradient of the {what} of conv{dims}d, whose result has the gradient `grad_output`."
+    size = (1, 1) + dims * (2,)
+    arguments = f"torch.ones({size}), {size}" if what == "weight" else f"{size}, torch.ones({size})"
+    function.__doc__ = (
+        f"The gradient of the {what} of conv{dims}d, whose result has the gradient `grad_output`.\n\nExample:\n"
+        f"    >>> grad_output = torch.ones({(1, 1) + dims * (1,)})\n"
+        f"    >>> torch.nn.grad.{name}({arguments}, grad_output).shape\n    {Size(size)}\n")
     return function
 
 

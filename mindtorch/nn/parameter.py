@@ -147,7 +147,16 @@ def _conversion(name):
 
 
 class UninitializedTensorMixin:
-    """A tensor of which device and dtype are known, and the shape is not. `materialize` gives it one."""
+    """A tensor of which device and dtype are known, and the shape is not. `materialize` gives it one.
+
+    Example:
+        >>> parameter = torch.nn.UninitializedParameter()
+        >>> isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin)
+        True
+        >>> parameter.materialize((2, 3))
+        >>> parameter.shape
+        torch.Size([2, 3])
+    """
 
     __torch_function__ = _disabled_torch_function_impl
     cls_to_become: type
@@ -200,7 +209,12 @@ _prepare(UninitializedTensorMixin)
 
 
 def is_lazy(param: Tensor) -> Any:
-    """Whether the shape of a parameter or buffer is not known yet."""
+    """Whether the shape of a parameter or buffer is not known yet.
+
+    Example:
+        >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter()), torch.nn.parameter.is_lazy(torch.ones(1))
+        (True, False)
+    """
     return isinstance(param, UninitializedTensorMixin)
 
 

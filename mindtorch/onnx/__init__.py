@@ -25,12 +25,22 @@ class OnnxExporterError(RuntimeError):
 
 
 def is_in_onnx_export() -> bool:
-    """False: nothing is ever exported."""
+    """False: nothing is ever exported.
+
+    Example:
+        >>> torch.onnx.is_in_onnx_export()
+        False
+    """
     return False
 
 
 def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable, opset_version: int) -> None:
-    """Keeps the function that says what an operator, "domain::name", is in ONNX from an opset on."""
+    """Keeps the function that says what an operator, "domain::name", is in ONNX from an opset on.
+
+    Example:
+        >>> torch.onnx.register_custom_op_symbolic("mine::double", lambda g, x: g.op("Add", x, x), 17)
+        >>> torch.onnx.unregister_custom_op_symbolic("mine::double", 17)
+    """
     if not _NAME.fullmatch(symbolic_name):
         raise OnnxExporterError(
             f"Failed to register operator {symbolic_name}. The symbolic name must match the format domain::name, and "
@@ -39,7 +49,12 @@ def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable, opset
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """Forgets what register_custom_op_symbolic has kept."""
+    """Forgets what register_custom_op_symbolic has kept.
+
+    Example:
+        >>> torch.onnx.register_custom_op_symbolic("mine::double", lambda g, x: g.op("Add", x, x), 17)
+        >>> torch.onnx.unregister_custom_op_symbolic("mine::double", 17)
+    """
     _symbolics.pop((symbolic_name, opset_version), None)
 
 

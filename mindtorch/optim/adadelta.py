@@ -58,7 +58,15 @@ def adadelta(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor
              state_steps: list[Tensor], capturable: bool = False, foreach: bool | None = None,
              differentiable: bool = False, has_complex: bool = False, *, lr: float, rho: float, eps: float,
              weight_decay: float, maximize: bool) -> None:
-    """One step of Adadelta for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of Adadelta for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p, zero = torch.ones(1), torch.zeros(1)
+        >>> torch.optim.adadelta.adadelta([p], [torch.ones(1)], [zero.clone()], [zero.clone()], [torch.tensor(0.0)],
+        ...                               lr=1.0, rho=0.9, eps=1e-2, weight_decay=0, maximize=False)
+        >>> p
+        tensor([0.6985])
+    """
     columns = {"step": state_steps, "square_avg": square_avgs, "acc_delta": acc_deltas}
     group = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
              "capturable": capturable, "foreach": foreach, "differentiable": differentiable}

@@ -97,7 +97,15 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
             has_sparse_grad: bool = False, foreach: bool | None = None, differentiable: bool = False,
             has_complex: bool = False, *, lr: float, weight_decay: float, lr_decay: float, eps: float,
             maximize: bool) -> None:
-    """One step of Adagrad for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of Adagrad for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.adagrad.adagrad([p], [torch.ones(1)], [torch.zeros(1)], [torch.tensor(0.0)],
+        ...                             lr=0.1, lr_decay=0, weight_decay=0, eps=1e-10, maximize=False)
+        >>> p
+        tensor([0.9000])
+    """
     columns = {"step": state_steps, "sum": state_sums}
     group = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
              "maximize": maximize, "differentiable": differentiable, "fused": fused}

@@ -104,7 +104,16 @@ def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_
          grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False,
          decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: float | Tensor, beta2: float | Tensor,
          lr: float | Tensor, weight_decay: float, eps: float, maximize: bool) -> None:
-    """One step of Adam for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of Adam for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.adam.adam([p], [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [], [torch.tensor(0.0)],
+        ...                       amsgrad=False, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0, eps=1e-8,
+        ...                       maximize=False)
+        >>> p
+        tensor([0.9000])
+    """
     columns = {"step": state_steps, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "max_exp_avg_sq": max_exp_avg_sqs}
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
              "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,

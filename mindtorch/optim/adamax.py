@@ -52,7 +52,15 @@ def adamax(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], ex
            state_steps: list[Tensor], foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
            capturable: bool = False, has_complex: bool = False, *, eps: float, beta1: float, beta2: float, lr: float,
            weight_decay: float) -> None:
-    """One step of Adamax for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of Adamax for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.adamax.adamax([p], [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [torch.tensor(0.0)],
+        ...                           eps=1e-8, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0)
+        >>> p
+        tensor([0.9000])
+    """
     columns = {"step": state_steps, "exp_avg": exp_avgs, "exp_inf": exp_infs}
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
              "maximize": maximize, "differentiable": differentiable, "capturable": capturable}

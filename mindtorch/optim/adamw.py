@@ -48,7 +48,16 @@ def adamw(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
           grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False, *,
           amsgrad: bool, beta1: float | Tensor, beta2: float | Tensor, lr: float | Tensor, weight_decay: float,
           eps: float, maximize: bool) -> None:
-    """One step of AdamW for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of AdamW for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.adamw.adamw([p], [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [], [torch.tensor(0.0)],
+        ...                         amsgrad=False, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.1, eps=1e-8,
+        ...                         maximize=False)
+        >>> p
+        tensor([0.8900])
+    """
     adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach, capturable, differentiable, fused,
          grad_scale, found_inf, has_complex, True, amsgrad=amsgrad, beta1=beta1, beta2=beta2, lr=lr,
          weight_decay=weight_decay, eps=eps, maximize=maximize)

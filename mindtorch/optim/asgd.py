@@ -67,7 +67,15 @@ def asgd(params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list
          state_steps: list[Tensor], foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
          capturable: bool = False, has_complex: bool = False, *, lambd: float, lr: float, t0: float, alpha: float,
          weight_decay: float) -> None:
-    """One step of ASGD for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of ASGD for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.asgd.asgd([p], [torch.ones(1)], [torch.zeros(1)], [torch.ones(1)], [torch.tensor(0.1)],
+        ...                       [torch.tensor(0.0)], lambd=0, lr=0.1, t0=1e6, alpha=0.75, weight_decay=0)
+        >>> p
+        tensor([0.9000])
+    """
     columns = {"step": state_steps, "eta": etas, "mu": mus, "ax": axs}
     group = {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
              "maximize": maximize, "differentiable": differentiable, "capturable": capturable}

@@ -83,7 +83,16 @@ def nadam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
           foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
           has_complex: bool = False, maximize: bool = False, *, beta1: float, beta2: float, lr: float,
           weight_decay: float, momentum_decay: float, eps: float) -> None:
-    """One step of NAdam for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of NAdam for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.nadam.nadam([p], [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [torch.tensor(1.0)],
+        ...                         [torch.tensor(0.0)], beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0,
+        ...                         momentum_decay=4e-3, eps=1e-8)
+        >>> p
+        tensor([0.8944])
+    """
     columns = {"step": state_steps, "mu_product": mu_products, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs}
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay,
              "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,

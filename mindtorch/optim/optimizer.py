@@ -53,12 +53,28 @@ def _add_hook(hooks, hook, prepend=False):
 
 
 def register_optimizer_step_pre_hook(hook: Any) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` before the step of every optimizer; it may return other arguments."""
+    """Call `hook(optimizer, args, kwargs)` before the step of every optimizer; it may return other arguments.
+
+    Example:
+        >>> show = lambda optimizer, args, kwargs: print("step of", type(optimizer).__name__)
+        >>> handle = torch.optim.optimizer.register_optimizer_step_pre_hook(show)
+        >>> torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1).step()
+        step of SGD
+        >>> handle.remove()
+    """
     return _add_hook(_global_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` after the step of every optimizer."""
+    """Call `hook(optimizer, args, kwargs)` after the step of every optimizer.
+
+    Example:
+        >>> show = lambda optimizer, args, kwargs: print("step of", type(optimizer).__name__)
+        >>> handle = torch.optim.optimizer.register_optimizer_step_post_hook(show)
+        >>> torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1).step()
+        step of SGD
+        >>> handle.remove()
+    """
     return _add_hook(_global_post_hooks, hook)
 
 

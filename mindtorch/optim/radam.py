@@ -83,7 +83,15 @@ def radam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
           state_steps: list[Tensor], decoupled_weight_decay: bool = False, foreach: bool | None = None,
           differentiable: bool = False, capturable: bool = False, has_complex: bool = False, maximize: bool = False, *,
           beta1: float, beta2: float, lr: float, weight_decay: float, eps: float) -> None:
-    """One step of RAdam for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of RAdam for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.radam.radam([p], [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [torch.tensor(0.0)],
+        ...                         beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0, eps=1e-8)
+        >>> p
+        tensor([0.9000])
+    """
     columns = {"step": state_steps, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs}
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
              "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,

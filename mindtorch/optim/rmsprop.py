@@ -75,7 +75,15 @@ def rmsprop(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor]
             momentum_buffer_list: list[Tensor], state_steps: list[Tensor], foreach: bool | None = None,
             maximize: bool = False, differentiable: bool = False, capturable: bool = False, has_complex: bool = False,
             *, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float, centered: bool) -> None:
-    """One step of RMSprop for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of RMSprop for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.rmsprop.rmsprop([p], [torch.ones(1)], [torch.zeros(1)], [], [], [torch.tensor(0.0)],
+        ...                             lr=0.01, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False)
+        >>> p
+        tensor([0.9000])
+    """
     columns = {"step": state_steps, "square_avg": square_avgs, "momentum_buffer": momentum_buffer_list,
                "grad_avg": grad_avgs}
     group = {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,

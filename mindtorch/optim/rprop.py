@@ -71,7 +71,16 @@ def rprop(params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_s
           state_steps: list[Tensor], foreach: bool | None = None, capturable: bool = False, maximize: bool = False,
           differentiable: bool = False, has_complex: bool = False, *, step_size_min: float, step_size_max: float,
           etaminus: float, etaplus: float) -> None:
-    """One step of Rprop for all parameters of a list, in place; the counters in `state_steps` go on."""
+    """One step of Rprop for all parameters of a list, in place; the counters in `state_steps` go on.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.rprop.rprop([p], [torch.ones(1)], [torch.zeros(1)], [torch.full((1,), 0.1)],
+        ...                         [torch.tensor(0.0)], step_size_min=1e-6, step_size_max=50, etaminus=0.5,
+        ...                         etaplus=1.2)
+        >>> p
+        tensor([0.9000])
+    """
     columns = {"step": state_steps, "prev": prevs, "step_size": step_sizes}
     group = {"lr": 0.0, "etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "foreach": foreach,
              "maximize": maximize, "differentiable": differentiable, "capturable": capturable}

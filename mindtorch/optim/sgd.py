@@ -94,7 +94,15 @@ def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list
         has_sparse_grad: bool = False, foreach: bool | None = None, fused: bool | None = None,
         grad_scale: Tensor | None = None, found_inf: Tensor | None = None, *, weight_decay: float, momentum: float,
         lr: float, dampening: float, nesterov: bool, maximize: bool) -> None:
-    """One step of SGD for all parameters of a list, in place; missing momenta are filled in."""
+    """One step of SGD for all parameters of a list, in place; missing momenta are filled in.
+
+    Example:
+        >>> p = torch.ones(1)
+        >>> torch.optim.sgd.sgd([p], [torch.ones(1)], [None], weight_decay=0, momentum=0, lr=0.1, dampening=0,
+        ...                     nesterov=False, maximize=False)
+        >>> p
+        tensor([0.9000])
+    """
     columns = {"momentum_buffer": momentum_buffer_list}
     group = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
              "maximize": maximize, "foreach": foreach, "differentiable": False, "fused": fused}

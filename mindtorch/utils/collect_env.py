@@ -35,14 +35,25 @@ class SystemEnv(NamedTuple):
 
 
 def get_pip_packages():
-    """The installed packages that matter to torch programs, a line each: "numpy==2.2.0"."""
+    """The installed packages that matter to torch programs, a line each: "numpy==2.2.0".
+
+    Example:
+        >>> lines = torch.utils.collect_env.get_pip_packages().splitlines()
+        >>> any("numpy==" in line for line in lines)
+        True
+    """
     found = {f"{package.metadata['Name']}=={package.version}" for package in importlib.metadata.distributions()
              if any(pattern in (package.metadata["Name"] or "").lower() for pattern in PATTERNS)}
     return "\n".join(sorted(found))
 
 
 def get_cpu_info():
-    """The output of lscpu, or the architecture if there is no lscpu."""
+    """The output of lscpu, or the architecture if there is no lscpu.
+
+    Example:
+        >>> print(torch.utils.collect_env.get_cpu_info().partition(":")[0])
+        Architecture
+    """
     try:
         done = subprocess.run(["lscpu"], capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -51,7 +62,12 @@ def get_cpu_info():
 
 
 def get_env_info():
-    """A SystemEnv of this machine. Starts a child process, which opens CANN and tries the devices."""
+    """A SystemEnv of this machine. Starts a child process, which opens CANN and tries the devices.
+
+    Example:
+        >>> torch.utils.collect_env.get_env_info().torch_version == torch.__version__
+        True
+    """
     return SystemEnv(
         torch_version=str(version.__version__), is_debug_build=str(version.debug), cuda_compiled_version=version.cuda,
         os=platform.platform(), libc_version="-".join(platform.libc_ver()),
@@ -66,7 +82,13 @@ def _has(name):
 
 
 def get_pretty_env_info():
-    """The same as text, to be pasted into a report."""
+    """The same as text, to be pasted into a report.
+
+    Example:
+        >>> text = torch.utils.collect_env.get_pretty_env_info()
+        >>> "numpy==" in text
+        True
+    """
     env = get_env_info()
     packages = "\n".join(f"[{env.pip_version}] {line}" for line in env.pip_packages.splitlines())
     return f"""\
@@ -91,7 +113,15 @@ NPU:
 
 
 def main():
-    """Prints the report."""
+    """Prints the report.
+
+    Example:
+        >>> import contextlib, io
+        >>> with contextlib.redirect_stdout(io.StringIO()) as text:
+        ...     torch.utils.collect_env.main()
+        >>> "PyTorch version: 2.13" in text.getvalue()
+        True
+    """
     print("Collecting environment information...")
     print(get_pretty_env_info())
 

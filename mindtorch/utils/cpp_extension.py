@@ -30,29 +30,56 @@ _NO_API = ("mindtorch has none of PyTorch's C++ API (torch/extension.h, ATen): w
 
 
 def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
-    """The folders with the declarations of ACL and ACLNN: the toolkit's, where it has them, and the simulator's."""
+    """The folders with the declarations of ACL and ACLNN: the toolkit's, where it has them, and the simulator's.
+
+    Example:
+        >>> import os
+        >>> any(os.path.exists(f"{path}/acl/acl.h") for path in torch.utils.cpp_extension.include_paths())
+        True
+    """
     return [str(folder) for folder in _development.include_folders()]
 
 
 def library_paths(device_type: str = "cpu", torch_include_dirs: bool = True,
                   cross_target_platform: str | None = None) -> list[str]:
-    """The folders with CANN's libraries."""
+    """The folders with CANN's libraries.
+
+    Example:
+        >>> import os
+        >>> any(os.path.exists(f"{path}/libascendcl.so") for path in torch.utils.cpp_extension.library_paths())
+        True
+    """
     return [str(folder) for folder in _development.library_folders()]
 
 
 def get_default_build_root() -> str:
-    """Where extensions are built: TORCH_EXTENSIONS_DIR, or a folder in the user's cache."""
+    """Where extensions are built: TORCH_EXTENSIONS_DIR, or a folder in the user's cache.
+
+    Example:
+        >>> isinstance(torch.utils.cpp_extension.get_default_build_root(), str)
+        True
+    """
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return os.environ.get("TORCH_EXTENSIONS_DIR") or str(Path(cache, "mindtorch_extensions").expanduser())
 
 
 def get_cxx_compiler() -> str:
-    """The compiler of C++."""
+    """The compiler of C++.
+
+    Example:
+        >>> isinstance(torch.utils.cpp_extension.get_cxx_compiler(), str)
+        True
+    """
     return os.environ.get("CXX", "c++")
 
 
 def is_ninja_available() -> bool:
-    """False: extensions are built without ninja."""
+    """False: extensions are built without ninja.
+
+    Example:
+        >>> torch.utils.cpp_extension.is_ninja_available()
+        False
+    """
     return False
 
 
@@ -77,6 +104,15 @@ def load(name: str, sources: str | Sequence[str | os.PathLike[str]], extra_cflag
     What is built is kept in `build_directory`, by the text of the sources and by the options, and taken from there the
     next time. Returns the Python module where the sources define PyInit_<name>, else the library as ctypes has it; with
     `is_standalone` the path of the library.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> source = pathlib.Path(folder.name, "twice.c")
+        >>> _ = source.write_text("int twice(int x) { return 2 * x; }")
+        >>> torch.utils.cpp_extension.load("twice", str(source), build_directory=folder.name).twice(21)
+        42
+        >>> folder.cleanup()
     """
     if with_cuda or extra_cuda_cflags or with_sycl or extra_sycl_cflags:
         raise NotImplementedError("mindtorch builds no extensions for CUDA or SYCL. Write them over ACL and ACLNN")
@@ -113,7 +149,13 @@ def load(name: str, sources: str | Sequence[str | os.PathLike[str]], extra_cflag
 def load_inline(name: str, cpp_sources: str | Sequence[str], cuda_sources: Any = None, sycl_sources: Any = None,
                 functions: Sequence[str] | dict[str, str] | str | None = None,
                 build_directory: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-    """The same for sources in strings, in C++. `functions` names what the library must export, as extern "C"."""
+    """The same for sources in strings, in C++. `functions` names what the library must export, as extern "C".
+
+    Example:
+        >>> code = 'extern "C" int thrice(int x) { return 3 * x; }'
+        >>> torch.utils.cpp_extension.load_inline("thrice", code, functions=["thrice"]).thrice(14)
+        42
+    """
     if cuda_sources or sycl_sources:
         raise NotImplementedError("mindtorch builds no extensions for CUDA or SYCL. Write them over ACL and ACLNN")
     folder = Path(build_directory or Path(get_default_build_root(), name))
@@ -134,7 +176,13 @@ def _build_extension() -> type:
     from setuptools.command.build_ext import build_ext
 
     class BuildExtension(build_ext):
-        """setuptools' build_ext; the options are those of torch's, which chooses compilers by them."""
+        """setuptools' build_ext; the options are those of torch's, which chooses compilers by them.
+
+        Example:
+            >>> from setuptools import Distribution
+            >>> torch.utils.cpp_extension.BuildExtension(Distribution()).get_finalized_command("build").build_base
+            'build'
+        """
 
         @classmethod
         def with_options(cls, **options: Any) -> type:
@@ -154,7 +202,12 @@ def __getattr__(name: str) -> Any:
 
 
 def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:
-    """A setuptools.Extension that is compiled against CANN's declarations and linked with its libraries."""
+    """A setuptools.Extension that is compiled against CANN's declarations and linked with its libraries.
+
+    Example:
+        >>> torch.utils.cpp_extension.CppExtension("mine", ["mine.cpp"]).libraries
+        []
+    """
     from setuptools import Extension
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", ()), *include_paths()]
     kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", ()), *_development.link_options()]

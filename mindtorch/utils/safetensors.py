@@ -43,13 +43,28 @@ def _serialized(tensors, metadata):
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """A file with the tensors as bytes. Tensors that share memory are written whole, each."""
+    """A file with the tensors as bytes. Tensors that share memory are written whole, each.
+
+    Example:
+        >>> data = torch.utils.safetensors.save({"weight": torch.ones(2)}, metadata={"format": "pt"})
+        >>> type(data), len(data)
+        (<class 'bytes'>, 112)
+    """
     return b"".join(_serialized(tensors, metadata))
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str],
               metadata: dict[str, str] | None = None) -> None:
-    """Write the tensors to a file, with the texts of `metadata`. ValueError for a dtype that the format lacks."""
+    """Write the tensors to a file, with the texts of `metadata`. ValueError for a dtype that the format lacks.
+
+    Example:
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = os.path.join(folder, "model.safetensors")
+        ...     torch.utils.safetensors.save_file({"weight": torch.ones(2)}, file)
+        ...     os.path.getsize(file)
+        80
+    """
     parts = _serialized(tensors, metadata)
     with open(filename, "wb") as file:
         file.writelines(parts)
@@ -75,10 +90,25 @@ def _tensors(data, device):
 
 
 def load(data: bytes) -> dict[str, Tensor]:
-    """The tensors of a file that has been read. ValueError where it is damaged."""
+    """The tensors of a file that has been read. ValueError where it is damaged.
+
+    Example:
+        >>> data = torch.utils.safetensors.save({"weight": torch.ones(2)})
+        >>> torch.utils.safetensors.load(data)
+        {'weight': tensor([1., 1.])}
+    """
     return _tensors(numpy.frombuffer(data, numpy.uint8), "cpu")
 
 
 def load_file(filename: str | os.PathLike[str], device: Device = "cpu") -> dict[str, Tensor]:
-    """The tensors of a file, on a device. ValueError where it is damaged."""
+    """The tensors of a file, on a device. ValueError where it is damaged.
+
+    Example:
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = os.path.join(folder, "model.safetensors")
+        ...     torch.utils.safetensors.save_file({"weight": torch.ones(2)}, file)
+        ...     torch.utils.safetensors.load_file(file, device="npu")
+        {'weight': tensor([1., 1.], device='npu:0')}
+    """
     return _tensors(numpy.memmap(filename, numpy.uint8, "r"), device)

@@ -8,7 +8,13 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref):
-    """A weak reference that is equal to those of the same object alone."""
+    """A weak reference that is equal to those of the same object alone.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> torch.utils.weak.WeakIdRef(x) == torch.utils.weak.WeakIdRef(x)
+        True
+    """
 
     __slots__ = ("_id",)
 
@@ -31,7 +37,14 @@ WeakTensorRefKey = WeakIdRef
 
 
 class TensorWeakRef:
-    """A weak reference to a tensor."""
+    """A weak reference to a tensor.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> reference = torch.utils.weak.TensorWeakRef(x)
+        >>> reference() is x
+        True
+    """
 
     def __init__(self, tensor):
         if not isinstance(tensor, Tensor):
@@ -43,7 +56,18 @@ class TensorWeakRef:
 
 
 class WeakIdKeyDictionary(MutableMapping):
-    """A dictionary with keys by identity. An entry goes when no other reference to its key is left."""
+    """A dictionary with keys by identity. An entry goes when no other reference to its key is left.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> notes = torch.utils.weak.WeakIdKeyDictionary()
+        >>> notes[x] = "input"
+        >>> notes[x], len(notes)
+        ('input', 1)
+        >>> del x
+        >>> len(notes)
+        0
+    """
 
     def __init__(self, dict=None, ref_type=WeakIdRef):
         self.data, self.ref_type = {}, ref_type

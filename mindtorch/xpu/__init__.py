@@ -13,27 +13,41 @@ _REFUSED = AssertionError("Torch not compiled with XPU enabled")
 
 default_generators = ()
 
-globals().update(common_functions(_REFUSED))
-memory_snapshot = returning("memory_snapshot", list)
-get_stream_from_external = raising("get_stream_from_external", _REFUSED)
+globals().update(common_functions("torch.xpu", _REFUSED))
+memory_snapshot = returning("torch.xpu", "memory_snapshot", list)
+get_stream_from_external = raising("torch.xpu", "get_stream_from_external", _REFUSED)
 
 Event = abstract_class("torch.xpu", "Event")
 MemPool = abstract_class("torch.xpu", "MemPool")
 Stream = abstract_class("torch.xpu", "Stream")
 XPUGraph = abstract_class("torch.xpu", "XPUGraph")
-globals().update({name: raising(name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
+globals().update({name: raising("torch.xpu", name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
                   for name, dummy in (("graph_pool_handle", "_xpu_graph_pool_handle"),
                                       ("is_current_stream_capturing", "_xpu_isCurrentStreamCapturing"),
                                       ("make_graphed_callables", "XPUGraph"))})
 
 
 def stream(stream: Stream | None) -> Any:
-    """A context in which nothing is different."""
+    """A context in which nothing is different.
+
+    Example:
+        >>> with torch.xpu.stream(None):
+        ...     torch.ones(1) + 1
+        tensor([2.])
+    """
     return StreamContext(stream)
 
 
 class device:
-    """with torch.xpu.device(0): is refused on entry."""
+    """with torch.xpu.device(0): is refused on entry.
+
+    Example:
+        >>> with torch.xpu.device(0):
+        ...     torch.ones(1) + 1
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: PyTorch was compiled without XPU support
+    """
 
     def __init__(self, device: Any) -> None:
         self.idx = device
@@ -46,7 +60,12 @@ class device:
 
 
 class device_of(device):
-    """with torch.xpu.device_of(tensor): is refused on entry."""
+    """with torch.xpu.device_of(tensor): is refused on entry.
+
+    Example:
+        >>> issubclass(torch.xpu.device_of, torch.xpu.device)
+        True
+    """
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device() if obj.is_xpu else -1)

@@ -1,11 +1,14 @@
 """Every public name has a docstring with an example, which gives what it prints; parameters are described."""
 import contextlib
 import doctest
+import enum
+import functools
 import inspect
 import types
 import typing
 import warnings
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from doc_checker import Checker
@@ -15,36 +18,52 @@ from mindtorch import _docs
 from mindtorch import distributed as dist
 from mindtorch.npu._unavailable import _Unavailable
 
-# The modules whose names programs use; what a module has stands in its __all__, or is what torch's has, too.
-MODULES = (
-    "", "accelerator", "amp", "autograd", "autograd.forward_ad", "autograd.functional", "autograd.graph", "distributed",
-    "distributed.algorithms.join", "distributed.checkpoint", "distributed.checkpoint.state_dict",
-    "distributed.device_mesh", "distributed.fsdp", "distributed.fsdp.wrap", "distributed.nn", "distributed.optim",
-    "distributed.pipelining", "distributed.tensor", "distributed.tensor.parallel", "distributions",
-    "distributions.constraint_registry", "fft", "func", "futures", "fx", "fx.experimental.proxy_tensor",
-    "fx.passes.shape_prop", "library", "linalg", "masked", "nn", "nn.attention", "nn.attention.bias",
-    "nn.attention.flex_attention", "nn.functional", "nn.init", "nn.parallel", "nn.utils", "nn.utils.parametrizations",
-    "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "npu", "optim", "optim.lr_scheduler",
-    "optim.swa_utils", "overrides", "profiler", "random", "serialization", "signal.windows", "sparse", "special",
-    "testing", "utils.benchmark", "utils.checkpoint", "utils.data", "utils.dlpack", "utils.flop_counter",
-    "utils.hooks")
+# The modules that torch does not have, but programs use.
+OURS = {"npu", "npu.amp", "sim", "utils.safetensors"}
+# What a program gets from a call, catches or compares with; what gives it describes it.
+RESULTS = (BaseException, enum.Enum, tuple)
 
 
+# All modules by their files, which are not imported for it: "" for torch itself, "nn.functional" and so on.
+PACKAGE = Path(torch.__file__).parent
+MODULES = sorted(name for name in (".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__")
+                                   .removesuffix(".") for path in PACKAGE.rglob("*.py"))
+                 if not any(part.startswith("_") for part in name.split(".")))
+
+
+def names_of(module):
+    """What a program uses of a module by name: its __all__, or what torch's has, too; nothing if torch has no such."""
+    space = import_module(f"mindtorch.{module}".rstrip("."))
+    try:
+        theirs = space if module in OURS else import_module(f"torch.{module}".rstrip("."))
+    except ModuleNotFoundError:
+        return {}
+    return {name: getattr(space, name)
+            for name in getattr(space, "__all__", ()) or [one for one in dir(space) if one in dir(theirs)]}
+
+
+@functools.cache
 def public_names():
-    """(name after `torch.`, class or function)."""
-    for module in MODULES:
-        space = import_module(f"mindtorch.{module}".rstrip("."))
-        with warnings.catch_warnings():         # torch's own modules use what it has deprecated
-            warnings.simplefilter("ignore")
-            # torch_npu is not installed here; its names are all that mindtorch.npu has.
-            theirs = dir(space if module == "npu" else import_module(f"torch.{module}".rstrip(".")))
-        for name in dict.fromkeys(getattr(space, "__all__", ()) or [one for one in dir(space) if one in theirs]):
-            value = getattr(space, name)
-            ours = (getattr(value, "__module__", None) or "torch").partition(".")[0] in ("mindtorch", "torch")
-            if (name[0] != "_" and callable(value) and ours
-                    and not isinstance(value, (types.ModuleType, _Unavailable, typing.NewType))
-                    and not getattr(value, "refuses", False)):
-                yield f"{module}.{name}".lstrip("."), value
+    """(name after `torch.`, class or function) of all modules, each where it comes first."""
+    found, seen = [], set()
+    with warnings.catch_warnings():         # torch's own modules use what it has deprecated
+        warnings.simplefilter("ignore")
+        named = [(f"{module}.{name}".lstrip("."), value)
+                 for module in MODULES for name, value in names_of(module).items() if name[0] != "_"]
+    for name, value in named:
+        ours = (getattr(value, "__module__", None) or "torch").partition(".")[0] in ("mindtorch", "torch")
+        if (callable(value) and ours and id(value) not in seen
+                and not isinstance(value, (types.ModuleType, _Unavailable, typing.NewType))
+                and not getattr(value, "refuses", False)):
+            seen.add(id(value))
+            found.append((name, value))
+    return found
+
+
+def test_the_modules_are_those_that_programs_use():
+    assert {"", "backends.cuda", "compiler", "cuda", "distributed.run", "distributions.constraints", "hub", "jit",
+            "mps", "multiprocessing", "nn", "npu", "optim", "sim", "utils.collect_env", "utils.cpp_extension",
+            "utils.tensorboard", "xpu"} <= {name.rpartition(".")[0] for name, _ in public_names()}
 
 
 # What a constructor passes to its base, and does not take from its caller; RNN takes one more from **kwargs.
@@ -53,7 +72,8 @@ INTERNAL = {"RNNBase": {"mode", "proj_size"}, "RNN": {"mode", "proj_size", "nonl
 
 
 def test_every_name_has_an_example():
-    assert [name for name, value in public_names() if ">>> " not in (inspect.getdoc(value) or "")] == []
+    assert [name for name, value in public_names() if ">>> " not in (inspect.getdoc(value) or "")
+            and not (isinstance(value, type) and issubclass(value, RESULTS))] == []
 
 
 def described_classes():
@@ -127,13 +147,15 @@ def a_job_of_one_rank(name):
             dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_examples_give_what_they_print(module):
-    """Those of functions and classes of this module; some say on stderr that they are deprecated."""
+@pytest.mark.parametrize("package", sorted({module.partition(".")[0] for module in MODULES}))
+def test_examples_give_what_they_print(package, monkeypatch):
+    """Those of functions and classes of its modules; some say on stderr that they are deprecated."""
     runner, report = doctest.DocTestRunner(Checker()), []
     for name, value in public_names():
-        if name.rpartition(".")[0] == module:
+        if name.rpartition(".")[0].partition(".")[0] == package:
             torch.manual_seed(0)
+            # A program has either hooks of full backwards for all modules, or hooks of the older kind.
+            monkeypatch.setattr(torch.nn.modules.module_hooks.GLOBAL, "is_full_backward_hook", None)
             names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "dist": dist, "__name__": "example"}
             test = doctest.DocTestParser().get_doctest(inspect.getdoc(value), names, name, None, 0)
             with warnings.catch_warnings(), a_job_of_one_rank(name):

@@ -41,6 +41,11 @@ _OPERATORS_HEAD = """
 |---|---|
 """
 
+_ABSENT = """
+torch_npu's optimizers {optimizers} are there, too. An AttributeError says of each other operator that it is not here:
+{names}.
+"""
+
 # What has no docstring of its own.
 _ATTRIBUTES = {
     "config": "`allow_internal_format` may be set; tensors never have the chip's internal formats.",
@@ -77,7 +82,9 @@ def operators():
     rows |= {alias: rows[key] for alias, key in table.aliases.items() if key in rows}
     there = [name for name in OPERATORS if name in _torch_npu.__all__]
     return (_OPERATORS_HEAD.format(count=len(there), all=len(OPERATORS))
-            + "".join(f"| `{name}` | {operator(name, rows)} |\n" for name in there))
+            + "".join(f"| `{name}` | {operator(name, rows)} |\n" for name in there)
+            + _ABSENT.format(optimizers=", ".join(f"`{name}`" for name in _torch_npu.optim.__all__),
+                             names=", ".join(f"`{name}`" for name in OPERATORS if name not in there)))
 
 
 def page():

@@ -3,7 +3,13 @@ import pytest
 import torch
 
 import mindtorch
-from mindtorch._torch_npu import npu_fusion_attention, npu_fusion_attention_grad
+from mindtorch._torch_npu import (
+    npu_fused_infer_attention_score,
+    npu_fusion_attention,
+    npu_fusion_attention_grad,
+    npu_incre_flash_attention,
+    npu_prompt_flash_attention,
+)
 
 BATCH, HEADS, QUERIES, KEYS, WIDTH = 2, 4, 5, 7, 8
 LAYOUTS = ("BNSD", "BSND", "BSH", "SBH")
@@ -175,3 +181,53 @@ def test_its_gradient_has_none():
     grad, = mindtorch.autograd.grad(result.sum(), operands[0], create_graph=True)
     with pytest.raises(NotImplementedError, match="npu_fusion_attention_grad"):
         grad.sum().backward()
+
+
+# --- for inference ---------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("layout", ["BNSD", "BSND", "BSH"])
+@pytest.mark.parametrize("shared", [HEADS, 2])
+def test_attention_of_a_prompt(layout, shared):
+    query, key, value = tensors(shared)
+    given = [on_npu(arranged(each, layout)) for each in (query, key, value)]
+    masks = on_npu(torch.stack([MASK, ~MASK]), "bool")
+    named = {"num_heads": HEADS, "input_layout": layout, "num_key_value_heads": shared, "atten_mask": masks}
+    expected = arranged(attention(query, key, value, 0.5, torch.stack([MASK, ~MASK])[:, None]), layout)
+    for found in (npu_prompt_flash_attention(*given, scale_value=0.5, next_tokens=EVERYTHING, **named),
+                  npu_fused_infer_attention_score(*given, scale=0.5, **named)[0]):
+        torch.testing.assert_close(as_torch(found), expected, rtol=1e-4, atol=1e-4)
+        assert not found.requires_grad
+
+
+def test_attention_of_one_more_token():
+    query, key, value = tensors(2, queries=1)
+    hidden = torch.arange(KEYS) >= torch.tensor([3, KEYS])[:, None]
+    given = [on_npu(arranged(each, "BSH")) for each in (query, key, value)]
+    found = npu_incre_flash_attention(*given, atten_mask=on_npu(hidden, "bool"), num_heads=HEADS, scale_value=0.5,
+                                      num_key_value_heads=2)
+    expected = arranged(attention(query, key, value, 0.5, hidden[:, None, None]), "BSH")
+    torch.testing.assert_close(as_torch(found), expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(as_torch(npu_incre_flash_attention(*given, num_heads=HEADS, scale_value=0.5)),
+                               arranged(attention(query, key, value, 0.5), "BSH"), rtol=1e-4, atol=1e-4)
+
+
+def test_logarithms_of_the_sums():
+    query, key, value = tensors()
+    given = [on_npu(each) for each in (query, key, value)]
+    named = {"num_heads": HEADS, "input_layout": "BNSD"}
+    assert npu_fused_infer_attention_score(*given, **named)[1].tolist() == [0]
+    found = npu_fused_infer_attention_score(*given, softmax_lse_flag=True, **named)[1]
+    expected = scores(query, key, 1.0, None).logsumexp(-1, keepdim=True)
+    torch.testing.assert_close(as_torch(found), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_what_inference_refuses():
+    x = on_npu(tensors()[0])
+    with pytest.raises(NotImplementedError, match="npu_prompt_flash_attention: actual_seq_lengths is not supported"):
+        npu_prompt_flash_attention(x, x, x, num_heads=HEADS, input_layout="BNSD", actual_seq_lengths=[1, 2])
+    with pytest.raises(NotImplementedError, match="npu_incre_flash_attention: block_table is not supported"):
+        npu_incre_flash_attention(x, x, x, num_heads=HEADS, input_layout="BNSD", block_table=x)
+    with pytest.raises(RuntimeError, match="num_key_value_heads is 2, key has 4 heads"):
+        npu_fused_infer_attention_score(x, x, x, num_heads=HEADS, input_layout="BNSD", num_key_value_heads=2)
+    with pytest.raises(NotImplementedError, match="on cpu"):
+        npu_prompt_flash_attention(x.cpu(), x, x, num_heads=HEADS, input_layout="BNSD")

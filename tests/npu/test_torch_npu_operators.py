@@ -397,6 +397,9 @@ REFUSED = [
     ("npu_moe_token_unpermute(x, x[0].int(), None, True)", NotImplementedError, "padded_mode"),
     ("npu_moe_token_unpermute(x, x[0].int(), x[:, :3])", RuntimeError, "probs"),
     ("npu_linear(x[None], x)", RuntimeError, "expected 2"),
+    ("npu_quantize(x, x[0], None, torch_npu.npu.current_device)", RuntimeError, "expected int8, uint8 or int32"),
+    ("npu_apply_rotary_pos_emb(x, x, x, x)", NotImplementedError, "take four, BSND"),
+    ("npu_grouped_matmul([x], [x])", AttributeError, "docs/npu.md lists the operators that it has"),
     ("npu_one_hot(x)", RuntimeError, "integers"),
     ("npu_format_cast(x, 29)", RuntimeError, "FRACTAL_NZ is a format of the chip's own"),
     ("npu_format_cast(x, 99)", RuntimeError, "unknown format type:99"),
@@ -436,6 +439,22 @@ SAME = [
     ("npu_gelu_backward(x, x, approximate='tanh')", "torch.ops.aten.gelu_backward(x, x, approximate='tanh')"),
     ("npu_silu_backward(x, x, x)", "torch.ops.aten.silu_backward(x, x)"),
     ("npu_mish_backward(x, x)", "torch.ops.aten.mish_backward(x, x)"),
+    ("npu_layer_norm_eval(x, (4,), x[0, 1], x[1, 0])", "F.layer_norm(x, (4,), x[0, 1], x[1, 0])"),
+    ("npu_max(x, 1)[0]", "x.max(1).values"),
+    ("npu_max(x, -1, True)[1]", "x.max(-1, True).indices.int()"),
+    ("npu_min(x, 0)[0]", "x.min(0).values"),
+    ("npu_min(x, 0)[1]", "x.min(0).indices.int()"),
+    ("npu_broadcast(x[:, :1], (2, 3, 4))", "x[:, :1].expand(2, 3, 4)"),
+    ("npu_reshape(x, (6, 4))", "x.reshape(6, 4)"),
+    ("npu_conv2d(x[None], x[None, :, :2, :2], None, (1, 2), (0, 1), (1, 1), 1)",
+     "F.conv2d(x[None], x[None, :, :2, :2], None, (1, 2), (0, 1), (1, 1), 1)"),
+    ("npu_quantize(x, x[0, :, 0].abs() / 4, torch.tensor([1, 0, -2], dtype=torch.int32).to(x.device), torch.int8)",
+     "(x / (x[0, :, 0].abs() / 4)[:, None] + torch.tensor([1, 0, -2])[:, None]).round().clamp(-128, 127).char()"),
+    ("npu_quantize(x, 100 * x.new_ones(1), None, torch.quint8, 0, False)", "(x * 100).round().clamp(0, 255).byte()"),
+    ("npu_apply_rotary_pos_emb(x[None], x[None, :, :1], x[None, :, :1], x[None, :, 1:2])[0]",
+     "x[None] * x[None, :, :1] + torch.cat([-x[..., 2:], x[..., :2]], -1) * x[None, :, 1:2]"),
+    ("npu_apply_rotary_pos_emb(x[None], x[None, :, :1], x[None, :, :1], x[None, :, 1:2])[1]",
+     "x[None, :, :1] ** 2 + torch.cat([-x[None, :, :1, 2:], x[None, :, :1, :2]], -1) * x[None, :, 1:2]"),
     ("npu_moe_token_permute_grad(x[0], x[1], *2 * [torch.tensor([2, 0, 1], dtype=torch.int32).to(x.device)])",
      "x[1][[2, 0, 1]]"),
 ]
@@ -454,6 +473,31 @@ def test_functions_that_torch_has_by_another_name(call, formula):
     if call.startswith("npu_"):
         with pytest.raises(NotImplementedError, match="on cpu"):
             eval(f"torch_npu.{call}", names | {"x": x.cpu()})
+
+
+@pytest.mark.parametrize("name", ["Adadelta", "Adam", "AdamW", "RMSprop", "SGD"])
+def test_optimizers(name):
+    """Steps of torch.optim's, with torch_npu's order of parameters; gradients are clipped for all groups."""
+    stepped = []
+    for optimizers, prefix, lib, device in ((torch.optim, "", torch, "cpu"),
+                                            (torch_npu.optim, "NpuFused", mindtorch, "npu")):
+        parameters = [lib.tensor([1.0, -2.0], device=device, requires_grad=True) for _ in range(2)]
+        optimizer = getattr(optimizers, prefix + name)([{"params": [each]} for each in parameters], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            sum((each ** 2).sum() for each in parameters).backward()
+            if prefix:
+                optimizer.clip_grad_norm_fused_(1.0)
+            else:
+                torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+            optimizer.step()
+        stepped.append(parameters[0].tolist())
+    assert stepped[1] == pytest.approx(stepped[0], rel=1e-5)
+
+
+def test_optimizers_that_are_not_there():
+    with pytest.raises(AttributeError, match=r"mindtorch has NpuFusedAdadelta, .*, and torch\.optim"):
+        _ = torch_npu.optim.NpuFusedLamb
 
 
 def test_formats():

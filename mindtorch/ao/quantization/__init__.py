@@ -13,7 +13,12 @@ __all__ = ["DeQuantStub", "QuantStub"]
 
 
 class QuantStub(Module):
-    """Where a converted model would quantize its input. Hands it on."""
+    """Where a converted model would quantize its input. Hands it on.
+
+    Example:
+        >>> torch.ao.quantization.QuantStub()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, qconfig: Any = None) -> None:
         super().__init__()
@@ -25,7 +30,12 @@ class QuantStub(Module):
 
 
 class DeQuantStub(QuantStub):
-    """Where a converted model would make floating point numbers of its output. Hands it on."""
+    """Where a converted model would make floating point numbers of its output. Hands it on.
+
+    Example:
+        >>> torch.ao.quantization.DeQuantStub()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
 
 __getattr__ = refused_names(__name__)

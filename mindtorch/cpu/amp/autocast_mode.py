@@ -14,7 +14,13 @@ __all__ = ["autocast"]
 
 
 class autocast(_amp.autocast):
-    """torch.autocast("cpu", dtype), with another order of parameters."""
+    """torch.autocast("cpu", dtype), with another order of parameters.
+
+    Example:
+        >>> with torch.cpu.amp.autocast():
+        ...     (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
+        torch.bfloat16
+    """
 
     def __init__(self, enabled: bool = True, dtype: dtype = bfloat16, cache_enabled: bool = True) -> None:
         _deprecated("cpu", "autocast")

@@ -8,7 +8,13 @@ __all__ = ["GradScaler"]
 
 
 class GradScaler(_amp.GradScaler):
-    """torch.amp.GradScaler("cpu")."""
+    """torch.amp.GradScaler("cpu").
+
+    Example:
+        >>> scaler = torch.cpu.amp.GradScaler(init_scale=4.0)
+        >>> scaler.scale(torch.ones(1))
+        tensor([4.])
+    """
 
     def __init__(self, init_scale: float = 2.0 ** 16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
                  growth_interval: int = 2000, enabled: bool = True) -> None:

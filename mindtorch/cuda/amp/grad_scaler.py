@@ -9,7 +9,12 @@ __all__ = ["GradScaler"]
 
 
 class GradScaler(_amp.GradScaler):
-    """torch.amp.GradScaler("cuda")."""
+    """torch.amp.GradScaler("cuda").
+
+    Example:
+        >>> torch.cuda.amp.GradScaler().is_enabled()        # there is no CUDA
+        False
+    """
 
     def __init__(self, init_scale: float = 2.0 ** 16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
                  growth_interval: int = 2000, enabled: bool = True) -> None:

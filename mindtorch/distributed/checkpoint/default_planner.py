@@ -198,7 +198,14 @@ def _narrowed(tensor, offsets, lengths):
 
 
 def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
-    """All that this rank could write."""
+    """All that this rank could write.
+
+    Example:
+        >>> planner = dist.checkpoint.default_planner
+        >>> plan = planner.create_default_local_save_plan({"weight": torch.ones(2), "epoch": 3}, is_coordinator=True)
+        >>> [item.index.fqn for item in plan.items]
+        ['weight', 'epoch']
+    """
     return SavePlan([item for name, value in state_dict.items() for item in _create_write_items(name, value)])
 
 
@@ -220,7 +227,15 @@ def _without_replicas(plans, to_lowest_rank):
 
 def create_default_global_save_plan(all_plans: list[SavePlan],
                                     rewrite_index_hints: bool = True) -> tuple[list[SavePlan], Metadata]:
-    """(the plans, where each item knows its place in the metadata; the metadata)."""
+    """(the plans, where each item knows its place in the metadata; the metadata).
+
+    Example:
+        >>> planner = dist.checkpoint.default_planner
+        >>> plan = planner.create_default_local_save_plan({"weight": torch.ones(2)}, is_coordinator=True)
+        >>> plans, metadata = planner.create_default_global_save_plan([plan])
+        >>> metadata.state_dict_metadata["weight"].size
+        torch.Size([2])
+    """
     described: dict[str, Any] = {}
     plans = []
     for plan in all_plans:
@@ -272,7 +287,16 @@ def _overlapping(size, chunks):
 
 
 def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True) -> LoadPlan:
-    """What this rank reads, of however many parts each tensor was saved in."""
+    """What this rank reads, of however many parts each tensor was saved in.
+
+    Example:
+        >>> planner = dist.checkpoint.default_planner
+        >>> state = {"weight": torch.ones(2)}
+        >>> plan = planner.create_default_local_save_plan(state, is_coordinator=True)
+        >>> _, metadata = planner.create_default_global_save_plan([plan])
+        >>> [item.storage_index.fqn for item in planner.create_default_local_load_plan(state, metadata).items]
+        ['weight']
+    """
     items = []
     for name, value in state_dict.items():
         if name not in metadata.state_dict_metadata:
@@ -288,5 +312,10 @@ def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadat
 
 
 def create_default_global_load_plan(all_plans: list[LoadPlan]) -> list[LoadPlan]:
-    """The plans as they are: each rank reads on its own."""
+    """The plans as they are: each rank reads on its own.
+
+    Example:
+        >>> dist.checkpoint.default_planner.create_default_global_load_plan([])
+        []
+    """
     return all_plans

@@ -110,7 +110,18 @@ class DynamicMetaLoadPlanner(DefaultLoadPlanner):
 
 
 def dcp_to_torch_save(dcp_checkpoint_dir: str | os.PathLike[str], torch_save_path: str | os.PathLike[str]) -> None:
-    """Write all that a checkpoint holds to one file. It must fit into the memory of this process."""
+    """Write all that a checkpoint holds to one file. It must fit into the memory of this process.
+
+    Example:
+        >>> import os, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> checkpoint, file = (os.path.join(folder.name, name) for name in ("checkpoint", "model.pt"))
+        >>> _ = dist.checkpoint.save({"weight": torch.ones(2)}, checkpoint_id=checkpoint)
+        >>> dist.checkpoint.format_utils.dcp_to_torch_save(checkpoint, file)
+        >>> torch.load(file)
+        {'weight': tensor([1., 1.])}
+        >>> folder.cleanup()
+    """
     state_dict: dict[str, object] = {}
     _load_state_dict(state_dict, FileSystemReader(dcp_checkpoint_dir), no_dist=True,
                      planner=_EmptyStateDictLoadPlanner())
@@ -118,7 +129,20 @@ def dcp_to_torch_save(dcp_checkpoint_dir: str | os.PathLike[str], torch_save_pat
 
 
 def torch_save_to_dcp(torch_save_path: str | os.PathLike[str], dcp_checkpoint_dir: str | os.PathLike[str]) -> None:
-    """Write the state dict of a file, which must be one that you trust, as a checkpoint."""
+    """Write the state dict of a file, which must be one that you trust, as a checkpoint.
+
+    Example:
+        >>> import os, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> checkpoint, file = (os.path.join(folder.name, name) for name in ("checkpoint", "model.pt"))
+        >>> torch.save({"weight": torch.ones(2)}, file)
+        >>> dist.checkpoint.format_utils.torch_save_to_dcp(file, checkpoint)
+        >>> state = {"weight": torch.zeros(2)}
+        >>> dist.checkpoint.load(state, checkpoint_id=checkpoint)
+        >>> state
+        {'weight': tensor([1., 1.])}
+        >>> folder.cleanup()
+    """
     state_dict = mindtorch.load(torch_save_path, weights_only=False)
     _save_state_dict(state_dict, FileSystemWriter(dcp_checkpoint_dir), no_dist=True)
 

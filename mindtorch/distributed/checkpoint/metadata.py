@@ -44,7 +44,12 @@ _FORMATS = {_MEM_FORMAT_ENCODING.TORCH_CONTIGUOUS_FORMAT: mindtorch.contiguous_f
 
 @dataclass
 class TensorProperties:
-    """The dtype of a tensor; torch has deprecated the rest, but files have it."""
+    """The dtype of a tensor; torch has deprecated the rest, but files have it.
+
+    Example:
+        >>> dist.checkpoint.metadata.TensorProperties.create_from_tensor(torch.ones(2, dtype=torch.float16)).dtype
+        torch.float16
+    """
 
     dtype: Any = field(default_factory=mindtorch.get_default_dtype)
     layout: Any = field(default=mindtorch.strided)
@@ -102,7 +107,12 @@ STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata
 
 @dataclass
 class StorageMeta:
-    """Which checkpoint it is, and which save and load."""
+    """Which checkpoint it is, and which save and load.
+
+    Example:
+        >>> dist.checkpoint.metadata.StorageMeta("step_100").checkpoint_id
+        'step_100'
+    """
 
     checkpoint_id: str | os.PathLike[str] | None = None
     save_id: str | None = None
@@ -131,7 +141,13 @@ class Metadata:
 
 @dataclass(frozen=True)
 class MetadataIndex:
-    """The key of an object or of the part of a tensor; `index` says at which place to look for it first."""
+    """The key of an object or of the part of a tensor; `index` says at which place to look for it first.
+
+    Example:
+        >>> index = dist.checkpoint.metadata.MetadataIndex("weight", offset=[4, 0])
+        >>> index.fqn, index.offset
+        ('weight', torch.Size([4, 0]))
+    """
 
     fqn: str
     offset: Size | None = None

@@ -41,14 +41,25 @@ class LoadItemType(Enum):
 
 @dataclass(frozen=True)
 class BytesIOWriteData:
-    """How many bytes an object has."""
+    """How many bytes an object has.
+
+    Example:
+        >>> dist.checkpoint.planner.BytesIOWriteData(nbytes=12).nbytes
+        12
+    """
 
     nbytes: int
 
 
 @dataclass(frozen=True)
 class TensorWriteData:
-    """The part that is written, and of which tensor."""
+    """The part that is written, and of which tensor.
+
+    Example:
+        >>> plan = dist.checkpoint.default_planner.create_default_local_save_plan({"weight": torch.ones(2)}, True)
+        >>> plan.items[0].tensor_data.size
+        torch.Size([2])
+    """
 
     chunk: ChunkStorageMetadata
     properties: TensorProperties

@@ -40,7 +40,14 @@ def _create_write_items(fqn: str, object: Any) -> list[WriteItem]:
 
 
 def shard_item(fqn: str, chunk: ChunkStorageMetadata, part: Tensor, size: Size) -> WriteItem:
-    """The item of `part`, which lies at `chunk` of a tensor of `size`."""
+    """The item of `part`, which lies at `chunk` of a tensor of `size`.
+
+    Example:
+        >>> chunk = dist.checkpoint.metadata.ChunkStorageMetadata(torch.Size([2]), torch.Size([2]))
+        >>> item = dist.checkpoint.planner_helpers.shard_item("weight", chunk, torch.ones(2), torch.Size([4]))
+        >>> item.index.offset, item.tensor_data.size
+        (torch.Size([2]), torch.Size([4]))
+    """
     return WriteItem(MetadataIndex(fqn, chunk.offsets), WriteItemType.SHARD, tensor_data=TensorWriteData(
         chunk, TensorProperties.create_from_tensor(part), size))
 
@@ -69,7 +76,17 @@ def _overlap(first, second):
 
 def create_read_items_for_chunk_list(fqn: str, checkpoint_md: TensorStorageMetadata,
                                      local_chunks: list[ChunkStorageMetadata]) -> list[ReadItem]:
-    """The reads that fill `local_chunks` from the parts in which a tensor was saved."""
+    """The reads that fill `local_chunks` from the parts in which a tensor was saved.
+
+    Example:
+        >>> planner, helpers = dist.checkpoint.default_planner, dist.checkpoint.planner_helpers
+        >>> plan = planner.create_default_local_save_plan({"weight": torch.ones(4)}, True)
+        >>> _, metadata = planner.create_default_global_save_plan([plan])
+        >>> half = dist.checkpoint.metadata.ChunkStorageMetadata(torch.Size([2]), torch.Size([2]))
+        >>> (read,) = helpers.create_read_items_for_chunk_list("weight", metadata.state_dict_metadata["weight"], [half])
+        >>> read.storage_offsets, read.lengths
+        (torch.Size([2]), torch.Size([2]))
+    """
     items = []
     for place, wanted in enumerate(local_chunks):
         for saved_place, saved in enumerate(checkpoint_md.chunks):

@@ -14,7 +14,12 @@ __all__ = ["AsyncStager", "BlockingAsyncStager", "DefaultStager", "StagingOption
 
 
 class AsyncStager(ABC):
-    """Copies a state dict; `stage` returns the copy, or a Future of it."""
+    """Copies a state dict; `stage` returns the copy, or a Future of it.
+
+    Example:
+        >>> issubclass(dist.checkpoint.staging.DefaultStager, dist.checkpoint.staging.AsyncStager)
+        True
+    """
 
     _synchronize_after_execute = True
 
@@ -50,7 +55,15 @@ def _copied(value, place=None):
 
 
 class BlockingAsyncStager(AsyncStager):
-    """Copies to the CPU before it returns; with `cache_staged_state_dict` into the memory of the last copy."""
+    """Copies to the CPU before it returns; with `cache_staged_state_dict` into the memory of the last copy.
+
+    Example:
+        >>> weight = torch.ones(2)
+        >>> copy = dist.checkpoint.staging.BlockingAsyncStager().stage({"weight": weight})
+        >>> _ = weight.zero_()
+        >>> copy["weight"]
+        tensor([1., 1.])
+    """
 
     _synchronize_after_execute = False
 
@@ -65,7 +78,14 @@ class BlockingAsyncStager(AsyncStager):
 
 @dataclass
 class StagingOptions:
-    """With `use_async_staging` a thread makes the copy. The others change nothing here."""
+    """With `use_async_staging` a thread makes the copy. The others change nothing here.
+
+    Example:
+        >>> options = dist.checkpoint.staging.StagingOptions(use_async_staging=False)
+        >>> stager = dist.checkpoint.staging.DefaultStager(options)
+        >>> stager.stage({"weight": torch.ones(2)})["weight"]
+        tensor([1., 1.])
+    """
 
     use_pinned_memory: bool = True
     use_shared_memory: bool = True
@@ -74,7 +94,14 @@ class StagingOptions:
 
 
 class DefaultStager(AsyncStager):
-    """Copies to the CPU, in a thread if the options say so."""
+    """Copies to the CPU, in a thread if the options say so.
+
+    Example:
+        >>> stager = dist.checkpoint.staging.DefaultStager()
+        >>> stager.stage({"weight": torch.ones(2)}).result()["weight"]
+        tensor([1., 1.])
+        >>> stager.close()
+    """
 
     def __init__(self, config: StagingOptions | None = None) -> None:
         self._threads = ThreadPoolExecutor(1) if (config or StagingOptions()).use_async_staging else None

@@ -97,7 +97,14 @@ class AsyncCheckpointerType(Enum):
 
 @dataclass
 class AsyncSaveResponse:
-    """The end of the copy, and that of the save."""
+    """The end of the copy, and that of the save.
+
+    Example:
+        >>> from concurrent.futures import Future
+        >>> response = dist.checkpoint.state_dict_saver.AsyncSaveResponse(Future(), Future())
+        >>> response.staging_completion.done()
+        False
+    """
 
     staging_completion: Future[None]
     upload_completion: Future[Metadata]

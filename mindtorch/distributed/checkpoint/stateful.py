@@ -8,7 +8,12 @@ __all__ = ["Stateful", "StatefulT"]
 
 @runtime_checkable
 class Stateful(Protocol):
-    """Anything with these two methods: a module, an optimizer, a class of the program."""
+    """Anything with these two methods: a module, an optimizer, a class of the program.
+
+    Example:
+        >>> isinstance(torch.nn.Linear(2, 1), dist.checkpoint.stateful.Stateful)
+        True
+    """
 
     def state_dict(self) -> dict[str, Any]:
         """The state. load asks for it as well, and writes into its tensors."""

@@ -17,7 +17,13 @@ __all__ = ["StorageReader", "StorageWriter", "WriteResult"]
 
 @dataclass(frozen=True)
 class WriteResult:
-    """Where an item was written."""
+    """Where an item was written.
+
+    Example:
+        >>> index = dist.checkpoint.metadata.MetadataIndex("weight")
+        >>> dist.checkpoint.storage.WriteResult(index, size_in_bytes=8, storage_data=None).size_in_bytes
+        8
+    """
 
     index: MetadataIndex
     size_in_bytes: int

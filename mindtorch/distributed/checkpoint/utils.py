@@ -125,7 +125,13 @@ class _DistWrapper:
 
 
 def find_tensor_shard(tensor: Tensor, index: MetadataIndex) -> Tensor:
-    """The part of a tensor that an index means: one of a tensor's shards, or a plain tensor as a whole."""
+    """The part of a tensor that an index means: one of a tensor's shards, or a plain tensor as a whole.
+
+    Example:
+        >>> index = dist.checkpoint.metadata.MetadataIndex("weight")
+        >>> dist.checkpoint.utils.find_tensor_shard(torch.ones(2), index)
+        tensor([1., 1.])
+    """
     if hasattr(tensor, "__get_tensor_shard__"):
         return tensor.__get_tensor_shard__(index)
     if index.offset is not None and index.offset != Size([0] * tensor.dim()):
@@ -134,7 +140,13 @@ def find_tensor_shard(tensor: Tensor, index: MetadataIndex) -> Tensor:
 
 
 def find_state_dict_object(state_dict: dict[str, Any], index: MetadataIndex) -> Any:
-    """The object of a flat state dict that an index means."""
+    """The object of a flat state dict that an index means.
+
+    Example:
+        >>> index = dist.checkpoint.metadata.MetadataIndex("weight")
+        >>> dist.checkpoint.utils.find_state_dict_object({"weight": torch.ones(2)}, index)
+        tensor([1., 1.])
+    """
     if index.fqn not in state_dict:
         raise ValueError(f"Could not find FQN: '{index.fqn}'")
     found = state_dict[index.fqn]

@@ -16,7 +16,13 @@ __all__ = ["ShardedGradScaler"]
 
 
 class ShardedGradScaler(GradScaler):
-    """A GradScaler by which all ranks of a group leave out a step if one of them has found an infinity or a NaN."""
+    """A GradScaler by which all ranks of a group leave out a step if one of them has found an infinity or a NaN.
+
+    Example:
+        >>> scaler = dist.fsdp.sharded_grad_scaler.ShardedGradScaler(device="cpu", init_scale=4.0)
+        >>> scaler.scale(torch.ones(1))
+        tensor([4.])
+    """
 
     def __init__(self, device: str = "cuda", init_scale: float = 2.0 ** 16, backoff_factor: float = 0.5,
                  growth_factor: float = 2.0, growth_interval: int = 2000, enabled: bool = True,

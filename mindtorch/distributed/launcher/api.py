@@ -28,7 +28,13 @@ __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
 
 @dataclass
 class LaunchConfig:
-    """The arguments of torchrun."""
+    """The arguments of torchrun.
+
+    Example:
+        >>> config = dist.launcher.LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2, max_restarts=0)
+        >>> config.nproc_per_node, config.rdzv_configs
+        (2, {'timeout': 900})
+    """
 
     min_nodes: int
     max_nodes: int
@@ -61,7 +67,14 @@ class LaunchConfig:
 
 
 class elastic_launch:
-    """Calling it runs `entrypoint` in the processes of this node: {rank: what the function has returned}."""
+    """Calling it runs `entrypoint` in the processes of this node: {rank: what the function has returned}.
+
+    Example:
+        >>> import math
+        >>> config = dist.launcher.LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2)
+        >>> dist.launcher.elastic_launch(config, math.sqrt)(4)
+        {0: 2.0, 1: 2.0}
+    """
 
     def __init__(self, config: LaunchConfig, entrypoint: Callable | str | None) -> None:
         self._config, self._entrypoint = config, entrypoint
@@ -92,7 +105,14 @@ def _signals_raise(names):
 
 
 def launch_agent(config: LaunchConfig, entrypoint: Callable | str | None, args: list[Any]) -> dict[int, Any]:
-    """Run the workers of this node; what functions return by global rank. ChildFailedError if a rank fails."""
+    """Run the workers of this node; what functions return by global rank. ChildFailedError if a rank fails.
+
+    Example:
+        >>> import math
+        >>> config = dist.launcher.LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2)
+        >>> dist.launcher.launch_agent(config, math.sqrt, [9])
+        {0: 3.0, 1: 3.0}
+    """
     if entrypoint is None:
         raise ValueError("launch_agent needs a command or a function")
     run_id = config.run_id or str(uuid.uuid4().int % 100_000)

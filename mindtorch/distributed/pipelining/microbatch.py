@@ -16,7 +16,15 @@ __all__ = ["TensorChunkSpec", "merge_chunks", "split_args_kwargs_into_chunks", "
 
 @dataclass(frozen=True)
 class TensorChunkSpec:
-    """A tensor is cut, or put together, along a dimension."""
+    """A tensor is cut, or put together, along a dimension.
+
+    Example:
+        >>> microbatch = dist.pipelining.microbatch
+        >>> spec = microbatch.TensorChunkSpec(split_dim=1)
+        >>> args, _ = microbatch.split_args_kwargs_into_chunks((torch.ones(2, 4),), None, 2, (spec,))
+        >>> args[0][0].shape
+        torch.Size([2, 2])
+    """
 
     split_dim: int
 
@@ -81,12 +89,23 @@ def _split(values, specs, count):
 def split_args_kwargs_into_chunks(
         args: tuple, kwargs: dict[str, Any] | None, chunks: int, args_chunk_spec: tuple | None = None,
         kwargs_chunk_spec: dict | None = None) -> tuple[list[tuple], list[dict]]:
-    """The arguments of each microbatch. Without a spec tensors are cut along dimension 0, all else is given whole."""
+    """The arguments of each microbatch. Without a spec tensors are cut along dimension 0, all else is given whole.
+
+    Example:
+        >>> args, _ = dist.pipelining.microbatch.split_args_kwargs_into_chunks((torch.arange(4), "all"), None, chunks=2)
+        >>> args
+        [(tensor([0, 1]), 'all'), (tensor([2, 3]), 'all')]
+    """
     return _split(tuple(args), args_chunk_spec, chunks), _split(kwargs or {}, kwargs_chunk_spec, chunks)
 
 
 def merge_chunks(chunks: list[Any], chunk_spec: Any) -> Any:
-    """One result of those of all microbatches. Without a spec tensors are put together along dimension 0."""
+    """One result of those of all microbatches. Without a spec tensors are put together along dimension 0.
+
+    Example:
+        >>> dist.pipelining.microbatch.merge_chunks([torch.zeros(2), torch.ones(2)], None)
+        tensor([0., 0., 1., 1.])
+    """
     specs, form = tree_flatten(chunks[0] if chunk_spec is None else chunk_spec)
     if chunk_spec is None:
         specs = [TensorChunkSpec(0)] * len(specs)

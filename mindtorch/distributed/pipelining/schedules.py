@@ -200,6 +200,12 @@ class _PipelineSchedule:
 class PipelineScheduleSingle(_PipelineSchedule):
     """Schedules with one stage for each rank. `loss_fn(output, target)` is the mean over a microbatch; with
     `scale_grads` gradients are divided by the number of microbatches, so that they are those of the whole batch.
+
+    Example:
+        >>> stage = dist.pipelining.PipelineStage(torch.nn.Linear(2, 1), 0, 1, torch.device("cpu"))
+        >>> schedule = dist.pipelining.ScheduleGPipe(stage, n_microbatches=2)
+        >>> isinstance(schedule, dist.pipelining.schedules.PipelineScheduleSingle)
+        True
     """
 
     def __init__(self, stage: PipelineStage, n_microbatches: int, loss_fn: Callable | None = None,
@@ -263,7 +269,13 @@ class Schedule1F1B(PipelineScheduleSingle):
 
 
 class PipelineScheduleMulti(_PipelineSchedule):
-    """Schedules with several stages on each rank: rank r of n has the stages r, r + n, r + 2n ..."""
+    """Schedules with several stages on each rank: rank r of n has the stages r, r + n, r + 2n ...
+
+    Example:
+        >>> schedules = dist.pipelining.schedules
+        >>> issubclass(schedules.get_schedule_class("Interleaved1F1B"), schedules.PipelineScheduleMulti)
+        True
+    """
 
     def __init__(self, stages: list[PipelineStage], n_microbatches: int, loss_fn: Callable | None = None,
                  args_chunk_spec: tuple | None = None, kwargs_chunk_spec: dict | None = None,
@@ -331,7 +343,12 @@ class ScheduleInterleaved1F1B(PipelineScheduleMulti):
 
 
 def get_schedule_class(schedule_name: str) -> type[_PipelineSchedule]:
-    """The class of a schedule: "GPipe", "1f1b", "Interleaved1F1B", "LoopedBFS"."""
+    """The class of a schedule: "GPipe", "1f1b", "Interleaved1F1B", "LoopedBFS".
+
+    Example:
+        >>> dist.pipelining.schedules.get_schedule_class("1f1b").__name__
+        'Schedule1F1B'
+    """
     classes = {"1F1B": Schedule1F1B, "Interleaved1F1B": ScheduleInterleaved1F1B, "GPipe": ScheduleGPipe,
                "LoopedBFS": ScheduleLoopedBFS, "PipelineScheduleSingle": PipelineScheduleSingle,
                "PipelineScheduleMulti": PipelineScheduleMulti}

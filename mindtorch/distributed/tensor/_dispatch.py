@@ -29,7 +29,16 @@ _LOCAL_STEP_COST = 1e-3     # of a step without communication: more than no step
 
 
 class implicit_replication:
-    """Within it plain tensors are taken as DTensors that every rank has whole."""
+    """Within it plain tensors are taken as DTensors that every rank has whole.
+
+    Example:
+        >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        >>> sharded = dist.tensor.distribute_tensor(torch.ones(2), mesh, [dist.tensor.Shard(0)])
+        >>> with dist.tensor.experimental.implicit_replication():
+        ...     total = sharded + torch.ones(2)
+        >>> total.full_tensor()
+        tensor([2., 2.])
+    """
 
     depth = 0
 

@@ -18,6 +18,14 @@ class NormalizeArgs(Transformer):
 
     The types of nodes, which ShapeProp notes, choose among overloads. With normalize_to_only_use_kwargs=False
     arguments that may be given by position are.
+
+    Example:
+        >>> module = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
+        >>> print(torch.fx.experimental.normalize.NormalizeArgs(module).transform().code.strip())
+        def forward(self, input : 'Tensor'):
+            input_1 = input
+            _0 = getattr(self, "0")(input = input_1);  input_1 = None
+            return _0
     """
 
     def __init__(self, module: GraphModule, normalize_to_only_use_kwargs: bool = True) -> None:
@@ -58,7 +66,15 @@ class NormalizeArgs(Transformer):
 
 
 class NormalizeOperators(Transformer):
-    """Exchanges functions that Python has an operator for by that: torch.add(x, y) becomes x + y."""
+    """Exchanges functions that Python has an operator for by that: torch.add(x, y) becomes x + y.
+
+    Example:
+        >>> module = torch.fx.symbolic_trace(lambda x: torch.add(x, 1))
+        >>> print(torch.fx.experimental.normalize.NormalizeOperators(module).transform().code.strip())
+        def forward(self, x):
+            add = x + 1;  x = None
+            return add
+    """
 
     binary_magic_method_remap = {
         mindtorch.add: operator.add, mindtorch.mul: operator.mul, mindtorch.sub: operator.sub,

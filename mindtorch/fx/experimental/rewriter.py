@@ -18,7 +18,12 @@ __all__ = ["AST_Rewriter", "RewritingTracer"]
 
 
 class AST_Rewriter(ast.NodeTransformer):
-    """Rewrites the source of functions: `assert` becomes torch._assert, `x: int = y` notes the type."""
+    """Rewrites the source of functions: `assert` becomes torch._assert, `x: int = y` notes the type.
+
+    Example:
+        >>> issubclass(torch.fx.experimental.rewriter.RewritingTracer, torch.fx.Tracer)
+        True
+    """
 
     def rewrite(self, fn: FunctionType) -> FunctionType:
         """The function with its statements rewritten. Only what stands in it is; functions that it calls are not."""
@@ -73,7 +78,13 @@ def _within_function(definition, free):
 
 
 class RewritingTracer(Tracer):
-    """A Tracer of the rewritten source of what it is given: a function, or the forward of a module."""
+    """A Tracer of the rewritten source of what it is given: a function, or the forward of a module.
+
+    Example:
+        >>> graph = torch.fx.experimental.rewriter.RewritingTracer().trace(torch.nn.Sequential(torch.nn.ReLU()))
+        >>> [node.op for node in graph.nodes]
+        ['placeholder', 'call_module', 'output']
+    """
 
     def trace(self, root: Module | Callable, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The Graph of a module's forward, or of a function."""

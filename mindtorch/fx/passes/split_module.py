@@ -18,6 +18,10 @@ class Partition:
 
     inputs and outputs: the nodes of the whole graph that cross its border; partitions_dependent_on: the names of the
     partitions that compute inputs; environment: its node for each of the whole graph's; targets: its modules.
+
+    Example:
+        >>> torch.fx.passes.split_module.Partition("0", "submod_0").submod_name
+        'submod_0'
     """
 
     def __init__(self, name: str, submod_name: str) -> None:
@@ -47,7 +51,7 @@ def split_module(m: GraphModule, root_m: Module | None, split_callback: Callable
     tuple_return: each returns a tuple. RuntimeError where two submodules need each other.
 
     Example:
-        >>> from torch.fx.passes.split_module import split_module
+        >>> split_module = torch.fx.passes.split_module.split_module
         >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
         >>> split = split_module(traced, None, lambda node: 0 if node.target is torch.relu else 1)
         >>> [name for name, _ in split.named_children()]

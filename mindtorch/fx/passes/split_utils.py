@@ -26,7 +26,13 @@ class _Part:
 
 
 def getattr_recursive(obj: Any, name: str) -> Any:
-    """The attribute at a path with dots; a part that is a number counts in a list. None where a part is missing."""
+    """The attribute at a path with dots; a part that is a number counts in a list. None where a part is missing.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Linear(2, 1))
+        >>> torch.fx.passes.split_utils.getattr_recursive(model, "0.weight").shape
+        torch.Size([1, 2])
+    """
     for part in name.split("."):
         if isinstance(obj, list):
             obj = obj[int(part)]
@@ -38,7 +44,14 @@ def getattr_recursive(obj: Any, name: str) -> Any:
 
 
 def setattr_recursive(obj: Any, attr: str, value: Any) -> None:
-    """Puts a value at a path with dots; modules on the way are made."""
+    """Puts a value at a path with dots; modules on the way are made.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Linear(2, 1))
+        >>> torch.fx.passes.split_utils.setattr_recursive(model, "0.scale", 2.0)
+        >>> model[0].scale
+        2.0
+    """
     *path, last = attr.split(".")
     for part in path:
         if not hasattr(obj, part):
@@ -54,6 +67,13 @@ def split_by_tags(gm: GraphModule, tags: list[str], return_fqn_mapping: bool = F
     A node's tag is its attribute `tag`; every call needs one, and no part may need what a later one computes.
     return_fqn_mapping: a pair, with the new path of each submodule and parameter that moved. return_tuple: submodules
     with one result return a tuple as well.
+
+    Example:
+        >>> module = torch.fx.symbolic_trace(lambda x: torch.relu(x + 1))
+        >>> for node, tag in zip(list(module.graph.nodes)[1:3], "ab"):
+        ...     node.tag = tag
+        >>> [name for name, _ in torch.fx.passes.split_utils.split_by_tags(module, ["a", "b"]).named_children()]
+        ['a', 'b']
     """
     main = _Part("")
     parts = {tag: _Part(tag) for tag in tags}

@@ -303,6 +303,7 @@ class PReLU(FunctionLayer):
     """
 
     num_parameters: int
+    weight: Parameter
 
     _function = staticmethod(F.prelu)
     _passed, _shown = ("weight",), ("num_parameters",)
@@ -501,6 +502,11 @@ class MultiheadAttention(Module):
         (torch.Size([7, 2, 8]), torch.Size([2, 7, 7]))
     """
 
+    in_proj_weight: Parameter
+    in_proj_bias: Parameter
+    q_proj_weight: Parameter
+    k_proj_weight: Parameter
+    v_proj_weight: Parameter
     bias_k: Tensor | None
     bias_v: Tensor | None
 

@@ -10,6 +10,8 @@ from mindtorch.nn.parameter import Parameter
 class Affine(Module):
     """A weight initialised to 1 and a bias initialised to 0."""
 
+    weight: Parameter
+
     def _set_affine(self, shape, wanted, device, dtype):
         """Parameters of this shape by the names in `wanted`, or None where it says so."""
         for name, is_wanted in wanted.items():

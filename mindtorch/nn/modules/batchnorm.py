@@ -12,6 +12,7 @@ from mindtorch.nn.parameter import UninitializedBuffer, UninitializedParameter
 if TYPE_CHECKING:
     from mindtorch import Tensor, dtype
     from mindtorch.nn.modules.module import Module
+    from mindtorch.nn.parameter import Parameter
     from mindtorch.types import Device
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
@@ -30,6 +31,10 @@ class _NormBase(Affine):
     momentum: float | None
     affine: bool
     track_running_stats: bool
+    bias: Parameter
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]

@@ -12,6 +12,14 @@ __all__ = ["LazyModuleMixin"]
 class LazyModuleMixin:
     """Stands before a class of modules. The first call has `initialize_parameters` give the parameters their shapes,
     and makes the module one of `cls_to_become`, if that is not None.
+
+    Example:
+        >>> model = torch.nn.LazyLinear(3)
+        >>> isinstance(model, torch.nn.modules.lazy.LazyModuleMixin), model.has_uninitialized_params()
+        (True, True)
+        >>> _ = model(torch.ones(1, 2))
+        >>> model
+        Linear(in_features=2, out_features=3, bias=True)
     """
 
     cls_to_become: Any = None

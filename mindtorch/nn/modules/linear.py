@@ -46,6 +46,7 @@ class Linear(Module):
     in_features: int
     out_features: int
     weight: Tensor
+    bias: Parameter
 
     __constants__ = ["in_features", "out_features"]
 
@@ -136,6 +137,7 @@ class Bilinear(Module):
     in2_features: int
     out_features: int
     weight: Tensor
+    bias: Parameter
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
 

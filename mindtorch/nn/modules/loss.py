@@ -53,6 +53,8 @@ class _Loss(FunctionLayer):
 
 
 class _WeightedLoss(_Loss):
+    weight: Tensor | None
+
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
         self._store(locals())
@@ -324,6 +326,8 @@ class BCEWithLogitsLoss(_WeightedLoss):
         >>> nn.BCEWithLogitsLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
         tensor(0.4100)
     """
+
+    pos_weight: Tensor | None
 
     _function = staticmethod(F.binary_cross_entropy_with_logits)
 

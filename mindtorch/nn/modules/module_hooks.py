@@ -89,34 +89,85 @@ def call_registration_hooks(hooks: Any, module: Module, name: str, value: Tensor
 # --- hooks of all modules --------------------------------------------------------------------------------------------
 
 def register_module_buffer_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call hook(module, name, buffer) whenever a module registers a buffer; a result replaces the buffer."""
+    """Call hook(module, name, buffer) whenever a module registers a buffer; a result replaces the buffer.
+
+    Example:
+        >>> show = lambda module, name, buffer: print(name)
+        >>> handle = torch.nn.modules.module.register_module_buffer_registration_hook(show)
+        >>> torch.nn.Module().register_buffer("mean", torch.zeros(2))
+        mean
+        >>> handle.remove()
+    """
     return add_hook(GLOBAL.buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call hook(module, name, submodule) whenever a module registers another; a result replaces it."""
+    """Call hook(module, name, submodule) whenever a module registers another; a result replaces it.
+
+    Example:
+        >>> show = lambda module, name, submodule: print(name, submodule)
+        >>> handle = torch.nn.modules.module.register_module_module_registration_hook(show)
+        >>> model = torch.nn.Module()
+        >>> model.activation = torch.nn.ReLU()
+        activation ReLU()
+        >>> handle.remove()
+    """
     return add_hook(GLOBAL.module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call hook(module, name, parameter) whenever a module registers a parameter; a result replaces it."""
+    """Call hook(module, name, parameter) whenever a module registers a parameter; a result replaces it.
+
+    Example:
+        >>> show = lambda module, name, parameter: print(name)
+        >>> handle = torch.nn.modules.module.register_module_parameter_registration_hook(show)
+        >>> model = torch.nn.Linear(2, 1)
+        weight
+        bias
+        >>> handle.remove()
+    """
     return add_hook(GLOBAL.parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call hook(module, args) before the forward of any module."""
+    """Call hook(module, args) before the forward of any module.
+
+    Example:
+        >>> show = lambda module, args: print(type(module).__name__, args)
+        >>> handle = torch.nn.modules.module.register_module_forward_pre_hook(show)
+        >>> _ = torch.nn.ReLU()(torch.tensor([-1.0, 1.0]))
+        ReLU (tensor([-1.,  1.]),)
+        >>> handle.remove()
+    """
     return add_hook(GLOBAL.forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Callable[..., None], *, with_kwargs: bool = False,
                                  always_call: bool = False) -> RemovableHandle:
-    """Call hook(module, args, output) after the forward of any module."""
+    """Call hook(module, args, output) after the forward of any module.
+
+    Example:
+        >>> show = lambda module, args, output: print(type(module).__name__, output)
+        >>> handle = torch.nn.modules.module.register_module_forward_hook(show)
+        >>> _ = torch.nn.ReLU()(torch.tensor([-1.0, 1.0]))
+        ReLU tensor([0., 1.])
+        >>> handle.remove()
+    """
     return add_hook(GLOBAL.forward_hooks, hook, False, ((GLOBAL.forward_hooks_with_kwargs, with_kwargs),
                                                   (GLOBAL.forward_hooks_always_called, always_call)))
 
 
 def register_module_backward_hook(hook: Any) -> RemovableHandle:
-    """Call hook(module, grad_input, grad_output) for the last node of any module; full hooks are better."""
+    """Call hook(module, grad_input, grad_output) for the last node of any module; full hooks are better.
+
+    Example:
+        >>> show = lambda module, grad_input, grad_output: print(type(module).__name__, grad_output)
+        >>> handle = torch.nn.modules.module.register_module_backward_hook(show)
+        >>> layer = torch.nn.ReLU()
+        >>> layer(torch.ones(2, requires_grad=True)).sum().backward()
+        ReLU (tensor([1., 1.]),)
+        >>> handle.remove()
+    """
     if GLOBAL.is_full_backward_hook is True:
         raise RuntimeError(NOT_BOTH.format("global Module hook"))
     GLOBAL.is_full_backward_hook = False
@@ -124,12 +175,30 @@ def register_module_backward_hook(hook: Any) -> RemovableHandle:
 
 
 def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
-    """Call hook(module, grad_output) before the backward of any module."""
+    """Call hook(module, grad_output) before the backward of any module.
+
+    Example:
+        >>> show = lambda module, grad_output: print(type(module).__name__, grad_output)
+        >>> handle = torch.nn.modules.module.register_module_full_backward_pre_hook(show)
+        >>> layer = torch.nn.ReLU()
+        >>> layer(torch.ones(2, requires_grad=True)).sum().backward()
+        ReLU (tensor([1., 1.]),)
+        >>> handle.remove()
+    """
     return add_hook(GLOBAL.backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
-    """Call hook(module, grad_input, grad_output) after the backward of any module."""
+    """Call hook(module, grad_input, grad_output) after the backward of any module.
+
+    Example:
+        >>> show = lambda module, grad_input, grad_output: print(type(module).__name__, grad_input)
+        >>> handle = torch.nn.modules.module.register_module_full_backward_hook(show)
+        >>> layer = torch.nn.ReLU()
+        >>> layer(torch.tensor([-1.0, 1.0], requires_grad=True)).sum().backward()
+        ReLU (tensor([0., 1.]),)
+        >>> handle.remove()
+    """
     if GLOBAL.is_full_backward_hook is False:
         raise RuntimeError(NOT_BOTH.format("global Module hook"))
     GLOBAL.is_full_backward_hook = True

@@ -11,6 +11,7 @@ from mindtorch.nn.modules.utils import described
 
 if TYPE_CHECKING:
     from mindtorch import Tensor, dtype
+    from mindtorch.nn.parameter import Parameter
     from mindtorch.types import Device
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
@@ -89,6 +90,7 @@ class LayerNorm(Affine):
     normalized_shape: tuple[int, ...]
     eps: float
     elementwise_affine: bool
+    bias: Parameter
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
@@ -125,6 +127,7 @@ class GroupNorm(Affine):
     num_channels: int
     eps: float
     affine: bool
+    bias: Parameter
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 

@@ -276,6 +276,8 @@ class RNNCellBase(Module):
     bias: bool
     weight_ih: Tensor
     weight_hh: Tensor
+    bias_ih: Tensor
+    bias_hh: Tensor
 
     __constants__ = ["input_size", "hidden_size", "bias"]
 

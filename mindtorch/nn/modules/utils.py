@@ -32,7 +32,14 @@ def _reverse_repeat_tuple(sizes, n):
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take `prefix` from the beginning of the keys of a state_dict that have it, and of those of its metadata."""
+    """Take `prefix` from the beginning of the keys of a state_dict that have it, and of those of its metadata.
+
+    Example:
+        >>> state = {"module.weight": 1, "bias": 2}
+        >>> torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+        >>> sorted(state)
+        ['bias', 'weight']
+    """
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix):]] = state_dict.pop(key)

@@ -18,7 +18,14 @@ __all__ = ["get_a_var", "parallel_apply"]
 
 
 def get_a_var(obj: Tensor | list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Tensor | None:
-    """A tensor somewhere in `obj`, or None."""
+    """A tensor somewhere in `obj`, or None.
+
+    Example:
+        >>> from importlib import import_module
+        >>> module = import_module(torch.__name__ + ".nn.parallel.parallel_apply")
+        >>> module.get_a_var({"a": [1, torch.ones(2)]})
+        tensor([1., 1.])
+    """
     if isinstance(obj, TensorBase):
         return obj
     if isinstance(obj, dict):

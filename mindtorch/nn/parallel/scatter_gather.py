@@ -44,7 +44,12 @@ def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
 
 def scatter_kwargs(inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[int | device],
                    dim: int = 0) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """The same for the arguments of a call: as many tuples as dictionaries."""
+    """The same for the arguments of a call: as many tuples as dictionaries.
+
+    Example:
+        >>> torch.nn.parallel.scatter_gather.scatter_kwargs((torch.arange(4.0),), {"scale": 2}, ["cpu", "cpu"])
+        (((tensor([0., 1.]),), (tensor([2., 3.]),)), ({'scale': 2}, {'scale': 2}))
+    """
     positional = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
     count = max(len(positional), len(named))

@@ -21,6 +21,16 @@ class BasePruningMethod(ABC):
 
     A subclass defines `compute_mask(t, default_mask)`, a mask of 0 and 1, and PRUNING_TYPE: "unstructured",
     "structured" or "global".
+
+    Example:
+        >>> class Negative(torch.nn.utils.prune.BasePruningMethod):
+        ...     PRUNING_TYPE = "unstructured"
+        ...     def compute_mask(self, t, default_mask):
+        ...         return default_mask * (t >= 0)
+        >>> model = torch.nn.Linear(2, 1)
+        >>> _ = Negative.apply(model, "weight")
+        >>> bool((model.weight >= 0).all())
+        True
     """
 
     _tensor_name: str
@@ -91,7 +101,16 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """The methods that were applied to one parameter, one after the other."""
+    """The methods that were applied to one parameter, one after the other.
+
+    Example:
+        >>> prune = torch.nn.utils.prune
+        >>> model = torch.nn.Linear(4, 1)
+        >>> for _ in range(2):
+        ...     _ = prune.random_unstructured(model, "weight", amount=1)
+        >>> int(model.weight_mask.sum())
+        2
+    """
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods = ()
@@ -137,7 +156,12 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing."""
+    """Prunes nothing.
+
+    Example:
+        >>> torch.nn.utils.prune.Identity().prune(torch.tensor([3.0, 4.0]))
+        tensor([3., 4.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -192,7 +216,12 @@ class _Unstructured(BasePruningMethod):
 
 
 class RandomUnstructured(_Unstructured):
-    """Prunes elements that are drawn."""
+    """Prunes elements that are drawn.
+
+    Example:
+        >>> torch.nn.utils.prune.RandomUnstructured(amount=0.5).prune(torch.ones(4)).sum()
+        tensor(2.)
+    """
 
     def _importance(self, t):
         return -mindtorch.rand_like(t)
@@ -204,7 +233,12 @@ class RandomUnstructured(_Unstructured):
 
 
 class L1Unstructured(_Unstructured):
-    """Prunes the elements of the least magnitude."""
+    """Prunes the elements of the least magnitude.
+
+    Example:
+        >>> torch.nn.utils.prune.L1Unstructured(amount=1).prune(torch.tensor([3.0, -1.0, 2.0]))
+        tensor([3., -0., 2.])
+    """
 
     def _importance(self, t):
         return t.abs()
@@ -245,7 +279,12 @@ class _Structured(BasePruningMethod):
 
 
 class RandomStructured(_Structured):
-    """Prunes slices that are drawn."""
+    """Prunes slices that are drawn.
+
+    Example:
+        >>> torch.nn.utils.prune.RandomStructured(amount=1, dim=0).prune(torch.ones(2, 3)).sum()
+        tensor(3.)
+    """
 
     def _kept(self, t, count):
         drawn = mindtorch.rand(t.shape[self.dim])
@@ -258,7 +297,13 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """Prunes the slices of the least norm of order `n`."""
+    """Prunes the slices of the least norm of order `n`.
+
+    Example:
+        >>> torch.nn.utils.prune.LnStructured(amount=1, n=2, dim=0).prune(torch.tensor([[3.0, 4.0], [1.0, 1.0]]))
+        tensor([[3., 4.],
+                [0., 0.]])
+    """
 
     def __init__(self, amount: Any, n: Any, dim: Any = -1) -> None:
         super().__init__(amount, dim)
@@ -276,7 +321,13 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes where a mask is 0."""
+    """Prunes where a mask is 0.
+
+    Example:
+        >>> method = torch.nn.utils.prune.CustomFromMask(torch.tensor([1, 0]))
+        >>> method.prune(torch.tensor([3.0, 4.0]))
+        tensor([3., 0.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -298,43 +349,89 @@ class CustomFromMask(BasePruningMethod):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 def identity(module: Module, name: str) -> Any:
-    """Give a parameter a mask of ones. Returns the module, as the functions below do."""
+    """Give a parameter a mask of ones. Returns the module, as the functions below do.
+
+    Example:
+        >>> model = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
+        >>> model.weight_mask
+        tensor([[1., 1.]])
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: Any) -> Any:
-    """Prune elements of a parameter that are drawn."""
+    """Prune elements of a parameter that are drawn.
+
+    Example:
+        >>> model = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(2, 4), "weight", amount=3)
+        >>> int(model.weight_mask.sum())
+        5
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Module, name: str, amount: Any, importance_scores: Any = None) -> Any:
-    """Prune the elements of a parameter that have the least magnitude."""
+    """Prune the elements of a parameter that have the least magnitude.
+
+    Example:
+        >>> model = torch.nn.Linear(4, 4)
+        >>> _ = torch.nn.utils.prune.l1_unstructured(model, "weight", amount=0.25)
+        >>> int((model.weight == 0).sum())
+        4
+    """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: Any, dim: Any) -> Any:
-    """Prune slices of a parameter along `dim` that are drawn."""
+    """Prune slices of a parameter along `dim` that are drawn.
+
+    Example:
+        >>> model = torch.nn.utils.prune.random_structured(torch.nn.Linear(2, 4), "weight", amount=1, dim=0)
+        >>> int(model.weight_mask.sum())
+        6
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def ln_structured(module: Module, name: str, amount: Any, n: Any, dim: Any, importance_scores: Any = None) -> Any:
-    """Prune the slices of a parameter along `dim` that have the least norm of order `n`."""
+    """Prune the slices of a parameter along `dim` that have the least norm of order `n`.
+
+    Example:
+        >>> model = torch.nn.utils.prune.ln_structured(torch.nn.Linear(2, 4), "weight", amount=0.5, n=2, dim=0)
+        >>> model.weight_mask.sum(dim=1).sort().values
+        tensor([0., 0., 2., 2.])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Any) -> Any:
-    """Prune a parameter where `mask` is 0."""
+    """Prune a parameter where `mask` is 0.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> _ = torch.nn.utils.prune.custom_from_mask(model, "weight", torch.tensor([[0.0, 1.0]]))
+        >>> model.weight[0, 0] == 0
+        tensor(True)
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters, pairs of a module and a name, as if they were one; kwargs are the method's."""
+    """Prune several parameters, pairs of a module and a name, as if they were one; kwargs are the method's.
+
+    Example:
+        >>> layers = [torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)]
+        >>> prune = torch.nn.utils.prune
+        >>> prune.global_unstructured([(layer, "weight") for layer in layers], prune.L1Unstructured, amount=10)
+        >>> int(sum((layer.weight == 0).sum() for layer in layers))
+        10
+    """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     parameters = list(parameters)
@@ -358,7 +455,14 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
 
 
 def remove(module: Module, name: str) -> Any:
-    """Make a pruned parameter one again, with its zeros as values."""
+    """Make a pruned parameter one again, with its zeros as values.
+
+    Example:
+        >>> model = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(2, 4), "weight", amount=3)
+        >>> _ = torch.nn.utils.prune.remove(model, "weight")
+        >>> [name for name, _ in model.named_parameters()]
+        ['bias', 'weight']
+    """
     for number, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             hook.remove(module)
@@ -368,6 +472,12 @@ def remove(module: Module, name: str) -> Any:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a parameter of the module or of one below is pruned."""
+    """Whether a parameter of the module or of one below is pruned.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> torch.nn.utils.prune.is_pruned(model)
+        False
+    """
     return any(isinstance(hook, BasePruningMethod)
                for each in module.modules() for hook in each._forward_pre_hooks.values())

@@ -18,7 +18,13 @@ __all__ = ["SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStat
 
 
 class SpectralNorm:
-    """The hook that computes the weight before each forward."""
+    """The hook that computes the weight before each forward.
+
+    Example:
+        >>> model = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
+        >>> [type(hook).__name__ for hook in model._forward_pre_hooks.values()]
+        ['SpectralNorm']
+    """
 
     name: str
     dim: int
@@ -95,7 +101,13 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Completes states from before `<name>_v` was part of them."""
+    """Completes states from before `<name>_v` was part of them.
+
+    Example:
+        >>> model = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
+        >>> model.load_state_dict(model.state_dict())       # calls it
+        <All keys matched successfully>
+    """
 
     def __init__(self, fn: Any) -> None:
         self.fn = fn
@@ -122,7 +134,12 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Writes the version of the state."""
+    """Writes the version of the state.
+
+    Example:
+        >>> torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2)).state_dict()._metadata[""]["spectral_norm"]
+        {'weight.version': 1}
+    """
 
     def __init__(self, fn: Any) -> None:
         self.fn = fn

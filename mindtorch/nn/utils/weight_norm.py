@@ -19,7 +19,13 @@ def weight_of(v: Any, g: Any, dim: int = 0) -> Any:
 
 
 class WeightNorm:
-    """The hook that computes the weight before each forward."""
+    """The hook that computes the weight before each forward.
+
+    Example:
+        >>> model = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))
+        >>> [type(hook).__name__ for hook in model._forward_pre_hooks.values()]
+        ['WeightNorm']
+    """
 
     name: str
     dim: int

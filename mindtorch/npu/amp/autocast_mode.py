@@ -14,7 +14,13 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
 class autocast(_amp.autocast):
-    """torch.autocast("npu", dtype), with torch_npu's order of parameters."""
+    """torch.autocast("npu", dtype), with torch_npu's order of parameters.
+
+    Example:
+        >>> with torch.npu.amp.autocast():
+        ...     (torch.ones(2, 2, device="npu") @ torch.ones(2, 2, device="npu")).dtype
+        torch.float16
+    """
 
     def __init__(self, enabled: bool = True, dtype: dtype = float16, cache_enabled: bool = True) -> None:
         super().__init__("npu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)

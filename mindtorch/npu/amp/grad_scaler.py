@@ -7,7 +7,13 @@ __all__ = ["GradScaler"]
 
 
 class GradScaler(_amp.GradScaler):
-    """torch.amp.GradScaler("npu"); with `dynamic=False` the scale stays as it is, and infinities leave out steps."""
+    """torch.amp.GradScaler("npu"); with `dynamic=False` the scale stays as it is, and infinities leave out steps.
+
+    Example:
+        >>> scaler = torch.npu.amp.GradScaler(init_scale=4.0, dynamic=False)
+        >>> scaler.scale(torch.ones(1, device="npu"))
+        tensor([4.], device='npu:0')
+    """
 
     def __init__(self, init_scale: float = 2.0 ** 16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
                  growth_interval: int = 2000, dynamic: bool = True, enabled: bool = True) -> None:

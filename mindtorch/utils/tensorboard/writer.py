@@ -268,7 +268,17 @@ def _hparams(values: Mapping[str, Any], metrics: Any, domains: Mapping[str, list
 
 
 class FileWriter:
-    """Adds events to a file in a folder, in a thread of its own."""
+    """Adds events to a file in a folder, in a thread of its own.
+
+    Example:
+        >>> import os, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> writer = torch.utils.tensorboard.FileWriter(folder.name)
+        >>> writer.close()
+        >>> len(os.listdir(folder.name))
+        1
+        >>> folder.cleanup()
+    """
 
     def __init__(self, log_dir: str, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "") -> None:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
@@ -296,6 +306,16 @@ class SummaryWriter:
     """Writes what a training run adds to an event file in `log_dir`, by default runs/<time>_<host><comment>.
 
     Values may be tensors of any device, arrays or numbers; `global_step` is where they stand on TensorBoard's axis.
+
+    Example:
+        >>> import os, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> with torch.utils.tensorboard.SummaryWriter(folder.name) as writer:
+        ...     for step in range(3):
+        ...         writer.add_scalar("loss", torch.tensor(1.0 / (1 + step)), step)
+        >>> len(os.listdir(folder.name))
+        1
+        >>> folder.cleanup()
     """
 
     def __init__(self, log_dir: str | os.PathLike[str] | None = None, comment: str = "",

@@ -28,6 +28,7 @@ torch.manual_sed(0)  # mistake
 torch.npu.device_cout()  # mistake
 torch.npu.set_device()  # mistake
 nn.Linear(3)  # mistake
+width: int = nn.Linear(1, 1).bias  # mistake
 nn.Linear("3", 4)  # mistake
 nn.Conv2d(3, 16, kernel="3")  # mistake
 nn.Linear(3, 4).in_featurs + 1  # mistake

@@ -48,7 +48,14 @@ class DDPCommHookType(Enum):
 
 
 def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: DistributedDataParallel, state: Any = None) -> None:
-    """Have the hook of this name reduce the buckets of a model."""
+    """Have the hook of this name reduce the buckets of a model.
+
+    Example:
+        >>> hooks = dist.algorithms.ddp_comm_hooks
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> hooks.register_ddp_comm_hook(hooks.DDPCommHookType.FP16_COMPRESS, model)
+        >>> model(torch.ones(1, 2)).sum().backward()
+    """
     comm_hook_type.value(model=model, state=state)
 
 

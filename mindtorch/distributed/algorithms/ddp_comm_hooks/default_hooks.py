@@ -24,7 +24,13 @@ def mean_of_ranks(tensor: Tensor, group: ProcessGroup | None) -> Future:
 
 
 def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
-    """What DistributedDataParallel does without a hook."""
+    """What DistributedDataParallel does without a hook.
+
+    Example:
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> model.register_comm_hook(None, dist.algorithms.ddp_comm_hooks.default_hooks.allreduce_hook)
+        >>> model(torch.ones(1, 2)).sum().backward()
+    """
     return mean_of_ranks(bucket.buffer(), process_group)
 
 
@@ -34,12 +40,24 @@ def compressed_mean(dtype: Any, group: ProcessGroup | None, bucket: GradBucket) 
 
 
 def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
-    """The mean, communicated in float16."""
+    """The mean, communicated in float16.
+
+    Example:
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> model.register_comm_hook(None, dist.algorithms.ddp_comm_hooks.default_hooks.fp16_compress_hook)
+        >>> model(torch.ones(1, 2)).sum().backward()
+    """
     return compressed_mean(mindtorch.float16, process_group, bucket)
 
 
 def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
-    """The mean, communicated in bfloat16."""
+    """The mean, communicated in bfloat16.
+
+    Example:
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> model.register_comm_hook(None, dist.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook)
+        >>> model(torch.ones(1, 2)).sum().backward()
+    """
     return compressed_mean(mindtorch.bfloat16, process_group, bucket)
 
 
@@ -58,10 +76,24 @@ def _wrapper(dtype, hook):
 
 
 def fp16_compress_wrapper(hook: Callable) -> Callable:
-    """`hook`, on a copy of the bucket in float16."""
+    """`hook`, on a copy of the bucket in float16.
+
+    Example:
+        >>> hooks = dist.algorithms.ddp_comm_hooks.default_hooks
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> model.register_comm_hook(None, hooks.fp16_compress_wrapper(hooks.allreduce_hook))
+        >>> model(torch.ones(1, 2)).sum().backward()
+    """
     return _wrapper(mindtorch.float16, hook)
 
 
 def bf16_compress_wrapper(hook: Callable) -> Callable:
-    """`hook`, on a copy of the bucket in bfloat16."""
+    """`hook`, on a copy of the bucket in bfloat16.
+
+    Example:
+        >>> hooks = dist.algorithms.ddp_comm_hooks.default_hooks
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> model.register_comm_hook(None, hooks.bf16_compress_wrapper(hooks.allreduce_hook))
+        >>> model(torch.ones(1, 2)).sum().backward()
+    """
     return _wrapper(mindtorch.bfloat16, hook)

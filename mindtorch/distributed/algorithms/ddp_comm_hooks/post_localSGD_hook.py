@@ -22,6 +22,12 @@ class PostLocalSGDState:
     """The group of the first `start_localSGD_iter` backwards, and that of later ones, by default a machine's.
 
     Without `post_local_gradient_allreduce` later gradients are not reduced at all.
+
+    Example:
+        >>> hooks = dist.algorithms.ddp_comm_hooks.post_localSGD_hook
+        >>> state = hooks.PostLocalSGDState(None, None, start_localSGD_iter=100)
+        >>> state.start_localSGD_iter
+        100
     """
 
     def __init__(self, process_group: ProcessGroup | None, subgroup: ProcessGroup | None, start_localSGD_iter: int,
@@ -37,7 +43,14 @@ class PostLocalSGDState:
 
 
 def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future:
-    """The mean of the ranks of the group that the state says."""
+    """The mean of the ranks of the group that the state says.
+
+    Example:
+        >>> hooks = dist.algorithms.ddp_comm_hooks.post_localSGD_hook
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> model.register_comm_hook(hooks.PostLocalSGDState(None, None, 100), hooks.post_localSGD_hook)
+        >>> model(torch.ones(1, 2)).sum().backward()
+    """
     if state.iter < state.start_localSGD_iter:
         state.maybe_increase_iter(bucket)
         return mean_of_ranks(bucket.buffer(), state.process_group)

@@ -22,7 +22,14 @@ __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
 
 
 class PowerSGDState:
-    """The settings, and what a step keeps for the next: the errors and the matrices Q."""
+    """The settings, and what a step keeps for the next: the errors and the matrices Q.
+
+    Example:
+        >>> hooks = dist.algorithms.ddp_comm_hooks.powerSGD_hook
+        >>> state = hooks.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=10)
+        >>> state.compresses((100, 100)), state.compresses((2, 100))
+        (True, False)
+    """
 
     def __init__(self, process_group: ProcessGroup | None, matrix_approximation_rank: int = 1,
                  start_powerSGD_iter: int = 1000, min_compression_rate: float = 2, use_error_feedback: bool = True,
@@ -62,14 +69,28 @@ def _orthogonal(matrix, epsilon):
 
 
 def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
-    """The mean of the ranks, each matrix as its best product of two thin ones; vectors and small matrices whole."""
+    """The mean of the ranks, each matrix as its best product of two thin ones; vectors and small matrices whole.
+
+    Example:
+        >>> hooks = dist.algorithms.ddp_comm_hooks.powerSGD_hook
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(20, 20))
+        >>> model.register_comm_hook(hooks.PowerSGDState(None, start_powerSGD_iter=2), hooks.powerSGD_hook)
+        >>> model(torch.ones(1, 20)).sum().backward()
+    """
     views = [view.view(view.shape[0], -1) if view.dim() else view.view(1, 1) for view in bucket.gradients()]
     matrices = [view for view in views if state.compresses(view.shape)]
     return _compressed_mean(state, bucket, matrices, [view for view in views if not state.compresses(view.shape)])
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
-    """The mean of the ranks, the whole bucket as a square matrix: faster, and further from the mean."""
+    """The mean of the ranks, the whole bucket as a square matrix: faster, and further from the mean.
+
+    Example:
+        >>> hooks = dist.algorithms.ddp_comm_hooks.powerSGD_hook
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(20, 20))
+        >>> model.register_comm_hook(hooks.PowerSGDState(None, start_powerSGD_iter=2), hooks.batched_powerSGD_hook)
+        >>> model(torch.ones(1, 20)).sum().backward()
+    """
     buffer = bucket.buffer()
     side = math.isqrt(buffer.numel() - 1) + 1
     square = buffer.new_zeros(side * side)

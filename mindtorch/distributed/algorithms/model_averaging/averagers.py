@@ -15,7 +15,13 @@ __all__ = ["ModelAverager", "PeriodicModelAverager"]
 
 
 class ModelAverager(ABC):
-    """Averages parameters over a group, by default that of all ranks; `step` counts the calls."""
+    """Averages parameters over a group, by default that of all ranks; `step` counts the calls.
+
+    Example:
+        >>> averagers = dist.algorithms.model_averaging.averagers
+        >>> issubclass(averagers.PeriodicModelAverager, averagers.ModelAverager)
+        True
+    """
 
     def __init__(self, process_group: ProcessGroup | None = None) -> None:
         self.process_group = dist.group.WORLD if process_group is None else process_group
@@ -27,7 +33,17 @@ class ModelAverager(ABC):
 
 
 class PeriodicModelAverager(ModelAverager):
-    """Averages at each `period`-th call, after `warmup_steps` calls."""
+    """Averages at each `period`-th call, after `warmup_steps` calls.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> averager = dist.algorithms.model_averaging.averagers.PeriodicModelAverager(period=4, warmup_steps=10)
+        >>> for _ in range(20):
+        ...     model(torch.ones(1, 2)).sum().backward()        # and a step of an optimizer
+        ...     averager.average_parameters(model.parameters())
+        >>> averager.step
+        20
+    """
 
     def __init__(self, period: int, warmup_steps: int = 0, process_group: ProcessGroup | None = None) -> None:
         super().__init__(process_group)

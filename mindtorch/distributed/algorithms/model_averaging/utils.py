@@ -15,7 +15,12 @@ __all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_
 
 
 def average_parameters(params: Iterable[Parameter], process_group: ProcessGroup | None) -> None:
-    """Replace the parameters of all ranks of a group by their mean, with one all_reduce."""
+    """Replace the parameters of all ranks of a group by their mean, with one all_reduce.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> dist.algorithms.model_averaging.utils.average_parameters(model.parameters(), None)
+    """
     group, params = process_group or dist.group.WORLD, list(params)
     if dist._rank_not_in_group(group):
         return
@@ -27,7 +32,15 @@ def average_parameters(params: Iterable[Parameter], process_group: ProcessGroup 
 
 
 def get_params_to_average(params: Iterable[Parameter] | Iterable[dict[str, Iterable[Parameter]]]) -> list[Parameter]:
-    """Those that have a gradient, of a model's parameters or an optimizer's groups."""
+    """Those that have a gradient, of a model's parameters or an optimizer's groups.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> _ = model.bias.requires_grad_(False)
+        >>> model(torch.ones(1, 2)).sum().backward()
+        >>> len(dist.algorithms.model_averaging.utils.get_params_to_average(model.parameters()))
+        1
+    """
     found = []
     for each in params:
         if not isinstance(each, (Parameter, dict)):
@@ -39,5 +52,13 @@ def get_params_to_average(params: Iterable[Parameter] | Iterable[dict[str, Itera
 
 def average_parameters_or_parameter_groups(params: Iterable[Parameter] | Iterable[dict[str, Iterable[Parameter]]],
                                            process_group: ProcessGroup | None) -> None:
-    """Replace parameters that have a gradient by their mean over the ranks."""
+    """Replace parameters that have a gradient by their mean over the ranks.
+
+    Example:
+        >>> model = torch.nn.Linear(2, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        >>> model(torch.ones(1, 2)).sum().backward()
+        >>> utils = dist.algorithms.model_averaging.utils
+        >>> utils.average_parameters_or_parameter_groups(optimizer.param_groups, None)
+    """
     average_parameters(get_params_to_average(params), process_group)

@@ -56,7 +56,13 @@ class Std(IntFlag):
 
 
 def to_map(val_or_map: Std | dict[int, Std], local_world_size: int) -> dict[int, Std]:
-    """The streams of each local rank."""
+    """The streams of each local rank.
+
+    Example:
+        >>> multiprocessing = dist.elastic.multiprocessing
+        >>> multiprocessing.to_map(multiprocessing.Std.OUT, local_world_size=2)
+        {0: <Std.OUT: 1>, 1: <Std.OUT: 1>}
+    """
     if isinstance(val_or_map, Std):
         return dict.fromkeys(range(local_world_size), val_or_map)
     return {rank: val_or_map.get(rank, Std.NONE) for rank in range(local_world_size)}
@@ -64,7 +70,12 @@ def to_map(val_or_map: Std | dict[int, Std], local_world_size: int) -> dict[int,
 
 @dataclass
 class LogsDest:
-    """By local rank: the files of the streams ("" for none), those that are shown as well, and the error files."""
+    """By local rank: the files of the streams ("" for none), those that are shown as well, and the error files.
+
+    Example:
+        >>> dist.elastic.multiprocessing.LogsDest(stdouts={0: "stdout.log"}).stdouts[0]
+        'stdout.log'
+    """
 
     stdouts: dict[int, str] = field(default_factory=dict)
     stderrs: dict[int, str] = field(default_factory=dict)
@@ -74,7 +85,16 @@ class LogsDest:
 
 
 class LogsSpecs(ABC):
-    """Decides where the output of the workers goes. `reify` is called for each start."""
+    """Decides where the output of the workers goes. `reify` is called for each start.
+
+    Example:
+        >>> multiprocessing = dist.elastic.multiprocessing
+        >>> class NoLogs(multiprocessing.LogsSpecs):
+        ...     def reify(self, envs):
+        ...         return multiprocessing.LogsDest(*[dict.fromkeys(envs, "") for _ in range(2)])
+        >>> NoLogs().reify({0: {}}).stdouts
+        {0: ''}
+    """
 
     def __init__(self, log_dir: str | None = None, redirects: Std | dict[int, Std] = Std.NONE,
                  tee: Std | dict[int, Std] = Std.NONE, local_ranks_filter: set[int] | None = None) -> None:
@@ -95,7 +115,16 @@ class LogsSpecs(ABC):
 
 
 class DefaultLogsSpecs(LogsSpecs):
-    """<log_dir>/<run id>_<random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}."""
+    """<log_dir>/<run id>_<random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}.
+
+    Example:
+        >>> import os, tempfile
+        >>> multiprocessing = dist.elastic.multiprocessing
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     specs = multiprocessing.DefaultLogsSpecs(folder, redirects=multiprocessing.Std.ALL)
+        ...     os.path.basename(specs.reify({0: {}}).stdouts[0])
+        'stdout.log'
+    """
 
     def __init__(self, log_dir: str | None = None, redirects: Std | dict[int, Std] = Std.NONE,
                  tee: Std | dict[int, Std] = Std.NONE, local_ranks_filter: set[int] | None = None) -> None:
@@ -135,7 +164,12 @@ class DefaultLogsSpecs(LogsSpecs):
 
 @dataclass
 class RunProcsResult:
-    """What the workers have returned, or how they have failed, by local rank."""
+    """What the workers have returned, or how they have failed, by local rank.
+
+    Example:
+        >>> dist.elastic.multiprocessing.RunProcsResult(return_values={0: 1, 1: 4}).is_failed()
+        False
+    """
 
     return_values: dict[int, Any] = field(default_factory=dict)
     failures: dict[int, ProcessFailure] = field(default_factory=dict)
@@ -172,7 +206,13 @@ class _Tail(threading.Thread):
 
 
 class PContext(ABC):
-    """The workers of a node. Each is the first of its process group, which `close` ends."""
+    """The workers of a node. Each is the first of its process group, which `close` ends.
+
+    Example:
+        >>> multiprocessing = dist.elastic.multiprocessing
+        >>> issubclass(multiprocessing.SubprocessContext, multiprocessing.PContext)
+        True
+    """
 
     shutdown_timeout = 30.0     # seconds that workers have to end by themselves
 
@@ -272,7 +312,16 @@ class PContext(ABC):
 
 
 class SubprocessContext(PContext):
-    """Workers that run a command."""
+    """Workers that run a command.
+
+    Example:
+        >>> import sys
+        >>> multiprocessing = dist.elastic.multiprocessing
+        >>> context = multiprocessing.start_processes("job", sys.executable, {0: ("-c", "pass")}, {0: {}},
+        ...                                           multiprocessing.DefaultLogsSpecs())
+        >>> type(context).__name__, context.wait().is_failed()
+        ('SubprocessContext', False)
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -291,7 +340,16 @@ class SubprocessContext(PContext):
 
 
 class MultiprocessContext(PContext):
-    """Workers that run a function of Python."""
+    """Workers that run a function of Python.
+
+    Example:
+        >>> import math
+        >>> multiprocessing = dist.elastic.multiprocessing
+        >>> context = multiprocessing.start_processes("job", math.sqrt, {0: (4,)}, {0: {}},
+        ...                                           multiprocessing.DefaultLogsSpecs())
+        >>> type(context).__name__, context.wait().return_values
+        ('MultiprocessContext', {0: 2.0})
+    """
 
     def __init__(self, *args: Any, start_method: str = "spawn", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -334,7 +392,16 @@ def _call(function, args, env, stdout, stderr, result):
 def start_processes(name: str, entrypoint: Callable | str, args: dict[int, tuple], envs: dict[int, dict[str, str]],
                     logs_specs: LogsSpecs, log_line_prefixes: dict[int, str] | None = None,
                     start_method: str = "spawn") -> PContext:
-    """Start a worker for each local rank: the command or the function `entrypoint` with its arguments."""
+    """Start a worker for each local rank: the command or the function `entrypoint` with its arguments.
+
+    Example:
+        >>> import math
+        >>> multiprocessing = dist.elastic.multiprocessing
+        >>> context = multiprocessing.start_processes("job", math.sqrt, {0: (4,), 1: (9,)}, {0: {}, 1: {}},
+        ...                                           multiprocessing.DefaultLogsSpecs())
+        >>> context.wait().return_values
+        {0: 2.0, 1: 3.0}
+    """
     if args.keys() != envs.keys():
         raise RuntimeError(f"args has the local ranks {sorted(args)}, envs has {sorted(envs)}")
     if isinstance(entrypoint, str):

@@ -62,7 +62,13 @@ _BOOLS = {"1": True, "true": True, "t": True, "yes": True, "y": True,
 
 
 class RendezvousParameters:
-    """`backend` is "c10d" or "static", `endpoint` host:port; `config` has the options of `rdzv_conf`."""
+    """`backend` is "c10d" or "static", `endpoint` host:port; `config` has the options of `rdzv_conf`.
+
+    Example:
+        >>> parameters = dist.elastic.rendezvous.RendezvousParameters("c10d", "host:29500", "job", 1, 4, timeout="60")
+        >>> parameters.max_nodes, parameters.get_as_int("timeout")
+        (4, 60)
+    """
 
     def __init__(self, backend: str, endpoint: str, run_id: str, min_nodes: int, max_nodes: int,
                  local_addr: str | None = None, **kwargs: Any) -> None:
@@ -107,7 +113,13 @@ class RendezvousParameters:
 
 @dataclass
 class RendezvousInfo:
-    """A round: the processes of each node in the order of its rank, and where its workers find their store."""
+    """A round: the processes of each node in the order of its rank, and where its workers find their store.
+
+    Example:
+        >>> info = dist.elastic.rendezvous.RendezvousInfo(0, 1, [8, 8], "host", 29500, store=None, worker_server=None)
+        >>> info.rank, sum(info.local_world_sizes)
+        (1, 16)
+    """
 
     number: int
     rank: int
@@ -129,7 +141,15 @@ def shares_store() -> bool:
 
 
 class RendezvousHandler:
-    """Finds the other nodes of a job."""
+    """Finds the other nodes of a job.
+
+    Example:
+        >>> rendezvous = dist.elastic.rendezvous
+        >>> parameters = rendezvous.RendezvousParameters("c10d", "localhost:0", "job", min_nodes=1, max_nodes=1)
+        >>> info = rendezvous.RendezvousHandler(parameters, local_world_size=2).next_rendezvous()
+        >>> info.rank, info.local_world_sizes
+        (0, [2])
+    """
 
     def __init__(self, params: RendezvousParameters, local_world_size: int) -> None:
         if params.backend not in ("c10d", "static"):

@@ -62,6 +62,14 @@ class CommDebugMode(TorchDispatchMode):
 
     mode.get_comm_counts() has torch.ops.c10d_functional.all_reduce and the like for the collectives of DTensors and
     those that return their result, torch.ops.c10d.allreduce_ and the like for the others.
+
+    Example:
+        >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        >>> sharded = dist.tensor.distribute_tensor(torch.ones(2), mesh, [dist.tensor.Shard(0)])
+        >>> with dist.tensor.debug.CommDebugMode() as mode:
+        ...     _ = sharded.full_tensor()
+        >>> mode.get_total_counts()
+        1
     """
 
     def __init__(self) -> None:

@@ -24,6 +24,13 @@ def local_map(func: Callable | None = None, out_placements: Any = None, in_place
     `out_placements` has the placements of each result, `in_placements` those that arguments must have, or with
     `redistribute_inputs` are brought to, `in_grad_placements` those of their gradients; None stands for what is no
     tensor. Without a DTensor among its arguments `func` is called as it is. Without `func` it is a decorator.
+
+    Example:
+        >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        >>> shard = [dist.tensor.Shard(0)]
+        >>> double = dist.tensor.experimental.local_map(lambda part: 2 * part, shard, device_mesh=mesh)
+        >>> double(dist.tensor.distribute_tensor(torch.ones(2), mesh, shard)).full_tensor()
+        tensor([2., 2.])
     """
     if func is None:
         return functools.partial(local_map, out_placements=out_placements, in_placements=in_placements,

@@ -20,7 +20,7 @@ class PassBase(abc.ABC):
     """A pass, which is called with a GraphModule: `requires`, then `call`, then `ensures`.
 
     Example:
-        >>> import torch.fx.passes.infra.pass_base as passes
+        >>> passes = torch.fx.passes.infra.pass_base
         >>> class SinToCos(passes.PassBase):
         ...     def call(self, graph_module):
         ...         found = [node for node in graph_module.graph.nodes if node.target is torch.sin]

@@ -13,7 +13,13 @@ __all__ = ["PassManager", "pass_result_wrapper", "this_before_that_pass_constrai
 
 
 def pass_result_wrapper(fn: Callable | None) -> Callable | None:
-    """A pass that may return nothing, as one that returns a PassResult: it then counts as having changed the module."""
+    """A pass that may return nothing, as one that returns a PassResult: it then counts as having changed the module.
+
+    Example:
+        >>> wrapped = torch.fx.passes.infra.pass_manager.pass_result_wrapper(lambda module: None)
+        >>> wrapped(torch.fx.symbolic_trace(torch.nn.ReLU())).modified
+        True
+    """
     if fn is None:
         return None
 
@@ -29,7 +35,13 @@ def pass_result_wrapper(fn: Callable | None) -> Callable | None:
 
 
 def this_before_that_pass_constraint(this: Callable, that: Callable) -> Callable[[Callable, Callable], bool]:
-    """A constraint: `this` runs before `that`. A constraint says of two passes whether they may run in that order."""
+    """A constraint: `this` runs before `that`. A constraint says of two passes whether they may run in that order.
+
+    Example:
+        >>> constraint = torch.fx.passes.infra.pass_manager.this_before_that_pass_constraint(min, max)
+        >>> constraint(min, max), constraint(max, min)
+        (True, False)
+    """
     def holds(first, second):
         return first != that or second != this
     return holds
@@ -66,6 +78,14 @@ class PassManager:
 
     It ends earlier when no pass changes the module any more. run_checks_after_each_pass: the checks that add_checks
     added run after each pass, not only at the end of a step.
+
+    Example:
+        >>> def stop_dropout(module):
+        ...     module.eval()
+        >>> manager = torch.fx.passes.infra.pass_manager
+        >>> passes = manager.PassManager([manager.pass_result_wrapper(stop_dropout)])
+        >>> passes(torch.fx.symbolic_trace(torch.nn.ReLU())).graph_module.training
+        False
     """
 
     def __init__(self, passes: list[Callable] | None = None, constraints: list[Callable] | None = None,

@@ -22,6 +22,10 @@ class InternalMatch:
     anchors: the pattern's nodes at which the search began; nodes_map: the graph's node, or literal, for each node of
     the pattern; placeholder_nodes: what the pattern's inputs stand for, in their order; returning_nodes: the graph's
     nodes for those that the pattern returns; name_node_map: the same by the names that a pattern gives.
+
+    Example:
+        >>> torch.fx.passes.utils.matcher_utils.InternalMatch(anchors=[]).nodes_map
+        {}
     """
 
     anchors: list[Node]
@@ -41,6 +45,12 @@ class SubgraphMatcher:
     match_output: the pattern's output must be the graph's; match_placeholder: its inputs stand for inputs alone.
     Without remove_overlapping_matches a node may be in several matches; with ignore_literals numbers and strings need
     not be equal. ValueError for a pattern without nodes, or with one that nothing uses.
+
+    Example:
+        >>> pattern = torch.fx.symbolic_trace(lambda x: torch.relu(x))
+        >>> module = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
+        >>> len(torch.fx.passes.utils.matcher_utils.SubgraphMatcher(pattern.graph).match(module.graph))
+        1
     """
 
     def __init__(self, pattern: Graph, match_output: bool = False, match_placeholder: bool = False,

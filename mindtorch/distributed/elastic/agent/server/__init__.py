@@ -28,7 +28,16 @@ class WorkerState(StrEnum):
 
 @dataclass
 class WorkerSpec:
-    """What a node runs: `local_world_size` processes of `entrypoint`, a command or a function, with `args`."""
+    """What a node runs: `local_world_size` processes of `entrypoint`, a command or a function, with `args`.
+
+    Example:
+        >>> elastic = dist.elastic
+        >>> parameters = elastic.rendezvous.RendezvousParameters("c10d", "localhost:0", "job", 1, 1)
+        >>> handler = elastic.rendezvous.RendezvousHandler(parameters, local_world_size=2)
+        >>> spec = elastic.agent.server.WorkerSpec("trainer", 2, handler, "job", "python", ("-c", "pass"))
+        >>> spec.local_world_size, spec.entrypoint
+        (2, 'python')
+    """
 
     role: str
     local_world_size: int
@@ -42,7 +51,13 @@ class WorkerSpec:
 
 @dataclass
 class RunResult:
-    """By global rank: what functions have returned, or how processes have failed."""
+    """By global rank: what functions have returned, or how processes have failed.
+
+    Example:
+        >>> server = dist.elastic.agent.server
+        >>> server.RunResult(server.WorkerState.SUCCEEDED, return_values={0: "done"}).is_failed()
+        False
+    """
 
     state: WorkerState
     return_values: dict[int, Any] = field(default_factory=dict)
@@ -54,7 +69,18 @@ class RunResult:
 
 
 class LocalElasticAgent:
-    """Runs the workers of this node as processes."""
+    """Runs the workers of this node as processes.
+
+    Example:
+        >>> import sys
+        >>> elastic = dist.elastic
+        >>> parameters = elastic.rendezvous.RendezvousParameters("c10d", "localhost:0", "job", 1, 1)
+        >>> handler = elastic.rendezvous.RendezvousHandler(parameters, local_world_size=2)
+        >>> spec = elastic.agent.server.WorkerSpec("trainer", 2, handler, "job", sys.executable, ("-c", "pass"))
+        >>> agent = elastic.agent.server.LocalElasticAgent(spec, elastic.multiprocessing.DefaultLogsSpecs())
+        >>> agent.run().state
+        <WorkerState.SUCCEEDED: 'SUCCEEDED'>
+    """
 
     def __init__(self, spec: WorkerSpec, logs_specs: LogsSpecs, start_method: str = "spawn",
                  log_line_prefix_template: str | None = None, signals: str = "", virtual_local_rank: bool = False,

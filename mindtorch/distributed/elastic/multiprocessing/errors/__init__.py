@@ -26,7 +26,13 @@ _NO_TRACEBACK = ("<N/A>: decorate the main function by torch.distributed.elastic
 
 
 class ErrorHandler:
-    """Writes errors to the file that TORCHELASTIC_ERROR_FILE names."""
+    """Writes errors to the file that TORCHELASTIC_ERROR_FILE names.
+
+    Example:
+        >>> errors = dist.elastic.multiprocessing.errors
+        >>> isinstance(errors.get_error_handler(), errors.ErrorHandler)
+        True
+    """
 
     def initialize(self) -> None:
         """Have a fatal signal print the Python stack."""
@@ -58,13 +64,24 @@ class ErrorHandler:
 
 
 def get_error_handler() -> ErrorHandler:
-    """What `record` uses."""
+    """What `record` uses.
+
+    Example:
+        >>> handler = dist.elastic.multiprocessing.errors.get_error_handler()
+        >>> handler.initialize()
+    """
     return ErrorHandler()
 
 
 @dataclass
 class ProcessFailure:
-    """How a rank has failed; `message` is read from its error file."""
+    """How a rank has failed; `message` is read from its error file.
+
+    Example:
+        >>> failure = dist.elastic.multiprocessing.ProcessFailure(local_rank=1, pid=4711, exitcode=-9, error_file="")
+        >>> failure.local_rank, failure.exitcode
+        (1, -9)
+    """
 
     local_rank: int
     pid: int
@@ -143,7 +160,15 @@ class ChildFailedError(Exception):
 
 
 def record(fn: Callable, error_handler: ErrorHandler | None = None) -> Callable:
-    """A decorator: `fn` writes its exception to the error file before it raises it."""
+    """A decorator: `fn` writes its exception to the error file before it raises it.
+
+    Example:
+        >>> @dist.elastic.multiprocessing.errors.record
+        ... def main():
+        ...     return 0
+        >>> main()
+        0
+    """
     handler = error_handler or get_error_handler()
 
     @functools.wraps(fn)

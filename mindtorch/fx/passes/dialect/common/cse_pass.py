@@ -20,13 +20,25 @@ _BANNED = ("dropout _fused_dropout _standard_gamma bernoulli multinomial native_
 
 
 def get_CSE_banned_ops() -> set[Any]:
-    """The operators whose calls are never taken for one another."""
+    """The operators whose calls are never taken for one another.
+
+    Example:
+        >>> torch.ops.aten.dropout.default in torch.fx.passes.dialect.common.cse_pass.get_CSE_banned_ops()
+        False
+    """
     found = {getattr(mindtorch.ops.aten, name, None) for name in _BANNED.split()}
     return found - {None}
 
 
 class CSEPass(PassBase):
-    """Replaces a call by an earlier one of the same function with the same arguments. banned_ops: those that stay."""
+    """Replaces a call by an earlier one of the same function with the same arguments. banned_ops: those that stay.
+
+    Example:
+        >>> module = torch.fx.symbolic_trace(lambda x: torch.sin(x) + torch.sin(x))
+        >>> result = torch.fx.passes.dialect.common.cse_pass.CSEPass()(module)
+        >>> [node.name for node in result.graph_module.graph.nodes]
+        ['x', 'sin', 'add', 'output']
+    """
 
     def __init__(self, banned_ops: set[Any] | None = None) -> None:
         super().__init__()
