@@ -401,7 +401,6 @@ NAMES = {
             RelaxedUnspecConstraint ShapeEnv StatelessSymbolicContext StrictMinMaxConstraint free_symbols
             free_unbacked_symbols guard_or_false guard_or_true has_free_symbols optimization_hint
             statically_known_true
-        torch.fx.passes.fake_tensor_prop: FakeTensorProp
         torch.fx.passes.regional_inductor: regional_inductor
         torch.fx.passes.runtime_assert: insert_deferred_runtime_asserts
         torch.fx.passes.utils.matcher_with_name_node_map_utils: InternalMatch SubgraphMatcherWithNameNodeMap

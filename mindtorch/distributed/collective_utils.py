@@ -13,7 +13,19 @@ __all__ = ["SyncPayload", "all_gather", "all_gather_object_enforce_type", "broad
 
 @dataclass
 class SyncPayload:
-    """What a rank has computed for a stage, or its exception."""
+    """What a rank has computed for a stage, or its exception.
+
+    Arguments:
+        stage_name: the name of the stage, for messages; None if it has none
+        success: whether there is a result
+        payload: the result
+        exception: what was raised instead
+
+    Example:
+        >>> from mindtorch.distributed.collective_utils import SyncPayload
+        >>> SyncPayload("count", success=True, payload=3)
+        SyncPayload(stage_name='count', success=True, payload=3, exception=None)
+    """
 
     stage_name: str | None
     success: bool
@@ -78,7 +90,21 @@ def all_gather(data_or_fn: Any, stage_name: str | None = None, pg: Any = None) -
 
 def all_gather_object_enforce_type(pg: Any, object_list: list[Any], obj: Any, type_checker: Callable[[Any, Any], bool] =
                                    lambda x, y: type(x) is type(y)) -> None:
-    """all_gather_object, with a TypeError where the objects' types differ."""
+    """all_gather_object, with a TypeError where the objects' types differ.
+
+    Arguments:
+        pg: the process group
+        object_list: a list as long as the group, which takes the objects
+        obj: the object of this rank
+        type_checker: whether the objects of two neighbouring ranks agree
+
+    Example:
+        >>> from mindtorch.distributed.collective_utils import all_gather_object_enforce_type
+        >>> found = [None]
+        >>> all_gather_object_enforce_type(dist.group.WORLD, found, "a")
+        >>> found
+        ['a']
+    """
     dist.all_gather_object(object_list, obj, pg)
     for first, second in itertools.pairwise(object_list):
         if not type_checker(first, second):

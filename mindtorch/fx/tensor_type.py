@@ -30,7 +30,7 @@ class TensorType:
     """The type of tensors with these sizes: TensorType((2, Dyn)), or TensorType[2, Dyn].
 
     Example:
-        >>> from torch.fx.tensor_type import Dyn, TensorType, is_consistent
+        >>> from mindtorch.fx.tensor_type import Dyn, TensorType, is_consistent
         >>> is_consistent(TensorType((2, 3)), TensorType((2, Dyn)))
         True
     """
@@ -64,7 +64,7 @@ def is_consistent(t1: Any, t2: Any) -> bool:
     """Whether a value may have both types: they are equal where both are known.
 
     Example:
-        >>> from torch.fx.tensor_type import Dyn, is_consistent
+        >>> from mindtorch.fx.tensor_type import Dyn, is_consistent
         >>> is_consistent(int, Dyn), is_consistent(int, str)
         (True, False)
     """
@@ -75,7 +75,7 @@ def is_more_precise(t1: Any, t2: Any) -> bool:
     """Whether the first type says all that the second says.
 
     Example:
-        >>> from torch.fx.tensor_type import Dyn, TensorType, is_more_precise
+        >>> from mindtorch.fx.tensor_type import Dyn, TensorType, is_more_precise
         >>> is_more_precise(TensorType((2, 3)), TensorType((2, Dyn))), is_more_precise(Dyn, int)
         (True, False)
     """

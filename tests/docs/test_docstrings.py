@@ -4,6 +4,7 @@ import doctest
 import enum
 import functools
 import inspect
+import re
 import types
 import typing
 import warnings
@@ -16,6 +17,7 @@ from doc_checker import Checker
 import mindtorch as torch
 from mindtorch import _docs
 from mindtorch import distributed as dist
+from mindtorch.distributed.elastic import metrics, timer
 from mindtorch.npu._unavailable import _Unavailable
 
 # The modules that torch does not have, but programs use.
@@ -74,6 +76,12 @@ INTERNAL = {"RNNBase": {"mode", "proj_size"}, "RNN": {"mode", "proj_size", "nonl
 def test_every_name_has_an_example():
     assert [name for name, value in public_names() if ">>> " not in (inspect.getdoc(value) or "")
             and not (isinstance(value, type) and issubclass(value, RESULTS))] == []
+
+
+def test_examples_import_mindtorch():
+    """Not the torch that is installed beside it for comparison."""
+    assert [name for name, value in public_names()
+            if re.search(r"(>>>|\.\.\.) +(from|import) +torch\b", inspect.getdoc(value) or "")] == []
 
 
 def described_classes():
@@ -147,6 +155,14 @@ def a_job_of_one_rank(name):
             dist.destroy_process_group()
 
 
+# What examples set for the whole program, and its value before: each example finds that, and other tests as well.
+SETTINGS = ((torch.hub, "_folder", lambda: None),
+            (timer, "_client", lambda: None),
+            (metrics, "_handlers", dict),
+            # A program has either hooks of full backwards for all modules, or hooks of the older kind.
+            (torch.nn.modules.module_hooks.GLOBAL, "is_full_backward_hook", lambda: None))
+
+
 @pytest.mark.parametrize("package", sorted({module.partition(".")[0] for module in MODULES}))
 def test_examples_give_what_they_print(package, monkeypatch):
     """Those of functions and classes of its modules; some say on stderr that they are deprecated."""
@@ -154,8 +170,8 @@ def test_examples_give_what_they_print(package, monkeypatch):
     for name, value in public_names():
         if name.rpartition(".")[0].partition(".")[0] == package:
             torch.manual_seed(0)
-            # A program has either hooks of full backwards for all modules, or hooks of the older kind.
-            monkeypatch.setattr(torch.nn.modules.module_hooks.GLOBAL, "is_full_backward_hook", None)
+            for place, attribute, unset in SETTINGS:
+                monkeypatch.setattr(place, attribute, unset())
             names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "dist": dist, "__name__": "example"}
             test = doctest.DocTestParser().get_doctest(inspect.getdoc(value), names, name, None, 0)
             with warnings.catch_warnings(), a_job_of_one_rank(name):

@@ -24,6 +24,7 @@ def weights(tmp_path):
 def folder(tmp_path, monkeypatch):
     """The folder that downloads are kept in."""
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(hub, "_folder", None)           # as before set_dir
     return tmp_path / "home" / "hub" / "checkpoints"
 
 
@@ -60,10 +61,10 @@ def test_a_wrong_hash_leaves_nothing(weights, folder):
 
 def test_the_folder_is_torchs(monkeypatch, tmp_path):
     monkeypatch.delenv("TORCH_HOME", raising=False)
+    monkeypatch.setattr(hub, "_folder", None)
     monkeypatch.setenv("XDG_CACHE_HOME", "~/other")
     assert hub.get_dir() == torch.hub.get_dir()
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     assert hub.get_dir() == torch.hub.get_dir()
-    monkeypatch.setattr(hub, "_folder", None)
     hub.set_dir("~/mine")
     assert hub.get_dir() == os.path.expanduser("~/mine")

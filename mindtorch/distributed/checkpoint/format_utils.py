@@ -95,7 +95,23 @@ class BroadcastingTorchSaveReader(StorageReader):
 
 
 class DynamicMetaLoadPlanner(DefaultLoadPlanner):
-    """Loads what the state dict has, for a reader that knows no metadata."""
+    """Loads what the state dict has, for a reader that knows no metadata, as BroadcastingTorchSaveReader.
+
+    A value that is no tensor raises RuntimeError.
+
+    Example:
+        >>> import os, tempfile
+        >>> from mindtorch.distributed.checkpoint import format_utils
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = os.path.join(folder.name, "model.pt")
+        >>> torch.save({"weight": torch.ones(2), "bias": torch.ones(1)}, file)
+        >>> state = {"weight": torch.zeros(2)}
+        >>> dist.checkpoint.load(state, storage_reader=format_utils.BroadcastingTorchSaveReader(),
+        ...                      planner=format_utils.DynamicMetaLoadPlanner(), checkpoint_id=file)
+        >>> state
+        {'weight': tensor([1., 1.])}
+        >>> folder.cleanup()
+    """
 
     def set_up_planner(self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None,
                        is_coordinator: bool = False) -> None:

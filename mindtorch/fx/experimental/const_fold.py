@@ -21,6 +21,18 @@ class FoldedGraphModule(GraphModule):
 
     has_folding_been_run tells whether it has. Without const_subgraph_module there was nothing to fold.
     device_for_folded_attrs: the device of results that are numbers.
+
+    Example:
+        >>> from mindtorch.fx.experimental.const_fold import FoldedGraphModule, split_const_subgraphs
+        >>> class Negated(torch.nn.Linear):
+        ...     def forward(self, x):
+        ...         return x * -self.weight
+        >>> folded = split_const_subgraphs(Negated(2, 1))
+        >>> isinstance(folded, FoldedGraphModule), folded.has_folding_been_run
+        (True, False)
+        >>> _ = folded(torch.ones(2))
+        >>> folded.has_folding_been_run
+        True
     """
 
     def __init__(self, root: Module, graph: Graph, const_subgraph: Graph | None = None,
@@ -55,7 +67,13 @@ class FoldedGraphModule(GraphModule):
 
 
 def get_unique_attr_name_in_module(mod_traced: Module, name: str) -> str:
-    """`name` as an attribute name that the module does not have, with a number behind it where need be."""
+    """`name` as an attribute name that the module does not have, with a number behind it where need be.
+
+    Example:
+        >>> from mindtorch.fx.experimental.const_fold import get_unique_attr_name_in_module
+        >>> get_unique_attr_name_in_module(torch.nn.Linear(1, 1), "weight")
+        'weight_1'
+    """
     name = re.sub(r"\W", "_", name)
     if name[:1].isdigit():
         name = f"_{name}"
@@ -74,7 +92,7 @@ def split_const_subgraphs(module: Module | GraphModule,
     that uses it. Operators with side effects, random ones too, are left as well.
 
     Example:
-        >>> from torch.fx.experimental.const_fold import split_const_subgraphs
+        >>> from mindtorch.fx.experimental.const_fold import split_const_subgraphs
         >>> class Scaled(torch.nn.Module):
         ...     def __init__(self):
         ...         super().__init__()

@@ -18,7 +18,7 @@ class FakeTensorProp(Interpreter):
     Parameters must be fake tensors of the same mode, or the mode allow others (`allow_non_fake_inputs`).
 
     Example:
-        >>> from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+        >>> from mindtorch.fx.passes.fake_tensor_prop import FakeTensorProp
         >>> module = torch.fx.symbolic_trace(lambda x: x.reshape(-1))
         >>> FakeTensorProp(module).propagate(torch.ones(2, 3))
         FakeTensor(..., size=(6,))

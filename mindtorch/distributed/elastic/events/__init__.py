@@ -76,7 +76,16 @@ class Event(_Serialized):
 
 @dataclass
 class RdzvEvent(_Serialized):
-    """Something that happened in a rendezvous."""
+    """Something that happened in a rendezvous, on the node `hostname`, in the process `pid`.
+
+    A node_state that NodeState does not have raises ValueError.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.events import NodeState, RdzvEvent
+        >>> event = RdzvEvent("join", "run1", "joined", "host1", 17, NodeState.RUNNING)
+        >>> RdzvEvent.deserialize(event.serialize()) == event
+        True
+    """
 
     name: str
     run_id: str
@@ -94,7 +103,18 @@ class RdzvEvent(_Serialized):
 
 
 def get_logging_handler(destination: str = "null") -> logging.Handler:
-    """The handler of a destination."""
+    """A new handler of a destination: "console" writes to stderr, "null" and "dynamic_rendezvous" drop what they get.
+
+    Another name raises KeyError.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.events import get_logging_handler
+        >>> type(get_logging_handler("console")).__name__
+        'StreamHandler'
+        >>> get_logging_handler("none")
+        Traceback (most recent call last):
+        KeyError: 'none'
+    """
     handlers = {"null": logging.NullHandler, _OF_RENDEZVOUS: logging.NullHandler, "console": logging.StreamHandler}
     if destination not in handlers:
         raise KeyError(destination)
@@ -111,12 +131,22 @@ def _get_or_create_logger(destination="null"):
 
 
 def record(event: Event, destination: str = "null") -> None:
-    """Write an event to the log of `destination`."""
+    """Write an event to the log of `destination`, which is one of get_logging_handler.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.events import Event, EventSource, record
+        >>> record(Event("started", EventSource.WORKER), destination="null")
+    """
     _get_or_create_logger(destination).info(event.serialize())
 
 
 def record_rdzv_event(event: RdzvEvent) -> None:
-    """Write an event of a rendezvous to the log of dynamic rendezvous, which is dropped."""
+    """Write an event of a rendezvous to the log of dynamic rendezvous, which is dropped.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.events import NodeState, RdzvEvent, record_rdzv_event
+        >>> record_rdzv_event(RdzvEvent("join", "run1", "joined", "host1", 17, NodeState.RUNNING))
+    """
     _get_or_create_logger(_OF_RENDEZVOUS).info(event.serialize())
 
 
@@ -124,7 +154,21 @@ def construct_and_record_rdzv_event(run_id: str, message: str, node_state: NodeS
                                     hostname: str = "", pid: int | None = None, master_endpoint: str = "",
                                     local_id: int | None = None, rank: int | None = None) -> None:
     """Record an event of a rendezvous of this process, with the traceback of an exception that is being handled, if its
-    destination has a handler."""
+    destination has a handler.
+
+    Arguments:
+        run_id: the name of the rendezvous
+        message: what happened
+        node_state: the state of this node
+        name: the file and function of the caller unless given
+        hostname, pid: this machine and process unless given
+        master_endpoint: the address of the store
+        local_id, rank: the number of this process on its node, and that of the node
+
+    Example:
+        >>> from mindtorch.distributed.elastic.events import NodeState, construct_and_record_rdzv_event
+        >>> construct_and_record_rdzv_event("run1", "joined", NodeState.RUNNING)
+    """
     if isinstance(get_logging_handler(_OF_RENDEZVOUS), logging.NullHandler):
         return
     caller = traceback.extract_stack(limit=2)[0]

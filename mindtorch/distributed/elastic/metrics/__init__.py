@@ -18,7 +18,13 @@ MetricData = namedtuple("MetricData", ["timestamp", "group_name", "name", "value
 
 
 class MetricsConfig:
-    """Options of handlers."""
+    """Options of handlers, in `params`.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.metrics import MetricsConfig
+        >>> MetricsConfig({"interval": "5"}).params
+        {'interval': '5'}
+    """
 
     __slots__ = ("params",)
 
@@ -27,7 +33,16 @@ class MetricsConfig:
 
 
 class MetricHandler(ABC):
-    """Takes what is measured."""
+    """Takes what is measured: a subclass defines `emit`.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.metrics import MetricHandler, MetricStream
+        >>> class Names(MetricHandler):
+        ...     def emit(self, metric_data):
+        ...         print(metric_data.group_name, metric_data.name)
+        >>> MetricStream("training", Names()).add_value("steps", 3)
+        training steps
+    """
 
     @abstractmethod
     def emit(self, metric_data: MetricData) -> None:
@@ -35,21 +50,41 @@ class MetricHandler(ABC):
 
 
 class ConsoleMetricHandler(MetricHandler):
-    """Prints values."""
+    """Prints values, each with its time and group.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.metrics import ConsoleMetricHandler, MetricData
+        >>> ConsoleMetricHandler().emit(MetricData(1.5, "training", "steps", 3))
+        [1.5][training]: steps=3
+    """
 
     def emit(self, metric_data: MetricData) -> None:
         print(f"[{metric_data.timestamp}][{metric_data.group_name}]: {metric_data.name}={metric_data.value}")
 
 
 class NullMetricHandler(MetricHandler):
-    """Drops values."""
+    """Drops values. It is the handler of groups for which `configure` has set none.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.metrics import MetricData, NullMetricHandler
+        >>> NullMetricHandler().emit(MetricData(1.5, "training", "steps", 3))
+    """
 
     def emit(self, metric_data: MetricData) -> None:
         pass
 
 
 class MetricStream:
-    """The values of a group, on their way to a handler."""
+    """The values of a group, on their way to a handler.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.metrics import MetricHandler, MetricStream
+        >>> class Values(MetricHandler):
+        ...     def emit(self, metric_data):
+        ...         print(metric_data.name, metric_data.value)
+        >>> MetricStream("training", Values()).add_value("steps", 3)
+        steps 3
+    """
 
     def __init__(self, group_name: str, handler: MetricHandler) -> None:
         self.group_name, self.handler = group_name, handler
@@ -85,22 +120,55 @@ def configure(handler: MetricHandler, group: str | None = None) -> None:
 
 
 def getStream(group: str) -> MetricStream:
-    """The stream of a group."""
+    """The stream of a group, to the handler that `configure` has set for it.
+
+    Example:
+        >>> from mindtorch.distributed.elastic import metrics
+        >>> metrics.getStream("training").group_name
+        'training'
+    """
     return MetricStream(group, _handlers.get(group, _default))
 
 
 def put_metric(metric_name: str, metric_value: int, metric_group: str = DEFAULT_GROUP) -> None:
-    """Send a value of a group."""
+    """Send a value of a group to its handler.
+
+    Example:
+        >>> from mindtorch.distributed.elastic import metrics
+        >>> class Values(metrics.MetricHandler):
+        ...     def emit(self, metric_data):
+        ...         print(metric_data.name, metric_data.value)
+        >>> metrics.configure(Values(), "put")
+        >>> metrics.put_metric("steps", 3, "put")
+        steps 3
+    """
     getStream(metric_group).add_value(metric_name, metric_value)
 
 
 def publish_metric(metric_group: str, metric_name: str, metric_value: int) -> None:
-    """put_metric with its arguments in another order."""
+    """put_metric with its arguments in another order; torch has deprecated it.
+
+    Example:
+        >>> from mindtorch.distributed.elastic import metrics
+        >>> class Values(metrics.MetricHandler):
+        ...     def emit(self, metric_data):
+        ...         print(metric_data.name, metric_data.value)
+        >>> metrics.configure(Values(), "published")
+        >>> metrics.publish_metric("published", "steps", 3)
+        steps 3
+    """
     put_metric(metric_name, metric_value, metric_group)
 
 
 def get_elapsed_time_ms(start_time_in_seconds: float) -> int:
-    """The milliseconds since a time."""
+    """The whole milliseconds since a time of time.time().
+
+    Example:
+        >>> import time
+        >>> from mindtorch.distributed.elastic.metrics import get_elapsed_time_ms
+        >>> get_elapsed_time_ms(time.time() - 2) >= 2000
+        True
+    """
     return int((time.time() - start_time_in_seconds) * 1000)
 
 
@@ -111,7 +179,26 @@ def _get_metric_name(fn):
 
 
 def prof(fn: Callable | None = None, group: str = DEFAULT_GROUP) -> Any:
-    """Decorator: counts the calls of a function that succeed and fail, and measures them in milliseconds."""
+    """Decorator: counts the calls of a function that succeed and fail, and measures them in milliseconds.
+
+    Arguments:
+        fn: the function; None for `@prof(group=...)`
+        group: the group of the values
+
+    Example:
+        >>> from mindtorch.distributed.elastic import metrics
+        >>> class Names(metrics.MetricHandler):
+        ...     def emit(self, metric_data):
+        ...         print(metric_data.name)
+        >>> metrics.configure(Names(), "measured")
+        >>> @metrics.prof(group="measured")
+        ... def step():
+        ...     return 1
+        >>> step()
+        example.step.success
+        example.step.duration.ms
+        1
+    """
     def decorated(function):
         @functools.wraps(function)
         def measured(*args, **kwargs):
@@ -131,9 +218,23 @@ def prof(fn: Callable | None = None, group: str = DEFAULT_GROUP) -> Any:
 
 
 def profile(group: str | None = None) -> Callable:
-    """prof, by its older name."""
+    """prof, by its older name: always with parentheses.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.metrics import profile
+        >>> @profile("training")
+        ... def step():
+        ...     return 1
+        >>> step()
+        1
+    """
     return prof(group=group or DEFAULT_GROUP)
 
 
 def initialize_metrics(cfg: MetricsConfig | None = None) -> None:
-    """Does nothing: a place for programs that set handlers."""
+    """Does nothing: a place for programs that set handlers.
+
+    Example:
+        >>> from mindtorch.distributed.elastic import metrics
+        >>> metrics.initialize_metrics(metrics.MetricsConfig())
+    """

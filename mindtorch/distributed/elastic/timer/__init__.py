@@ -28,7 +28,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TimerRequest:
-    """A timer of a worker for a scope, which runs out at a time since 1970. A negative time releases it."""
+    """A timer of a worker for a scope, which runs out at a time since 1970. A negative time releases it.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.timer import TimerRequest
+        >>> TimerRequest(17, "step", 1.5e9)
+        TimerRequest(worker_id=17, scope_id='step', expiration_time=1500000000.0)
+    """
 
     worker_id: Any
     scope_id: str
@@ -36,7 +42,20 @@ class TimerRequest:
 
 
 class TimerClient(ABC):
-    """What a worker has of a server."""
+    """What a worker has of a server: a subclass says how a timer is started and stopped.
+
+    Example:
+        >>> from mindtorch.distributed.elastic import timer
+        >>> class Shown(timer.TimerClient):
+        ...     def acquire(self, scope_id, expiration_time):
+        ...         print(scope_id, "begins")
+        ...     def release(self, scope_id):
+        ...         print(scope_id, "ends")
+        >>> with timer.expires(after=60, scope="step", client=Shown()):
+        ...     x = torch.ones(2) + 1
+        step begins
+        step ends
+    """
 
     @abstractmethod
     def acquire(self, scope_id: str, expiration_time: float) -> None:
@@ -48,7 +67,22 @@ class TimerClient(ABC):
 
 
 class RequestQueue(ABC):
-    """The requests on their way from clients to the server."""
+    """The requests on their way from clients to the server: a subclass keeps them.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.timer import RequestQueue, TimerRequest
+        >>> class Listed(RequestQueue):
+        ...     def __init__(self):
+        ...         self.requests = [TimerRequest(17, "step", -1)]
+        ...     def size(self):
+        ...         return len(self.requests)
+        ...     def get(self, size, timeout):
+        ...         found, self.requests = self.requests[:size], self.requests[size:]
+        ...         return found
+        >>> queue = Listed()
+        >>> len(queue.get(5, timeout=1)), queue.size()
+        (1, 0)
+    """
 
     @abstractmethod
     def size(self) -> int:
@@ -60,7 +94,24 @@ class RequestQueue(ABC):
 
 
 class TimerServer(ABC):
-    """A thread that looks for timers that have run out, at least every `max_interval` seconds."""
+    """A thread that looks for timers that have run out, at least every `max_interval` seconds.
+
+    LocalTimerServer is the one of this machine; another subclass says what it does with timers and with workers.
+
+    Arguments:
+        request_queue: where the requests of the workers come from
+        max_interval: seconds that it waits for a request before it looks at the timers
+        daemon: whether the process may end while the thread runs
+
+    Example:
+        >>> import multiprocessing
+        >>> from mindtorch.distributed.elastic.timer import LocalTimerServer, TimerServer
+        >>> server = LocalTimerServer(multiprocessing.get_context("spawn").Queue(), max_interval=0.1)
+        >>> isinstance(server, TimerServer)
+        True
+        >>> server.start()
+        >>> server.stop()
+    """
 
     def __init__(self, request_queue: RequestQueue, max_interval: float, daemon: bool = True) -> None:
         self._request_queue, self._max_interval, self._daemon = request_queue, max_interval, daemon
@@ -120,7 +171,18 @@ _client: TimerClient | None = None
 
 
 def configure(timer_client: TimerClient) -> None:
-    """Let the timers of this process be those of a client."""
+    """Let the timers of this process be those of a client; `expires` without one raises RuntimeError before.
+
+    Example:
+        >>> import multiprocessing
+        >>> from mindtorch.distributed.elastic import timer
+        >>> requests = multiprocessing.get_context("spawn").Queue()
+        >>> timer.configure(timer.LocalTimerClient(requests))
+        >>> with timer.expires(after=60, scope="step"):
+        ...     x = torch.ones(2) + 1
+        >>> requests.get().scope_id, requests.get().expiration_time
+        ('step', -1)
+    """
     global _client
     _client = timer_client
 
@@ -151,7 +213,17 @@ def expires(after: float, scope: str | None = None, client: TimerClient | None =
 
 
 class LocalTimerClient(TimerClient):
-    """A worker of this machine, whose number is that of its process. `mp_queue` is a multiprocessing.Queue."""
+    """A worker of this machine, whose number is that of its process. `mp_queue` is a multiprocessing.Queue.
+
+    Example:
+        >>> import multiprocessing, os
+        >>> from mindtorch.distributed.elastic.timer import LocalTimerClient
+        >>> requests = multiprocessing.get_context("spawn").Queue()
+        >>> LocalTimerClient(requests).release("step")
+        >>> request = requests.get()
+        >>> request.scope_id, request.worker_id == os.getpid()
+        ('step', True)
+    """
 
     def __init__(self, mp_queue: Any) -> None:
         self._queue = mp_queue
@@ -164,7 +236,16 @@ class LocalTimerClient(TimerClient):
 
 
 class MultiprocessingRequestQueue(RequestQueue):
-    """A multiprocessing.Queue."""
+    """The requests in a multiprocessing.Queue.
+
+    Example:
+        >>> import multiprocessing
+        >>> from mindtorch.distributed.elastic.timer import MultiprocessingRequestQueue, TimerRequest
+        >>> requests = multiprocessing.get_context("spawn").Queue()
+        >>> requests.put(TimerRequest(17, "step", -1))
+        >>> MultiprocessingRequestQueue(requests).get(1, timeout=60)
+        [TimerRequest(worker_id=17, scope_id='step', expiration_time=-1)]
+    """
 
     def __init__(self, mp_queue: Any) -> None:
         self._queue = mp_queue
@@ -184,7 +265,21 @@ class MultiprocessingRequestQueue(RequestQueue):
 
 
 class LocalTimerServer(TimerServer):
-    """Kills processes of this machine."""
+    """Kills the processes of this machine whose timers have run out.
+
+    Arguments:
+        mp_queue: the multiprocessing.Queue of the workers' LocalTimerClient
+        max_interval: seconds that it waits for a request before it looks at the timers
+        daemon: whether the process may end while the server runs
+
+    Example:
+        >>> import multiprocessing
+        >>> from mindtorch.distributed.elastic.timer import LocalTimerServer, TimerRequest
+        >>> server = LocalTimerServer(multiprocessing.get_context("spawn").Queue(), max_interval=0.1)
+        >>> server.register_timers([TimerRequest(17, "step", 10.0), TimerRequest(18, "step", 30.0)])
+        >>> list(server.get_expired_timers(deadline=20.0))
+        [17]
+    """
 
     def __init__(self, mp_queue: mp.Queue, max_interval: float = 60, daemon: bool = True) -> None:
         super().__init__(MultiprocessingRequestQueue(mp_queue), max_interval, daemon)

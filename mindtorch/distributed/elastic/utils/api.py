@@ -11,7 +11,14 @@ __all__ = ["get_env_variable_or_raise", "get_socket_with_port", "macros"]
 
 
 def get_env_variable_or_raise(env_name: str) -> str:
-    """The value of an environment variable; a ValueError where it is not set."""
+    """The value of an environment variable; a ValueError where it is not set.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.utils import get_env_variable_or_raise
+        >>> get_env_variable_or_raise("NOT_SET")
+        Traceback (most recent call last):
+        ValueError: Environment variable NOT_SET expected, but not set
+    """
     value = os.environ.get(env_name)
     if value is None:
         raise ValueError(f"Environment variable {env_name} expected, but not set")
@@ -19,7 +26,13 @@ def get_env_variable_or_raise(env_name: str) -> str:
 
 
 class macros:
-    """Placeholders in the arguments of a worker, which torchrun replaces."""
+    """Placeholders in the arguments of a worker, which torchrun replaces.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.utils import macros
+        >>> macros.substitute(["--device", f"npu:{macros.local_rank}"], "1")
+        ['--device', 'npu:1']
+    """
 
     local_rank = "${local_rank}"
 

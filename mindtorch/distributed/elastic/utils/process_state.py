@@ -7,7 +7,16 @@ __all__ = ["is_uninterruptible_state", "read_proc_state"]
 
 
 def read_proc_state(pid: int) -> str | None:
-    """The letter of its state in /proc; None where there is none."""
+    """The letter of the state of process `pid` in /proc: "R" for one that runs; None where there is none.
+
+    Example:
+        >>> import os
+        >>> from mindtorch.distributed.elastic.utils.process_state import read_proc_state
+        >>> read_proc_state(os.getpid()) in ("R", "S", None)            # None on systems without /proc
+        True
+        >>> read_proc_state(-1) is None
+        True
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -17,5 +26,11 @@ def read_proc_state(pid: int) -> str | None:
 
 
 def is_uninterruptible_state(state: str | None) -> bool:
-    """Whether it waits for a device, and no signal ends it."""
+    """Whether a process of this state of read_proc_state waits for a device, and no signal ends it.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.utils.process_state import is_uninterruptible_state
+        >>> is_uninterruptible_state("D"), is_uninterruptible_state("R"), is_uninterruptible_state(None)
+        (True, False, False)
+    """
     return state == "D"

@@ -15,7 +15,15 @@ _MEMBERS, _LAST, _TRACE, _GATE = "/num_members", "/last_member", "/TRACE", "/TRA
 
 @contextmanager
 def store_timeout(store: Any, timeout: float) -> Iterator[None]:
-    """The store waits at most `timeout` seconds inside."""
+    """The store waits at most `timeout` seconds inside.
+
+    Example:
+        >>> from mindtorch.distributed.elastic.utils.store import store_timeout
+        >>> store = dist.HashStore()
+        >>> with store_timeout(store, 5):
+        ...     store.timeout
+        datetime.timedelta(seconds=5)
+    """
     before = store.timeout
     store.set_timeout(timedelta(seconds=timeout))
     try:
@@ -43,7 +51,21 @@ def get_all(store: Any, rank: int, prefix: str, world_size: int) -> list[bytes]:
 
 def synchronize(store: Any, data: bytes, rank: int, world_size: int, key_prefix: str,
                 timeout: float = 300) -> list[bytes]:
-    """Give all ranks the bytes of each."""
+    """Give all ranks the bytes of each.
+
+    Arguments:
+        store: the store of all ranks
+        data: the bytes of this rank
+        rank: its number, from 0
+        world_size: how many ranks there are
+        key_prefix: the beginning of the keys, which no other call uses
+        timeout: seconds after which the store raises DistStoreError, as other ranks have not come
+
+    Example:
+        >>> from mindtorch.distributed.elastic.utils.store import synchronize
+        >>> synchronize(dist.HashStore(), b"a", rank=0, world_size=1, key_prefix="word")
+        [b'a']
+    """
     with store_timeout(store, timeout):
         store.set(f"{key_prefix}{rank}", data)
         return get_all(store, rank, key_prefix, world_size)
@@ -61,7 +83,21 @@ def barrier(store: Any, world_size: int, key_prefix: str, barrier_timeout: float
             rank_tracing_decoder: Callable[[int], str] | None = None, trace_timeout: float = 10) -> None:
     """Wait until `world_size` processes have called it. After the time-out those that know their rank say so: rank 0
     waits for that `trace_timeout` seconds, and its error names the ranks that are missing, as `rank_tracing_decoder`
-    calls them."""
+    calls them.
+
+    Arguments:
+        store: the store of all processes
+        world_size: how many there are
+        key_prefix: the beginning of the keys, which no other call uses
+        barrier_timeout: seconds after which DistStoreError is raised
+        rank: the number of this process, from 0, if it is known
+        rank_tracing_decoder: the name of a rank in messages
+        trace_timeout: seconds that rank 0 waits for each of the others after the time-out
+
+    Example:
+        >>> from mindtorch.distributed.elastic.utils.store import barrier
+        >>> barrier(dist.HashStore(), world_size=1, key_prefix="start")
+    """
     named = rank_tracing_decoder or str
     with store_timeout(store, barrier_timeout):
         last = _count(store, world_size, key_prefix)
