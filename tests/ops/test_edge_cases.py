@@ -589,3 +589,23 @@ def test_writes_to_no_elements_keep_the_old_ones(name, device):
         (x * x).sum().backward()
         return number.grad.item()
     assert slope(mindtorch, device) == slope(torch, "cpu") == 0
+
+
+def test_the_second_derivative_of_a_complex_rms_norm_without_elements(device):
+    def shape(lib, device):
+        x = lib.zeros(0, 3, dtype=lib.complex64, device=device, requires_grad=True)
+        y = lib.nn.functional.rms_norm(x, (3,))
+        grad, = lib.autograd.grad(y, x, lib.ones_like(y), create_graph=True)
+        again, = lib.autograd.grad(grad, x, lib.ones_like(grad))
+        return grad.requires_grad, tuple(again.shape)
+    assert shape(mindtorch, device) == shape(torch, "cpu") == (True, (0, 3))
+
+
+@pytest.mark.parametrize("name", ["atol", "rtol", "rcond"])
+def test_the_tolerances_of_pinv_require_no_gradient(name, device):
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        matrix, tolerance = lib.eye(3, device=where), lib.tensor(0.01, device=where, requires_grad=True)
+        with pytest.raises(RuntimeError, match="'linalg_pinv' is not differentiable with respect to argument '[ar]tol'"):
+            lib.linalg.pinv(matrix, **{name: tolerance})
+        with lib.no_grad():
+            lib.linalg.pinv(matrix, **{name: tolerance})
