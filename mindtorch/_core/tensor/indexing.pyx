@@ -115,7 +115,7 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
             if PyBool_Check(given) or (dims == 0):
                 basic.append(None)                      # True and False make a dimension of their own
                 if PyBool_Check(given):                 # no mask: nothing has to be counted
-                    index = self.new_zeros(1 if given else 0, dtype=numpy_long())
+                    index = self.new_zeros(1 if given else 0, dtype=DTYPES[<int>Long])
                 indices.append(index if index.ndim else index.unsqueeze(0))
                 continue
             basic.extend([slice(None)] * dims)
