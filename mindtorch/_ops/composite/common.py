@@ -131,7 +131,8 @@ def with_out(function=None, *, same_dtype=False, columns="always"):
         if isinstance(result, TensorBase):
             return written(name, result, out, same_dtype, columns)
         require_tuple(name, out)
-        return type(result)(written(name, value, one, same_dtype, columns) for one, value in zip(out, result, strict=True))
+        return type(result)(written(name, value, one, same_dtype, columns)
+                            for one, value in zip(out, result, strict=True))
     return wrapper
 
 

@@ -113,8 +113,8 @@ def as_strided_backward(grad, base_geometry, geometry):
     flat = _new_zeros(grad, (max(last - first, 0),))
     _add_strided(flat, grad, sizes, strides, offset - first)
     if _overlaps(base_sizes, base_strides):
-        count = ops.zeros_like(flat)
-        _add_strided(count, flat.new_ones(base_sizes), base_sizes, base_strides, base_offset - first)
+        count = ops.zeros_like(flat.real)
+        _add_strided(count, count.new_ones(base_sizes), base_sizes, base_strides, base_offset - first)
         flat = flat / count.clamp(min=1)
     return flat.as_strided(base_sizes, base_strides, base_offset - first)
 
