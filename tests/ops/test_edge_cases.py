@@ -617,3 +617,20 @@ def test_the_gradient_of_a_strided_view_of_an_expanded_complex_tensor(device):
         view = x.expand(2, 2).as_strided((3,), (0,), 1)
         return lib.autograd.grad(lib.view_as_real(view * view).sum(), x)[0].tolist()
     assert gradient(mindtorch, device) == gradient(torch, "cpu")
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["asin", "acos", "asinh", "acosh", "atan", "atanh"])
+def test_the_sign_of_zero_chooses_the_side_of_a_cut(name, dtype, device):
+    values = [complex(a, b) for a in (2.33, -2.33) for b in (0.0, -0.0)]
+    values += [complex(b, a) for a in (2.33, -2.33) for b in (0.0, -0.0)] if name in ("asinh", "atan") else []
+    ours, theirs = (getattr(lib, name)(lib.tensor(values, dtype=getattr(lib, dtype), device=where)).tolist()
+                    for lib, where in ((mindtorch, device), (torch, "cpu")))
+    assert ours == pytest.approx(theirs, rel=1e-5)
+
+
+def test_ldl_solve_of_a_zero_on_the_diagonal_divides_by_it():
+    def solution(lib):
+        factor, pivots = lib.tensor([[1.0, 0.0], [2.0, 0.0]]), lib.tensor([1, 2], dtype=lib.int32)
+        return str(lib.linalg.ldl_solve(factor, pivots, lib.tensor([[1.0], [3.0]])).tolist())
+    assert solution(mindtorch) == solution(torch) == "[[-inf], [inf]]"
