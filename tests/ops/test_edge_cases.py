@@ -634,3 +634,9 @@ def test_ldl_solve_of_a_zero_on_the_diagonal_divides_by_it():
         factor, pivots = lib.tensor([[1.0, 0.0], [2.0, 0.0]]), lib.tensor([1, 2], dtype=lib.int32)
         return str(lib.linalg.ldl_solve(factor, pivots, lib.tensor([[1.0], [3.0]])).tolist())
     assert solution(mindtorch) == solution(torch) == "[[-inf], [inf]]"
+
+
+def test_atanh_of_complex_numbers_below_zero_is_exact(device):
+    z = mindtorch.tensor([-1 - 0.002j, -1.01 + 0.003j, -0.5 + 2j], dtype=mindtorch.complex128, device=device)
+    expected = torch.tensor(z.tolist(), dtype=torch.complex128).atanh()
+    assert z.atanh().tolist() == pytest.approx(expected.tolist(), rel=1e-14)

@@ -208,7 +208,8 @@ def atanh_by_parts(self):
     if not self.is_complex():
         return ops.atanh(self)
     x, y = ops.real(self), ops.imag(self)
-    real = (x * 4 / ((1 - x) * (1 - x) + y * y)).log1p() / 4
+    size = x.abs()          # below 0 the logarithm would lose digits
+    real = (size * 4 / ((1 - size) * (1 - size) + y * y)).log1p().copysign(x) / 4
     return ops.complex(real, ops.atan2(y * 2, (1 - x) * (1 + x) - y * y) / 2)
 
 
