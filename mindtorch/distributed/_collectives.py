@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mindtorch import device, view_as_real
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.distributed import _options as options
-from mindtorch.distributed._options import ReduceOp, reduction
+from mindtorch.distributed._options import ReduceOp
 from mindtorch.distributed._world import (
     GroupMember,
     _canonicalize_group_rank,
@@ -36,7 +36,7 @@ __all__ = ["P2POp", "all_gather", "all_gather_coalesced", "all_gather_into_tenso
            "gather", "irecv", "isend", "monitored_barrier", "recv", "reduce", "reduce_scatter", "reduce_scatter_single",
            "reduce_scatter_tensor", "scatter", "send", "supports_complex"]
 
-_FOR_COMPLEX = (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PREMUL_SUM)
+_NOT_FOR_COMPLEX = (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 
 
 def supports_complex(reduceOp: ReduceOp) -> bool:
@@ -46,7 +46,7 @@ def supports_complex(reduceOp: ReduceOp) -> bool:
         >>> dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX)
         (True, False)
     """
-    return reduction(reduceOp) in _FOR_COMPLEX
+    return reduceOp not in _NOT_FOR_COMPLEX
 
 
 def _check_single_tensor(param, param_name):

@@ -64,3 +64,10 @@ def test_root_modules(library):
     network = library.nn.Sequential(library.nn.Linear(1, 1), library.nn.Linear(1, 1))
     other = library.nn.Linear(1, 1)
     assert utils(library)._get_root_modules([network, network[1], other]) == [network, other]
+
+
+@BOTH
+def test_what_is_no_reduction_that_complex_numbers_lack_supports_them(library):
+    dist = library.distributed
+    assert [dist.supports_complex(op) for op in (dist.ReduceOp.SUM, dist.ReduceOp.MAX, dist.ReduceOp.BXOR, -1, None)
+            ] == [True, False, False, True, True]

@@ -589,3 +589,54 @@ def test_writes_to_no_elements_keep_the_old_ones(name, device):
         (x * x).sum().backward()
         return number.grad.item()
     assert slope(mindtorch, device) == slope(torch, "cpu") == 0
+
+
+def test_the_second_derivative_of_a_complex_rms_norm_without_elements(device):
+    def shape(lib, device):
+        x = lib.zeros(0, 3, dtype=lib.complex64, device=device, requires_grad=True)
+        y = lib.nn.functional.rms_norm(x, (3,))
+        grad, = lib.autograd.grad(y, x, lib.ones_like(y), create_graph=True)
+        again, = lib.autograd.grad(grad, x, lib.ones_like(grad))
+        return grad.requires_grad, tuple(again.shape)
+    assert shape(mindtorch, device) == shape(torch, "cpu") == (True, (0, 3))
+
+
+@pytest.mark.parametrize("name", ["atol", "rtol", "rcond"])
+def test_the_tolerances_of_pinv_require_no_gradient(name, device):
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        matrix, tolerance = lib.eye(3, device=where), lib.tensor(0.01, device=where, requires_grad=True)
+        with pytest.raises(RuntimeError, match=r"'linalg_pinv' is not differentiable .* argument '[ar]tol'"):
+            lib.linalg.pinv(matrix, **{name: tolerance})
+        with lib.no_grad():
+            lib.linalg.pinv(matrix, **{name: tolerance})
+
+
+def test_the_gradient_of_a_strided_view_of_an_expanded_complex_tensor(device):
+    def gradient(lib, device):
+        x = lib.tensor([1 + 2j, 3 - 1j], device=device, requires_grad=True)
+        view = x.expand(2, 2).as_strided((3,), (0,), 1)
+        return lib.autograd.grad(lib.view_as_real(view * view).sum(), x)[0].tolist()
+    assert gradient(mindtorch, device) == gradient(torch, "cpu")
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["asin", "acos", "asinh", "acosh", "atan", "atanh"])
+def test_the_sign_of_zero_chooses_the_side_of_a_cut(name, dtype, device):
+    values = [complex(a, b) for a in (2.33, -2.33) for b in (0.0, -0.0)]
+    values += [complex(b, a) for a in (2.33, -2.33) for b in (0.0, -0.0)] if name in ("asinh", "atan") else []
+    ours, theirs = (getattr(lib, name)(lib.tensor(values, dtype=getattr(lib, dtype), device=where)).tolist()
+                    for lib, where in ((mindtorch, device), (torch, "cpu")))
+    assert ours == pytest.approx(theirs, rel=1e-5)
+
+
+def test_ldl_solve_of_a_zero_on_the_diagonal_divides_by_it():
+    def solution(lib):
+        factor, pivots = lib.tensor([[1.0, 0.0], [2.0, 0.0]]), lib.tensor([1, 2], dtype=lib.int32)
+        return str(lib.linalg.ldl_solve(factor, pivots, lib.tensor([[1.0], [3.0]])).tolist())
+    assert solution(mindtorch) == solution(torch) == "[[-inf], [inf]]"
+
+
+def test_atanh_of_complex_numbers_below_zero_is_exact(device):
+    z = mindtorch.tensor([-1 - 0.002j, -1.01 + 0.003j, -0.5 + 2j], dtype=mindtorch.complex128, device=device)
+    expected = torch.tensor(z.tolist(), dtype=torch.complex128).atanh()
+    assert z.atanh().tolist() == pytest.approx(expected.tolist(), rel=1e-14)

@@ -180,6 +180,29 @@ def test_an_empty_out_of_lapack_gets_strides_by_columns(device):
         assert lib.linalg.inv(a, out=into).stride() == (3, 1)
 
 
+RESIZED = {
+    "cholesky_inverse": lambda lib, a, out: lib.cholesky_inverse(a, out=out),
+    "cholesky_solve": lambda lib, a, out: lib.cholesky_solve(a, a, out=out),
+    "householder_product": lambda lib, a, out: lib.linalg.householder_product(a, a[0], out=out),
+    "orgqr": lambda lib, a, out: lib.orgqr(a, a[0], out=out),
+    "ormqr": lambda lib, a, out: lib.ormqr(a, a[0], a, out=out),
+    "lstsq": lambda lib, a, out: lib.linalg.lstsq(a, a, out=(out, *(lib.empty(0, device=a.device) for _ in "123"))),
+    "matrix_power": lambda lib, a, out: lib.linalg.matrix_power(a, -1, out=out),
+    "inverse": lambda lib, a, out: lib.inverse(a, out=out),
+}
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("name", RESIZED)
+def test_which_resized_outs_of_matrices_lie_by_columns(name, device):
+    def strides(lib, device, *shape):
+        out = lib.empty(shape, device=device)
+        RESIZED[name](lib, lib.eye(3, device=device), out)
+        return out.stride()
+    for shape in ((0,), (0, 3), (2, 2), (9,), (3, 3)):
+        assert strides(mindtorch, device, *shape) == strides(torch, "cpu", *shape), shape
+
+
 def indexed(lib, device, columns, order):
     """x[i] and x[:, i], and their like, where x or the index does not lie by rows."""
     x = lib.arange(120, device=device).reshape(4, 5, 6)

@@ -16,7 +16,7 @@ from mindtorch._core.autograd.node cimport (
     short_name,
 )
 from mindtorch._core.operators.operator cimport find_operator
-from mindtorch._core.tensor.dtype cimport DTYPES, scalar_to_python
+from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, KIND, scalar_to_python
 from mindtorch._core.tensor.tensor cimport device_of, make_size, version_of
 from mindtorch._core.tensor.torch_dispatch cimport alias_of
 
@@ -51,9 +51,6 @@ cdef bint should_record(TensorBase out, str op) except -1:
 
 
 LEAF_ERROR = "a leaf Variable that requires grad is being used in an in-place operation."
-VIEW_DTYPE_ERROR = ("a gradient through a view of another dtype (real, imag, view_as_real, view_as_complex) is not "
-                    "known "
-                    "when it or its base is modified in-place. Clone it first.")
 
 
 cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
@@ -68,8 +65,6 @@ cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
     if self.base is not None:
         if meta is not None and meta.inplace_error is not None:
             raise_inplace_error(meta, "is being")
-        if self.dtype != self.base.dtype:
-            raise RuntimeError(VIEW_DTYPE_ERROR)
         base_meta = <AutogradMeta>self.base.autograd
         if requires_grad(self) and (base_meta is None or base_meta.grad_fn is None):
             raise RuntimeError(f"a view of {LEAF_ERROR}")
@@ -122,8 +117,6 @@ cdef Node regenerate_grad_fn(TensorBase view):
         if meta.attr_version != version_of(view):
             raise_inplace_error(meta, "its base or another view of its base has been")
         return meta.grad_fn
-    if view.dtype != view.base.dtype:
-        raise RuntimeError(VIEW_DTYPE_ERROR)
     node = new_view_node(view)
     set_next_edge(node, 0, view.base)
     set_history(view, node, 0)
@@ -415,7 +408,8 @@ cdef int set_results_history(list results, Node node) except -1:
 
 cdef tuple geometry_of(TensorBase tensor):
     return (tuple([tensor.sizes[i] for i in range(tensor.ndim)]),
-            tuple([tensor.strides[i] for i in range(tensor.ndim)]), tensor.offset)
+            tuple([tensor.strides[i] for i in range(tensor.ndim)]), tensor.offset,
+            KIND[<int>tensor.dtype] == COMPLEX_KIND)
 
 
 @cython.final

@@ -190,7 +190,11 @@ def _solve_symmetric(a, pivots, x, hermitian):
         x[below] -= a[below, rows] @ x[rows]
         block = np.tril(a[rows, rows])
         upper = np.tril(block, -1).T
-        x[rows] = np.linalg.solve(block + (upper.conj() if hermitian else upper), x[rows])
+        if len(block) == 1:
+            with np.errstate(divide="ignore", invalid="ignore"):    # a zero gives infinity, as in LAPACK
+                x[rows] /= block
+        else:
+            x[rows] = np.linalg.solve(block + (upper.conj() if hermitian else upper), x[rows])
     for rows, below, swap in reversed(blocks):
         x[rows] -= (a[below, rows].conj() if hermitian else a[below, rows]).T @ x[below]
         x[swap] = x[swap[::-1]]

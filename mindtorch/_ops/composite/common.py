@@ -52,7 +52,7 @@ def to_out(result, out):
     return out.resize_(result.shape).copy_(result) if out.shape != result.shape else out.copy_(result)
 
 
-def written(function, result, out, same_dtype=False):
+def written(function, result, out, same_dtype=False, columns="always"):
     """The result in `out`, which is resized, and whose dtype must be able to hold it, or be the result's."""
     if same_dtype and out.dtype is not result.dtype:
         raise RuntimeError(f"{function}: Expected out tensor to have dtype {c_type(result.dtype)}, but got "
@@ -64,8 +64,9 @@ def written(function, result, out, same_dtype=False):
         raise RuntimeError(f"{function}(): functions with out=... arguments don't support automatic differentiation, "
                            "but one of the arguments requires grad.")
     if out.shape != result.shape:
+        columns = columns == "always" or (columns == "empty" and not out.numel())
         out.resize_(result.shape)
-        if result.dim() > 1 and result.mT.is_contiguous():      # column-major matrices
+        if columns and result.dim() > 1 and result.mT.is_contiguous():
             out.as_strided_(result.shape, result.stride())
     return out.copy_(result)
 
@@ -112,13 +113,14 @@ def require_tuple(name, out):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
 
 
-def with_out(function=None, *, same_dtype=False):
+def with_out(function=None, *, same_dtype=False, columns="always"):
     """Add out= to a composite: one tensor, or a tuple of tensors, resized and written.
 
-    With `same_dtype` out= must have the result's dtype; otherwise one that can hold it.
+    With `same_dtype` out= must have the result's dtype; otherwise one that can hold it. `columns` tells whether an out=
+    of another shape takes the order of column-major matrices: "always", where it is "empty", or "never".
     """
     if function is None:
-        return functools.partial(with_out, same_dtype=same_dtype)
+        return functools.partial(with_out, same_dtype=same_dtype, columns=columns)
 
     @functools.wraps(function)
     def wrapper(*args, out=None, **options):
@@ -127,9 +129,10 @@ def with_out(function=None, *, same_dtype=False):
             return result
         name = function.__name__
         if isinstance(result, TensorBase):
-            return written(name, result, out, same_dtype)
+            return written(name, result, out, same_dtype, columns)
         require_tuple(name, out)
-        return type(result)(written(name, value, one, same_dtype) for one, value in zip(out, result, strict=True))
+        return type(result)(written(name, value, one, same_dtype, columns)
+                            for one, value in zip(out, result, strict=True))
     return wrapper
 
 

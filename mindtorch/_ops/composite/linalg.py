@@ -115,7 +115,7 @@ def lu_solve_method(input, LU_data, LU_pivots):
 
 
 @with_autocast_policy("cholesky_solve")
-@with_out
+@with_out(columns="never")
 def cholesky_solve(input, input2, upper=False):
     """X of A X = B for the A whose Cholesky factor is given."""
     inner, outer = (conj_transpose(input2), input2) if upper else (input2, conj_transpose(input2))
@@ -123,7 +123,7 @@ def cholesky_solve(input, input2, upper=False):
 
 
 @with_autocast_policy("cholesky_inverse")
-@with_out
+@with_out(columns="empty")
 def cholesky_inverse(input, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(input, "cholesky_inverse", square=True)
@@ -236,7 +236,7 @@ def eigvals(input):
     return _ATEN["linalg_eig"](input)[0]
 
 
-@with_out
+@with_out(columns="empty")
 @with_autocast_policy("linalg_householder_product")
 def householder_product(input, tau):
     """The first columns of the product of the reflections I - tau v v^H; each column of A holds a v below a 1."""
@@ -254,7 +254,7 @@ def householder_product(input, tau):
     return by_columns(_reflect(input, tau, result, reversed(range(tau.shape[-1])), adjoint=False))
 
 
-@with_out
+@with_out(columns="empty")
 def orgqr(input, input2):
     """`householder_product`, under its older name."""
     return householder_product(input, input2)
@@ -272,7 +272,7 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
 
 
 @with_autocast_policy("ormqr")
-@with_out(same_dtype=True)
+@with_out(same_dtype=True, columns="empty")
 def ormqr(input, input2, input3, left=True, transpose=False):
     """The product of the unitary matrix of geqrf and `other`."""
     require_matrices(input, "torch.ormqr")
@@ -329,6 +329,10 @@ def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
 def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudo-inverse: singular values up to max(atol, rtol * the largest) count as zero."""
     require_matrices(input, "linalg.pinv")
+    for name, tolerance in (("rtol", rcond), ("atol", atol), ("rtol", rtol)):
+        if isinstance(tolerance, TensorBase) and tolerance.requires_grad and is_grad_enabled():
+            raise RuntimeError(f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'. "
+                               "This input cannot have requires_grad True.")
     if not input.numel():           # whatever the tolerances
         return with_history_of(input.new_zeros((*input.shape[:-2], input.shape[-1], input.shape[-2])), input)
     return _pinv_function().apply(input, hermitian, atol, rtol if rcond is None else rcond)
@@ -375,7 +379,7 @@ def pinverse(input, rcond=1e-15):
     return pinv(input, rcond)
 
 
-@with_out
+@with_out(columns="never")
 @with_autocast_policy("linalg_lstsq")
 @without_autocast
 def lstsq(input, b, rcond=None, *, driver=None):
@@ -431,7 +435,7 @@ def cond(input, p=None):
 
 # --- powers and functions --------------------------------------------------------------------------------------------
 
-@with_out(same_dtype=True)
+@with_out(same_dtype=True, columns="never")
 def matrix_power(input, n):
     """The product of n times A; of the inverse where n is below 0."""
     if input.dim() < 2 or input.shape[-1] != input.shape[-2]:

@@ -166,8 +166,10 @@ def by_parts(function, self, *arguments):
 # Real numbers come here in float32 for 16-bit dtypes.
 
 def _roots(self):
-    """The parts of sqrt(1 - z) and of sqrt(1 + z)."""
-    return [(ops.real(root), ops.imag(root)) for root in ((1 - self).sqrt(), (1 + self).sqrt())]
+    """The parts of sqrt(1 - z) and of sqrt(1 + z). On a cut the sign of an imaginary part of 0 chooses the side."""
+    x, y = ops.real(self), ops.imag(self)
+    roots = ops.complex(1 - x, -y).sqrt(), ops.complex(1 + x, y).sqrt()
+    return [(ops.real(root), ops.imag(root)) for root in roots]
 
 
 def _times_i(self):
@@ -192,7 +194,8 @@ def acos_by_parts(self):
 def acosh_by_parts(self):
     if not self.is_complex():
         return ops.acosh(self)
-    low, high = (self - 1).sqrt(), (self + 1).sqrt()
+    x, y = ops.real(self), ops.imag(self)
+    low, high = ops.complex(x - 1, y).sqrt(), ops.complex(x + 1, y).sqrt()
     product = ops.real(low) * ops.real(high) + ops.imag(low) * ops.imag(high)
     return ops.complex(ops.asinh(product), ops.atan2(ops.imag(low), ops.real(high)) * 2)
 
@@ -205,7 +208,8 @@ def atanh_by_parts(self):
     if not self.is_complex():
         return ops.atanh(self)
     x, y = ops.real(self), ops.imag(self)
-    real = (x * 4 / ((1 - x) * (1 - x) + y * y)).log1p() / 4
+    size = x.abs()          # below 0 the logarithm would lose digits
+    real = (size * 4 / ((1 - size) * (1 - size) + y * y)).log1p().copysign(x) / 4
     return ops.complex(real, ops.atan2(y * 2, (1 - x) * (1 + x) - y * y) / 2)
 
 

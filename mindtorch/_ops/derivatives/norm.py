@@ -121,7 +121,7 @@ def rms_norm_backward(grads, input, normalized_shape, weight, rstd, wanted):
 
 def rms_norm_double_backward(grads, grad_out, input, rstd, weight, wanted):
     """Gradients of grad_out, input and weight; `grads` are those of _rms_norm_backward's results, or None."""
-    if input.is_complex():
+    if input.is_complex() and input.numel():
         raise NotImplementedError("rms_norm: the second derivative is not known for complex numbers")
     over = tuple(range(-weight.dim(), 0))
     return _only(wanted, _double_backward((*grads, None), grad_out, input, None, rstd, weight, over))

@@ -90,24 +90,47 @@ def _add_strided(flat, values, sizes, strides, offset):
         _add_strided(flat, values.select(dim, i), *rest, offset + i * strides[dim])
 
 
+def _of_parts(geometry):
+    """The geometry of a complex tensor's real and imaginary parts."""
+    sizes, strides, offset, _ = geometry
+    return (*sizes, 2), (*(2 * stride for stride in strides), 1), 2 * offset, False
+
+
+def _complex_of_parts(parts):
+    return ops.complex(parts[..., 0], parts[..., 1])
+
+
 def as_strided_backward(grad, base_geometry, geometry):
     """Zeros like the base, with `grad` added to the elements of the strided view."""
-    base_sizes, base_strides, base_offset = base_geometry
-    sizes, strides, offset = geometry
+    base_sizes, base_strides, base_offset, base_is_complex = base_geometry
+    sizes, strides, offset, is_complex = geometry
+    if is_complex and not base_is_complex:
+        return as_strided_backward(ops.view_as_real(grad), base_geometry, _of_parts(geometry))
+    if base_is_complex and not is_complex:
+        return _complex_of_parts(as_strided_backward(grad, _of_parts(base_geometry), geometry))
     first = min(offset, base_offset)
     last = max(base_offset + _extent(base_sizes, base_strides), offset + _extent(sizes, strides))
     flat = _new_zeros(grad, (max(last - first, 0),))
     _add_strided(flat, grad, sizes, strides, offset - first)
     if _overlaps(base_sizes, base_strides):
-        count = ops.zeros_like(flat)
-        _add_strided(count, flat.new_ones(base_sizes), base_sizes, base_strides, base_offset - first)
+        count = ops.zeros_like(flat.real)
+        _add_strided(count, count.new_ones(base_sizes), base_sizes, base_strides, base_offset - first)
         flat = flat / count.clamp(min=1)
     return flat.as_strided(base_sizes, base_strides, base_offset - first)
 
 
 def copy_slices_backward(grad, base_geometry, geometry, view_backward, needed):
     """The gradients of an in-place operator on a view: of the base, then of the operator's other operands."""
-    sizes, strides, offset = base_geometry
+    sizes, strides, offset, base_is_complex = base_geometry
+    if base_is_complex and not geometry[3]:
+        first, *others = copy_slices_backward(ops.view_as_real(grad), _of_parts(base_geometry), geometry,
+                                              view_backward, needed)
+        return [_complex_of_parts(first), *others]
+    if geometry[3] and not base_is_complex:
+        def of_parts(part, needed):
+            first, *others = view_backward(_complex_of_parts(part), needed)
+            return [first if first is None else ops.view_as_real(first), *others]
+        return copy_slices_backward(grad, base_geometry, _of_parts(geometry), of_parts, needed)
     flat = _new_zeros(grad, (_extent(sizes, strides),)) if is_dispatched(grad) else ops.empty(
         (_extent(sizes, strides),), dtype=grad.dtype, device=grad.device)
     grad_base = flat.as_strided(sizes, strides, 0)
