@@ -89,7 +89,8 @@ def page(saved_runs):
             "<style>body { font-family: sans-serif; max-width: 50em; margin: auto } svg { font-size: 13px }</style>"
             "<h1>mindtorch: host cost of an operator</h1>"
             f"<p>Four float32 values, {last['kernels']} kernels; medians, and ratios of the least times. "
-            f"{html.escape(last['datetime'])}, {html.escape(machine['cpu'].get('brand_raw', machine['machine']))}, Python "
+            f"{html.escape(last['datetime'])}, "
+            f"{html.escape(machine['cpu'].get('brand_raw', machine['machine']))}, Python "
             f"{machine['python_version']}.</p>{''.join(parts)}</html>\n")
 
 
