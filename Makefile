@@ -145,7 +145,8 @@ PLATFORM =
 ifdef PLATFORM
 # Debian's Python keeps a part of its headers beside its folder, where zig does not look by itself.
 BESIDE = $(shell $(RUN) -c 'import os, sysconfig; print(os.path.dirname(sysconfig.get_path("include")))')
-ZIG = $(abspath $(RUN)) -m ziglang $(1) -target $(PLATFORM:manylinux_2_28_%=%)-linux-gnu.2.28 -idirafter$(BESIDE)
+# Without optimisation zig adds the runtime of a sanitizer to each library: too much thread-local memory to be loaded.
+ZIG = $(abspath $(RUN)) -m ziglang $(1) -target $(PLATFORM:manylinux_2_28_%=%)-linux-gnu.2.28 -fno-sanitize=undefined -idirafter$(BESIDE)
 wheels: export CC = $(call ZIG,cc)
 wheels: export CXX = $(call ZIG,c++)
 # Not the options with which the interpreter was linked: zig does not know all of Debian's.

@@ -27,12 +27,12 @@ def run_rungs(kernels):
         result = Path(folder) / "result.json"
         subprocess.run([sys.executable, "-m", "pytest", "bench", "-q", f"--kernels={kernels}", "--benchmark-quiet",
                         f"--benchmark-json={result}"], check=True, cwd=ROOT)
-        return medians(json.loads(result.read_text(encoding="utf-8")))
+        return times(json.loads(result.read_text(encoding="utf-8")))
 
 
-def medians(saved):
-    """{(rung, op): nanoseconds} of what pytest-benchmark has saved."""
-    return {(b["extra_info"]["rung"], b["extra_info"]["op"]): 1e9 * b["stats"]["median"] for b in saved["benchmarks"]}
+def times(saved, statistic="median"):
+    """{(rung, op): nanoseconds} of what pytest-benchmark has saved, by a statistic of the rounds, such as "min"."""
+    return {(b["extra_info"]["rung"], b["extra_info"]["op"]): 1e9 * b["stats"][statistic] for b in saved["benchmarks"]}
 
 
 def toolkit():

@@ -1,7 +1,8 @@
 """`python -m bench.saved compare [OLD] [NEW]` and `report`: what `make bench-save` has saved, by pytest-benchmark.
 
-compare   ends with status 1 where mindtorch's time over a peer's, in one run, has grown by more than --threshold;
-          times themselves differ between machines and days. OLD and NEW are numbers of runs, by default the last two
+compare   ends with status 1 where mindtorch's time over a peer's, in one run, has grown by more than --threshold:
+          of the least times of the rounds, for times differ between machines and days, and what else runs only adds
+          to the others. OLD and NEW are numbers of runs, by default the last two
 report    writes one page, build/bench.html, with plots: each operator's rungs, and the ratios over the saved runs
 """
 import argparse
@@ -11,7 +12,7 @@ import sys
 from pathlib import Path
 
 from bench.operators import STATEMENTS
-from bench.report import RATIOS, RUNGS, medians
+from bench.report import RATIOS, RUNGS, times
 from bench.rungs import ROOT
 
 STORAGE = ROOT / ".benchmarks"
@@ -27,10 +28,10 @@ def runs(storage=STORAGE):
 
 
 def ratios(saved):
-    """{(peer, op): mindtorch's time over the peer's}."""
-    times = medians(saved)
-    return {(peer, op): times[rung, op] / times[peer, op] for rung, peer in COMPARED for op in STATEMENTS
-            if (rung, op) in times and (peer, op) in times}
+    """{(peer, op): mindtorch's time over the peer's}, of the least times."""
+    least = times(saved, "min")
+    return {(peer, op): least[rung, op] / least[peer, op] for rung, peer in COMPARED for op in STATEMENTS
+            if (rung, op) in least and (peer, op) in least}
 
 
 def compare(old, new, threshold):
@@ -46,14 +47,15 @@ def compare(old, new, threshold):
 
 def bars(saved, op):
     """An SVG: the times of one operator, by rung."""
-    times = {rung: medians(saved)[rung, op] for rung in RUNGS if (rung, op) in medians(saved)}
-    longest, lines = max(times.values()), []
-    for place, (rung, time) in enumerate(times.items()):
+    medians = times(saved)
+    shown = {rung: medians[rung, op] for rung in RUNGS if (rung, op) in medians}
+    longest, lines = max(shown.values()), []
+    for place, (rung, time) in enumerate(shown.items()):
         y, width = 24 * place, 360 * time / longest
         lines.append(f'<text x="100" y="{y + 15}" text-anchor="end">{rung}</text>'
                      f'<rect x="106" y="{y + 2}" width="{width:.0f}" height="18" fill="{COLORS[RUNGS.index(rung)]}"/>'
                      f'<text x="{112 + width:.0f}" y="{y + 15}">{time:.0f} ns</text>')
-    return f'<svg width="560" height="{24 * len(times)}">{"".join(lines)}</svg>'
+    return f'<svg width="560" height="{24 * len(shown)}">{"".join(lines)}</svg>'
 
 
 def history(saved_runs, peer):
@@ -81,12 +83,13 @@ def page(saved_runs):
     last = saved_runs[-1]
     machine = last["machine_info"]
     parts = [f"<h2>{html.escape(op)}</h2>{bars(last, op)}" for op in STATEMENTS
-             if any((rung, op) in medians(last) for rung in RUNGS)]
+             if any((rung, op) in times(last) for rung in RUNGS)]
     parts += [history(saved_runs, peer) for _, peer in COMPARED]
     return ("<!doctype html><html lang='en'><meta charset='utf-8'><title>mindtorch: host cost</title>"
             "<style>body { font-family: sans-serif; max-width: 50em; margin: auto } svg { font-size: 13px }</style>"
             "<h1>mindtorch: host cost of an operator</h1>"
-            f"<p>Four float32 values, {last['kernels']} kernels; medians. {html.escape(last['datetime'])}, "
+            f"<p>Four float32 values, {last['kernels']} kernels; medians, and ratios of the least times. "
+            f"{html.escape(last['datetime'])}, "
             f"{html.escape(machine['cpu'].get('brand_raw', machine['machine']))}, Python "
             f"{machine['python_version']}.</p>{''.join(parts)}</html>\n")
 

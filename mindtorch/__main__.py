@@ -127,7 +127,7 @@ def _program(arguments):
         case [path, *rest] if not path.startswith("-"):
             return _script(path, rest)
     print(USAGE, end="", file=sys.stderr)
-    sys.exit(2)
+    return _fail(f"unknown option {arguments[0]}, or nothing after it" if arguments else "no program is named", 2)
 
 
 def run(arguments):

@@ -59,6 +59,24 @@ def test_source_archive_holds_no_build_products(built):
     assert not products
 
 
+PRODUCTS = ["docs/_build/index.html", "docs/reference/torch.md", "bench/build/launch.c", "include/aclnnop/aclnn_add.h",
+            "mindtorch/_core/_gen/calls.pyx", "mindtorch/_npu/acl.c", "mindtorch/_npu/acl.so",
+            "mindtorch/nn/__init__.pyi", "mindtorch/_sim/toolkit/include/acl/acl.h",
+            "mindtorch/__pycache__/version.cpython-311.pyc"]
+
+
+def test_source_archive_leaves_out_what_has_been_made_in_the_tree(tmp_path, monkeypatch):
+    from setuptools.command.egg_info import FileList
+    monkeypatch.chdir(tmp_path)
+    for name in [*PRODUCTS, "docs/releasing.md", "mindtorch/version.py"]:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    chosen = FileList()
+    for line in ROOT.joinpath("MANIFEST.in").read_text(encoding="utf-8").splitlines():
+        chosen.process_template_line(line)
+    assert sorted(chosen.files) == ["docs/releasing.md", "mindtorch/version.py"]
+
+
 @pytest.mark.slow
 def test_wheel_holds_what_runs_and_nothing_else(built):
     with zipfile.ZipFile(built[1]) as archive:

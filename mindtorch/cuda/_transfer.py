@@ -57,4 +57,7 @@ def _of_npu(name):
 def _warn_once(theirs, ours):
     if theirs not in _warned:
         _warned.add(theirs)
-        warnings.warn(f"{theirs} means {ours} in this process", stacklevel=3)
+        frame, level = sys._getframe(1), 2
+        while frame.f_back and frame.f_globals.get("__name__", "").startswith("mindtorch."):
+            frame, level = frame.f_back, level + 1
+        warnings.warn(f"{theirs} means {ours} in this process", stacklevel=level)      # at the program's line

@@ -50,15 +50,24 @@ class Finding:
 def examine():
     """All findings, in the order of the report."""
     findings = [*_software(), *_settings(), *_machine()]
+    if (os.environ.get("MINDTORCH_NPU") or "auto") not in ("auto", "cann", "sim"):
+        return findings                 # no toolkit is wanted, or nobody knows which: the settings say so
     try:
         found = toolkit.find()
     except RuntimeError as error:
-        message, _, remedy = str(error).rpartition(". ")
-        return [*findings, Finding("CANN", "toolkit", message or remedy, PROBLEM, remedy)]
+        return [*findings, _of_error("toolkit", error)]
     findings += _toolkit(found)
     if not any(finding.state == PROBLEM for finding in findings):
         findings += _probed(found)
     return findings
+
+
+def _of_error(name, error):
+    """What an error message of ours says: what is wrong and, in its last sentence, what to do about it."""
+    message, _, remedy = str(error).rpartition(". ")
+    if not message:                     # one sentence, such as the simulator's about one of its variables
+        message, remedy = remedy, "Correct what the message names, or unset it"
+    return Finding("CANN", name, message, PROBLEM, remedy)
 
 
 def _software():
@@ -212,8 +221,7 @@ def _probed(found):
 
 def _findings_of_probe(answer):
     if "error" in answer:
-        message, _, remedy = answer["error"].rpartition(". ")
-        yield Finding("CANN", "start", message or remedy, PROBLEM, remedy)
+        yield _of_error("start", answer["error"])
         return
     missing = answer["missing"]
     yield Finding("CANN", "loaded", answer["toolkit"])

@@ -36,9 +36,12 @@ def test_programs_run_as_they_do_under_python(folder, line):
     assert (own.stdout, own.stderr, own.returncode) == (theirs.stdout, theirs.stderr, theirs.returncode)
 
 
-@pytest.mark.parametrize(("arguments", "status", "stream"), [(["--help"], 0, "stdout"), (["-x"], 2, "stderr"),
-                                                             ([], 2, "stderr")])
-def test_usage(arguments, status, stream):
+@pytest.mark.parametrize(("arguments", "status", "stream", "end"), [
+    (["--help"], 0, "stdout", "the torch that it stands for\n"), ([], 2, "stderr", ": no program is named\n"),
+    (["-x"], 2, "stderr", ": unknown option -x, or nothing after it\n"),
+    (["--cuda-is-npu"], 2, "stderr", ": no program is named\n")])
+def test_usage(arguments, status, stream, end):
     done = python("-m", "mindtorch", *arguments)
     assert done.returncode == status
     assert getattr(done, stream).startswith("usage: python -m mindtorch script.py [args]\n")
+    assert getattr(done, stream).endswith(end)

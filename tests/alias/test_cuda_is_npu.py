@@ -56,6 +56,14 @@ def test_a_cuda_program_runs_on_the_npu(way):
     assert done.stderr.count("backend 'nccl' is not part of mindtorch, 'hccl' takes its place") == 1
 
 
+@pytest.mark.parametrize("line", ["x = torch.ones(2).cuda()", "x = torch.ones(2, device='cuda')",
+                                  "x = torch.nn.Linear(2, 2).cuda()"])
+def test_what_cuda_means_is_said_at_the_line_of_the_program(line, tmp_path):
+    (tmp_path / "program.py").write_text(f"import torch\n{line}\n", encoding="utf-8")
+    done = python("-m", "mindtorch", "--cuda-is-npu", "program.py", cwd=tmp_path)
+    assert f"program.py:2: UserWarning: the device 'cuda' means 'npu' in this process\n  {line}\n" in done.stderr
+
+
 def test_marks_for_profilers_are_those_of_the_npu():
     code = ("import torch\nfrom torch.cuda import nvtx\n"
             "print(nvtx.range_push('a'), torch.cuda.nvtx.range_push('b'), nvtx.range_pop(), nvtx.range_pop())\n"

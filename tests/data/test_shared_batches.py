@@ -232,9 +232,10 @@ def test_too_many_open_files():
 def run(body):
     """(stdout, stderr) of a script of its own, in a process group of its own."""
     script = textwrap.dedent("""
-        import os, signal, sys
+        import multiprocessing, os, signal, sys
         import mindtorch
         from mindtorch.utils.data import DataLoader
+        multiprocessing.set_start_method("fork")
         signal.signal(signal.SIGINT, signal.default_int_handler)     # who runs tests in the background ignores it
 
         class Large:

@@ -140,11 +140,17 @@ def test_an_unknown_value_is_an_error(variable, value, expected):
     answers = ask(**{"MINDTORCH_NPU": "sim", variable: value})
     assert expected in answers["used"]
     assert expected in (answers["warnings"] or answers["available"])[0]
-    assert any(value in finding["value"] for finding in problems(answers))
+    problem, = problems(answers)
+    assert value in problem["value"]
+    assert problem["remedy"]
+    assert expected not in problem["remedy"]
 
 
 def test_switched_off_is_said_without_a_warning():
     answers = ask(MINDTORCH_NPU="off")
+    assert (problems(answers), answers["status"]) == ([], 0)
+    assert {finding["name"] for finding in answers["doctor"]["findings"] if finding["state"] == "note"} == {
+        "MINDTORCH_NPU"}
     assert (answers["available"], answers["warnings"]) == (["False", "False"], [])
     assert "switched off by MINDTORCH_NPU=off" in answers["used"]
 
