@@ -151,7 +151,7 @@ static int phase1OfKept(QueuedLaunch *launch) {
 
 static void *workWithKept(void *unused) {
   uint64_t key[LONG_KEY] = {0};
-  unsigned short place = 0;
+  unsigned short location = 0;
   (void)unused;
   for (int i = 0; i < LAUNCHES; ++i) {
     void *storage = &key[i % LONG_KEY];
