@@ -139,13 +139,12 @@ class TimerServer(ABC):
         self.register_timers(self._request_queue.get(max(1, self._request_queue.size()), self._max_interval))
         ended = set()
         for worker, timers in self.get_expired_timers(time.time()).items():
-            _log.info("Reaping worker_id=[%s]. Expired timers: %s", worker, [timer.scope_id for timer in timers])
+            _log.info("worker %s is ended: its timers %s have run out", worker, [timer.scope_id for timer in timers])
             try:
                 if self._reap_worker(worker):
                     ended.add(worker)
             except Exception:       # noqa: BLE001 - the timers of the other workers go on
-                _log.exception("Uncaught exception thrown from _reap_worker(), check that the implementation "
-                               "correctly catches exceptions")
+                _log.exception("%s could not end worker %s", type(self).__name__, worker)
                 ended.add(worker)
         self.clear_timers(ended)
 
@@ -308,9 +307,9 @@ class LocalTimerServer(TimerServer):
         try:
             os.kill(worker_id, signal.SIGKILL)
         except ProcessLookupError:
-            _log.info("Process with pid=%s does not exist. Skipping", worker_id)
+            _log.info("worker %s has ended by itself", worker_id)
         except OSError:
-            _log.exception("Error terminating pid=%s", worker_id)
+            _log.exception("worker %s could not be ended", worker_id)
             return False
         return True
 
