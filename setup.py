@@ -57,9 +57,10 @@ def optimize(level):
 # Zig's clang stops at names of GCC's that it does not know.
 QUICK = [optimize(2)] if "zig" in os.environ.get("CC", "") else [
     optimize(1), "-finline-small-functions", "-fpartial-inlining", "-foptimize-sibling-calls"]
-# Where -O3 shows, which inlines more: these make up most of what `a + b` costs.
+# Where -O3 shows: in most of what `a + b` costs, as it inlines more, and in the generator, whose loops it vectorises.
 HOT = {f"mindtorch/{name}.pyx" for name in ("_core/operators/run_operator", "_core/python/operator_function",
-                                            "_core/tensor/tensor", "_npu/aclnn_call", "_npu/launch", "_npu/segments")}
+                                            "_core/tensor/generator", "_core/tensor/tensor", "_npu/aclnn_call",
+                                            "_npu/launch", "_npu/segments")}
 
 
 class SharedLibrary(Extension):

@@ -8,7 +8,7 @@ import numpy as np
 import secrets
 
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, intptr_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t, uintptr_t
 
 from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor.dtype import uint8
@@ -29,7 +29,8 @@ cdef enum:
     WORDS = 624             # of the state
     MIDDLE = 397
 
-cdef double STEP = 2.0 ** -53
+cdef double STEP = 2.0 ** -53, HIGH_STEP = 2.0 ** -21
+cdef uint32_t SIGN = 0x80000000
 
 # The functions that draw hold the GIL, which keeps other threads from the state.
 cdef struct Twister:        # NumPy's state of an MT19937, at its `ctypes.state_address`
@@ -60,11 +61,20 @@ cdef inline uint32_t temper(uint32_t word) noexcept:
     return word ^ (word >> 18)
 
 
-cdef inline uint32_t next_word(Twister *twister) noexcept:
-    if twister.used == WORDS:
-        refill_state(twister)
-    twister.used += 1
-    return temper(twister.key[twister.used - 1])
+cdef void draw_words(Twister *twister, uint32_t *target, Py_ssize_t count) noexcept:
+    """Writes the next `count` words; in runs of what is left of the key, which are loops that the compiler vectorises."""
+    cdef const uint32_t *key
+    cdef Py_ssize_t i, run
+    while count:
+        if twister.used == WORDS:
+            refill_state(twister)
+        key = twister.key + twister.used
+        run = min(count, <Py_ssize_t>(WORDS - twister.used))
+        for i in range(run):
+            target[i] = temper(key[i])
+        twister.used += <int>run
+        target += run
+        count -= run
 
 
 cdef void *address_of(array) except NULL:
@@ -91,40 +101,42 @@ class MersenneTwister:
 
     def uint32s(self, count):
         """The next `count` 32-bit words."""
-        cdef Twister *twister = <Twister *><uintptr_t>self._state
         words = np.empty(count, np.uint32)
-        cdef uint32_t *target = <uint32_t *>address_of(words)
-        cdef Py_ssize_t i
-        for i in range(words.size):
-            target[i] = next_word(twister)
+        draw_words(<Twister *><uintptr_t>self._state, <uint32_t *>address_of(words), words.size)
         return words
 
     def uint64s(self, count):
         """64-bit words, each of two 32-bit words, of which the first has the high bits."""
-        cdef Twister *twister = <Twister *><uintptr_t>self._state
-        words = np.empty(count, np.uint64)
-        cdef uint64_t *target = <uint64_t *>address_of(words)
-        cdef uint64_t high
-        cdef Py_ssize_t i
-        for i in range(words.size):
-            high = next_word(twister)
-            target[i] = high << 32 | next_word(twister)
-        return words
+        pairs = self.uint32s(2 * count).reshape(-1, 2).astype(np.uint64)
+        return pairs[:, 0] << np.uint64(32) | pairs[:, 1]
 
     def floats(self, count):
         """float32 in [0, 1), each of the low 24 bits of a word."""
-        return (self.uint32s(count) & np.uint32(0xFFFFFF)).astype(np.float32) * np.float32(2.0 ** -24)
+        cdef Py_ssize_t i
+        words = self.uint32s(count)
+        numbers = np.empty(words.size, np.float32)
+        cdef uint32_t *word = <uint32_t *>address_of(words)
+        cdef float *target = <float *>address_of(numbers)
+        for i in range(words.size):
+            target[i] = <float><int32_t>(word[i] & 0xffffff) * <float>2.0 ** -24
+        return numbers
 
     def doubles(self, count):
         """float64 in [0, 1), each of the low 53 bits of two words."""
         cdef Twister *twister = <Twister *><uintptr_t>self._state
         numbers = np.empty(count, np.float64)
         cdef double *target = <double *>address_of(numbers)
-        cdef int64_t high
-        cdef Py_ssize_t i
-        for i in range(numbers.size):
-            high = next_word(twister) & 0x1fffff
-            target[i] = <double>(high << 32 | next_word(twister)) * STEP
+        cdef Py_ssize_t i, run, left = numbers.size
+        cdef uint32_t words[WORDS]
+        while left:
+            run = min(left, <Py_ssize_t>(WORDS // 2))
+            draw_words(twister, words, 2 * run)
+            for i in range(run):
+                # The sum is exact. Signed halves, for SSE2 converts no others.
+                target[i] = (<int32_t>(words[2 * i] & 0x1fffff) * HIGH_STEP
+                             + (<int32_t>(words[2 * i + 1] ^ SIGN) + 2.0 ** 31) * STEP)
+            target += run
+            left -= run
         return numbers
 
     def get_state(self):

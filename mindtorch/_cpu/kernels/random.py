@@ -53,8 +53,9 @@ def uniform(out, low, high, stream):
         numbers = numbers * high if low == 0 else _fused(numbers, high - low, low)
         return _filled(out, np.where(numbers == high, low, numbers))
     first, last = np.float32(low), np.float32(high)
-    # float64 holds the exact product, so that only one rounding is left.
-    numbers = (stream.floats(parts.size).astype(np.float64) * (last - first) + first).astype(np.float32)
+    numbers = stream.floats(parts.size)
+    if (low, high) != (0, 1):       # float64 holds the exact product, so that only one rounding is left
+        numbers = (numbers.astype(np.float64) * (last - first) + first).astype(np.float32)
     numbers = numbers.astype(parts.dtype)
     # Rounding may reach the open end of the range.
     return _filled(out, np.where(numbers == parts.dtype.type(high), parts.dtype.type(low), numbers))
