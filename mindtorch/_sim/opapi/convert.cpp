@@ -186,10 +186,17 @@ SIM_INLINE void loadAll(const char *memory, int64_t stride, C *to, int64_t count
   }
 }
 
-/* A separate loop for contiguous elements, which the compiler vectorises. */
+/* Separate loops for one repeated element, as of a broadcast, and for contiguous elements: the compiler vectorises
+ * them. */
 template <class T, class C>
 SIM_CLONES void load(const char *memory, int64_t stride, void *array, int64_t count) {
   C *to = static_cast<C *>(array);
+  if (stride == 0) {
+    C value;
+    loadAll<T>(memory, 0, &value, 1);
+    std::fill_n(to, count, value);
+    return;
+  }
   if (stride == sizeof(T)) return loadAll<T>(memory, sizeof(T), to, count);
   loadAll<T>(memory, stride, to, count);
 }

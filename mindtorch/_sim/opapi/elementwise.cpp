@@ -168,6 +168,21 @@ void convertView(const Operand &in, const Operand &out) {
   }
 }
 
+bool asStridedRun(const Operand &operand, StridedRun *run) {
+  *run = {1, operand.item};
+  for (int32_t i = operand.rank; i-- > 0;) {
+    if (operand.dims[i] == 1) continue;
+    const int64_t stride = operand.strides[i] * operand.item;
+    if (run->count == 1) {
+      run->stride = stride;
+    } else if (stride != run->stride * run->count) {
+      return false;
+    }
+    run->count *= operand.dims[i];
+  }
+  return true;
+}
+
 Operand contiguousOperand(const Operand &like, aclDataType type, const void *array) {
   Operand operand = like;
   operand.type = type;

@@ -66,16 +66,35 @@ constexpr aclDataType kComputeTypes[] = {ACL_FLOAT, ACL_DOUBLE, ACL_INT64, ACL_C
 template <class C>
 constexpr aclDataType kTypeOf = kComputeTypes[computeOfType<C>()];
 
+/* Elements at one distance from each other, which a call of LoadStrided or StoreStrided copies. */
+struct StridedRun {
+  int64_t count, stride; /* bytes from one element to the next */
+};
+/* False: the distance changes on the way. */
+bool asStridedRun(const Operand &operand, StridedRun *run);
+
 /* All elements of an operand, from and to an array of a compute type. */
 template <class C>
-void readElements(Operand operand, C *to) {
-  operand.compute = computeOfType<C>();
-  convertView(operand, contiguousOperand(operand, kTypeOf<C>, to));
+void readElements(const Operand &operand, C *to) {
+  StridedRun run;
+  if (asStridedRun(operand, &run)) {
+    loadStrided(operand.type, computeOfType<C>())(operand.host, run.stride, to, run.count);
+    return;
+  }
+  Operand from = operand;
+  from.compute = computeOfType<C>();
+  convertView(from, contiguousOperand(from, kTypeOf<C>, to));
 }
 template <class C>
-void writeElements(Operand operand, const C *from) {
-  operand.compute = computeOfType<C>();
-  convertView(contiguousOperand(operand, kTypeOf<C>, from), operand);
+void writeElements(const Operand &operand, const C *from) {
+  StridedRun run;
+  if (asStridedRun(operand, &run)) {
+    storeStrided(operand.type, computeOfType<C>())(from, operand.host, run.stride, run.count);
+    return;
+  }
+  Operand to = operand;
+  to.compute = computeOfType<C>();
+  convertView(contiguousOperand(to, kTypeOf<C>, from), to);
 }
 
 template <class C>

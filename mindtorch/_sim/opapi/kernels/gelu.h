@@ -5,19 +5,13 @@
 
 namespace sim {
 
-constexpr double kHalfRoot = 0.70710678118654752440;  /* sqrt(1/2) */
 constexpr double kTwoOverPi = 0.79788456080286535588; /* sqrt(2/pi) */
 constexpr double kDensity = 0.39894228040143267794;   /* 1/sqrt(2 pi) */
 constexpr double kCubic = 0.044715;
 
 template <class C>
-SIM_INLINE C normalCdf(C x) {
-  return vec::halfErfcOfMinus(x * C(kHalfRoot));
-}
-
-template <class C>
 SIM_INLINE C geluGrad(C x) {
-  return normalCdf(x) + x * C(kDensity) * vec::exp(C(-0.5) * x * x);
+  return vec::normalCdf(x) + x * C(kDensity) * vec::exp(C(-0.5) * x * x);
 }
 
 template <class C>
@@ -34,7 +28,7 @@ SIM_INLINE C geluTanhGrad(C x) {
 
 template <class C>
 SIM_INLINE C gelu(C x) {
-  return x * normalCdf(x);
+  return x * vec::normalCdf(x);
 }
 
 template <class C>

@@ -80,8 +80,10 @@ SIM_INLINE void reduceTile(A *folds, int64_t length, int64_t slices, A start, Va
     for (int64_t k = 0; k < kParts; ++k) parts[k] = fold(value(i + k), parts[k]);
   }
   for (; i < length; ++i) parts[0] = fold(value(i), parts[0]);
-  *folds = start;
-  for (A part : parts) *folds = fold(part, *folds);
+  for (int64_t half = kParts / 2; half > 0; half /= 2) {
+    for (int64_t k = 0; k < half; ++k) parts[k] = fold(parts[k + half], parts[k]);
+  }
+  *folds = parts[0];
 }
 
 /* Writes value(i, k) for each element i of a tile, which is in line k. */
