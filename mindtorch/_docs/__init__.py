@@ -13,6 +13,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from mindtorch._docs.shape_table import describe_shapes, shapes
+
+__all__ = ["FOLDER", "NAMESPACES", "constructor_parameters", "describe", "describe_class", "describe_function",
+           "describe_shapes", "entries", "find_entry", "meaning", "parameters", "public_functions", "read_entries",
+           "shapes"]
+
 FOLDER = Path(__file__).parent
 NAMESPACES = {"torch": "", "tensor": "Tensor.", "linalg": "linalg.", "fft": "fft.", "special": "special.",
               "functional": "nn.functional."}
@@ -133,14 +139,36 @@ def describe(function, overloads=()):
 
 def describe_class(described, docstring, file):
     """The docstring, in which all parameters of the constructor are described: by itself, or by that file."""
+    text, special, example = _parts(docstring)
+    taken = constructor_parameters(described)
+    sections = [text, _described_arguments(taken, special, file)]
+    if file == "layers" and described.__name__ in shapes():
+        sections.append(describe_shapes(described.__name__))
+        operators = shapes()[described.__name__].operators
+        sections += (_support(operators, with_shape=False) if operators else
+                     ["Devices and dtypes: all; no elements are computed."])
+    return "\n\n".join(filter(None, [*sections, example]))
+
+
+def describe_function(function, docstring, file):
+    """The docstring, in which all parameters of the function are described: by itself, or by that file."""
+    text, special, example = _parts(docstring)
+    arguments = _described_arguments(inspect.signature(function).parameters, special, file)
+    return "\n\n".join(filter(None, [text, arguments, example]))
+
+
+def _parts(docstring):
+    """The text, the parameters that it describes itself, and the example."""
     text, heading, example = inspect.cleandoc(docstring).partition("Example:\n")
     text, _, own = text.partition("Arguments:\n")
-    special = dict(line.strip().split(": ", 1) for line in own.splitlines() if line)
+    return text.strip(), dict(line.strip().split(": ", 1) for line in own.splitlines() if line), heading + example
+
+
+def _described_arguments(taken, special, file):
+    """The section of arguments; empty if there are none."""
     meanings = parameters(file) | special
-    names = dict.fromkeys([*constructor_parameters(described), *special])
-    arguments = [f"    {name}: {meanings[name]}" for name in names if name in meanings]
-    sections = [text.strip(), "\n".join(["Arguments:", *arguments]) if arguments else "", heading + example]
-    return "\n\n".join(filter(None, sections))
+    lines = [f"    {name}: {meanings[name]}" for name in dict.fromkeys([*taken, *special]) if name in meanings]
+    return "\n".join(["Arguments:", *lines]) if lines else ""
 
 
 def constructor_parameters(described):
@@ -166,7 +194,7 @@ def _arguments(signature, entry):
         yield f"    {str(parameter).partition('=')[0].partition(':')[0]}: {meaning(parameter, entry)}"
 
 
-def _support(overloads):
+def _support(overloads, with_shape=True):
     """Devices, dtypes, gradients and shapes, by the rows."""
     if not overloads:
         return ["Devices and dtypes: those for which the operators that it calls have kernels."]
@@ -177,5 +205,5 @@ def _support(overloads):
         if npu:
             lines.append(f"    {key}: {npu}" + (f" for {dtypes}" if dtypes else "") +
                          (f"; gradients of {gradients}" if gradients else "") +
-                         (f"; the shape is that of {shape}" if shape else ""))
+                         (f"; the shape is that of {shape}" if shape and with_shape else ""))
     return ["\n".join(["Devices and dtypes: cpu, meta, and npu by", *lines])] if lines else []
