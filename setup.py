@@ -4,6 +4,8 @@ Everything else about the package stands in pyproject.toml. MINDTORCH_BUILD_JOBS
 (default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors; MINDTORCH_BUILD_OPTIMIZE=0 (or 1)
 compiles everything at that level, in half the time; MINDTORCH_BUILD_CACHE names a folder for what has been compiled.
 MINDTORCH_CANN=8.5.0 makes the wheel for that release of CANN, mindtorch-X.Y.Z+cann8.5.0.
+MINDTORCH_HOMEPAGE=https://github.com/OWNER/NAME, the address of the repository, goes into the metadata; no archive is
+released without (.ci/check-release).
 Every few seconds the build prints its progress; pip shows it with --verbose.
 """
 import hashlib
@@ -357,5 +359,13 @@ def generate():
 os.chdir(ROOT)
 generate()
 version = re.search('(?m)^mindtorch = "(.+)"', VERSION_FILE.read_text(encoding="utf-8"))[1]
+def project_urls() -> dict:
+    """The addresses of the metadata: those of the project as far as the build is told where it lives."""
+    home = os.environ.get("MINDTORCH_HOMEPAGE", "").rstrip("/")
+    own = {"Source": home, "Documentation": f"{home}#readme", "Issues": f"{home}/issues",
+           "Changelog": f"{home}/blob/main/CHANGELOG.md"}
+    return {**(own if home else {}), "CANN documentation": "https://www.hiascend.com/document"}
+
+
 setup(version=f"{version}+cann{CANN.lower()}" if CANN else version, ext_modules=[*cython_modules(), *LIBRARIES],
-      cmdclass={"build_ext": Build})
+      cmdclass={"build_ext": Build}, project_urls=project_urls())

@@ -43,9 +43,50 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dist")
     nowhere = {"PIP_NO_INDEX": "1", "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT,
-        env={**os.environ, **nowhere, "MINDTORCH_CANN": "8.1.RC1"})
+        env={**os.environ, **nowhere, "MINDTORCH_CANN": "8.1.RC1", "MINDTORCH_HOMEPAGE": HOMEPAGE})
     (archive,), (wheel,) = folder.glob("mindtorch-*.tar.gz"), folder.glob("mindtorch-*.whl")
     return archive, wheel
+
+
+HOMEPAGE = "https://github.com/mindtorch/mindtorch"     # for the test alone
+ADDRESSES = {"Source": HOMEPAGE, "Documentation": f"{HOMEPAGE}#readme", "Issues": f"{HOMEPAGE}/issues",
+             "Changelog": f"{HOMEPAGE}/blob/main/CHANGELOG.md"}
+
+
+def release_check(tag, *archives):
+    return subprocess.run([sys.executable, ROOT / ".ci" / "check-release", tag, *archives], capture_output=True,
+                          text=True, check=False)
+
+
+@pytest.mark.slow
+def test_what_is_built_may_be_released(built):
+    done = release_check(f"v{version.mindtorch}", *built)
+    assert (done.returncode, done.stdout) == (0, f"2 archives of v{version.mindtorch}: their metadata is complete\n")
+
+
+@pytest.mark.parametrize(("tag", "addresses", "message"), [
+    ("v0.2.0", ADDRESSES, "1 archives of v0.2.0: their metadata is complete"),
+    ("v0.3.0", ADDRESSES, "the version is 0.2.0, the tag is v0.3.0"),
+    ("v0.2.0", {}, "no address for Source, Documentation, Issues, Changelog: build with MINDTORCH_HOMEPAGE="),
+    ("v0.2.0", {**ADDRESSES, "Issues": "TODO"}, "no address for Issues: "),
+])
+def test_no_release_without_the_projects_addresses(tmp_path, tag, addresses, message):
+    wheel = tmp_path / "mindtorch-0.2.0+cann8.5.0-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        urls = "".join(f"Project-URL: {name}, {address}\n" for name, address in addresses.items())
+        archive.writestr("mindtorch-0.2.0.dist-info/METADATA",
+                         f"Metadata-Version: 2.4\nName: mindtorch\nVersion: 0.2.0+cann8.5.0\n{urls}\nText\n")
+    done = release_check(tag, wheel)
+    assert done.returncode == int("complete" not in message)
+    assert message in done.stdout
+
+
+def test_the_workflow_tells_the_build_where_the_project_lives():
+    workflow = ROOT.joinpath(".github", "workflows", "release.yml").read_text(encoding="utf-8")
+    assert 'MINDTORCH_HOMEPAGE: "https://github.com/${{ github.repository }}"' in workflow
+    jobs = workflow.split("\n  publish:\n")
+    assert ".ci/check-release" in jobs[0]
+    assert jobs[1].count("needs: check\n") == 2
 
 
 @pytest.mark.slow
@@ -114,7 +155,8 @@ def test_a_wheel_for_a_release_of_cann_says_so(built):
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
     assert f"\nVersion: {version.mindtorch}+cann8.1.rc1\n" in metadata
     assert "\nClassifier: Programming Language :: Python :: 3.11\n" in metadata
-    assert "\nProject-URL: CANN documentation, https://www.hiascend.com/document\n" in metadata
+    addresses = {**ADDRESSES, "CANN documentation": "https://www.hiascend.com/document"}
+    assert dict(re.findall(r"^Project-URL: (.+?), (.+)$", metadata, re.MULTILINE)) == addresses
     assert re.findall(r"^Provides-Extra: (.+)$", metadata, re.MULTILINE) == ["mpi", "tensorboard"]      # no developers'
 
 

@@ -96,5 +96,6 @@ cdef const Scalar *dim_scalar(Scalar *storage, int64_t dim) noexcept
 cdef bint is_right_side(bint right, object side) except -1               # of searchsorted
 # torch_npu's own operators.
 cdef double double_of(const Scalar *value) noexcept
+cdef list list_of(TensorBase tensor)                                    # [tensor]; empty if it is None
 cdef int rotary_mode(object mode) except -1                             # "half" 0, "interleave" 1
 cdef char *attention_layout(object layout) except NULL                  # BNSD, BSND, BSH or SBH

@@ -1262,6 +1262,10 @@ cdef double double_of(const Scalar *value) noexcept:
     return value.real
 
 
+cdef list list_of(TensorBase tensor):
+    return [] if tensor is None else [make_contiguous(tensor)]
+
+
 cdef int rotary_mode(object mode) except -1:
     return 0 if mode == "half" else 1
 

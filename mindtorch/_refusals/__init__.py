@@ -48,13 +48,14 @@ def _refusing(prefix, name, reason):
     def refuse(*args, **kwargs):
         raise NotImplementedError(f"{prefix}{name}: {reason}.")
     refuse.__name__, refuse.__doc__, refuse.refuses = name, f"NotImplementedError: {reason}.", True
-    refuse.__module__ = "torch"
+    refuse.__module__ = "torch_npu" if prefix == "torch_npu." else "torch"
     return refuse
 
 
-def _refusing_functions(prefix, lists):
+def refusing_functions(prefix, lists):
+    """Functions that refuse: names by reason in `lists`, behind `prefix` in the message."""
     return {name: _refusing(prefix, name, reason) for reason, names in lists.items() for name in names.split()}
 
 
-FUNCTIONS = _refusing_functions("torch.", _FUNCTIONS)
-METHODS = _refusing_functions("Tensor.", _METHODS)
+FUNCTIONS = refusing_functions("torch.", _FUNCTIONS)
+METHODS = refusing_functions("Tensor.", _METHODS)

@@ -2,7 +2,7 @@
 from mindtorch import no_grad, npu
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import NPU as _OPERATORS
-from mindtorch._torch_npu._checks import on_npu
+from mindtorch._torch_npu._checks import leave_out, on_npu
 
 __all__ = ["npu_fused_infer_attention_score", "npu_fusion_attention", "npu_fusion_attention_grad",
            "npu_incre_flash_attention", "npu_prompt_flash_attention"]
@@ -11,13 +11,6 @@ _fused, _fused_grad = _OPERATORS["_npu_fusion_attention"], _OPERATORS["_npu_fusi
 _dropout_mask = _ATEN["_dropout_mask"]
 _LAYOUTS = {"BNSD": (0, 2), "BSND": (0, 1), "BSH": (0, 1), "SBH": (1, 0)}      # where batch and length stand
 _MOST_SPARSE = 4
-
-
-def _refuse(function="npu_fusion_attention", /, **values):
-    """NotImplementedError for what the simulator and the operator's plain form do not have."""
-    for name, value in values.items():
-        if value is not None and value != "":
-            raise NotImplementedError(f"{function}: {name} is not supported on npu: leave it out")
 
 
 def _checked_layout(input_layout, query, key, keep_prob, sparse_mode):
@@ -63,8 +56,9 @@ def npu_fusion_attention(query, key, value, head_num, input_layout, pse=None, pa
     each query, float32, eight times; an empty tensor; seed, offset and size of the dropout mask.
     """
     on_npu("npu_fusion_attention", query, key, value, atten_mask, dropout_mask)
-    _refuse(pse=pse, padding_mask=padding_mask, prefix=prefix, actual_seq_qlen=actual_seq_qlen,
-            actual_seq_kvlen=actual_seq_kvlen, sink=sink, softmax_layout=softmax_layout)
+    leave_out("npu_fusion_attention", pse=pse, padding_mask=padding_mask, prefix=prefix,
+              actual_seq_qlen=actual_seq_qlen, actual_seq_kvlen=actual_seq_kvlen, sink=sink,
+              softmax_layout=softmax_layout)
     layout = _checked_layout(input_layout, query, key, keep_prob, sparse_mode)
     scores = _scores(query, key, head_num, layout)
     numels = scores[0] * scores[1] * scores[2] * scores[3]
@@ -81,7 +75,7 @@ def npu_fusion_attention(query, key, value, head_num, input_layout, pse=None, pa
 def _infer(function, query, key, value, mask, heads, key_heads, scale, layout, sparse_mode, pre, following, refused):
     """(the attention, the largest scores, the sums) of a function for inference, by aclnnFlashAttentionScore."""
     on_npu(function, query, key, value, mask)
-    _refuse(function, **refused)
+    leave_out(function, **refused)
     layout = _checked_layout(layout, query, key, 1.0, sparse_mode)
     width = (query.shape[-1] // heads) if layout in ("BSH", "SBH") else 0
     found = key.shape[-1] // width if width else key.shape[layout.index("N")]
@@ -168,8 +162,9 @@ def npu_fusion_attention_grad(query, key, value, dy, head_num, input_layout, *, 
     The dropout mask is made once more, of `seed` and `offset`. The last two results are empty.
     """
     on_npu("npu_fusion_attention_grad", query, key, value, dy, atten_mask, softmax_max, softmax_sum, attention_in)
-    _refuse(pse=pse, padding_mask=padding_mask, prefix=prefix, actual_seq_qlen=actual_seq_qlen,
-            actual_seq_kvlen=actual_seq_kvlen, sink=sink, softmax_layout=softmax_layout)
+    leave_out("npu_fusion_attention", pse=pse, padding_mask=padding_mask, prefix=prefix,
+              actual_seq_qlen=actual_seq_qlen, actual_seq_kvlen=actual_seq_kvlen, sink=sink,
+              softmax_layout=softmax_layout)
     if softmax_max is None or softmax_sum is None or attention_in is None:
         raise RuntimeError("npu_fusion_attention_grad: softmax_max, softmax_sum and attention_in are needed")
     layout = _checked_layout(input_layout, query, key, keep_prob, sparse_mode)

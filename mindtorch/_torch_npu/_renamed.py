@@ -5,14 +5,17 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core._gen.namespace import NPU as _OPERATORS
 from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._ops.derivatives.nn import add_layer_norm_backward as _add_layer_norm_backward
-from mindtorch._torch_npu._checks import on_npu
+from mindtorch._torch_npu._checks import leave_out, on_npu
 from mindtorch.nn import functional as _functional
 
 __all__ = [
     "npu_add_layer_norm_backward", "npu_apply_rotary_pos_emb", "npu_bmmV2", "npu_broadcast", "npu_confusion_transpose",
-    "npu_conv2d", "npu_dtype_cast", "npu_gelu", "npu_gelu_backward", "npu_layer_norm_eval", "npu_linear",
-    "npu_linear_backward", "npu_max", "npu_min", "npu_mish", "npu_mish_backward", "npu_moe_token_permute_grad",
-    "npu_one_hot", "npu_quantize", "npu_reshape", "npu_silu", "npu_silu_", "npu_silu_backward", "npu_transpose"]
+    "npu_conv2d", "npu_conv3d", "npu_conv_transpose2d", "npu_convolution", "npu_convolution_transpose",
+    "npu_dtype_cast", "npu_dtype_cast_", "npu_dtype_cast_backward", "npu_gelu", "npu_gelu_backward",
+    "npu_layer_norm_eval", "npu_linear", "npu_linear_backward", "npu_max", "npu_min", "npu_mish", "npu_mish_backward",
+    "npu_moe_token_permute_grad", "npu_one_hot", "npu_pad", "npu_quantize", "npu_reshape", "npu_silu", "npu_silu_",
+    "npu_silu_backward", "npu_slice", "npu_softmax_cross_entropy_with_logits", "npu_sort_v2", "npu_transpose",
+    "npu_view_copy"]
 
 _QUANTIZED = {"int8": (-128, 127), "uint8": (0, 255), "int32": (-2**31, 2**31 - 1)}
 
@@ -94,6 +97,57 @@ def npu_dtype_cast(input, dtype, input_dtype=None):
     if input_dtype is not None:
         raise NotImplementedError("npu_dtype_cast: input_dtype is for dtypes that mindtorch does not have")
     return input.to(dtype, copy=True)
+
+
+def npu_dtype_cast_(input, src):
+    """Writes `src` to `input`, in input's dtype, and returns it."""
+    on_npu("npu_dtype_cast_", input, src)
+    return input.copy_(src)
+
+
+def npu_dtype_cast_backward(grad, dtype, grad_dtype=None, input_dtype=None):
+    """The gradient in the dtype that the input had."""
+    on_npu("npu_dtype_cast_backward", grad)
+    leave_out("npu_dtype_cast_backward", grad_dtype=grad_dtype, input_dtype=input_dtype)
+    return grad.to(dtype, copy=True)
+
+
+def npu_view_copy(input, other, non_blocking):
+    """Writes `other` to `input` and returns it."""
+    on_npu("npu_view_copy", input)
+    return input.copy_(other, non_blocking)
+
+
+def npu_pad(input, paddings):
+    """Zeros before and behind each dimension: `paddings` has two numbers for each, from the first dimension on."""
+    on_npu("npu_pad", input)
+    if len(paddings) != 2 * input.dim():
+        raise RuntimeError(f"npu_pad: paddings has {len(paddings)} numbers, expected two for each of "
+                           f"{input.dim()} dimensions")
+    pairs = [paddings[i:i + 2] for i in range(0, len(paddings), 2)]
+    return _functional.pad(input, [number for pair in reversed(pairs) for number in pair])
+
+
+def npu_slice(input, offsets, size):
+    """A copy of the part of `size` from `offsets` on; both have a number for each dimension, size -1 takes the rest."""
+    on_npu("npu_slice", input)
+    if not len(offsets) == len(size) == input.dim():
+        raise RuntimeError(f"npu_slice: {len(offsets)} offsets and {len(size)} sizes, expected {input.dim()} of both")
+    for dim, (offset, count) in enumerate(zip(offsets, size, strict=True)):
+        input = input.narrow(dim, offset, input.shape[dim] - offset if count == -1 else count)
+    return input.clone().contiguous()
+
+
+def npu_sort_v2(input, dim=-1, descending=False):
+    """The sorted elements along a dimension, without their places."""
+    on_npu("npu_sort_v2", input)
+    return _OPS["sort"](input, dim, descending)[0]
+
+
+def npu_softmax_cross_entropy_with_logits(input, labels):
+    """The cross entropy of each line of (n, classes) with a line of probabilities: (n,)."""
+    on_npu("npu_softmax_cross_entropy_with_logits", input, labels)
+    return -(labels * _functional.log_softmax(input, -1)).sum(-1)
 
 
 def npu_transpose(input, perm, require_contiguous=True):
@@ -193,3 +247,29 @@ def npu_conv2d(input, weight, bias, stride, padding, dilation, groups):
     """Convolution of images."""
     on_npu("npu_conv2d", input, weight, bias)
     return _functional.conv2d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def npu_conv3d(input, weight, bias, stride, padding, dilation, groups):
+    """Convolution of volumes."""
+    on_npu("npu_conv3d", input, weight, bias)
+    return _functional.conv3d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def npu_convolution(input, weight, bias, stride, padding, dilation, groups):
+    """Convolution of images, or of volumes where the input has five dimensions."""
+    on_npu("npu_convolution", input, weight, bias)
+    convolution = _functional.conv3d if input.dim() == 5 else _functional.conv2d
+    return convolution(input, weight, bias, stride, padding, dilation, groups)
+
+
+def npu_conv_transpose2d(input, weight, bias, padding, output_padding, stride, dilation, groups):
+    """Transposed convolution of images."""
+    on_npu("npu_conv_transpose2d", input, weight, bias)
+    return _functional.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def npu_convolution_transpose(input, weight, bias, padding, output_padding, stride, dilation, groups):
+    """Transposed convolution of images, or of volumes where the input has five dimensions."""
+    on_npu("npu_convolution_transpose", input, weight, bias)
+    convolution = _functional.conv_transpose3d if input.dim() == 5 else _functional.conv_transpose2d
+    return convolution(input, weight, bias, stride, padding, output_padding, groups, dilation)

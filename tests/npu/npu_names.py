@@ -42,8 +42,10 @@ _OPERATORS_HEAD = """
 """
 
 _ABSENT = """
-torch_npu's optimizers {optimizers} are there, too. An AttributeError says of each other operator that it is not here:
-{names}.
+torch_npu's optimizers {optimizers} are there, too. The rest raises NotImplementedError when it is called:
+
+| names | why, and what to do instead |
+|---|---|
 """
 
 # What has no docstring of its own.
@@ -70,7 +72,7 @@ def operator(name, rows):
     row = rows.get(key.removesuffix("_") if in_place else key)
     if row is None or in_place > bool(row.inplace):
         return summary(_torch_npu, name)
-    without = any("no_derivative" in text for text in row.grad.values())
+    without = row.grad == "none" or any("no_derivative" in text for text in row.grad.values())
     return (f"`{row.npu.split('(')[0]}`{', in place' * in_place}"
             f"{', without a derivative' if without else ', with its derivative'}")
 
@@ -80,11 +82,12 @@ def operators():
     table = Table()
     rows = {row.key: row for row in table.rows if row.is_torch_npu}
     rows |= {alias: rows[key] for alias, key in table.aliases.items() if key in rows}
-    there = [name for name in OPERATORS if name in _torch_npu.__all__]
+    there = [name for name in OPERATORS if name not in _torch_npu._refused.FUNCTIONS]
     return (_OPERATORS_HEAD.format(count=len(there), all=len(OPERATORS))
             + "".join(f"| `{name}` | {operator(name, rows)} |\n" for name in there)
-            + _ABSENT.format(optimizers=", ".join(f"`{name}`" for name in _torch_npu.optim.__all__),
-                             names=", ".join(f"`{name}`" for name in OPERATORS if name not in there)))
+            + _ABSENT.format(optimizers=", ".join(f"`{name}`" for name in _torch_npu.optim.__all__))
+            + "".join(f"| {', '.join(f'`{name}`' for name in names.split())} | {reason} |\n"
+                      for reason, names in _torch_npu._refused.LISTS.items()))
 
 
 def page():

@@ -2,6 +2,7 @@
 
 tests/clients/cases.txt compares some of them with torch_npu itself.
 """
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,9 +21,13 @@ from mindtorch._ops.codegen.rows import Table
 
 ROWS = {row.key: row for row in Table().rows if row.is_torch_npu}
 DTYPES = ("float32", "float16", "bfloat16")
-DTYPES_OF = {"npu_dynamic_quant": ("float16", "bfloat16")}      # of rows that do not take float32
+HALVES = ("float16", "bfloat16")
+# Of rows that do not take all of DTYPES.
+DTYPES_OF = {"npu_dynamic_quant": HALVES, "_npu_quant_matmul": HALVES, "_npu_weight_quant_batchmatmul": HALVES,
+             "npu_moe_compute_expert_tokens": ("int32",), "_npu_trans_quant_param": ("int64",)}
 RESULTS_OF = {"npu_dynamic_quant": {"int8", "float32"}}         # dtypes of the results, where none is the argument's
-TOLERANCE = {"float32": (2e-5, 2e-5), "float16": (4e-3, 4e-3), "bfloat16": (3e-2, 3e-2)}
+TOLERANCE = {"int32": (0, 0), "int64": (0, 0), "float32": (2e-5, 2e-5), "float16": (4e-3, 4e-3),
+             "bfloat16": (3e-2, 3e-2)}
 MASKED = -10000.0
 
 
@@ -209,6 +214,101 @@ def moe_token_unpermute_grad(permuted, grad, sorted_indices, probs=None):
     return found if len(found) == 2 else (*found, permuted.new_empty(0))
 
 
+def gemma_rms_norm(input, gamma, epsilon=1e-6):
+    return normal(input, gamma + 1, epsilon)
+
+
+def moe_expert_tokens(sorted_experts, num_expert):
+    return (sorted_experts[None] <= torch.arange(num_expert)[:, None]).sum(1)
+
+
+def moe_grouped_gating(x, k, *, bias=None, k_group=1, group_count=1, group_select_mode=0, renorm=0, norm_type=0,
+                       out_flag=False, routed_scaling_factor=1.0, eps=1e-20):
+    scores = x.sigmoid() if norm_type else x.softmax(-1)
+    shifted = scores if bias is None else scores + bias
+    groups = shifted.unflatten(1, (group_count, -1))
+    worth = groups.topk(2, -1).values.sum(-1) if group_select_mode else groups.amax(-1)
+    kept = torch.zeros_like(worth, dtype=torch.bool).scatter_(1, worth.topk(k_group).indices, True)
+    chosen = groups.masked_fill(~kept[..., None], -torch.inf).flatten(1).topk(k).indices
+    values = scores.gather(1, chosen)
+    if norm_type or renorm:
+        values = values / (values.sum(-1, keepdim=True) + eps)
+    return values * routed_scaling_factor, chosen, scores
+
+
+def moe_init_routing_v2(x, experts, scale, active_num, expert_num, count_type, quant_mode, active, row_type, dtype):
+    """By plain Python, copy by copy."""
+    chosen = sorted((expert, copy) for copy, expert in enumerate(experts.flatten().tolist())
+                    if active[0] <= expert < active[1])
+    expanded, scales = x.new_zeros(experts.numel(), x.shape[1]), torch.zeros(experts.numel())
+    rows, counts = [-1] * experts.numel(), [0] * (active[1] - active[0])
+    for place, (expert, copy) in enumerate(chosen):
+        expanded[place] = x[copy // experts.shape[1]]
+        scales[place] = 0 if scale is None else scale[copy // experts.shape[1]]
+        rows[place if row_type else copy] = copy if row_type else place
+        counts[expert - active[0]] += 1
+    pairs = [[active[0] + index, count] for index, count in enumerate(counts) if count]
+    pairs += [[0, 0]] * (expert_num - len(pairs))
+    counts = torch.tensor(counts)
+    return expanded, torch.tensor(rows), (counts.cumsum(0), counts, torch.tensor(pairs))[count_type], scales
+
+
+def groups_of(group_list, list_type):
+    ends = group_list.cumsum(0) if list_type else group_list
+    return [slice(*pair) for pair in zip([0, *ends.tolist()[:-1]], ends.tolist(), strict=True)]
+
+
+def grouped_matmul(x, weight, bias, scale, per_token_scale, group_list, list_type, output_dtype=None):
+    parts = [x[rows] @ weight[group] + (0 if bias is None else bias[group])
+             for group, rows in enumerate(groups_of(group_list, list_type))]
+    found = torch.cat(parts)
+    return torch.cat([found, found.new_zeros(len(x) - len(found), found.shape[1])])
+
+
+def grouped_matmul_of_columns(x, weight, group_list, list_type):
+    return torch.stack([x[:, part] @ weight[part] for part in groups_of(group_list, list_type)])
+
+
+def quant_matmul(x1, x2, scale, offset, pertoken_scale, bias, output_dtype=None):
+    """Its integers come as integers, its bias as it is."""
+    found = x1.double() @ x2.double()
+    found = found + bias if bias is not None and not bias.is_floating_point() else found
+    found = found * scale * (1 if pertoken_scale is None else pertoken_scale[:, None])
+    return found + bias if bias is not None and bias.is_floating_point() else found
+
+
+def trans_quant_param(scale, offset):
+    """By NumPy: the upper 19 bits of the float, nine bits of the offset, and bit 46."""
+    bits = scale.float().view(torch.int32).long() & 0xFFFFE000
+    whole = torch.zeros(len(scale)) if offset is None else offset
+    return bits | (whole.round().clamp(-256, 255).long() & 0x1FF) << 37 | 1 << 46
+
+
+def weight_quant_batchmatmul(x, weight, scale, offset, bias):
+    return x @ ((weight + (0 if offset is None else offset)) * scale) + (0 if bias is None else bias)
+
+
+def add_rms_norm_quant(x1, x2, gamma, scales1, scales2, zero_points1, zero_points2, axis, epsilon, div_mode):
+    norm, _ = normal(x1 + x2, gamma, epsilon)
+    found = [((norm / scales if div_mode else norm * scales) + (0 if zeros is None else zeros)).round().clamp(-128, 127)
+             for scales, zeros in ((scales1, zero_points1), (scales2, zero_points2))]
+    return *found, x1 + x2
+
+
+def top_k_top_p(logits, p=None, k=None):
+    """By plain Python, line by line."""
+    lines = []
+    for line, values in enumerate(logits.tolist()):
+        kept = sorted(range(len(values)), key=values.__getitem__)
+        if k is not None:
+            kept = [place for place in kept if values[place] >= values[kept[len(values) - int(k[line])]]]
+        if p is not None:
+            shares = torch.tensor([values[place] for place in kept], dtype=torch.float64).softmax(0).cumsum(0).tolist()
+            kept = [place for place, share in zip(kept[:-1], shares, strict=False) if share > 1 - p[line]] + kept[-1:]
+        lines.append([value if place in kept else -torch.inf for place, value in enumerate(values)])
+    return torch.tensor(lines, dtype=torch.float64)
+
+
 def gradient_of(function, count):
     """The operator that gives the gradients of the first `count` arguments of `function`."""
     def backward(grad, *args):
@@ -231,7 +331,12 @@ FORMULAS = {
     "npu_moe_gating_top_k_softmax": moe_gating, "npu_moe_init_routing": moe_init_routing,
     "npu_moe_finalize_routing": moe_finalize_routing, "npu_moe_token_permute": moe_token_permute,
     "npu_moe_token_permute_grad_v2": moe_token_permute_grad, "npu_moe_token_unpermute": moe_token_unpermute,
-    "npu_moe_token_unpermute_grad": moe_token_unpermute_grad,
+    "npu_moe_token_unpermute_grad": moe_token_unpermute_grad, "npu_gemma_rms_norm": gemma_rms_norm,
+    "npu_moe_compute_expert_tokens": moe_expert_tokens, "npu_moe_gating_top_k": moe_grouped_gating,
+    "_npu_moe_init_routing_v2": moe_init_routing_v2, "_npu_grouped_matmul": grouped_matmul,
+    "_npu_grouped_matmul_of_columns": grouped_matmul_of_columns, "_npu_quant_matmul": quant_matmul,
+    "_npu_trans_quant_param": trans_quant_param, "_npu_weight_quant_batchmatmul": weight_quant_batchmatmul,
+    "_npu_add_rms_norm_quant": add_rms_norm_quant, "npu_top_k_top_p": top_k_top_p,
 }
 HANDWRITTEN = {"_npu_fusion_attention", "_npu_fusion_attention_grad"}       # test_torch_npu_attention.py
 
@@ -300,7 +405,8 @@ DIFFERENTIABLE = [key for key in FORMULAS if emit_grad.recorded(ROWS[key])
                   and not any("no_derivative" in text for text in ROWS[key].grad.values())]
 
 
-RESULT = {"npu_deep_norm": 2, "npu_dynamic_quant": 1}       # which result has the history, where it is not the first
+# Which result has the history, where it is not the first.
+RESULT = {"npu_deep_norm": 2, "npu_dynamic_quant": 1, "_npu_add_rms_norm_quant": 2}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -328,7 +434,7 @@ def test_gradients(key, dtype):
                                  and any("no_derivative" in text for text in row.grad.values())])
 def test_what_has_no_derivative_says_so(key):
     args, kwargs, *_ = next(both(key, dtypes_of(key)[0]))
-    args[0].requires_grad_()
+    next(arg for arg in args if arg.is_floating_point()).requires_grad_()
     with pytest.raises(NotImplementedError, match=r"the derivative for 'npu_.*' is not implemented"):
         as_tuple(NPU[key](*args, **kwargs))[RESULT.get(key, 0)].sum().backward()
 
@@ -399,7 +505,47 @@ REFUSED = [
     ("npu_linear(x[None], x)", RuntimeError, "expected 2"),
     ("npu_quantize(x, x[0], None, torch_npu.npu.current_device)", RuntimeError, "expected int8, uint8 or int32"),
     ("npu_apply_rotary_pos_emb(x, x, x, x)", NotImplementedError, "take four, BSND"),
-    ("npu_grouped_matmul([x], [x])", AttributeError, "docs/npu.md lists the operators that it has"),
+    ("npu_grouped_matmul([x], [x], group_type=0)", NotImplementedError, "take group_type 0 or 2"),
+    ("npu_grouped_matmul([x], [x], group_type=0, split_item=3)", RuntimeError, "group_list is None"),
+    ("npu_grouped_matmul([x], [x], group_list=[2], group_type=0, split_item=3)", RuntimeError, "expected .m, k. and"),
+    ("npu_grouped_matmul([x], [x], group_list=[8], group_type=2, split_item=3)", RuntimeError, "expected .m, k. and"),
+    ("npu_grouped_matmul([x, x], [x.mT])", RuntimeError, "x has 2 tensors, weight has 1"),
+    ("npu_grouped_matmul([x, x], [x], group_list=[2], group_type=0, split_item=3)", NotImplementedError, "stack them"),
+    ("npu_grouped_matmul([x], [x.mT], act_type=1)", NotImplementedError, "act_type 1 is not supported on npu: only 0"),
+    ("npu_grouped_matmul([x], [x.mT], offset=[x])", NotImplementedError, "offset is not supported on npu"),
+    ("npu_grouped_matmul([x], [x.mT[None]], scale=[x], group_list=[2], group_type=0, split_item=3)", RuntimeError,
+     "scaleOptional is given, and x is not INT8"),
+    ("npu_quant_matmul(x, x.mT, x[0])", RuntimeError, "x1 has dtype torch.float32, expected torch.int8"),
+    ("npu_weight_quant_batchmatmul(x.half(), x.mT, x[0].half())", RuntimeError, "weight has dtype torch.float32"),
+    ("npu_trans_quant_param(x[0].half())", RuntimeError, "scale has dtype torch.float16, expected torch.float32"),
+    ("npu_quant_matmul(x.char(), x.mT.char(), x[0, :2], output_dtype=x.dtype)", NotImplementedError,
+     "output_dtype torch.float32"),
+    ("npu_quant_matmul(x.char(), x.mT.char(), x[0])", RuntimeError, "neither 1 nor 2 elements"),
+    ("npu_trans_quant_param(x[0], None, 1)", NotImplementedError, "round_mode 1"),
+    ("npu_weight_quant_batchmatmul(x.half(), x.mT.char(), x[0, :2].half(), antiquant_group_size=32)",
+     NotImplementedError, "antiquant_group_size 32"),
+    ("npu_weight_quant_batchmatmul(x.half(), x.char(), x[0].half())", RuntimeError, "inner|cannot be multiplied"),
+    ("npu_add_rms_norm_quant(x, x, x[0], x[0], None, axis=0)", NotImplementedError, "axis 0"),
+    ("npu_add_rms_norm_quant(x, x, x[0], x[0], None, beta=x[0])", NotImplementedError, "beta is not supported"),
+    ("npu_add_rms_norm_quant(x, x, x[0], x[0, :4], None)", RuntimeError, "scales1"),
+    ("npu_moe_init_routing_v2(x, x.int(), expert_num=4)", NotImplementedError, "expert_tokens_num_flag False"),
+    ("npu_moe_init_routing_v2(x, x.int(), expert_num=4, expert_tokens_num_flag=True, active_num=3)", RuntimeError,
+     "active_num is 3, expected the number of copies, 16"),
+    ("npu_moe_init_routing_v2(x, x.int(), expert_num=4, expert_tokens_num_flag=True, active_expert_range=[2, 9])",
+     RuntimeError, "no range"),
+    ("npu_moe_init_routing_v2(x, x.int(), expert_tokens_num_flag=True, quant_mode=0)", NotImplementedError,
+     "quant_mode 0"),
+    ("npu_moe_gating_top_k(x, 9)", RuntimeError, "9 experts"),
+    ("npu_moe_gating_top_k(x, 2, group_count=3)", RuntimeError, "groupCount is 3"),
+    ("npu_moe_gating_top_k(x, 5, group_count=2)", RuntimeError, "k is 5"),
+    ("npu_moe_gating_top_k(x, 2, input_ids=x)", NotImplementedError, "input_ids is not supported on npu"),
+    ("npu_moe_compute_expert_tokens(x.int(), 2)", RuntimeError, "sortedExperts"),
+    ("npu_top_k_top_p(x[0], x[0])", RuntimeError, "1 dimensions|logits has"),
+    ("npu_pad(x, [1, 1])", RuntimeError, "two for each of 2 dimensions"),
+    ("npu_slice(x, [0], [1])", RuntimeError, "expected 2 of both"),
+    ("npu_mm_all_reduce_base(x, x, 'group')", NotImplementedError, "Call torch.matmul and torch.distributed"),
+    ("npu_get_float_status(x)", NotImplementedError, "Call torch.isfinite"),
+    ("npu_no_such_operator(x)", AttributeError, "nor has torch_npu 2.13"),
     ("npu_one_hot(x)", RuntimeError, "integers"),
     ("npu_format_cast(x, 29)", RuntimeError, "FRACTAL_NZ is a format of the chip's own"),
     ("npu_format_cast(x, 99)", RuntimeError, "unknown format type:99"),
@@ -455,6 +601,39 @@ SAME = [
      "x[None] * x[None, :, :1] + torch.cat([-x[..., 2:], x[..., :2]], -1) * x[None, :, 1:2]"),
     ("npu_apply_rotary_pos_emb(x[None], x[None, :, :1], x[None, :, :1], x[None, :, 1:2])[1]",
      "x[None, :, :1] ** 2 + torch.cat([-x[None, :, :1, 2:], x[None, :, :1, :2]], -1) * x[None, :, 1:2]"),
+    ("npu_pad(x, [1, 0, 0, 2, 0, 1])", "F.pad(x, [0, 1, 0, 2, 1, 0])"),
+    ("npu_slice(x, [1, 0, 1], [1, 2, -1])", "x[1:2, :2, 1:]"),
+    ("npu_sort_v2(x, 1, True)", "x.sort(1, True).values"),
+    ("npu_view_copy(x[0].clone(), x[1], False)", "x[1]"),
+    ("npu_dtype_cast_(x.half(), x * 2)", "x.half() * 2"),
+    ("npu_dtype_cast_backward(x, torch.float16)", "x.half()"),
+    ("npu_softmax_cross_entropy_with_logits(x[0], x[1].softmax(-1))",
+     "F.cross_entropy(x[0], x[1].softmax(-1), reduction='none')"),
+    ("npu_convolution(x[None], x[None, :, :2, :2], None, (1, 2), (0, 1), (1, 1), 1)",
+     "F.conv2d(x[None], x[None, :, :2, :2], None, (1, 2), (0, 1), (1, 1), 1)"),
+    ("npu_convolution(x[None, None], x[None, None, :1], None, (1, 1, 1), (0, 1, 0), (1, 1, 1), 1)",
+     "F.conv3d(x[None, None], x[None, None, :1], None, (1, 1, 1), (0, 1, 0), (1, 1, 1), 1)"),
+    ("npu_conv3d(x[None, None], x[None, None, :1], None, (1, 1, 1), (0, 1, 0), (1, 1, 1), 1)",
+     "F.conv3d(x[None, None], x[None, None, :1], None, (1, 1, 1), (0, 1, 0), (1, 1, 1), 1)"),
+    ("npu_conv_transpose2d(x[None], x[:, None, :2, :2], None, (0, 1), (0, 1), (1, 2), (1, 1), 1)",
+     "F.conv_transpose2d(x[None], x[:, None, :2, :2], None, (1, 2), (0, 1), (0, 1), 1, (1, 1))"),
+    ("npu_convolution_transpose(x[None, None], x[None, None, :1], None, (0, 1, 0), (0, 0, 0), (1, 1, 1), (1, 1, 1), 1)",
+     "F.conv_transpose3d(x[None, None], x[None, None, :1], None, 1, (0, 1, 0))"),
+    ("npu_grouped_matmul([x[0], x[1]], [x[1].mT, x[0].mT])[1]", "x[1] @ x[0].mT"),
+    ("npu_grouped_matmul([x[0]], [x[1].mT], bias=[x[0, 0, :3]])[0]", "x[0] @ x[1].mT + x[0, 0, :3]"),
+    ("npu_grouped_matmul([x[0]], [x.mT], group_list=[1, 3], split_item=3, group_type=0)[0]",
+     "torch.cat([x[0, :1] @ x[0].mT, x[0, 1:] @ x[1].mT])"),
+    ("npu_grouped_matmul([x[0]], [x[1].mT], group_list=[1, 3], split_item=2, group_type=2, group_list_type=1)[0]",
+     "torch.stack([x[0, :, :1] @ x[1].mT[:1], x[0, :, 1:] @ x[1].mT[1:]])"),
+    ("npu_quant_matmul((x[0] * 8).char(), (x[1].mT * 8).char(), x.new_full((3,), 0.25), output_dtype=torch.float16)",
+     "((x[0] * 8) @ (x[1].mT * 8) / 4).half()"),
+    ("npu_quant_matmul((x[0] * 8).char(), (x[1].mT * 8).char(), x.new_full((1,), 0.125))",
+     "((x[0] * 8) @ (x[1].mT * 8) / 8).round().char()"),
+    ("npu_weight_quant_batchmatmul(x[0].half(), (x[1].mT * 8).char(), x.new_full((3,), 0.25).half())",
+     "(x[0] @ (x[1].mT * 2)).half()"),
+    ("npu_trans_quant_param(x.new_full((1,), 0.25))", "torch.tensor([0x3E800000 + (1 << 46)])"),
+    ("npu_add_rms_norm_quant(x[0], x[0], x[0, 0] * 8, x.new_ones(4), None)[0]",
+     "(x[0] * 2 * (x[0] * 2).square().mean(-1, keepdim=True).add(1e-6).rsqrt() * x[0, 0] * 8).round().char()"),
     ("npu_moe_token_permute_grad(x[0], x[1], *2 * [torch.tensor([2, 0, 1], dtype=torch.int32).to(x.device)])",
      "x[1][[2, 0, 1]]"),
 ]
@@ -557,3 +736,49 @@ def test_a_line_of_overlaps_for_each_ground_truth_box():
         assert found.is_contiguous()
         assert expected[1, 1] > 0.99
         close(found, expected, "float32")
+
+
+def test_an_expert_gets_int8_copies_with_a_scale_each():
+    """A whole layer of experts as programs for inference write it: dynamic quantization, and products by groups."""
+    x, experts = torch.randn(4, 8, generator=torch.Generator().manual_seed(1)).half(), [[1, 0], [2, 1], [0, 2], [1, 2]]
+    weight = torch.randint(-9, 10, (3, 8, 6), generator=torch.Generator().manual_seed(2))
+    factors = torch.linspace(0.01, 0.05, 18).reshape(3, 6)
+    copies, rows, sizes, scales = torch_npu.npu_moe_init_routing_v2(
+        mindtorch.tensor(x.tolist(), dtype=mindtorch.float16, device="npu"),
+        mindtorch.tensor(experts, dtype=mindtorch.int32, device="npu"), active_num=8, expert_num=3,
+        expert_tokens_num_type=1, expert_tokens_num_flag=True, quant_mode=1)
+    assert sizes.tolist() == [2, 3, 3]
+    found, = torch_npu.npu_grouped_matmul(
+        [copies], [mindtorch.tensor(weight.tolist(), dtype=mindtorch.int8, device="npu")],
+        scale=[mindtorch.tensor(factors.tolist(), device="npu")], per_token_scale=[scales], group_list=sizes,
+        split_item=3, group_type=0, group_list_type=1, output_dtype=mindtorch.float16)
+    assert found.dtype is mindtorch.float16
+    for copy, expert in enumerate(expert for line in experts for expert in line):
+        line = as_torch(found)[rows.tolist()[copy]]
+        expected = x[copy // 2].double() @ (weight * factors[:, None])[expert].double()
+        torch.testing.assert_close(line, expected, rtol=0.02, atol=0.05)
+
+
+def test_bounds_of_groups_that_leave_the_rows_are_a_fault():
+    code = """if True:
+        import mindtorch as torch
+        from mindtorch import _torch_npu as torch_npu
+        x = torch.ones(4, 2, device="npu")
+        torch_npu.npu_grouped_matmul([x], [x.reshape(1, 2, 4)], group_list=[9], split_item=3, group_type=0)[0].cpu()
+    """
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert "aclnnGroupedMatmulV4" in found.stderr
+
+
+def test_every_operator_is_there_or_says_what_is_missing():
+    names = (Path(__file__).parent / "torch_npu_operator_names.txt").read_text(encoding="utf-8").split()
+    refused = torch_npu._refused.FUNCTIONS
+    assert [name for name in names if not callable(getattr(torch_npu, name, None))] == []
+    assert set(refused) <= set(names)
+    others = [name for module in (torch_npu._attention, torch_npu._boxes, torch_npu._formats, torch_npu._moe,
+                                  torch_npu._quantization, torch_npu._renamed) for name in module.__all__]
+    assert not set(refused) & {*others, *NPU}
+    for name, function in refused.items():
+        with pytest.raises(NotImplementedError, match=rf"^torch_npu\.{name}: .*\. (Call|Write|Compute) "):
+            function()

@@ -245,3 +245,89 @@ def moe_token_unpermute_grad(make):
     yield (make(6, 4), make(3, 4), _SORTED, make(3, 2)), {}
     yield (make(4, 4), make(3, 4), _SORTED, make(3, 2)), {}
     yield (make(6, 4), make(6, 4), _SORTED), {}
+
+
+@sample
+def moe_expert_tokens(make):
+    yield (_numbers((6,), 0, 0, 1, 1, 3, 3), 5), {}
+    yield (_numbers((0,)), 2), {}
+
+
+@sample
+def moe_grouped_gating(make):
+    scores = make(3, 8)
+    yield (scores, 2), {"out_flag": True}
+    yield (scores, 3), {"bias": make(8), "k_group": 2, "group_count": 4, "group_select_mode": 1, "norm_type": 1,
+                        "out_flag": True, "routed_scaling_factor": 2.5, "eps": 1e-3}
+    yield (scores, 2), {"k_group": 1, "group_count": 2, "renorm": 1, "out_flag": True}
+
+
+@sample
+def moe_init_routing_v2(make):
+    tokens = make(3, 4)
+    for active, row_type in (((0, 5), 0), ((1, 4), 0), ((0, 5), 1)):
+        for counts in (0, 1, 2):
+            yield (tokens, _EXPERTS, None, 6, 5, counts, -1, active, row_type), {"dtype": make.dtype}
+    yield (tokens, _EXPERTS, make(3, dtype="float32"), 6, 5, 1, -1, (0, 5), 0), {"dtype": make.dtype}
+
+
+_ENDS = _numbers((3,), 2, 2, 5, dtype="int64")
+_SIZES = _numbers((3,), 2, 0, 3, dtype="int64")
+
+
+@sample
+def grouped_matmul(make):
+    dtype = {"output_dtype": make.dtype}
+    yield (make(5, 4), make(3, 4, 6), None, None, None, _ENDS, 0), dtype
+    yield (make(5, 4), make(3, 4, 6), make(3, 6), None, None, _SIZES, 1), dtype
+    yield (make(6, 4), make(3, 4, 2), None, None, None, _ENDS, 0), dtype
+
+
+@sample
+def grouped_matmul_of_columns(make):
+    yield (make(2, 5), make(5, 3), _ENDS, 0), {}
+    yield (make(2, 5), make(5, 3), _SIZES, 1), {}
+
+
+@sample
+def quant_matmul(make):
+    dtype = {"output_dtype": make.dtype}
+    x1, x2 = make(3, 8, dtype="int8"), make(8, 5, dtype="int8")
+    scale, few = make(5, low=0.01, high=0.1, dtype="float32"), make(1, low=0.01, high=0.1, dtype="float32")
+    yield (x1, x2, scale, None, None, None), dtype
+    yield (x1, x2, few, None, make(3, low=0.5, high=2, dtype="float32"), make(5, dtype="float32")), dtype
+    yield (make(2, 3, 8, dtype="int8"), x2, scale, None, None, make(5, dtype="int32")), dtype
+
+
+@sample
+def trans_quant_param(make):
+    yield (make(5, low=0.01, high=0.1, dtype="float32"), None), {}
+    yield (make(5, low=0.01, high=0.1, dtype="float32"), make(5, dtype="float32")), {}
+
+
+@sample
+def weight_quant_batchmatmul(make):
+    x, weight = make(3, 8), make(8, 5, dtype="int8")
+    scale = make(5, low=0.01, high=0.1)
+    yield (x, weight, scale, None, None), {}
+    yield (x, weight, make(1, low=0.01, high=0.1), make(1), make(5)), {}
+    yield (x, weight, scale, make(5), None), {}
+
+
+@sample
+def add_rms_norm_quant(make):
+    x = _numbers((2, 4), 1, -3, 2, 5, 4, 0, -1, 2, dtype=make.dtype)
+    gamma = _numbers((4,), 1, 2, 1, 0.5, dtype=make.dtype)
+    scales = _numbers((4,), 0.5, 0.25, 1, 0.125, dtype=make.dtype)
+    zeros = _numbers((4,), 1, 0, -2, 3)
+    yield (x, x, gamma, scales, scales, zeros, None, -1, 1e-6, True), {}
+    yield (x, x, gamma, scales, scales, None, zeros, -1, 1e-3, False), {}
+
+
+@sample
+def top_k_top_p(make):
+    logits = make(3, 8)
+    k = _numbers((3,), 1, 3, 8)
+    yield (logits, _numbers((3,), 0.25, 0.5, 0.9, dtype=make.dtype), None), {}
+    yield (logits, None, k), {}
+    yield (logits, _numbers((3,), 0.9, 0.5, 0.75, dtype=make.dtype), k), {}

@@ -261,6 +261,11 @@ cdef int moe_row_indices(Shape *shape, TensorBase tensor) except -1
 cdef int moe_permute(Shape *shape, TensorBase tokens, TensorBase indices, const Shape *kept) except -1
 cdef int moe_unpermute(Shape *shape, TensorBase tokens, TensorBase sorted_indices, TensorBase probs) except -1
 cdef int moe_token_grads(Shape *shape, TensorBase tokens, int64_t rows) except -1
+cdef int npu_vector(Shape *shape, int64_t size) except -1
+cdef int npu_grouped_rows(Shape *shape, TensorBase x, TensorBase weight) except -1
+cdef int npu_grouped_columns(Shape *shape, TensorBase x, TensorBase weight, TensorBase group_list) except -1
+cdef int npu_expanded_rows(Shape *shape, TensorBase x, TensorBase expert_idx) except -1
+cdef int npu_expert_counts(Shape *shape, int64_t expert_num, const Shape *active, int64_t count_type) except -1
 cdef int box_pairs(Shape *shape, TensorBase boxes, TensorBase others) except -1
 cdef int token_scales(Shape *shape, TensorBase tokens) except -1
 cdef int check_gamma(TensorBase input, TensorBase gamma) except -1

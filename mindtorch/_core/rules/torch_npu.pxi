@@ -80,6 +80,45 @@ cdef int moe_token_grads(Shape *shape, TensorBase tokens, int64_t rows) except -
     return matrix_of_sizes(shape, rows, tokens.sizes[1])
 
 
+cdef int npu_vector(Shape *shape, int64_t size) except -1:
+    """(size,)."""
+    shape.ndim = 1
+    shape.sizes[0] = max(0, size)
+    return 0
+
+
+cdef int npu_grouped_rows(Shape *shape, TensorBase x, TensorBase weight) except -1:
+    """(m, n) of (m, k) and a matrix (k, n) for each group of rows."""
+    if x.ndim != 2 or weight.ndim != 3 or x.sizes[1] != weight.sizes[1]:
+        raise RuntimeError(f"x and weight have the shapes {shape_text(x.ndim, x.sizes)} and "
+                           f"{shape_text(weight.ndim, weight.sizes)}, expected (m, k) and (groups, k, n)")
+    return matrix_of_sizes(shape, x.sizes[0], weight.sizes[2])
+
+
+cdef int npu_grouped_columns(Shape *shape, TensorBase x, TensorBase weight, TensorBase group_list) except -1:
+    """(groups, m, n) of (m, k) and (k, n), of which k is divided into groups."""
+    if x.ndim != 2 or weight.ndim != 2 or x.sizes[1] != weight.sizes[0]:
+        raise RuntimeError(f"x and weight have the shapes {shape_text(x.ndim, x.sizes)} and "
+                           f"{shape_text(weight.ndim, weight.sizes)}, expected (m, k) and (k, n)")
+    shape.ndim = 3
+    shape.sizes[0], shape.sizes[1], shape.sizes[2] = group_list.numel, x.sizes[0], weight.sizes[1]
+    return 0
+
+
+cdef int npu_expanded_rows(Shape *shape, TensorBase x, TensorBase expert_idx) except -1:
+    """(rows, width): a row for each token and each of its experts."""
+    require_matrix(x, "x")
+    require_matrix(expert_idx, "expert_idx")
+    return matrix_of_sizes(shape, expert_idx.numel, x.sizes[1])
+
+
+cdef int npu_expert_counts(Shape *shape, int64_t expert_num, const Shape *active, int64_t count_type) except -1:
+    """(experts,) of the range `active`; (expert_num, 2) for pairs of an expert and its count."""
+    if count_type == 2:
+        return matrix_of_sizes(shape, max(0, expert_num), 2)
+    return npu_vector(shape, active.sizes[1] - active.sizes[0] if active.ndim == 2 else expert_num)
+
+
 cdef int box_pairs(Shape *shape, TensorBase boxes, TensorBase others) except -1:
     """(m, n) for m boxes and n others."""
     require_matrix(boxes, "bboxes")

@@ -27,7 +27,7 @@ assert len(ACL_DTYPES) == len(SCALAR_TYPES)
 
 # ACLNN's argument kinds, and the Cython types that each takes.
 _TAKES = {
-    "aclTensor": ("TensorBase", "absent"), "aclTensorList": ("list",), "aclScalar": ("const Scalar *",),
+    "aclTensor": ("TensorBase", "absent"), "aclTensorList": ("list", "absent"), "aclScalar": ("const Scalar *",),
     "aclIntArray": ("const Shape *", "absent"), "aclBoolArray": ("const Shape *",), "aclScalarList": ("tuple",),
     "bool": ("bint", "constant"), "double": ("double", "constant"),
     "float": ("double", "constant"), "aclDataType": ("aclDataType",),

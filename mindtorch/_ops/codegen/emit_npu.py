@@ -85,7 +85,7 @@ class Calls:
 
     def _parameter(self, row, value, indices, call) -> tuple:
         kind = value.parameter.kind
-        if value.type == "absent" and kind == "aclTensor":
+        if value.type == "absent" and kind in ("aclTensor", "aclTensorList"):
             return ("absent_tensor", None)
         if value.type in ("absent", "constant"):
             constant = value.constant

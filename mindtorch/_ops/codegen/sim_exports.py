@@ -55,7 +55,8 @@ _OPTIONAL = {
     ("aclnnMoeTokenUnpermuteGrad", "probsGradOut"), ("aclnnGroupNormSilu", "gamma"), ("aclnnGroupNormSilu", "beta"),
     ("aclnnConvolutionBackward", "biasSizes"), ("aclnnConvolutionBackward", "gradInput"),
     ("aclnnConvolutionBackward", "gradWeight"), ("aclnnConvolutionBackward", "gradBias"),
-    ("aclnnThnnFusedLstmCellBackward", "gradBiasOut"),
+    ("aclnnThnnFusedLstmCellBackward", "gradBiasOut"), ("aclnnQuantMatmulV4", "offset"), ("aclnnQuantMatmulV4", "bias"),
+    ("aclnnTransQuantParamV2", "offset"), ("aclnnApplyTopKTopP", "p"), ("aclnnApplyTopKTopP", "k"),
 }
 
 # Where the documentation as read contradicts what torch_npu passes in basic use, the client is right.

@@ -1,7 +1,10 @@
 /* The operators of mixture of experts, for 3 tokens of width 2 and 2 of 4 experts each. */
+#include "aclnnop/aclnn_moe_compute_expert_tokens.h"
 #include "aclnnop/aclnn_moe_finalize_routing.h"
+#include "aclnnop/aclnn_moe_gating_top_k.h"
 #include "aclnnop/aclnn_moe_gating_top_k_softmax.h"
 #include "aclnnop/aclnn_moe_init_routing.h"
+#include "aclnnop/aclnn_moe_init_routing_v3.h"
 #include "aclnnop/aclnn_moe_token_permute.h"
 #include "aclnnop/aclnn_moe_token_permute_grad.h"
 #include "aclnnop/aclnn_moe_token_unpermute.h"
@@ -29,6 +32,83 @@ void testGating(Layout layout) {
   EXPECT(RUN(aclnnMoeGatingTopKSoftmax, x, nullptr, 1, y, experts, rows) == ACLNN_ERR_PARAM_INVALID);
   EXPECT(RUN(aclnnMoeGatingTopKSoftmax, x, nullptr, 2, half, experts, rows) == ACLNN_ERR_PARAM_INVALID);
   EXPECT(RUN(aclnnMoeGatingTopKSoftmax, flat, nullptr, 2, y, experts, rows) == ACLNN_ERR_PARAM_INVALID);
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+void testGroupedGating(Layout layout) {
+  currentCase() = "gating by groups";
+  /* The second group has the largest score, the first one the largest two together. */
+  const Values scores = {1, 0.5, -1, 2, -2, -3};
+  Tensor x(ACL_FLOAT, {1, 6}, scores, layout), bias(ACL_FLOAT, {6}, {0, 0, 0.6, 0, 0, 0}, layout);
+  Tensor y(ACL_FLOAT, {1, 2}, {}), ids(ACL_INT32, {1, 2}, {}), all(ACL_FLOAT, {1, 6}, {}), three(ACL_INT32, {1, 3}, {});
+  const auto run = [&](aclTensor *added, int64_t kept, int64_t groups, int64_t by_two, int64_t norm, aclTensor *to) {
+    return RUN(aclnnMoeGatingTopK, x, added, 2, kept, groups, by_two, 0, norm, true, 3.0, 1e-20, y, to, all);
+  };
+  EXPECT(run(nullptr, 1, 2, 0, 1, ids) == ACLNN_SUCCESS);
+  const double first = sigmoid(2), second = sigmoid(-2);
+  EXPECT_VALUES(ids.read(), {3, 4}, 0);
+  EXPECT_VALUES(y.read(), (Values{3 * first / (first + second), 3 * second / (first + second)}), 1e-5);
+  EXPECT_VALUES(all.read(), (Values{sigmoid(1), sigmoid(0.5), sigmoid(-1), first, second, sigmoid(-3)}), 1e-5);
+  EXPECT(run(nullptr, 1, 2, 1, 1, ids) == ACLNN_SUCCESS);
+  EXPECT_VALUES(ids.read(), {0, 1}, 0);
+  EXPECT(run(bias, 1, 2, 1, 1, ids) == ACLNN_SUCCESS); /* chosen with the bias, weighed without */
+  EXPECT_VALUES(ids.read(), {2, 0}, 0);
+  EXPECT_VALUES(y.read(),
+                (Values{3 * sigmoid(-1) / (sigmoid(-1) + sigmoid(1)), 3 * sigmoid(1) / (sigmoid(-1) + sigmoid(1))}),
+                1e-5);
+  EXPECT(run(nullptr, 1, 1, 0, 0, ids) == ACLNN_SUCCESS);
+  double sum = 0;
+  for (double score : scores) sum += std::exp(score);
+  EXPECT_VALUES(y.read(), (Values{3 * std::exp(2) / sum, 3 * std::exp(1) / sum}), 1e-5);
+  EXPECT(run(nullptr, 1, 4, 0, 1, ids) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(nullptr, 3, 2, 0, 1, ids) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(nullptr, 1, 6, 0, 1, ids) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(nullptr, 1, 2, 2, 1, ids) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(nullptr, 1, 2, 0, 1, three) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(y, 1, 2, 0, 1, ids) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testRoutingV3(Layout layout) {
+  currentCase() = "routing of a range of experts";
+  Tensor x(ACL_FLOAT, {3, 2}, kTokens), experts(ACL_INT32, {3, 2}, kExperts), given(ACL_FLOAT, {3}, {7, 8, 9});
+  Tensor out(ACL_FLOAT, {6, 2}, {}, layout), places(ACL_INT32, {6}, {}, layout), scales(ACL_FLOAT, {6}, {}, layout);
+  Tensor counts(ACL_INT64, {4}, {}, layout), pairs(ACL_INT64, {4, 2}, {}, layout), two(ACL_INT64, {2}, {}),
+      bytes(ACL_INT8, {6, 2}, {});
+  const IntArray whole = {0, 4}, middle = {1, 3}, wrong = {2, 5};
+  const auto run = [&](aclTensor *scale, int64_t count_type, int64_t quantized, aclIntArray *range, int64_t rows,
+                       aclTensor *to, aclTensor *numbers) {
+    return RUN(aclnnMoeInitRoutingV3, x, experts, scale, nullptr, 6, 0, 4, 0, count_type, true, quantized, range, rows,
+               to, places, numbers, scales);
+  };
+  EXPECT(run(nullptr, 1, -1, whole, 0, out, counts) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), kCopies, 0);
+  EXPECT_VALUES(places.read(), kPlaces, 0);
+  EXPECT_VALUES(counts.read(), {2, 2, 0, 2}, 0);
+  EXPECT(run(given, 0, -1, nullptr, 1, out, counts) == ACLNN_SUCCESS);
+  EXPECT_VALUES(places.read(), {1, 4, 2, 5, 0, 3}, 0);
+  EXPECT_VALUES(scales.read(), {7, 9, 8, 9, 7, 8}, 0);
+  EXPECT_VALUES(counts.read(), {2, 4, 4, 6}, 0);
+  EXPECT(run(nullptr, 2, -1, whole, 0, out, pairs) == ACLNN_SUCCESS);
+  EXPECT_VALUES(pairs.read(), {0, 2, 1, 2, 3, 2, 0, 0}, 0);
+  EXPECT(run(nullptr, 1, -1, middle, 0, out, two) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {3, 4, 5, 6, 0, 0, 0, 0, 0, 0, 0, 0}, 0);
+  EXPECT_VALUES(places.read(), {-1, -1, 0, -1, -1, 1}, 0);
+  EXPECT_VALUES(two.read(), {2, 0}, 0);
+  EXPECT(run(nullptr, 1, 1, whole, 0, bytes, counts) == ACLNN_SUCCESS);
+  EXPECT_VALUES(bytes.read(), {64, 127, 106, 127, 95, 127, 106, 127, 64, 127, 95, 127}, 0);
+  EXPECT_VALUES(scales.read(), (Values{2.0 / 127, 6.0 / 127, 4.0 / 127, 6.0 / 127, 2.0 / 127, 4.0 / 127}), 1e-6);
+  EXPECT(run(nullptr, 1, -1, wrong, 0, out, two) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(nullptr, 3, -1, whole, 0, out, counts) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(nullptr, 1, 0, whole, 0, out, counts) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(nullptr, 1, 1, whole, 0, out, counts) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(nullptr, 1, -1, whole, 0, out, two) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(run(x, 1, -1, whole, 0, out, counts) == ACLNN_ERR_PARAM_INVALID);
+  currentCase() = "tokens of each expert";
+  Tensor sorted(ACL_INT32, {6}, {0, 0, 1, 1, 3, 3}, layout), ends(ACL_INT32, {4}, {});
+  EXPECT(RUN(aclnnMoeComputeExpertTokens, sorted, 4, ends) == ACLNN_SUCCESS);
+  EXPECT_VALUES(ends.read(), {2, 4, 4, 6}, 0);
+  EXPECT(RUN(aclnnMoeComputeExpertTokens, sorted, 3, ends) == ACLNN_ERR_PARAM_INVALID);
 }
 
 void testRouting(Layout layout) {
@@ -151,6 +231,8 @@ int main() {
   Session session;
   for (int layout = 0; layout < kLayouts; ++layout) {
     testGating(static_cast<Layout>(layout));
+    testGroupedGating(static_cast<Layout>(layout));
+    testRoutingV3(static_cast<Layout>(layout));
     testRouting(static_cast<Layout>(layout));
     testPermute(static_cast<Layout>(layout));
     testUnpermuteGrad(static_cast<Layout>(layout));

@@ -7,6 +7,7 @@
 #include "aclnnop/aclnn_batch_norm_backward.h"
 #include "aclnnop/aclnn_deep_norm.h"
 #include "aclnnop/aclnn_deep_norm_grad.h"
+#include "aclnnop/aclnn_gemma_rms_norm.h"
 #include "aclnnop/aclnn_group_norm.h"
 #include "aclnnop/aclnn_group_norm_backward.h"
 #include "aclnnop/aclnn_group_norm_silu.h"
@@ -124,6 +125,13 @@ void testRmsNorm(Layout layout) {
   EXPECT_VALUES(dx.read(), s.of_x, 1e-5);
   EXPECT_VALUES(dw.read(), s.of_weight, 1e-5);
   EXPECT(RUN(aclnnRmsNorm, x, rstd, kEpsilon, y, rstd) == ACLNN_ERR_PARAM_INVALID);
+  currentCase() = "gemma_rms_norm";
+  Values lower = s.weight;
+  for (double &each : lower) each -= 1;
+  Tensor less(ACL_FLOAT, {5}, lower), same(ACL_FLOAT, {3, 4, 1}, {});
+  EXPECT(RUN(aclnnGemmaRmsNorm, x, less, kEpsilon, y, same) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), s.y, 1e-5);
+  EXPECT_VALUES(same.read(), rstd.read(), 1e-6);
   currentCase() = "add_rms_norm";
   Values rest = s.x;
   for (size_t i = 0; i < rest.size(); ++i) rest[i] -= static_cast<double>(i % 3); /* of whole numbers: sums are exact */

@@ -1,5 +1,6 @@
 /* Fake quantization along each dimension, dynamic quantization to int8, both in every layout and by the formula; what
  * phase 1 refuses. */
+#include "aclnnop/aclnn_add_rms_norm_quant.h"
 #include "aclnnop/aclnn_dynamic_quant.h"
 #include "aclnnop/aclnn_fake_quant_per_channel_affine_cachemask.h"
 #include "op_test.h"
@@ -72,6 +73,35 @@ void testDynamic(aclDataType type, bool smoothed, Layout layout) {
   EXPECT_VALUES(scales.read(), scale, 1e-6);
 }
 
+void testNormQuant(Layout layout) {
+  currentCase() = "add_rms_norm_quant";
+  const Values x = {1, -3, 2, 5, 4, 0, -1, 2}, gamma = {1, 2, 1, 0.5}, scales = {0.5, 0.25, 1, 0.125},
+               zeros = {1, 0, -2, 3};
+  Values sums(8), first(8), second(8);
+  for (size_t i = 0; i < 8; ++i) sums[i] = 2 * x[i];
+  for (size_t i = 0; i < 8; ++i) {
+    double squares = 0;
+    for (size_t j = 0; j < 4; ++j) squares += sums[i / 4 * 4 + j] * sums[i / 4 * 4 + j];
+    const double norm = sums[i] / std::sqrt(squares / 4 + 1e-6) * gamma[i % 4];
+    first[i] = std::nearbyint(norm / scales[i % 4] + zeros[i % 4]);
+    second[i] = std::nearbyint(norm * scales[i % 4]);
+  }
+  Tensor a(ACL_FLOAT, {2, 4}, x, layout), b(ACL_FLOAT, {2, 4}, x, layout), g(ACL_FLOAT, {4}, gamma, layout);
+  Tensor s(ACL_FLOAT, {4}, scales), z(ACL_INT32, {4}, zeros), y1(ACL_INT8, {2, 4}, {}, layout),
+      y2(ACL_INT8, {2, 4}, {});
+  Tensor sum(ACL_FLOAT, {2, 4}, {}, layout), three(ACL_FLOAT, {3}, {1, 1, 1}), half(ACL_FLOAT16, {2, 4}, {});
+  EXPECT(RUN(aclnnAddRmsNormQuant, a, b, g, s, nullptr, z, nullptr, -1, 1e-6, true, y1, y2, sum) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y1.read(), first, 0);
+  EXPECT_VALUES(sum.read(), sums, 0);
+  EXPECT(RUN(aclnnAddRmsNormQuant, a, b, g, s, s, nullptr, nullptr, -1, 1e-6, false, y1, y2, sum) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y1.read(), second, 0);
+  EXPECT_VALUES(y2.read(), second, 0);
+  EXPECT(RUN(aclnnAddRmsNormQuant, a, b, g, three, nullptr, z, nullptr, -1, 1e-6, true, y1, y2, sum) ==
+         ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnAddRmsNormQuant, a, b, g, s, nullptr, z, nullptr, -1, 1e-6, true, y1, y2, half) ==
+         ACLNN_ERR_PARAM_INVALID);
+}
+
 void testDynamicLimits() {
   currentCase() = "limits of dynamic_quant";
   Tensor special(ACL_FLOAT16, {2, 3}, {1, kNan, 2, -4, 1, 0}), y(ACL_INT8, {2, 3}, {5, 5, 5, 5, 5, 5});
@@ -103,6 +133,7 @@ int main() {
     for (aclDataType type : {ACL_FLOAT, ACL_FLOAT16}) {
       for (int64_t axis : {0, 1, 2, -1}) test(type, axis, static_cast<Layout>(layout));
     }
+    testNormQuant(static_cast<Layout>(layout));
     for (aclDataType type : {ACL_FLOAT16, ACL_BF16}) {
       for (bool smoothed : {false, true}) testDynamic(type, smoothed, static_cast<Layout>(layout));
     }

@@ -1,4 +1,5 @@
 /* Scans and sorts along every dimension, in every layout, with NaN and with equal elements. */
+#include "aclnnop/aclnn_apply_top_k_top_p.h"
 #include "aclnnop/aclnn_cumsum.h"
 #include "aclnnop/aclnn_sort.h"
 #include "op_test.h"
@@ -62,6 +63,22 @@ void testSort(aclDataType type, const Dims &dims, size_t dim, bool descending, L
   EXPECT_VALUES(indices.read(), places, 0);
 }
 
+void testTopKTopP(Layout layout) {
+  currentCase() = "the likeliest";
+  const double none = -kInf;
+  const Values logits = {std::log(0.1), std::log(0.4), std::log(0.2), std::log(0.3), 1, 2, 3, 4};
+  Tensor x(ACL_FLOAT, {2, 4}, logits, layout), p(ACL_FLOAT, {2}, {0.65, 1}, layout), k(ACL_INT32, {2}, {3, 1}, layout);
+  Tensor out(ACL_FLOAT, {2, 4}, {}, layout), half(ACL_FLOAT16, {2, 4}, {}), three(ACL_INT32, {3}, {1, 1, 1});
+  EXPECT(RUN(aclnnApplyTopKTopP, x, p, nullptr, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), (Values{none, logits[1], none, logits[3], 1, 2, 3, 4}), 1e-6);
+  EXPECT(RUN(aclnnApplyTopKTopP, x, nullptr, k, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), (Values{none, logits[1], logits[2], logits[3], none, none, none, 4}), 1e-6);
+  EXPECT(RUN(aclnnApplyTopKTopP, x, p, k, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), (Values{none, logits[1], none, logits[3], none, none, none, 4}), 1e-6);
+  EXPECT(RUN(aclnnApplyTopKTopP, x, p, three, out) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnApplyTopKTopP, x, p, k, half) == ACLNN_ERR_PARAM_INVALID);
+}
+
 void testRefusals() {
   currentCase() = "refusals";
   Tensor self(ACL_FLOAT, {2, 3}, {}), out(ACL_FLOAT, {2, 3}, {}), narrow(ACL_FLOAT, {2, 2}, {});
@@ -94,5 +111,6 @@ int main() {
   Tensor one(ACL_FLOAT, {}, {5}), out(ACL_FLOAT, {}, {});
   EXPECT(RUN(aclnnCumsum, one, -1, ACL_FLOAT, out) == ACLNN_SUCCESS);
   EXPECT_VALUES(out.read(), {5}, 0);
+  for (int layout = 0; layout < kLayouts; ++layout) testTopKTopP(static_cast<Layout>(layout));
   testRefusals();
 }

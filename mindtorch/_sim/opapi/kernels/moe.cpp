@@ -377,8 +377,282 @@ aclnnStatus prepareUnpermuteGrad(aclOpExecutor &executor, const Argument *argume
   return planRun(executor, runUnpermuteGrad, sorted.count * 16 + 2 * gradient.dims[1] * 4);
 }
 
+/* --- gating by groups of experts: x, bias, y, experts, the scores ----------------------------------------------------
+ */
+
+enum GroupedGating : uint32_t { kChosen, kKeptGroups, kGroupCount, kByTwo, kSigmoid, kRenorm, kScores };
+
+struct GatingFactors {
+  double scaling, epsilon;
+};
+
+/* The places of the `count` largest of `values`, of equal ones the first first. */
+void largestFirst(const float *values, int64_t total, int64_t count, int64_t *order) {
+  for (int64_t i = 0; i < total; ++i) order[i] = i;
+  std::partial_sort(order, order + count, order + total, [values](int64_t a, int64_t b) {
+    return values[a] > values[b] || (values[a] == values[b] && a < b);
+  });
+}
+
+/* Softmax or sigmoid of a token's scores. */
+void normalizeScores(const float *line, int64_t experts, bool sigmoid, float *scores) {
+  if (sigmoid) {
+    for (int64_t e = 0; e < experts; ++e) scores[e] = vec::sigmoid(line[e]);
+    return;
+  }
+  const float largest = *std::max_element(line, line + experts);
+  double sum = 0.0;
+  for (int64_t e = 0; e < experts; ++e) {
+    scores[e] = vec::exp(line[e] - largest);
+    sum += static_cast<double>(scores[e]);
+  }
+  for (int64_t e = 0; e < experts; ++e) scores[e] = static_cast<float>(static_cast<double>(scores[e]) / sum);
+}
+
+/* What a group of experts is worth: its largest score, or the sum of its two largest. */
+float worthOf(const float *scores, int64_t count, bool by_two) {
+  float first = -INFINITY, second = -INFINITY;
+  for (int64_t i = 0; i < count; ++i) {
+    if (scores[i] > first) {
+      second = first;
+      first = scores[i];
+    } else if (scores[i] > second) {
+      second = scores[i];
+    }
+  }
+  return by_two && count > 1 ? first + second : first;
+}
+
+aclError runGroupedGating(const aclOpExecutor &executor) {
+  const Operand &x = executor.operands[0], &bias = executor.operands[1];
+  const int64_t *attributes = executor.attributes;
+  const int64_t k = attributes[kChosen], experts = x.dims[x.rank - 1], groups = attributes[kGroupCount];
+  if (x.count == 0) return ACL_SUCCESS;
+  const int64_t each = experts / groups;
+  int64_t *order = reinterpret_cast<int64_t *>(executor.workspace), *chosen = order + experts;
+  GatingFactors factors;
+  std::memcpy(&factors, attributes + 8, sizeof factors);
+  float *line = reinterpret_cast<float *>(chosen + k), *scores = line + experts, *shifted = scores + experts;
+  float *added = shifted + experts, *worth = added + experts, *best = worth + groups;
+  std::fill_n(added, experts, 0.0f);
+  if (bias.tensor != nullptr) readElements(bias, added);
+  SliceCursor from(x, x.rank - 1, kF32), to(executor.operands[2], x.rank - 1, kF32);
+  SliceCursor places(executor.operands[3], x.rank - 1, kI64);
+  Operand kept = attributes[kScores] != 0 ? executor.operands[4] : x;
+  SliceCursor out(kept, x.rank - 1, kF32);
+  for (int64_t i = x.count / experts; i > 0; --i) {
+    from.read(line);
+    normalizeScores(line, experts, attributes[kSigmoid] != 0, scores);
+    if (attributes[kScores] != 0) out.write(scores);
+    for (int64_t e = 0; e < experts; ++e) shifted[e] = scores[e] + added[e];
+    for (int64_t g = 0; g < groups; ++g) worth[g] = worthOf(shifted + g * each, each, attributes[kByTwo] != 0);
+    largestFirst(worth, groups, attributes[kKeptGroups], order);
+    for (int64_t g = attributes[kKeptGroups]; g < groups; ++g) {
+      std::fill_n(shifted + order[g] * each, each, -INFINITY);
+    }
+    largestFirst(shifted, experts, k, order);
+    double sum = 0.0;
+    for (int64_t j = 0; j < k; ++j) sum += static_cast<double>(scores[order[j]]);
+    const bool divided = attributes[kSigmoid] != 0 || attributes[kRenorm] != 0;
+    const double divisor = divided ? sum + factors.epsilon : 1.0;
+    for (int64_t j = 0; j < k; ++j) {
+      best[j] = static_cast<float>(static_cast<double>(scores[order[j]]) / divisor * factors.scaling);
+      chosen[j] = order[j];
+    }
+    to.write(best);
+    places.write(chosen);
+    for (SliceCursor *cursor : {&from, &to, &places, &out}) cursor->next();
+  }
+  return ACL_SUCCESS;
+}
+
+/* x, bias, k, kGroup, groupCount, groupSelectMode, renorm, normType, outFlag, routedScalingFactor, eps, y, ids, scores
+ */
+aclnnStatus prepareGroupedGating(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  const Operand &x = operands[0], &bias = operands[1];
+  const int64_t k = arguments[2].integer, kept = arguments[3].integer, groups = arguments[4].integer;
+  if (x.rank != 2) return refuse(executor, "x has {} dimensions, expected 2", x.rank);
+  const int64_t experts = x.dims[1];
+  if (groups < 1 || experts % groups != 0) {
+    return refuse(executor, "groupCount is {}, expected a divisor of the number of experts, {}", groups, experts);
+  }
+  if (kept < 1 || kept > groups) return refuse(executor, "kGroup is {}, expected 1 to groupCount, {}", kept, groups);
+  if (k < 1 || k > experts / groups * kept) {
+    return refuse(executor, "k is {}, expected 1 to the number of experts of kGroup groups, {}", k,
+                  experts / groups * kept);
+  }
+  for (uint32_t index : {5u, 6u, 7u}) {
+    const int64_t value = arguments[index].integer;
+    if (value != 0 && value != 1)
+      return refuse(executor, "groupSelectMode, renorm or normType is {}, expected 0 or 1", value);
+  }
+  if (bias.tensor != nullptr) {
+    SIM_TRY(requireVector(executor, bias, experts));
+    SIM_TRY(requireSameType(executor, x, bias));
+  }
+  SIM_TRY(requireSameType(executor, x, operands[2]));
+  for (uint32_t index : {2u, 3u}) SIM_TRY(requireMatrix(executor, operands[index], x.dims[0], k));
+  const bool wanted = arguments[8].integer != 0;
+  if (wanted) SIM_TRY(requireShape(executor, operands[4], shapeOf(x)));
+  const int64_t values[] = {k, kept, groups, arguments[5].integer, arguments[7].integer, arguments[6].integer, wanted};
+  std::copy(std::begin(values), std::end(values), executor.attributes);
+  const GatingFactors factors = {arguments[9].real, arguments[10].real};
+  std::memcpy(executor.attributes + 8, &factors, sizeof factors);
+  return planRun(executor, runGroupedGating, (experts + k) * 8 + (4 * experts + groups + k) * 4);
+}
+
+/* --- copies of tokens by expert, of a range of experts: x, experts, scale, offset, and four results ------------------
+ */
+
+enum Route : uint32_t { kToken, kExpert, kScaleIn, kOffsetIn, kExpanded3, kRowIndex3, kCounts, kScaleOut };
+enum RouteAttribute : uint32_t { kStart, kEnd, kCountType, kDynamic, kScatter };
+
+/* An int8 line, and its scale: the largest number becomes 127. */
+float quantizeLine(float *line, const float *factors, int64_t width) {
+  float largest = 0.0f;
+  for (int64_t j = 0; j < width; ++j) {
+    if (factors != nullptr) line[j] *= factors[j];
+    largest = std::max(largest, std::fabs(line[j]));
+  }
+  const float scale = largest / 127.0f;
+  for (int64_t j = 0; j < width; ++j) line[j] = scale > 0.0f ? std::nearbyint(line[j] / scale) : 0.0f;
+  return scale;
+}
+
+/* The number of copies of each expert of the range, summed up to each, or in pairs with the expert. */
+void writeCounts(const aclOpExecutor &executor, const int64_t *counts, int64_t *values) {
+  const int64_t range = executor.attributes[kEnd] - executor.attributes[kStart], type = executor.attributes[kCountType];
+  int64_t sum = 0, pairs = 0;
+  if (type == 2) std::fill_n(values, executor.operands[kCounts].count, 0);
+  for (int64_t e = 0; e < range; ++e) {
+    if (type < 2) {
+      sum += counts[e];
+      values[e] = type == 0 ? sum : counts[e];
+    } else if (counts[e] > 0) {
+      values[2 * pairs] = executor.attributes[kStart] + e;
+      values[2 * pairs++ + 1] = counts[e];
+    }
+  }
+  writeElements(executor.operands[kCounts], values);
+}
+
+aclError runRoute(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const int64_t *attributes = executor.attributes;
+  const int64_t copies = operands[kExpert].count, k = operands[kExpert].dims[1], width = operands[kToken].dims[1];
+  const int64_t start = attributes[kStart], end = attributes[kEnd], range = end - start;
+  int64_t *experts = reinterpret_cast<int64_t *>(executor.workspace), *order = experts + copies, *rows = order + copies;
+  int64_t *counts = rows + copies, *values = counts + range + 1;
+  float *scales = reinterpret_cast<float *>(values + operands[kCounts].count), *line = scales + copies;
+  float *factors = line + width, *given = factors + width;
+  std::fill_n(counts, range + 1, 0);
+  std::fill_n(rows, copies, -1);
+  std::fill_n(scales, copies, 0.0f);
+  readElements(operands[kExpert], experts);
+  sortByValue(experts, copies, order);
+  const bool dynamic = attributes[kDynamic] != 0, scaled = operands[kScaleIn].tensor != nullptr;
+  if (scaled && !dynamic) readElements(operands[kScaleIn], given);
+  const Rows from(operands[kToken]), to(operands[kExpanded3]);
+  int64_t at = 0;
+  for (int64_t i = 0; i < copies; ++i) {
+    const int64_t copy = order[i], expert = experts[copy];
+    if (expert < start || expert >= end) continue;
+    ++counts[expert - start];
+    rows[attributes[kScatter] != 0 ? at : copy] = attributes[kScatter] != 0 ? copy : at;
+    if (at < to.count()) {
+      from.read(copy / k, line);
+      if (dynamic) {
+        if (scaled) Rows(operands[kScaleIn]).read(expert - start, factors);
+        scales[at] = quantizeLine(line, scaled ? factors : nullptr, width);
+      } else if (scaled) {
+        scales[at] = given[copy / k];
+      }
+      to.write(at, line);
+    }
+    ++at;
+  }
+  std::fill_n(line, width, 0.0f);
+  for (int64_t i = at; i < to.count(); ++i) to.write(i, line);
+  writeElements(operands[kRowIndex3], rows);
+  writeElements(operands[kScaleOut], scales);
+  writeCounts(executor, counts, values);
+  return ACL_SUCCESS;
+}
+
+/* x, expertIdx, scale, offset, activeNum, expertCapacity, expertNum, dropPadMode, expertTokensNumType,
+ * expertTokensNumFlag, quantMode, activeExpertRange, rowIdxType, expandedX, expandedRowIdx, counts, expandedScale */
+aclnnStatus prepareRoute(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  const Operand &x = operands[kToken], &experts = operands[kExpert], &scale = operands[kScaleIn];
+  const int64_t number = arguments[6].integer, count_type = arguments[8].integer, quantized = arguments[10].integer;
+  if (x.rank != 2 || experts.rank != 2 || experts.dims[0] != x.dims[0]) {
+    return refuse(executor, "x and expertIdx are no matrices with a row for each token");
+  }
+  const int64_t copies = experts.count, width = x.dims[1];
+  if (arguments[4].integer != copies) return refuse(executor, "activeNum is not the number of copies, {}", copies);
+  if (arguments[7].integer != 0) return refuse(executor, "dropPadMode is not 0, which this kernel takes");
+  if (arguments[9].integer == 0) return refuse(executor, "expertTokensNumFlag is false, this kernel has true only");
+  if (count_type < 0 || count_type > 2)
+    return refuse(executor, "expertTokensNumType is {}, expected 0 to 2", count_type);
+  if (quantized != -1 && quantized != 1)
+    return refuse(executor, "quantMode is {}, this kernel has -1 and 1", quantized);
+  if (operands[kOffsetIn].tensor != nullptr)
+    return refuse(executor, "offsetOptional is given, this kernel has it left out only");
+  const aclIntArray *active = static_cast<const aclIntArray *>(arguments[11].pointer);
+  const bool whole = active == nullptr || active->size == 0;
+  if (!whole && active->size != 2)
+    return refuse(executor, "activeExpertRangeOptional has {} numbers, expected 2", active->size);
+  const int64_t start = whole ? 0 : active->items[0], end = whole ? number : active->items[1];
+  if (start < 0 || end < start || end > number) {
+    return refuse(executor, "experts {} to {} of {} are no range", start, end, number);
+  }
+  SIM_TRY(requireMatrix(executor, operands[kExpanded3], copies, width));
+  SIM_TRY(requireVector(executor, operands[kRowIndex3], copies));
+  SIM_TRY(requireVector(executor, operands[kScaleOut], copies));
+  const int64_t range = end - start;
+  SIM_TRY(requireShape(executor, operands[kCounts], count_type == 2 ? Shape{2, {number, 2}} : vectorShape(range)));
+  const aclDataType type = quantized == 1 ? ACL_INT8 : x.type;
+  if (operands[kExpanded3].type != type)
+    return refuse(executor, "expandedXOut has data type {}, expected {}", operands[kExpanded3].type, type);
+  if (scale.tensor != nullptr) {
+    SIM_TRY(quantized == 1 ? requireMatrix(executor, scale, range, width) : requireVector(executor, scale, x.dims[0]));
+  }
+  const int64_t values[] = {start, end, count_type, quantized == 1, arguments[12].integer};
+  std::copy(std::begin(values), std::end(values), executor.attributes);
+  const int64_t integers = 3 * copies + range + 1 + operands[kCounts].count;
+  return planRun(executor, runRoute, integers * 8 + (copies + 2 * width + x.dims[0]) * 4);
+}
+
+/* How many of the sorted experts are not above each expert: sortedExperts, out */
+aclError runExpertTokens(const aclOpExecutor &executor) {
+  const Operand &sorted = executor.operands[0], &out = executor.operands[1];
+  int64_t *experts = reinterpret_cast<int64_t *>(executor.workspace), *ends = experts + sorted.count;
+  if (sorted.count > 0) readElements(sorted, experts);
+  for (int64_t e = 0, i = 0; e < out.count; ++e) {
+    while (i < sorted.count && experts[i] <= e) ++i;
+    ends[e] = i;
+  }
+  writeElements(out, ends);
+  return ACL_SUCCESS;
+}
+
+/* sortedExperts, numExperts, out */
+aclnnStatus prepareExpertTokens(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &sorted = executor.operands[0], &out = executor.operands[1];
+  const int64_t experts = arguments[1].integer;
+  if (sorted.rank != 1 || experts < 1)
+    return refuse(executor, "sortedExperts is no vector, or numExperts is {}", experts);
+  SIM_TRY(requireVector(executor, out, experts));
+  SIM_TRY(requireSameType(executor, sorted, out));
+  return planRun(executor, runExpertTokens, (sorted.count + experts) * 8);
+}
+
 }  // namespace
 
+SIM_OP(aclnnMoeGatingTopK, prepareGroupedGating, nullptr, 0)
+SIM_OP(aclnnMoeInitRoutingV3, prepareRoute, nullptr, 0)
+SIM_OP(aclnnMoeComputeExpertTokens, prepareExpertTokens, nullptr, 0)
 SIM_OP(aclnnMoeGatingTopKSoftmax, prepareGating, nullptr, 0)
 SIM_OP(aclnnMoeInitRouting, prepareInitRouting, nullptr, 0)
 SIM_OP(aclnnMoeFinalizeRouting, prepareFinalizeRouting, nullptr, 0)

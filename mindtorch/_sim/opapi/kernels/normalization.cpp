@@ -20,10 +20,23 @@ struct NormOptions {
   double epsilon = 0.0;
   bool training = true; /* false: the running statistics are used */
   double momentum = 0.0;
-  bool centred = true; /* the mean is subtracted */
+  bool centred = true;   /* the mean is subtracted */
+  bool from_one = false; /* 1 is added to the weights */
 };
 
-enum Attribute { kLeading, kChunk, kRun, kGroups, kElements, kWeights, kCentred, kTraining, kMomentum, kEpsilon };
+enum Attribute {
+  kLeading,
+  kChunk,
+  kRun,
+  kGroups,
+  kElements,
+  kWeights,
+  kCentred,
+  kTraining,
+  kMomentum,
+  kEpsilon,
+  kFromOne
+};
 
 double realOf(const aclOpExecutor &executor, Attribute which) {
   double value;
@@ -157,6 +170,7 @@ aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
   const Buffers buffers = forwardBuffers(executor);
   const bool has_running = operands[kRunningMean].tensor != nullptr;
   readVector(operands[kWeight], attributes[kWeights], 1.0, buffers.weight);
+  for (int64_t i = 0; attributes[kFromOne] != 0 && i < attributes[kWeights]; ++i) buffers.weight[i] += 1.0;
   readVector(operands[kBias], attributes[kWeights], 0.0, buffers.bias);
   if (has_running) readVector(operands[kRunningMean], attributes[kGroups], 0.0, buffers.running_mean);
   if (has_running) readVector(operands[kRunningVariance], attributes[kGroups], 1.0, buffers.running_variance);
@@ -318,6 +332,7 @@ void keepLayout(aclOpExecutor &executor, const NormLayout &layout, const NormOpt
   attributes[kWeights] = layout.weights;
   attributes[kCentred] = options.centred;
   attributes[kTraining] = options.training;
+  attributes[kFromOne] = options.from_one;
   keepReal(executor, kMomentum, options.momentum);
   keepReal(executor, kEpsilon, options.epsilon);
 }
@@ -414,12 +429,14 @@ aclnnStatus prepareLayerNormBackward(aclOpExecutor &executor, const Argument *ar
   return planBackward(executor, layoutOfLastDims(executor.operands[1], dims), NormOptions());
 }
 
-/* x, gamma, epsilon, y, rstd */
-aclnnStatus prepareRmsNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+/* x, gamma, epsilon, y, rstd; in the variant 1, gamma counts from -1 */
+aclnnStatus prepareRmsNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const int32_t dims = executor.operands[1].rank;
   if (dims > executor.operands[0].rank) return refuse(executor, "gamma has more dimensions than x");
   arrange(executor, {0, 1, -1, -1, -1, 2, -1, 3});
-  return planForward(executor, layoutOfLastDims(executor.operands[0], dims), rmsOptions(arguments[2].real));
+  NormOptions options = rmsOptions(arguments[2].real);
+  options.from_one = body.variant != 0;
+  return planForward(executor, layoutOfLastDims(executor.operands[0], dims), options);
 }
 
 /* dy, x, rstd, gamma, dx, dgamma */
@@ -645,6 +662,7 @@ SIM_OP(aclnnLayerNorm, prepareLayerNorm, nullptr, 0)
 SIM_OP(aclnnLayerNormWithImplMode, prepareLayerNorm, nullptr, 0)
 SIM_OP(aclnnLayerNormBackward, prepareLayerNormBackward, nullptr, 0)
 SIM_OP(aclnnRmsNorm, prepareRmsNorm, nullptr, 0)
+SIM_OP(aclnnGemmaRmsNorm, prepareRmsNorm, nullptr, 1)
 SIM_OP(aclnnRmsNormGrad, prepareRmsNormBackward, nullptr, 0)
 SIM_OP(aclnnBatchNorm, prepareBatchNorm, nullptr, 0)
 SIM_OP(aclnnBatchNormBackward, prepareBatchNormBackward, nullptr, 0)

@@ -1,5 +1,7 @@
 /* Quantization to int8, and fake quantization, which rounds numbers to the grid that an integer type of few bits would
  * have. */
+#include <cstring>
+
 #include "opapi/scan_sort.h"
 
 namespace sim {
@@ -115,8 +117,89 @@ aclnnStatus prepareDynamicQuant(aclOpExecutor &executor, const Argument *, const
   return ACLNN_SUCCESS;
 }
 
+/* x1, x2, gamma, scales1, scales2, zeroPoints1, zeroPoints2, and y1, y2, x: the sum, its RMS norm by two scales. */
+enum NormQuant { kFirst, kSecond, kGamma, kScale1, kScale2, kZero1, kZero2, kY1, kY2, kSum };
+
+struct NormQuantFactors {
+  double epsilon;
+  int64_t divides;
+};
+
+aclError runNormQuant(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const Operand &x = operands[kFirst];
+  if (x.count == 0) return ACL_SUCCESS;
+  NormQuantFactors call;
+  std::memcpy(&call, executor.attributes, sizeof call);
+  const int32_t last = x.rank - 1;
+  SliceCursor first(x, last, kF32), second(operands[kSecond], last, kF32), sums(operands[kSum], last, kF32);
+  SliceCursor out[2] = {SliceCursor(operands[kY1], last, kF32), SliceCursor(operands[kY2], last, kF32)};
+  const int64_t n = first.length();
+  float *line = reinterpret_cast<float *>(executor.workspace), *other = line + n, *gamma = other + n;
+  float *scale[2] = {gamma + n, gamma + 2 * n}, *zero[2] = {gamma + 3 * n, gamma + 4 * n};
+  readElements(operands[kGamma], gamma);
+  for (int i = 0; i < 2; ++i) {
+    const Operand &scales = operands[i == 0 ? kScale1 : kScale2], &points = operands[i == 0 ? kZero1 : kZero2];
+    std::fill_n(zero[i], n, 0.0f);
+    if (scales.tensor != nullptr) readElements(scales, scale[i]);
+    if (points.tensor != nullptr) readElements(points, zero[i]);
+  }
+  for (int64_t done = 0; done < x.count; done += n) {
+    first.read(line);
+    second.read(other);
+    double squares = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+      line[i] += other[i];
+      squares += static_cast<double>(line[i]) * static_cast<double>(line[i]);
+    }
+    sums.write(line);
+    const float factor = static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + call.epsilon));
+    for (int64_t i = 0; i < n; ++i) line[i] *= factor * gamma[i];
+    for (int side = 0; side < 2; ++side) {
+      if (operands[side == 0 ? kScale1 : kScale2].tensor == nullptr) continue;
+      for (int64_t i = 0; i < n; ++i) {
+        const float scaled = call.divides != 0 ? line[i] / scale[side][i] : line[i] * scale[side][i];
+        other[i] = std::fmin(std::fmax(std::nearbyint(scaled + zero[side][i]), -128.0f), 127.0f);
+      }
+      out[side].write(other);
+    }
+    for (SliceCursor *each : {&first, &second, &sums, &out[0], &out[1]}) each->next();
+  }
+  return ACL_SUCCESS;
+}
+
+/* ..., axis, epsilon, divMode, ... */
+aclnnStatus prepareNormQuant(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  const Operand &x = operands[kFirst];
+  if (x.rank == 0 || operands[kGamma].rank != 1) return refuse(executor, "x1 is a number, or gamma is no vector");
+  const int64_t n = x.dims[x.rank - 1];
+  for (int index : {kSecond, kSum, kY1})
+    SIM_TRY(requireShape(executor, operands[static_cast<uint32_t>(index)], shapeOf(x)));
+  for (int index : {kGamma, kScale1, kScale2, kZero1, kZero2}) {
+    const Operand &operand = operands[static_cast<uint32_t>(index)];
+    if (operand.tensor != nullptr) SIM_TRY(requireShape(executor, operand, vectorShape(n)));
+  }
+  for (int index : {kSecond, kGamma, kSum}) {
+    const Operand &operand = operands[static_cast<uint32_t>(index)];
+    if (operand.type != x.type) return refuse(executor, "x1 and {} have different data types", operand);
+  }
+  for (int index : {kY1, kY2}) {
+    const Operand &operand = operands[static_cast<uint32_t>(index)];
+    if (operand.type != ACL_INT8)
+      return refuse(executor, "{} has data type {}, this kernel has INT8 only", operand, operand.type);
+  }
+  if (operands[kScale2].tensor != nullptr) SIM_TRY(requireShape(executor, operands[kY2], shapeOf(x)));
+  const NormQuantFactors call = {arguments[8].real, arguments[9].integer};
+  std::memcpy(executor.attributes, &call, sizeof call);
+  executor.workspace_size = roundUp(static_cast<uint64_t>(n) * 7 * sizeof(float));
+  executor.run = runNormQuant;
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace
 
+SIM_OP(aclnnAddRmsNormQuant, prepareNormQuant, nullptr, 0)
 SIM_OP(aclnnDynamicQuant, prepareDynamicQuant, nullptr, 0)
 SIM_OP(aclnnFakeQuantPerChannelAffineCachemask, prepareFakeQuantize, nullptr, 0)
 

@@ -473,8 +473,64 @@ aclnnStatus prepareHistc(aclOpExecutor &executor, const Argument *arguments, con
   return ACLNN_SUCCESS;
 }
 
+/* logits, p, k, out: -infinity in place of what is not among the k largest, and of the least whose probabilities do not
+ * exceed 1 - p together; the largest always stays. */
+aclError runTopKTopP(const aclOpExecutor &executor) {
+  const Operand &logits = executor.operands[0], &most = executor.operands[1], &count = executor.operands[2];
+  if (logits.count == 0) return ACL_SUCCESS;
+  SliceCursor in(logits, 1, kF32), out(executor.operands[3], 1, kF32);
+  const int64_t length = in.length(), lines = logits.dims[0];
+  Ranked<float> *ranked = reinterpret_cast<Ranked<float> *>(executor.workspace);
+  int64_t *counts = reinterpret_cast<int64_t *>(ranked + length);
+  float *values = reinterpret_cast<float *>(counts + lines), *shares = values + length, *probabilities = shares + lines;
+  if (count.tensor != nullptr) readElements(count, counts);
+  if (most.tensor != nullptr) readElements(most, shares);
+  for (int64_t line = 0; line < lines; ++line, in.next(), out.next()) {
+    in.read(values);
+    for (int64_t i = 0; i < length; ++i) ranked[i] = {values[i], i};
+    std::sort(ranked, ranked + length, comesBefore<float, false>);
+    if (count.tensor != nullptr) {
+      if (counts[line] < 1 || counts[line] > length) return ACL_ERROR_RT_AICORE_EXCEPTION;
+      const float least = ranked[length - counts[line]].value;
+      for (int64_t i = 0; i < length; ++i) ranked[i].value = ranked[i].value < least ? -INFINITY : ranked[i].value;
+    }
+    if (most.tensor != nullptr) {
+      const float largest = ranked[length - 1].value;
+      double whole = 0.0, sum = 0.0;
+      for (int64_t i = 0; i < length; ++i) {
+        probabilities[i] = std::exp(ranked[i].value - largest);
+        whole += static_cast<double>(probabilities[i]);
+      }
+      for (int64_t i = 0; i + 1 < length; ++i) {
+        sum += static_cast<double>(probabilities[i]) / whole;
+        if (sum <= 1.0 - static_cast<double>(shares[line])) ranked[i].value = -INFINITY;
+      }
+    }
+    for (int64_t i = 0; i < length; ++i) values[ranked[i].index] = ranked[i].value;
+    out.write(values);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareTopKTopP(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const Operand &logits = executor.operands[0], &out = executor.operands[3];
+  if (logits.rank != 2) return refuse(executor, "logits has {} dimensions, expected 2", logits.rank);
+  for (uint32_t index : {1u, 2u}) {
+    const Operand &operand = executor.operands[index];
+    if (operand.tensor != nullptr) SIM_TRY(requireShape(executor, operand, vectorShape(logits.dims[0])));
+  }
+  SIM_TRY(requireShape(executor, out, shapeOf(logits)));
+  if (out.type != logits.type) return refuse(executor, "logits and out have different data types");
+  const uint64_t length = static_cast<uint64_t>(logits.dims[1]), lines = static_cast<uint64_t>(logits.dims[0]);
+  executor.run = runTopKTopP;
+  executor.workspace_size =
+      roundUp(length * (sizeof(Ranked<float>) + 2 * sizeof(float)) + lines * (sizeof(int64_t) + sizeof(float)));
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace
 
+SIM_OP(aclnnApplyTopKTopP, prepareTopKTopP, nullptr, 0)
 SIM_OP(aclnnTopk, prepareTopk, nullptr, 0)
 SIM_OP(aclnnKthvalue, prepareKthvalue, nullptr, 0)
 SIM_OP(aclnnMedian, prepareMedian, &kSelectWhole<Median<false>>, 0)
