@@ -85,15 +85,16 @@ def step(torch, number, rounds):
             os.sched_yield()
 
     kinds = {"alone": alone.step, "DistributedDataParallel": shared.step, "MPI's buckets": reduce_buckets}
-    least = {}
-    for name, call in kinds.items():
-        times = []
-        for _ in range(rounds + 1):
+    times = {name: [] for name in kinds}
+    for _ in range(rounds + 1):
+        for name, call in kinds.items():
             torch.distributed.barrier()
             begun = time.perf_counter()
             call()
-            times.append(time.perf_counter() - begun)
-        slowest = torch.tensor(times)
+            times[name].append(time.perf_counter() - begun)
+    least = {}
+    for name, seconds in times.items():
+        slowest = torch.tensor(seconds)
         torch.distributed.all_reduce(slowest, torch.distributed.ReduceOp.MAX)
         least[name] = slowest[1:].min().item()
     if number == 0:

@@ -92,6 +92,12 @@ def stream_work():
     return communicator.StreamWork
 
 
+def group_on_streams():
+    """The class that runs a group's collectives on streams."""
+    from mindtorch._npu import communicator
+    return communicator.GroupOnStreams
+
+
 def hccl():
     """The module of HCCL's communicators. Loads the toolkit's collective library."""
     from mindtorch._npu import communicator

@@ -8,8 +8,8 @@ from mindtorch._npu.acl import driver_message
 from mindtorch._npu.acl_loader import OLDEST, open_hccl
 
 from mindtorch._core.tensor.dtype cimport (
-    BFloat16, Bool, Byte, Char, Double, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, Long,
-    NUM_SCALAR_TYPES, Short, UInt16, UInt32, UInt64,
+    BFloat16, Bool, Byte, Char, Double, FLOAT_KIND, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, KIND,
+    Long, NUM_SCALAR_TYPES, Short, UInt16, UInt32, UInt64,
 )
 from mindtorch._core.tensor.tensor cimport BACKENDS, NPU, TensorBase, bump_version
 from mindtorch._npu.acl cimport api as acl_api
@@ -119,14 +119,18 @@ cdef int add_use_of_tensors(list tensors, StreamSlot *stream) except -1:
     return 0
 
 
+cdef Py_ssize_t number_of_pairs(list outputs, list inputs) except -1:
+    if len(outputs) != len(inputs):
+        raise ValueError(f"there are {len(outputs)} outputs for {len(inputs)} inputs")
+    return len(outputs)
+
+
 cdef class StreamWork:
     """A collective on a stream. Its end is an event: `wait` lets the current stream wait for it."""
     cdef EventSlot *end              # NULL: the collective is on the current stream
-    cdef public object op_type, tensors, communicator
+    cdef readonly object op_type, tensors
+    cdef readonly Communicator communicator
     cdef public bint blocks          # whether `wait` lets the host wait, too
-
-    def __init__(self, op_type, tensors, communicator, bint blocks):
-        self.op_type, self.tensors, self.communicator, self.blocks = op_type, tensors, communicator, blocks
 
     def __dealloc__(self):
         if self.end != NULL:
@@ -141,11 +145,10 @@ cdef class StreamWork:
 
     def wait(self, timeout=None):
         """The group's time-out counts, not `timeout`."""
-        cdef int device = (<Communicator?>self.communicator).device
         if self.end != NULL:
-            wait_for_event(current_stream(device), self.end)
+            wait_for_event(current_stream(self.end.device), self.end)
         if self.blocks:
-            synchronize_stream(current_stream(device))
+            synchronize_stream(current_stream(self.communicator.device))
         return True
 
 
@@ -185,25 +188,6 @@ cdef class Communicator:
         """Wait until all its operations are done."""
         if self.last != NULL and self.last.handle != NULL:
             synchronize_stream(self.last)    # which waits for the streams of those before
-
-    def run_on(self, Stream stream not None, StreamWork work not None, collective, list outputs not None,
-               list inputs not None, opts):
-        """Call collective(self, outputs, inputs, opts) with `stream` as the current one, behind the work that the
-        current one has so far. Returns `work`, which stands for it."""
-        cdef StreamSlot *before = current_stream(self.device)
-        wait_stream(stream.slot, before)
-        BACKENDS[<int>NPU].streams = True
-        thread_state().streams[self.device] = stream.slot       # the thread's Stream of `before` stays alive
-        try:
-            collective(self, outputs, inputs, opts)
-            work.end = get_event(self.device, PLAIN_EVENT)
-            record(work.end, stream.slot)
-        finally:
-            thread_state().streams[self.device] = before
-        add_use_of_tensors(outputs, stream.slot)
-        if inputs is not outputs:
-            add_use_of_tensors(inputs, stream.slot)
-        return work
 
     def is_idle(self):
         """Whether all operations are done or have failed. True during a capture, when HCCL must not be asked."""
@@ -459,3 +443,100 @@ cdef class Communicator:
         with nogil:
             status = api.HcclBarrier(self.handle, stream.handle)
         check(status, b"HcclBarrier")
+
+
+cdef class Channel:
+    """A communicator, and the stream of its collectives with async_op."""
+    cdef readonly Communicator communicator
+    cdef Stream stream
+    cdef StreamWork waited_for       # all collectives that their callers wait for
+
+
+cdef class GroupOnStreams:
+    """How the collectives of a group run on streams: a base of the engine, which makes the channels.
+
+    A collective is a function (communicator, outputs, inputs, opts), which calls methods of the communicator. Tensors
+    are in lists.
+    """
+    cdef public dict _channels       # device index, or what `_connect` takes -> Channel
+    cdef public object _recent, _coalesced
+    cdef public long long _sequence_number
+    cdef type work_type              # of StreamWork
+    cdef bint blocks                 # whether `wait` lets the host wait
+    cdef dict codes                  # reductions that HCCL has -> their codes
+
+    def __init__(self, type work_type not None, bint blocks, dict codes not None):
+        self.work_type, self.blocks, self.codes = work_type, blocks, codes
+        self._channels = {}
+
+    cdef StreamWork new_work(self, op_type, tensors, Communicator communicator):
+        # A call of the class costs as much as one of HCCL.
+        cdef StreamWork work = <StreamWork?>self.work_type.__new__(self.work_type)
+        work.op_type, work.tensors, work.communicator, work.blocks = op_type, tensors, communicator, self.blocks
+        return work
+
+    def _make_channel(self, Communicator communicator not None, Stream stream not None):
+        cdef Channel channel = Channel.__new__(Channel)
+        channel.communicator, channel.stream = communicator, stream
+        channel.waited_for = self.new_work(None, (), communicator)
+        return channel
+
+    def _run(self, op_type, list outputs not None, list inputs not None, opts, collective, Channel channel=None):
+        """Run a collective on the current stream, or with async_op, where `opts` is None and in a coalescing manager,
+        on the channel's, behind the work that the current one has so far. Returns its StreamWork."""
+        cdef TensorBase first
+        if channel is None:
+            first = inputs[0] if inputs else outputs[0]
+            channel = self._channels.get(first.device_index) or self._channel(first.device_index)
+        self._sequence_number += 1
+        self._recent.append(op_type)
+        if opts is None or self._coalesced is not None or opts.asyncOp:
+            return self.start(op_type, outputs, inputs, opts, collective, channel)
+        collective(channel.communicator, outputs, inputs, opts)
+        return channel.waited_for
+
+    cdef StreamWork start(self, op_type, list outputs, list inputs, opts, collective, Channel channel):
+        cdef int device = channel.communicator.device
+        cdef StreamSlot *before = current_stream(device)
+        cdef StreamSlot *stream = channel.stream.slot
+        cdef StreamWork work = self.new_work(op_type, outputs, channel.communicator)
+        wait_stream(stream, before)
+        BACKENDS[<int>NPU].streams = True
+        thread_state().streams[device] = stream      # the thread's Stream of `before` stays alive
+        try:
+            collective(channel.communicator, outputs, inputs, opts)
+            work.end = get_event(device, PLAIN_EVENT)
+            record(work.end, stream)
+        finally:
+            thread_state().streams[device] = before
+        add_use_of_tensors(outputs, stream)
+        if inputs is not outputs:
+            add_use_of_tensors(inputs, stream)
+        return work
+
+    # Collectives: what HCCL does not reduce as it is, `_reduce_to` prepares.
+
+    def _all_reduce(self, Communicator communicator not None, list outputs not None, list inputs not None, opts):
+        cdef TensorBase tensor
+        code = self.codes.get(opts.reduceOp)
+        for tensor in outputs:
+            if code is not None and KIND[<int>tensor.dtype] == FLOAT_KIND:
+                communicator.all_reduce(tensor, tensor, code)
+            else:
+                self._reduce_to(communicator, Communicator.all_reduce, tensor, tensor, opts.reduceOp)
+
+    def _reduce_scatters(self, Communicator communicator not None, list outputs not None, list inputs not None, opts):
+        cdef TensorBase output, tensor
+        cdef Py_ssize_t i
+        code = self.codes.get(opts.reduceOp)
+        for i in range(number_of_pairs(outputs, inputs)):
+            output, tensor = outputs[i], inputs[i]
+            if code is not None and KIND[<int>tensor.dtype] == FLOAT_KIND:
+                communicator.reduce_scatter(output, tensor, code)
+            else:
+                self._reduce_to(communicator, Communicator.reduce_scatter, output, tensor, opts.reduceOp)
+
+    def _all_gathers(self, Communicator communicator not None, list outputs not None, list inputs not None, opts):
+        cdef Py_ssize_t i
+        for i in range(number_of_pairs(outputs, inputs)):
+            communicator.all_gather(outputs[i], inputs[i])

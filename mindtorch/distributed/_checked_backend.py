@@ -1,8 +1,10 @@
 """The debug level DETAIL: before each collective the ranks compare what they are about to do, by the store."""
 from __future__ import annotations
 
+import os
 import pickle
-import traceback
+import sys
+import sysconfig
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +22,9 @@ __all__ = ["CheckedBackend", "line_of_program"]
 
 # Collectives in which tensors may differ between ranks. Only the name of the collective is compared.
 _SHAPES_DIFFER = {"gather", "scatter", "alltoall", "alltoall_base", "reduce_scatter"}
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
+_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+_INSTALLED = sysconfig.get_path("purelib"), sysconfig.get_path("platlib")      # stand in the library's folder
 
 
 def _tensors(value):
@@ -31,10 +35,18 @@ def _tensors(value):
             yield from _tensors(each)
 
 
+def _is_of_program(file):
+    if file.startswith((_PACKAGE, "<frozen ")):
+        return False
+    return not file.startswith(_LIBRARY) or file.startswith(_INSTALLED)
+
+
 def line_of_program(frame: Any = None) -> str:
-    """The innermost line outside of mindtorch that led to the frame, or here."""
-    frames = [frame for frame in traceback.extract_stack(frame) if not frame.filename.startswith(_PACKAGE)]
-    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown"
+    """The innermost line that led to the frame, or here, and is neither mindtorch's nor the standard library's."""
+    frame = frame or sys._getframe()
+    while frame is not None and not _is_of_program(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "unknown"
 
 
 class CheckedBackend(Backend):

@@ -87,12 +87,9 @@ def _check_complex(op, tensor, name="all_reduce"):
         raise ValueError(f"{name} does not support {op} on complex tensors")
 
 
-def _wait_unless_async(work, async_op):
-    """The Work, or None once it is done."""
-    if async_op:
-        return work
+def _wait(work):
+    """None, once the Work is done."""
     work.wait()
-    return None
 
 
 def _group_of_call(group, name):
@@ -122,9 +119,8 @@ def broadcast(tensor: Tensor, src: int | None = None, group: ProcessGroup | None
         return None
     _check_single_tensor(tensor, "tensor")
     root = _canonicalize_group_rank(pg, src, group_src)
-    return _wait_unless_async(
-        pg.broadcast([_real(tensor)], options.BroadcastOptions(async_op, root)),
-        async_op)
+    work = pg.broadcast([_real(tensor)], options.BroadcastOptions(async_op, root))
+    return work if async_op else _wait(work)
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -149,7 +145,8 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | Non
         tensor = view_as_real(tensor)
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, all_reduce, tensor, None, op)
-    return _wait_unless_async(pg.allreduce([tensor], options.AllreduceOptions(async_op, op)), async_op)
+    work = pg.allreduce([tensor], options.AllreduceOptions(async_op, op))
+    return work if async_op else _wait(work)
 
 
 def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -171,7 +168,8 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGro
     for tensor in tensors:
         _check_complex(op, tensor)
     opts = options.AllreduceCoalescedOptions(async_op, op)
-    return _wait_unless_async(pg.allreduce_coalesced(_all_real(tensors), opts), async_op)
+    work = pg.allreduce_coalesced(_all_real(tensors), opts)
+    return work if async_op else _wait(work)
 
 
 def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -191,7 +189,8 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
     _check_complex(op, tensor, "reduce")
     root = _canonicalize_group_rank(pg, dst, group_dst)
     opts = options.ReduceOptions(async_op, root, reduceOp=op)
-    return _wait_unless_async(pg.reduce([_real(tensor)], opts), async_op)
+    work = pg.reduce([_real(tensor)], opts)
+    return work if async_op else _wait(work)
 
 
 # From and to all
@@ -214,7 +213,8 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | 
     if pg is None:
         return None
     opts = options.AllgatherOptions(async_op)
-    return _wait_unless_async(pg.allgather([_all_real(tensor_list)], [_real(tensor)], opts), async_op)
+    work = pg.allgather([_all_real(tensor_list)], [_real(tensor)], opts)
+    return work if async_op else _wait(work)
 
 
 def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None,
@@ -238,7 +238,8 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Proces
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, all_gather_single, input_tensor, output_tensor)
     opts = options.AllgatherOptions(async_op)
-    return _wait_unless_async(pg._allgather_base(output_tensor, input_tensor, opts), async_op)
+    work = pg._allgather_base(output_tensor, input_tensor, opts)
+    return work if async_op else _wait(work)
 
 
 def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group: ProcessGroup | None = None,
@@ -264,7 +265,8 @@ def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group
         _ensure_all_tensors_same_dtype(outputs)
     outputs = [_all_real(each) for each in output_tensor_lists]
     opts = options.AllgatherOptions(async_op)
-    return _wait_unless_async(pg.allgather_coalesced(outputs, _all_real(input_tensor_list), opts), async_op)
+    work = pg.allgather_coalesced(outputs, _all_real(input_tensor_list), opts)
+    return work if async_op else _wait(work)
 
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM,
@@ -285,7 +287,8 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
         return None
     _check_complex(op, output, "reduce_scatter")
     opts = options.ReduceScatterOptions(async_op, op)
-    return _wait_unless_async(pg.reduce_scatter([_real(output)], [_all_real(input_list)], opts), async_op)
+    work = pg.reduce_scatter([_real(output)], [_all_real(input_list)], opts)
+    return work if async_op else _wait(work)
 
 
 def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -309,7 +312,8 @@ def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     if pg in _world.pg_coalesce_state:
         return _recorded(pg, reduce_scatter_single, input, output, op)
     opts = options.ReduceScatterOptions(async_op, op)
-    return _wait_unless_async(pg._reduce_scatter_base(output, input, opts), async_op)
+    work = pg._reduce_scatter_base(output, input, opts)
+    return work if async_op else _wait(work)
 
 
 # Names that torch 2.13 has as deprecated ones, and that programs use.
@@ -336,9 +340,8 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     _check_single_tensor(input, "input")
     _ensure_all_tensors_same_dtype(output, input)
     opts = options.AllToAllOptions(async_op)
-    work = pg.alltoall_base(
-        _real(output), _real(input), output_split_sizes or [], input_split_sizes or [], opts)
-    return _wait_unless_async(work, async_op)
+    work = pg.alltoall_base(_real(output), _real(input), output_split_sizes or [], input_split_sizes or [], opts)
+    return work if async_op else _wait(work)
 
 
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor],
@@ -358,7 +361,8 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     _check_tensor_list(input_tensor_list, "input_tensor_list")
     _ensure_all_tensors_same_dtype(output_tensor_list, input_tensor_list)
     opts = options.AllToAllOptions(async_op)
-    return _wait_unless_async(pg.alltoall(_all_real(output_tensor_list), _all_real(input_tensor_list), opts), async_op)
+    work = pg.alltoall(_all_real(output_tensor_list), _all_real(input_tensor_list), opts)
+    return work if async_op else _wait(work)
 
 
 # From and to one
@@ -387,9 +391,8 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     if pg.rank() != root and gather_list:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     outputs = [_all_real(gather_list)] if gather_list else []
-    return _wait_unless_async(
-        pg.gather(outputs, [_real(tensor)], options.GatherOptions(async_op, root)),
-        async_op)
+    work = pg.gather(outputs, [_real(tensor)], options.GatherOptions(async_op, root))
+    return work if async_op else _wait(work)
 
 
 def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
@@ -416,9 +419,8 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     if pg.rank() != root and scatter_list:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     inputs = [_all_real(scatter_list)] if scatter_list else []
-    return _wait_unless_async(
-        pg.scatter([_real(tensor)], inputs, options.ScatterOptions(async_op, root)),
-        async_op)
+    work = pg.scatter([_real(tensor)], inputs, options.ScatterOptions(async_op, root))
+    return work if async_op else _wait(work)
 
 
 def _root(pg, global_rank, group_rank):
@@ -660,7 +662,8 @@ def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_id
         raise TypeError("Invalid function argument: device_ids type should be List[int]")
     elif pg.bound_device_id is not None:
         opts.device = pg.bound_device_id
-    return _wait_unless_async(pg.barrier(opts), async_op)
+    work = pg.barrier(opts)
+    return work if async_op else _wait(work)
 
 
 def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:

@@ -68,28 +68,19 @@ class HcclWork(_backend.stream_work(), Work):
         return self.op_type.value
 
 
-class _Channel:
-    """A communicator, and the stream of its collectives with async_op."""
-
-    def __init__(self, communicator: Any) -> None:
-        self.communicator = communicator
-        self.stream = npu.Stream(communicator.device)
-        self.waited_for = HcclWork(OPS.UNKNOWN, (), communicator, BLOCKING_WAIT)   # all that their callers wait for
-
-
-class ProcessGroupHCCL(Backend):
+class ProcessGroupHCCL(_backend.group_on_streams(), Backend):
     """The collectives of a group of ranks on NPUs."""
 
     supports_coalescing = True
 
     def __init__(self, store: Any, rank: int, size: int, timeout: timedelta, options: Any = None) -> None:
-        super().__init__(rank, size, timeout)
+        hccl = self._hccl = _backend.hccl()
+        of_hccl = {RedOpType.SUM: hccl.SUM, RedOpType.PRODUCT: hccl.PROD, RedOpType.MAX: hccl.MAX,
+                   RedOpType.MIN: hccl.MIN}
+        super().__init__(HcclWork, BLOCKING_WAIT, of_hccl)
+        Backend.__init__(self, rank, size, timeout)
         self._store, self._options = store, options
-        self._hccl = _backend.hccl()
-        self._of_hccl = {RedOpType.SUM: self._hccl.SUM, RedOpType.PRODUCT: self._hccl.PROD,
-                         RedOpType.MAX: self._hccl.MAX, RedOpType.MIN: self._hccl.MIN}
-        self._reductions = {**self._of_hccl, RedOpType.AVG: self._hccl.SUM, RedOpType.PREMUL_SUM: self._hccl.SUM}
-        self._channels: dict[Any, _Channel] = {}
+        self._reductions = {**of_hccl, RedOpType.AVG: hccl.SUM, RedOpType.PREMUL_SUM: hccl.SUM}
         self._global_ranks = range(size)
         self._coalesced: Any = None     # inside _coalescing_manager: the sends and receives, and all tensors
 
@@ -104,12 +95,12 @@ class ProcessGroupHCCL(Backend):
 
     # Communicators
 
-    def _channel(self, index: int) -> _Channel:
+    def _channel(self, index: int) -> Any:
         """The communicator of all ranks, for a device of this one."""
         return self._channels.get(index) or self._connect(
             index, f"group_{len(self._channels)}", self._rank, self._size)
 
-    def _pair(self, device: Any, peer: int) -> _Channel:
+    def _pair(self, device: Any, peer: int) -> Any:
         """The communicator of this rank and another. No other rank takes part."""
         low, high = sorted((self._rank, peer))
         return self._channels.get((device.index, peer)) or self._connect(
@@ -134,7 +125,7 @@ class ProcessGroupHCCL(Backend):
                                    f"have not met at rank {root} for their first collective: {error}") from None
         if not self._channels:
             _watchdog.watch(self)
-        channel = self._channels[key] = _Channel(communicator)
+        channel = self._channels[key] = self._make_channel(communicator, npu.Stream(index))
         return channel
 
     def eager_connect_single_device(self, device: Any) -> None:
@@ -170,22 +161,6 @@ class ProcessGroupHCCL(Backend):
     def is_idle(self) -> bool:
         """Whether all collectives have ended."""
         return all(channel.communicator.is_idle() for channel in list(self._channels.values()))
-
-    # How a collective runs
-
-    def _run(self, op_type, outputs, inputs, opts, collective, channel=None):
-        """Calls collective(communicator, outputs, inputs, opts) on the stream of the call. The tensors are in lists."""
-        if channel is None:
-            index = (inputs or outputs)[0].get_device()
-            channel = self._channels.get(index) or self._channel(index)
-        self._sequence_number += 1
-        self._recent.append(op_type)
-        communicator = channel.communicator
-        if opts is not None and not opts.asyncOp and self._coalesced is None:
-            collective(communicator, outputs, inputs, opts)
-            return channel.waited_for
-        work = HcclWork(op_type, outputs, communicator, BLOCKING_WAIT)
-        return communicator.run_on(channel.stream, work, collective, outputs, inputs, opts)
 
     # Reductions
 
@@ -227,14 +202,6 @@ class ProcessGroupHCCL(Backend):
     def allreduce_coalesced(self, tensors: Any, opts: Any) -> Work:
         return self._run(OPS.ALLREDUCE_COALESCED, tensors, tensors, opts, self._all_reduce)
 
-    def _all_reduce(self, communicator, outputs, inputs, opts):
-        code = self._of_hccl.get(opts.reduceOp)
-        for tensor in outputs:
-            if code is not None and tensor.is_floating_point():
-                communicator.all_reduce(tensor, tensor, code)
-            else:
-                self._reduce_to(communicator, self._hccl.Communicator.all_reduce, tensor, tensor, opts.reduceOp)
-
     def reduce(self, tensors: Any, opts: Any) -> Work:
         return self._run(OPS.REDUCE, tensors, tensors, opts, self._reduce)
 
@@ -250,14 +217,6 @@ class ProcessGroupHCCL(Backend):
 
     def reduce_scatter_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
         return self._run(OPS.REDUCE_SCATTER_TENSOR_COALESCED, outputs, inputs, opts, self._reduce_scatters)
-
-    def _reduce_scatters(self, communicator, outputs, inputs, opts):
-        code = self._of_hccl.get(opts.reduceOp)
-        for output, tensor in zip(outputs, inputs, strict=True):
-            if code is not None and tensor.is_floating_point():
-                communicator.reduce_scatter(output, tensor, code)
-            else:
-                self._reduce_to(communicator, self._hccl.Communicator.reduce_scatter, output, tensor, opts.reduceOp)
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Work:
         return self._run(OPS.REDUCE_SCATTER, outputs, inputs[0], opts, self._reduce_scatter_pieces)
@@ -285,10 +244,6 @@ class ProcessGroupHCCL(Backend):
 
     def allgather_into_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Work:
         return self._run(OPS.ALLGATHER_COALESCED, outputs, inputs, opts, self._all_gathers)
-
-    def _all_gathers(self, communicator, outputs, inputs, opts):
-        for output, tensor in zip(outputs, inputs, strict=True):
-            communicator.all_gather(output, tensor)
 
     def allgather(self, outputs: Any, inputs: Any, opts: Any) -> Work:
         return self._run(OPS.ALLGATHER, outputs, inputs, opts, self._all_gather_places)

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from mindtorch import device
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.distributed import _options as options
-from mindtorch.distributed._options import UNSET_TIMEOUT, ReduceOp, _IntegerEnum
+from mindtorch.distributed._options import (
+    UNSET_TIMEOUT,
+    AllreduceOptions,
+    BroadcastOptions,
+    ReduceOp,
+    _IntegerEnum,
+)
 from mindtorch.distributed._work import CompletedWork, Work
 
 if TYPE_CHECKING:
@@ -155,11 +161,9 @@ class ProcessGroup:
     def _device_types(self) -> list[device]:
         return [device(kind) for kind in self._backends]
 
-    def _of(self, first):
-        """The engine for a tensor, or for the first one in a list or in a list of lists."""
-        while not isinstance(first, TensorBase):
-            first = first[0]
-        device = first.device
+    def _of(self, tensor):
+        """The engine for a tensor."""
+        device = tensor.device
         return self._backends.get(device.type) or self._get_backend(device)
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -194,26 +198,26 @@ class ProcessGroup:
 
     def allreduce(self, tensors: Any = None, opts: Any = None, timeout: timedelta | None = None, *,
                   tensor: Tensor | None = None, op: ReduceOp | None = None) -> Work:
-        if type(opts) is not options.AllreduceOptions or type(tensors) is not list:
+        if type(opts) is not AllreduceOptions or type(tensors) is not list:
             tensors = _listed(tensors if tensor is None else tensor)
             opts = _filled(options.AllreduceOptions, opts, timeout, reduceOp=op)
-        return self._of(tensors).allreduce(tensors, opts)
+        return self._of(tensors[0]).allreduce(tensors, opts)
 
     def allreduce_coalesced(self, tensors: list[Tensor], opts: Any = None) -> Work:
-        return self._of(tensors).allreduce_coalesced(tensors, opts or options.AllreduceCoalescedOptions())
+        return self._of(tensors[0]).allreduce_coalesced(tensors, opts or options.AllreduceCoalescedOptions())
 
     def broadcast(self, tensors: Any = None, opts: Any = None, timeout: timedelta | None = None, *,
                   tensor: Tensor | None = None, root: int | None = None) -> Work:
-        if type(opts) is not options.BroadcastOptions or type(tensors) is not list:
+        if type(opts) is not BroadcastOptions or type(tensors) is not list:
             tensors = _listed(tensors if tensor is None else tensor)
             opts = _filled(options.BroadcastOptions, opts, timeout, rootRank=root)
-        return self._of(tensors).broadcast(tensors, opts)
+        return self._of(tensors[0]).broadcast(tensors, opts)
 
     def reduce(self, tensors: Any = None, opts: Any = None, op: ReduceOp | None = None,
                timeout: timedelta | None = None, *, tensor: Tensor | None = None, root: int | None = None) -> Work:
         tensors = _listed(tensors if tensor is None else tensor)
         opts = _filled(options.ReduceOptions, opts, timeout, rootRank=root, reduceOp=op)
-        return self._of(tensors).reduce(tensors, opts)
+        return self._of(tensors[0]).reduce(tensors, opts)
 
     def allgather(self, output_tensors: Any, input_tensors: Any = None, opts: Any = None,
                   timeout: timedelta | None = None, *, input_tensor: Tensor | None = None) -> Work:
@@ -221,16 +225,16 @@ class ProcessGroup:
         if isinstance(inputs, TensorBase):
             output_tensors, inputs = [output_tensors], [inputs]
         opts = _filled(options.AllgatherOptions, opts, timeout)
-        return self._of(inputs).allgather(output_tensors, inputs, opts)
+        return self._of(inputs[0]).allgather(output_tensors, inputs, opts)
 
     def _allgather_base(self, output: Tensor, input: Tensor, opts: Any = None) -> Work:
         return self._of(input)._allgather_base(output, input, opts or options.AllgatherOptions())
 
     def allgather_coalesced(self, output_lists: Any, input_list: Any, opts: Any = None) -> Work:
-        return self._of(input_list).allgather_coalesced(output_lists, input_list, opts or options.AllgatherOptions())
+        return self._of(input_list[0]).allgather_coalesced(output_lists, input_list, opts or options.AllgatherOptions())
 
     def allgather_into_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
-        return self._of(inputs).allgather_into_tensor_coalesced(outputs, inputs, opts or options.AllgatherOptions())
+        return self._of(inputs[0]).allgather_into_tensor_coalesced(outputs, inputs, opts or options.AllgatherOptions())
 
     def reduce_scatter(self, output_tensors: Any = None, input_tensors: Any = None, opts: Any = None,
                        timeout: timedelta | None = None, *, output: Tensor | None = None, input: Any = None,
@@ -240,14 +244,15 @@ class ProcessGroup:
         if isinstance(outputs, TensorBase):
             outputs, inputs = [outputs], [inputs]
         opts = _filled(options.ReduceScatterOptions, opts, timeout, reduceOp=op)
-        return self._of(outputs).reduce_scatter(outputs, inputs, opts)
+        return self._of(outputs[0]).reduce_scatter(outputs, inputs, opts)
 
     def _reduce_scatter_base(self, outputTensor: Tensor, inputTensor: Tensor, opts: Any = None) -> Work:
         return self._of(inputTensor)._reduce_scatter_base(
             outputTensor, inputTensor, opts or options.ReduceScatterOptions())
 
     def reduce_scatter_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
-        return self._of(inputs).reduce_scatter_tensor_coalesced(outputs, inputs, opts or options.ReduceScatterOptions())
+        opts = opts or options.ReduceScatterOptions()
+        return self._of(inputs[0]).reduce_scatter_tensor_coalesced(outputs, inputs, opts)
 
     def gather(self, output_tensors: Any, input_tensors: Any = None, opts: Any = None,
                timeout: timedelta | None = None, *, input_tensor: Tensor | None = None,
@@ -256,7 +261,7 @@ class ProcessGroup:
         if isinstance(inputs, TensorBase):
             output_tensors, inputs = [output_tensors] if output_tensors else [], [inputs]
         opts = _filled(options.GatherOptions, opts, timeout, rootRank=root)
-        return self._of(inputs).gather(output_tensors, inputs, opts)
+        return self._of(inputs[0]).gather(output_tensors, inputs, opts)
 
     def scatter(self, output_tensors: Any = None, input_tensors: Any = None, opts: Any = None,
                 timeout: timedelta | None = None, *, output_tensor: Tensor | None = None,
@@ -265,10 +270,10 @@ class ProcessGroup:
         if isinstance(outputs, TensorBase):
             outputs, input_tensors = [outputs], [input_tensors] if input_tensors else []
         opts = _filled(options.ScatterOptions, opts, timeout, rootRank=root)
-        return self._of(outputs).scatter(outputs, input_tensors, opts)
+        return self._of(outputs[0]).scatter(outputs, input_tensors, opts)
 
     def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Work:
-        return self._of(input_tensors).alltoall(output_tensors, input_tensors, opts or options.AllToAllOptions())
+        return self._of(input_tensors[0]).alltoall(output_tensors, input_tensors, opts or options.AllToAllOptions())
 
     def alltoall_base(self, output: Tensor, input: Tensor, output_split_sizes: Any, input_split_sizes: Any,
                       opts: Any = None, timeout: timedelta | None = None) -> Work:
@@ -280,13 +285,13 @@ class ProcessGroup:
     all_to_all_single = alltoall_base
 
     def send(self, tensors: list[Tensor], dstRank: int, tag: int) -> Work:
-        return self._of(tensors).send(tensors, dstRank, tag)
+        return self._of(tensors[0]).send(tensors, dstRank, tag)
 
     def recv(self, tensors: list[Tensor], srcRank: int, tag: int) -> Work:
-        return self._of(tensors).recv(tensors, srcRank, tag)
+        return self._of(tensors[0]).recv(tensors, srcRank, tag)
 
     def recv_anysource(self, tensors: list[Tensor], tag: int) -> Work:
-        return self._of(tensors).recv_anysource(tensors, tag)
+        return self._of(tensors[0]).recv_anysource(tensors, tag)
 
     def barrier(self, opts: Any = None, timeout: timedelta | None = None) -> Work:
         opts = _filled(options.BarrierOptions, opts, timeout)

@@ -1,6 +1,7 @@
 """What DistributedDataParallel does in a backward: gradients go to buckets, which are reduced while it goes on."""
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -106,7 +107,8 @@ class Reducer:
 
     def __init__(self, named_parameters: list[tuple[str, Parameter]], group: ProcessGroup, limits: list[int],
                  find_unused: bool, as_view: bool, static_graph: bool, sparse: Collection[str] = (),
-                 lower: LowerParameters | None = None, skip_unused: bool = False) -> None:
+                 lower: LowerParameters | None = None, skip_unused: bool = False, delayed: Collection[str] = (),
+                 delayed_until: str | None = None) -> None:
         self._names = [name for name, _ in named_parameters]
         self._parameters = [parameter for _, parameter in named_parameters]
         self._group, self._limits = group, limits
@@ -115,6 +117,8 @@ class Reducer:
         self._skip_unused = skip_unused     # the same parameters are unused on all ranks: nobody asks the others
         self._lower = lower     # mixed precision: buckets have the dtypes that parameters have between steps
         self._sparse = {number for number, name in enumerate(self._names) if name in sparse}
+        self._delayed = {number for number, name in enumerate(self._names) if name in delayed} - self._sparse
+        self._delayed_until = None if delayed_until is None else self._names.index(delayed_until)
         # In which gradients became ready first; None once it is used, and where that differs from step to step.
         self._order: list[int] | None = None if find_unused and not static_graph else []
         self._expected: Counter | None = None       # of a static graph: how often each gradient is accumulated
@@ -127,9 +131,14 @@ class Reducer:
 
     def _make_buckets(self, order):
         order = list(order)
-        groups = _groups(self._parameters, [each for each in order if each not in self._sparse], self._limits)
+        groups = _groups(self._parameters, [each for each in order if each not in self._sparse | self._delayed],
+                         self._limits)
         self.buckets = [GradBucket(index, numbers, [self._parameters[number] for number in numbers],
                                    index == len(groups) - 1) for index, numbers in enumerate(groups)]
+        self._delayed_buckets = [
+            GradBucket(len(groups), numbers, [self._parameters[number] for number in numbers], True)
+            for numbers in _groups(self._parameters, sorted(self._delayed), [math.inf])]    # one for each dtype
+        self.buckets += self._delayed_buckets
         self.buckets += [_SparseBucket(number) for number in order if number in self._sparse]
         self._places = {number: (bucket, bucket.views[place]) for bucket in self.buckets
                         for place, number in enumerate(bucket.numbers)}
@@ -138,6 +147,8 @@ class Reducer:
         self._unused, self._seen, self._next, self._began = set(unused), Counter(), 0, False
         for bucket in self.buckets:
             bucket.waits_for, bucket.work = set(bucket.numbers), None
+        for bucket in self._delayed_buckets:
+            bucket.waits_for.add(self._delayed_until)
 
     def register_hook(self, state: Any, hook: Callable) -> None:
         """Have `hook(state, bucket)`, which returns a Future of the buffer, reduce the buckets."""
@@ -218,6 +229,9 @@ class Reducer:
             self._order.append(number)
         self._fill_bucket(number)
         self._places[number][0].waits_for.discard(number)
+        if number == self._delayed_until:
+            for bucket in self._delayed_buckets:
+                bucket.waits_for.discard(number)
         while self._next < len(self.buckets) and not self.buckets[self._next].waits_for:
             self._launch(self.buckets[self._next])
             self._next += 1
@@ -250,7 +264,7 @@ class Reducer:
             return      # gathered at the end of the backward: its length differs between ranks
         if self._skip_unused and self._unused.issuperset(bucket.numbers):
             return
-        if self._hook is None:
+        if self._hook is None or bucket in self._delayed_buckets:
             bucket.buffer().div_(self.divisor)
             bucket.work = collectives.all_reduce(bucket.buffer(), group=self._group, async_op=True)
         else:
@@ -271,7 +285,7 @@ class Reducer:
             if bucket.work is None:     # nobody has used its parameters
                 continue
             result = bucket.work.wait()
-            if self._hook is not None:
+            if self._hook is not None and bucket not in self._delayed_buckets:
                 result = result[0] if isinstance(result, (list, tuple)) else result
                 if result.data_ptr() != bucket.buffer().data_ptr():
                     bucket.set_buffer(result)

@@ -44,6 +44,14 @@ def test_training_gives_what_torch_gives(results, mode, device):
         assert largest_difference(results("mindtorch", mode, rank, device), results("torch", mode, rank)) < tolerance
 
 
+@pytest.mark.parametrize(("mode", "beside"), [("delayed", "plain"), ("all delayed", "plain"),
+                                              ("delayed, join", "join")])
+def test_parameters_in_a_bucket_of_their_own_learn_as_all(results, mode, beside, device):
+    for rank in (0, 1):
+        ours, theirs = results("mindtorch", mode, rank, device), results("torch", beside, rank)
+        assert largest_difference(ours, theirs) < 3e-6
+
+
 @pytest.mark.parametrize(("mode", "tolerance"), [("bf16", 1e-3), ("power", 1e-4), ("batched power", 1e-4)])
 def test_hooks_that_torch_has_for_other_devices(results, mode, tolerance, device):
     """PowerSGD of full rank is exact."""

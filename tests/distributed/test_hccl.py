@@ -1,6 +1,8 @@
 """The engine hccl between two processes on the simulator: collectives beside torch on gloo, time-outs, mismatches."""
 import itertools
 import json
+import sys
+import threading
 
 import pytest
 from hccl_cases import CASES
@@ -9,6 +11,7 @@ from ranks import RanksFailed, run_once, run_ranks
 import mindtorch
 from mindtorch import _backend
 from mindtorch.distributed import _watchdog
+from mindtorch.distributed._checked_backend import line_of_program
 
 # Errors are raised by the next synchronization, where the watchdog does not abort the process.
 ENVIRONMENT = {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1", "TORCH_HCCL_ASYNC_ERROR_HANDLING": "0"}
@@ -73,6 +76,23 @@ def test_unequal_counts_are_an_error_on_both_ranks(tmp_path):
         assert "HCCL error 1 (parameter error)" in found
 
 
+def test_a_rank_that_waits_in_the_standard_library_is_at_the_line_of_the_program():
+    entered, leave = threading.Event(), threading.Event()
+
+    def wait():
+        entered.set()
+        leave.wait()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    entered.wait()
+    line = line_of_program(sys._current_frames()[thread.ident])
+    leave.set()
+    thread.join()
+    first = wait.__code__.co_firstlineno
+    assert line in (f"{__file__}:{first + 1}", f"{__file__}:{first + 2}")
+
+
 @pytest.mark.parametrize(("engine", "device"), [("hccl", "npu"), ("mpi", "cpu")])
 def test_the_watchdog_says_which_rank_is_late(tmp_path, engine, device):
     for text, threads in run_hccl(tmp_path, "late_rank", str(tmp_path), engine, device, backend="none"):
@@ -81,7 +101,7 @@ def test_the_watchdog_says_which_rank_is_late(tmp_path, engine, device):
         assert first.endswith("ALLREDUCE (number 2):")
         assert "rank 0 has called 2 collectives, the last ALLREDUCE, and is at" in zero
         assert "rank 1 has called 1 collectives, the last ALLREDUCE, and is at" in one
-        assert all("hccl_cases.py:" in line for line in (zero, one))
+        assert all("hccl_cases.py:" in line for line in (zero, one)), text
         assert behind == "  behind: rank 1"
         assert "watchdog" not in threads        # it ends with the last group
 

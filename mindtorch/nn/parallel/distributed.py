@@ -21,6 +21,7 @@ from mindtorch.utils._pytree import tree_leaves
 
 if TYPE_CHECKING:
     from mindtorch.distributed import ProcessGroup
+    from mindtorch.nn.parameter import Parameter
 
 __all__ = ["DistributedDataParallel"]
 
@@ -52,7 +53,9 @@ class DistributedDataParallel(Module, Joinable):
     """Trains `module` in all processes of a group: the gradients are the mean of those of all ranks.
 
     On construction all ranks get the parameters and buffers of rank 0. A backward puts the gradients into buckets, in
-    the reverse order of the parameters, and reduces each bucket as soon as it is full, while it goes on.
+    the reverse order of the parameters, and reduces each bucket as soon as it is full, while it goes on. The parameters
+    of `delay_all_reduce_named_params`, pairs of name and parameter, have one bucket together, without a hook. It is
+    reduced after all others, once `param_to_hook_all_reduce` has its gradient.
 
     Example:
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
@@ -66,16 +69,16 @@ class DistributedDataParallel(Module, Joinable):
                  process_group: ProcessGroup | None = None, bucket_cap_mb: float | None = None,
                  find_unused_parameters: bool = False, check_reduction: bool = False,
                  gradient_as_bucket_view: bool = False, static_graph: bool = False,
-                 delay_all_reduce_named_params: Any = None, param_to_hook_all_reduce: Any = None,
+                 delay_all_reduce_named_params: list[tuple[str, Parameter]] | None = None,
+                 param_to_hook_all_reduce: Parameter | None = None,
                  mixed_precision: _MixedPrecision | None = None, device_mesh: Any = None,
                  skip_all_reduce_unused_params: bool = False, bucket_cap_mb_list: list[int] | None = None,
                  batched_grad_copy: bool = False, forward_sync_buffers: bool | None = None) -> None:
         super().__init__()
         Joinable.__init__(self)
-        for name, given in (("delay_all_reduce_named_params", delay_all_reduce_named_params),
-                            ("param_to_hook_all_reduce", param_to_hook_all_reduce)):
-            if given is not None:
-                raise NotImplementedError(f"DistributedDataParallel: mindtorch does not have {name}")
+        if (delay_all_reduce_named_params is None) != (param_to_hook_all_reduce is None):
+            raise ValueError("delay_all_reduce_named_params and param_to_hook_all_reduce need to be set at the same "
+                             "time.")
         if device_mesh is not None and process_group is not None:
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
         if device_mesh is not None:
@@ -96,6 +99,13 @@ class DistributedDataParallel(Module, Joinable):
             raise ValueError("DistributedDataParallel's input module must be on the same type of devices, but input "
                              f"module parameters locate in {kinds}.")
         self.device_type, = kinds
+        self._delayed, self._delayed_until = set(), None
+        if delay_all_reduce_named_params is not None:
+            self._delayed = {name for name, _ in delay_all_reduce_named_params}
+            self._delayed_until = next((name for name, each in named if each is param_to_hook_all_reduce), None)
+            if self._delayed_until is None:
+                raise ValueError("param_to_hook_all_reduce is none of the parameters that DistributedDataParallel "
+                                 "reduces")
         if device_ids and self.device_type == "cpu":
             raise ValueError("DistributedDataParallel device_ids and output_device arguments only work with "
                              "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
@@ -139,7 +149,7 @@ class DistributedDataParallel(Module, Joinable):
                   if isinstance(each, (Embedding, EmbeddingBag)) and each.sparse}
         self.reducer = Reducer(self._named_parameters_to_reduce(), self.process_group, self._bucket_limits,
                                self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph, sparse,
-                               self._lower, self.skip_all_reduce_unused_params)
+                               self._lower, self.skip_all_reduce_unused_params, self._delayed, self._delayed_until)
         if self._lower is not None and self._lower.reduce_dtype is not None:
             self.reducer.register_hook(self.process_group, partial(compressed_mean, self._lower.reduce_dtype))
 
