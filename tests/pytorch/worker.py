@@ -195,7 +195,10 @@ def described(error):
     while root.__cause__ is not None:
         root = root.__cause__
     frames = traceback.extract_tb(root.__traceback__ or error.__traceback__)
-    return {"type": type(root).__name__, "message": str(root)[:700],
+    kind, message = type(root).__name__, str(root)
+    if re.match(r"Process \d+ exited with error code", message):        # a rank: what it raised
+        kind, message = re.findall(r"^(?:\w+\.)*(\w+): (.*)", message, re.MULTILINE)[-1]
+    return {"type": kind, "message": message[:700],
             "frames": [f"{'/'.join(Path(f.filename).parts[-2:])}:{f.lineno}:{f.name}" for f in frames[-6:]],
             "line": next((f.line for f in reversed(frames) if f.filename.startswith(os.environ["PYTORCH_SUITE"])), "")}
 
