@@ -72,6 +72,7 @@ def step(torch, number, rounds):
     from mpi4py import MPI
 
     from bench.gpt import training
+    from mindtorch.distributed import _mpi
     alone, shared = training("mindtorch", "cpu"), training("mindtorch", "cpu")
     shared.trained = torch.nn.parallel.DistributedDataParallel(shared.model)
     shared.step()
@@ -79,8 +80,8 @@ def step(torch, number, rounds):
 
     def reduce_buckets():
         """As MPI alone would: all requests at once, then it is called until they have ended."""
-        requests = [MPI.COMM_WORLD.Iallreduce(MPI.IN_PLACE, [MPI.buffer.fromaddress(bucket.data_ptr(), bucket.nbytes),
-                                                             bucket.numel(), MPI.FLOAT]) for bucket in buckets]
+        requests = [_mpi._world.Iallreduce(MPI.IN_PLACE, [MPI.buffer.fromaddress(bucket.data_ptr(), bucket.nbytes),
+                                                          bucket.numel(), MPI.FLOAT]) for bucket in buckets]
         while not MPI.Request.Testall(requests):
             os.sched_yield()
 

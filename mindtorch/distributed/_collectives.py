@@ -16,6 +16,7 @@ from mindtorch.distributed._world import (
     GroupMember,
     _canonicalize_group_rank,
     _check_not_self_rank,
+    _check_valid_timeout,
     _get_default_group,
     _group_or_default_group,
     _rank_not_in_group,
@@ -680,8 +681,10 @@ def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wa
         return
     if "cpu" not in [kind.type for kind in pg._device_types]:
         raise ValueError(f"monitored_barrier is only implemented for engines of the CPU, not for {get_backend(pg)}.")
-    if timeout is not None and not isinstance(timeout, timedelta):
+    if isinstance(timeout, float):
         warnings.warn(f"Please specify timeout arg as a timedelta. Converting current value of {timeout} assuming it "
                       "represents seconds", stacklevel=2)
         timeout = timedelta(seconds=timeout)
+    if timeout is not None:
+        _check_valid_timeout(timeout)
     pg.monitored_barrier(timeout, wait_all_ranks=wait_all_ranks)

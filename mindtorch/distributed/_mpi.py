@@ -49,22 +49,56 @@ _ANSWER = timedelta(seconds=10)     # time in which each living rank writes to t
 
 # Start
 
-_mpi_ranks: list[int] = []      # of each rank of the job, its rank in MPI.COMM_WORLD
+_TOO_FEW_THREADS = "torch.distributed needs an MPI with MPI_THREAD_MULTIPLE"
+_mpi_ranks: list[int] = []      # of each rank of the job, its rank in _world
+_world: MPI.Intracomm = MPI.COMM_NULL
 
 
 def _library():
     return ctypes.CDLL(MPI.__file__)        # by ctypes, since mpi4py keeps the GIL, which the answers to MPI need
 
 
-def _initialize():
+def _prepare():
     _shared_files.remove_stale()
+    # Ranks of one machine share memory by MPICH's own means. The files of UCX would stay where a rank is killed.
+    os.environ.setdefault("UCX_TLS", "^posix,sysv")
+
+
+def _use(world):
+    """The ranks of the job are those of this communicator."""
+    global _world
+    _world = world
+
+
+def _initialize():
+    """MPI_Init, as a launcher expects it."""
+    _prepare()
     provided = ctypes.c_int()
     if _library().MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(provided)):
         raise DistBackendError("MPI_Init_thread failed")
     if provided.value < MPI.THREAD_MULTIPLE:
-        raise DistBackendError("torch.distributed needs an MPI with MPI_THREAD_MULTIPLE")
+        raise DistBackendError(_TOO_FEW_THREADS)
     MPI.COMM_WORLD.Set_errhandler(MPI.ERRORS_RETURN)
     MPI.COMM_SELF.Set_errhandler(MPI.ERRORS_RETURN)
+    MPI.COMM_WORLD.Barrier()
+    _use(MPI.COMM_WORLD)
+
+
+def _start_session():
+    """MPI by a session: it returns its errors, where MPI_Init ends the process if another rank dies in it."""
+    _prepare()
+    settings, session = MPI.Info.Create({"thread_level": "MPI_THREAD_MULTIPLE"}), ctypes.c_void_p()
+    code = _library().MPI_Session_init(ctypes.c_void_p(settings.handle), ctypes.c_void_p(MPI.ERRORS_RETURN.handle),
+                                       ctypes.byref(session))
+    if code:
+        raise DistBackendError(f"MPI_Session_init failed: {MPI.Get_error_string(code)}")
+    session = MPI.Session.fromhandle(session.value)
+    if session.Get_info().get("thread_level") != "MPI_THREAD_MULTIPLE":
+        raise DistBackendError(_TOO_FEW_THREADS)
+    world = MPI.Intracomm.Create_from_group(session.Create_group("mpi://WORLD"), "mindtorch", MPI.INFO_NULL,
+                                            MPI.ERRORS_RETURN)
+    world.Barrier()
+    _use(world)
 
 
 def _launched_size():
@@ -74,7 +108,7 @@ def _launched_size():
 
 
 def _initialize_under_launcher():
-    _initialize_all()
+    _initialize()
     _shared_files.remove_named()
     import atexit
     atexit.register(_library().MPI_Finalize)    # mpiexec takes a process that ends without it for one that has failed
@@ -84,9 +118,11 @@ def world_of_launcher(timeout: timedelta) -> tuple[Store | None, int, int]:
     """The store, rank and size of the job where mpiexec has started it; None, -1, -1 elsewhere."""
     if _launched_size() < 1:
         return None, -1, -1
-    if not MPI.Is_initialized():
+    if not _world and MPI.Is_initialized():
+        _use(MPI.COMM_WORLD)
+    elif not _world:
         _initialize_under_launcher()
-    world = MPI.COMM_WORLD
+    world = _world
     store, address = None, None
     if world.rank == 0:
         store = TCPStore(socket.gethostname(), 0, is_master=True, timeout=timeout, wait_for_workers=False)
@@ -100,19 +136,21 @@ def start(store: Store, rank: int, size: int, timeout: timedelta) -> None:
     """Start MPI with all ranks of the job, each of which calls this, unless it runs."""
     if len(_mpi_ranks) == size:
         return
-    if MPI.Is_initialized() or _launched_size() == size:
-        if not MPI.Is_initialized():
+    if not _world:
+        if MPI.Is_initialized():        # by the program
+            _use(MPI.COMM_WORLD)
+        elif _launched_size() == size:
             _initialize_under_launcher()
-    elif size == 1:
-        _initialize()
-        _shared_files.remove_named()
-    else:
-        _start_by_store(PrefixStore("mpi", store.clone()), rank, size, timeout)
-    if MPI.COMM_WORLD.size != size:
-        raise DistBackendError(f"MPI runs with {MPI.COMM_WORLD.size} ranks in this process, and the job has {size}. "
+        elif size == 1:
+            _start_session()
+            _shared_files.remove_named()
+        else:
+            _start_by_store(PrefixStore("mpi", store.clone()), rank, size, timeout)
+    if _world.size != size:
+        raise DistBackendError(f"MPI runs with {_world.size} ranks in this process, and the job has {size}. "
                                "A process can join one job only; start a new one")
     if size > 1:
-        store.set(f"mpi_rank/{rank}", str(MPI.COMM_WORLD.rank))
+        store.set(f"mpi_rank/{rank}", str(_world.rank))
         _mpi_ranks[:] = map(int, store.multi_get([f"mpi_rank/{other}" for other in range(size)]))
     else:
         _mpi_ranks[:] = [0]
@@ -123,17 +161,12 @@ def _start_by_store(store, rank, size, timeout):
     connection = _pmi.serve(store, rank, size).detach()         # MPI keeps it
     try:
         with _pmi.environment(connection, rank, size):
-            _within(timeout, _initialize_all, "the start of MPI")
+            _within(timeout, _start_session, "the start of MPI")
     except DistBackendError:
         _wait_for_ranks(store, "waited", rank, size, min(timeout, _ANSWER))     # raises for the rank that is gone
         raise
     finally:
         _shared_files.remove_named()
-
-
-def _initialize_all():
-    _initialize()
-    MPI.COMM_WORLD.Barrier()
 
 
 def _wait_for_ranks(store, step, rank, size, timeout):
@@ -431,9 +464,9 @@ class ProcessGroupMPI(Backend):
         super().__init__(options.group_rank, options.group_size, options.timeout)
         self.global_ranks, self.group_name = options.global_ranks_in_group, options.group_id
         self._store, self._monitored_barriers = options.store, 0
-        members = MPI.COMM_WORLD.group.Incl([_mpi_ranks[rank] for rank in self.global_ranks])
+        members = _world.group.Incl([_mpi_ranks[rank] for rank in self.global_ranks])
         tag = sum(self.group_name.encode()) % 32768
-        self._comm = _within(options.timeout, lambda: MPI.COMM_WORLD.Create_group(members, tag),
+        self._comm = _within(options.timeout, lambda: _world.Create_group(members, tag),
                              f"group {self.group_name!r} of the ranks {self.global_ranks} to be made")
         self._comm.Set_errhandler(MPI.ERRORS_RETURN)
         self.waiting: set[_MPIWork] = set()     # the Works that have not ended
@@ -479,6 +512,9 @@ class ProcessGroupMPI(Backend):
         try:
             request = getattr(self._comm, call)(*arguments)
         except MPI.Exception as error:
+            root = getattr(opts, "rootRank", 0)
+            if not 0 <= root < self._size:
+                raise RuntimeError(f"ProcessGroupMPI::{op_type.name.lower()}: invalid root rank: {root}") from None
             raise DistBackendError(f"{op_type.name} of group {self.group_name!r}: {error}") from None
         timeout = self._timeout if opts is None else self._timeout_of(opts)
         work = _MPIWork(self, op_type, request, tensors, timeout, (keep, arguments), on_completion, size)

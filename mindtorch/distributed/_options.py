@@ -70,7 +70,10 @@ class ReduceOp(metaclass=_ReduceOpMeta):
 
 def reduction(op: Any) -> RedOpType:
     """The kind of a reduction that is given as either."""
-    return op if isinstance(op, RedOpType) else op.op
+    try:
+        return op if isinstance(op, RedOpType) else op.op
+    except AttributeError:
+        raise TypeError(f"op must be a ReduceOp, not {type(op).__name__}") from None
 
 
 def _make_nccl_premul_sum(factor: Any) -> ReduceOp:

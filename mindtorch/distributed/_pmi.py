@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mindtorch.distributed._shared_files import announce
 from mindtorch.distributed._stores import DistError
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ class _Responder:
         return f"universe_size rc=0 size={self._size}"
 
     def get_my_kvsname(self, _):
-        return f"my_kvsname rc=0 kvsname={self._store.get('name').decode()}"
+        name = self._store.get("name").decode()
+        announce(name)
+        return f"my_kvsname rc=0 kvsname={name}"
 
     def put(self, request):
         self._store.set(f"key/{request['key']}", request["value"])

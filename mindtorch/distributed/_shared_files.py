@@ -6,10 +6,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["remove_named", "remove_stale"]
+from mindtorch.distributed.elastic.guard import MARK, NOTE
+
+__all__ = ["announce", "remove_named", "remove_stale"]
 
 _FOLDER = Path("/dev/shm")
-_PATTERNS = "mpich_shm_*", "ucx_shm_posix_*"    # of MPICH, and of UCX, which it sends with
+# Of MPICH, of UCX, which it sends with, and our notes.
+_PATTERNS = "mpich_shm_*", "ucx_shm_posix_*", NOTE.format("*", "*")
 _YOUNG = 60     # seconds in which a file may have an owner that is not seen, in another container
 
 
@@ -18,11 +21,31 @@ def _mapped(process):
         return {line.rstrip("\n").split(maxsplit=5)[5] for line in maps if str(_FOLDER) in line}
 
 
+_note: Path | None = None
+
+
+def announce(name: str) -> None:
+    """Leave a note for the guard of torchrun, if that has started this process: MPI makes files for this job now.
+
+    MPICH names them by a hash of the job's name, FNV-1a.
+    """
+    global _note
+    if MARK not in os.environ:
+        return
+    code = 2166136261
+    for byte in name.encode():
+        code = (code ^ byte) * 16777619 & 0xFFFFFFFF
+    _note = _FOLDER / NOTE.format(os.environ[MARK], f"{code:x}")
+    _note.touch()
+
+
 def remove_named() -> None:
     """Remove the names of what MPI has mapped in this process: its memory then ends with the last process."""
     for path in map(Path, _mapped("self")):
         if path.match(_PATTERNS[0]):
             path.unlink(missing_ok=True)
+    if _note is not None:
+        _note.unlink(missing_ok=True)
 
 
 def _in_use() -> Iterator[str]:

@@ -254,11 +254,15 @@ class DeviceMesh:
         if len(names) == 1 and names[0] in self._flatten_mapping:
             return self._flatten_mapping[names[0]]
         known = [*self.mesh_dim_names, *self._flatten_mapping]
-        if not set(names) <= set(self.mesh_dim_names):
+        if not set(names) <= set(known):
             raise KeyError(f"Invalid mesh_dim_names {names} specified. Valid mesh_dim_names are {known}.")
-        dims = [self.mesh_dim_names.index(name) for name in names]
-        if dims != sorted(set(dims)):
+        dims = [dim for name in names for dim in self._dims_of(name)]
+        if dims != sorted(dims):
             raise KeyError(f"Invalid mesh_dim_names {names} specified. Mesh dim indices should be in ascending order.")
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"Slicing overlapping dim_names {names} is not allowed.")
+        if not set(names) <= set(self.mesh_dim_names):
+            return self._concatenate([self[name] for name in names])
         part = _row_with(_rows(self.mesh, dims), get_rank())
         groups = [self._dim_groups[dim] for dim in dims] if self._dim_groups else []
         return DeviceMesh._made(self.device_type, part, names, groups, self._get_root_mesh())

@@ -6,6 +6,8 @@ import os
 import runpy
 import sys
 import uuid
+from collections.abc import Callable
+from importlib import metadata
 
 import mindtorch
 from mindtorch._alias import is_active
@@ -54,10 +56,13 @@ def get_args_parser() -> argparse.ArgumentParser:
     add("--start-method", default="spawn", choices=["spawn", "fork", "forkserver"], help="for functions")
     add("--role", default="default", help="name of the processes")
     add("-m", "--module", action="store_true", help="the program is a module, as with python -m")
+    add("--run-path", action="store_true", help="each process runs the script by runpy.run_path, as its program")
     add("--no-python", action="store_true", help="the program is a command, not a script of Python")
     add("--log-dir", default=None, help="folder of the logs")
     add("-r", "--redirects", default="0", help="streams that go to files: 1 stdout, 2 stderr, 3 both; or 0:1,1:2")
     add("-t", "--tee", default="0", help="streams that go to files and to the console")
+    add("--logs-specs", default=None, help="where output goes: a class, by its name in the entry points of the group "
+        "torchrun.logs_specs")
     add("--local-ranks-filter", default="", help="local ranks whose output is shown: 0,1")
     add("--node-rank", type=int, default=0, help="rank of this node (static)")
     add("--master-addr", default="127.0.0.1", help="address of the node of rank 0 (static)")
@@ -132,8 +137,8 @@ def run_script_path(training_script: str, *training_script_args: str) -> None:
     runpy.run_path(training_script, run_name="__main__")
 
 
-def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[str]]:
-    """(the configuration, the command, its arguments).
+def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, Callable | str, list[str]]:
+    """(the configuration, the command or function, its arguments).
 
     Example:
         >>> arguments = dist.run.parse_args(["--nproc-per-node=2", "train.py"])
@@ -160,7 +165,7 @@ def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[
         print("torchrun: each process computes with one thread (OMP_NUM_THREADS=1); set OMP_NUM_THREADS for another "
               "number", file=sys.stderr, flush=True)
     shown = {int(rank) for rank in args.local_ranks_filter.split(",") if rank} or None
-    logs = DefaultLogsSpecs(args.log_dir, Std.from_str(args.redirects), Std.from_str(args.tee), shown)
+    logs = _logs_class(args.logs_specs)(args.log_dir, Std.from_str(args.redirects), Std.from_str(args.tee), shown)
     launch = LaunchConfig(
         min_nodes, max_nodes, count, logs, args.rdzv_id, args.role, args.rdzv_endpoint, args.rdzv_backend, config,
         max_restarts=args.max_restarts, monitor_interval=args.monitor_interval, start_method=args.start_method,
@@ -170,7 +175,17 @@ def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[
     return launch, *_command(args)
 
 
+def _logs_class(name):
+    if name is None:
+        return DefaultLogsSpecs
+    for entry in metadata.entry_points().select(group="torchrun.logs_specs").select(name=name):
+        return entry.load()
+    raise ValueError(f"Could not find entrypoint under 'torchrun.logs_specs[{name}]' key")
+
+
 def _command(args):
+    if args.run_path:
+        return run_script_path, [args.training_script, *args.training_script_args]
     if args.no_python:
         if args.module:
             raise ValueError("Don't use both the '--no-python' flag and the '--module' flag at the same time.")

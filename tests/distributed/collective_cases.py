@@ -306,6 +306,15 @@ def wrong_arguments(torch, dist, rank, size):
 
 
 @case
+def wrong_roots_reductions_and_timeouts(torch, dist, rank, size):
+    one = torch.ones(1)
+    errors = [error_of(*call) for call in [
+        (dist.broadcast, one, 9), (dist.reduce, one, 9), (dist.gather, one, None, 9), (dist.scatter, one, None, 9),
+        (dist.monitored_barrier, None, 3)]]
+    return [(kind, text.replace("Gloo", "MPI")) for kind, text in errors], error_of(dist.all_reduce, one, "sum")[0]
+
+
+@case
 def functional_collectives(torch, dist, rank, size):
     functional = importlib.import_module(f"{torch.__name__}.distributed._functional_collectives")
     tensor, group = torch.arange(float(size ** 2)).reshape(size, size) + rank, dist.group.WORLD

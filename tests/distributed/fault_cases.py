@@ -71,34 +71,79 @@ def lost(torch, rank, size, folder, engine, cases):
     """
     number, rank = divmod(rank, 2)
     step, how, lost_rank = cases[number]
+    end_at = trap(engine, how, step if rank == lost_rank else None)
+    if engine == "hccl" and step in ("start", "joining"):
+        os.environ["MINDTORCH_SIM_HCCL_TIMEOUT_SCALE"] = "0.01"
+    ready = torch.distributed.FileStore(f"{folder}/ready{number}", 2)
+    ready.barrier("ready", 2, LONG)
+    end_at("start")
+    timeout = timedelta(seconds=2) if step in ("start", "joining") else LONG
+    error = error_of(train, torch, engine, f"file://{folder}/store{number}", rank, timeout, end_at)
+    return error, named_segments()
 
+
+def trap(engine, how, step):
+    """end_at(step), which ends this process there; "joining" comes by itself."""
     def end_at(name):
-        if rank != lost_rank or name != step:
+        if name != step:
             return
         if how == "exception":
             raise KeyError("as it is meant")
         if how == "exit":
             os._exit(3)
-        os.kill(os.getpid(), getattr(signal, how))
+        if how == "agent":
+            os.kill(os.getppid(), signal.SIGKILL)
+        else:
+            os.kill(os.getpid(), getattr(signal, how))
         time.sleep(60)
 
     joining = functools.partial(end_at, "joining")
-    if engine == "mpi":
-        device = "cpu"
-        if how == "exception":      # which ends the process in the main thread only
-            call_before("mindtorch.distributed._pmi:environment", joining)
-        else:
-            call_before("mindtorch.distributed._pmi:_Responder.get", joining)
-    else:
-        device = "npu"
+    if engine == "hccl":
         call_before("mindtorch._npu.communicator:Communicator", joining)
-        if step in ("start", "joining"):
-            os.environ["MINDTORCH_SIM_HCCL_TIMEOUT_SCALE"] = "0.01"
-    ready = torch.distributed.FileStore(f"{folder}/ready{number}", 2)
-    ready.barrier("ready", 2, LONG)
+    elif how == "exception":        # which ends the process in the main thread only
+        call_before("mindtorch.distributed._pmi:environment", joining)
+    else:
+        call_before("mindtorch.distributed._pmi:_Responder.get", joining)
+    return end_at
+
+
+def launched(torch, rank, size, folder, engine, cases):
+    """Each rank is torchrun of a job of two, for one of the cases. Returns its report on the rank that has failed.
+
+    At the step `named` MPI has started in all ranks, and what it has made in /dev/shm still has its names.
+    """
+    from mindtorch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from mindtorch.distributed.launcher import LaunchConfig, elastic_launch
+    config = LaunchConfig(1, 1, 2, run_id=str(rank), rdzv_endpoint="localhost:0", start_method="fork", max_restarts=0,
+                          shutdown_timeout=60)
+    try:
+        elastic_launch(config, worker)(folder, engine, rank, *cases[rank])
+    except ChildFailedError as error:
+        return str(error)
+
+
+def worker(folder, engine, number, step, how, lost_rank):
+    """Writes its number and, as MPI starts, the name of the note for torchrun's guard."""
+    import mindtorch
+    from mindtorch.distributed import _shared_files
+    rank = int(os.environ["RANK"])
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)       # it is forked, with torchrun's handler
+    Path(folder, f"pid.{number}.{rank}").write_text(str(os.getpid()), encoding="utf-8")
+    store = mindtorch.distributed.FileStore(f"{folder}/store{number}", 2)
+    store.barrier("ready", 2, LONG)
+    end_at = trap(engine, how, step if rank == lost_rank else None)
+
+    def named():
+        Path(folder, f"note.{number}.{rank}").write_text(str(_shared_files._note), encoding="utf-8")
+        if step == "named":
+            store.barrier("named", 2, LONG)
+            end_at("named")
+            time.sleep(60)
+
+    if engine == "mpi":
+        call_before("mindtorch.distributed._shared_files:remove_named", named)
     end_at("start")
-    error = error_of(train, torch, device, engine, f"file://{folder}/store{number}", rank, step, end_at)
-    return error, named_segments()
+    train(mindtorch, engine, "env://", rank, LONG, end_at)
 
 
 def killed_together(torch, rank, size, folder):
@@ -112,10 +157,9 @@ def killed_together(torch, rank, size, folder):
     torch.distributed.init_process_group("mpi", f"file://{folder}/store", rank=rank, world_size=size)
 
 
-def train(torch, device, engine, address, rank, step, end_at):
-    dist = torch.distributed
-    dist.init_process_group(engine, address, rank=rank, world_size=2,
-                            timeout=timedelta(seconds=2) if step in ("start", "joining") else LONG)
+def train(torch, engine, address, rank, timeout, end_at):
+    dist, device = torch.distributed, "cpu" if engine == "mpi" else "npu"
+    dist.init_process_group(engine, address, rank=rank, world_size=2, timeout=timeout)
     group = dist.new_group(timeout=timedelta(seconds=4))
     for _ in range(2):
         tensor = torch.ones(5, device=device)

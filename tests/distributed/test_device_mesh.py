@@ -20,6 +20,10 @@ m["tp"], m["dp", "tp"], m["tp"].get_local_rank(), m["tp"].mesh.tolist(), m["tp"]
 m["dp", "tp"].get_group()
 m["dp", "tp"]._flatten("dptp")
 m["dptp"].mesh.tolist()
+m["pp", "dptp"], m["pp", "dptp"].mesh.tolist(), m["pp", "dptp"].get_group("dptp") is m["dptp"].get_group()
+m["dptp", "pp"]
+m["dptp", "tp"]
+m["tp", "tp"]
 m["x"]
 m["tp", "dp"]
 len(m.get_all_groups())

@@ -1,9 +1,11 @@
 """Ranks that are late, that have died, or that call another collective; and the ways to start."""
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,43 @@ def test_a_rank_that_is_gone_is_named(tmp_path, engine):
         expected = ERRORS[engine].get(step)
         assert (error is None) == (expected is None), (step, how, error)
         assert all(part.format(lost) in error[1] for part in expected or ()), (step, how, error)
+
+
+@pytest.mark.parametrize("engine", ["mpi", "hccl"])
+def test_nothing_is_left_of_a_job_of_torchrun(tmp_path, engine):
+    """Whatever ends at whatever step: one of its ranks, which its error names, or torchrun itself."""
+    steps = ["start", "joining", *(["named"] if engine == "mpi" else []), "collective", "end"]
+    cases = [(step, how, lost) for step in steps for how, _, lost in [*ENDS, ("agent", None, 1)]]
+    codes = {how: code for how, code, _ in ENDS}
+    reports = run_ranks("fault_cases:launched", len(cases), tmp_path, backend="none",
+                        exit_codes=[0 if how in codes else -9 for _, how, _ in cases],
+                        arguments=[str(tmp_path), engine, cases],
+                        env={"MINDTORCH_NPU": "sim", "MINDTORCH_SIM_MEMORY": "64MiB", "HCCL_BUFFSIZE": "1",
+                             "HCCL_IF_IP": "127.0.0.1"})
+    for (step, how, lost), report in zip(cases, reports, strict=True):
+        if how in codes:
+            expected = f"rank      : {lost} (local_rank: {lost})\n  exitcode  : {codes[how]} ("
+            assert expected in (report or ""), (step, how, report)
+    deadline = time.monotonic() + 60        # torchrun's guard outlives it
+    while left := [*filter(is_alive, tmp_path.glob("pid.*")), *left_in_memory(tmp_path)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+    assert len(list(tmp_path.glob("pid.*"))) == 2 * len(cases)
+    assert {path.name for path in tmp_path.glob("note.*") if "/dev/shm/mindtorch_mpi_" in path.read_text()}.issuperset(
+        f"note.{number}.{rank}" for number, (step, *_) in enumerate(cases) if step == "named" for rank in range(2))
+
+
+def is_alive(path):
+    """Whether a process, whose number the file has, runs; one that nobody has waited for does not."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path("/proc", path.read_text(), "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+def left_in_memory(folder):
+    """Notes for the guard, and the files that they are for."""
+    for note in map(Path, {path.read_text() for path in folder.glob("note.*")}.difference(["None"])):
+        yield from filter(Path.exists, [note, *note.parent.glob(f"mpich_shm_{note.name.rpartition('_')[2]}_*")])
 
 
 def test_the_memory_of_ranks_that_were_killed_together_goes(tmp_path):

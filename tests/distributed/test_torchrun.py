@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from importlib import metadata
 
 import pytest
 import torch.distributed.elastic.multiprocessing.errors
@@ -381,6 +382,29 @@ def test_arguments(arguments, expected):
     config, command, rest = run.config_from_args(run.parse_args(arguments))
     assert (config.min_nodes, config.max_nodes, config.rdzv_backend, config.rdzv_endpoint) == expected
     assert (command, rest) == (sys.executable, ["-u", "x.py"])
+
+
+def test_a_script_by_its_path(tmp_path, capfd):
+    script = tmp_path / "script.py"
+    script.write_text("import os, sys\nprint(os.environ['RANK'], sys.argv[1:], __name__)", encoding="utf-8")
+    run.main(["--run-path", "--standalone", "--start-method", "fork", str(script), "--lr", "1"])
+    assert capfd.readouterr().out == "0 ['--lr', '1'] __main__\n"
+
+
+def test_the_class_of_logs_is_an_entry_point(monkeypatch):
+    entry = metadata.EntryPoint("mine", "mindtorch.distributed.elastic.multiprocessing:DefaultLogsSpecs",
+                                "torchrun.logs_specs")
+    monkeypatch.setattr(metadata, "entry_points", lambda: metadata.EntryPoints([entry]))
+    config, *_ = run.config_from_args(run.parse_args(["--logs-specs", "mine", "x.py"]))
+    assert type(config.logs_specs) is DefaultLogsSpecs
+    with pytest.raises(ValueError, match=r"Could not find entrypoint under 'torchrun.logs_specs\[none\]' key"):
+        run.config_from_args(run.parse_args(["--logs-specs", "none", "x.py"]))
+
+
+def test_options_of_the_rendezvous_in_quotes():
+    config, *_ = run.config_from_args(run.parse_args(["--rdzv-backend=c10d", "--rdzv-conf='join_timeout=5,timeout=6'",
+                                                      "x.py"]))
+    assert config.rdzv_configs == {"join_timeout": "5", "timeout": "6"}
 
 
 @pytest.mark.parametrize(("arguments", "rest"), [

@@ -62,24 +62,35 @@ class Removed:
         return other
 
 
-def prepare(library, device, suite):
+def prepare(library, device, suite, files):
     """Imports the library, and the helpers that most files need."""
     os.environ.update(PYTORCH_SUITE=str(suite), PYTORCH_TESTING_DEVICE_ONLY_FOR=device, PYTORCH_SHIM=device,
                       PYTHONPATH=os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
-    names = ["torch.testing._internal." + name for name in HELPERS]
+    helpers = HELPERS if any(not file.startswith("distributed/") for file in files) else ["common_device_type"]
+    names = ["torch.testing._internal." + name for name in helpers]
     if library == "torch":
         del os.environ["PYTORCH_SHIM"]
         if device != "cpu":
             add_device(device)
         for name in names:
             importlib.import_module(name)
+        fork_ranks()
         return
     import shim
     shim.install(device)
     with shim.permissive():
         for name in names:
             importlib.import_module(name)
+        fork_ranks()
     tolerate_empty_lists()
+
+
+def fork_ranks():
+    """The ranks of a test of torch.distributed are forked from its process, where PyTorch starts each anew."""
+    import torch.multiprocessing
+    from torch.testing._internal.common_distributed import MultiProcessTestCase
+    forked = torch.multiprocessing.get_context("fork").Process
+    MultiProcessTestCase._spawn_processes = lambda self: self._start_processes(forked)
 
 
 def tolerate_empty_lists():
@@ -184,7 +195,10 @@ def described(error):
     while root.__cause__ is not None:
         root = root.__cause__
     frames = traceback.extract_tb(root.__traceback__ or error.__traceback__)
-    return {"type": type(root).__name__, "message": str(root)[:700],
+    kind, message = type(root).__name__, str(root)
+    if re.match(r"Process \d+ exited with error code", message):        # a rank: what it raised
+        kind, message = re.findall(r"^(?:\w+\.)*(\w+): (.*)", message, re.MULTILINE)[-1]
+    return {"type": kind, "message": message[:700],
             "frames": [f"{'/'.join(Path(f.filename).parts[-2:])}:{f.lineno}:{f.name}" for f in frames[-6:]],
             "line": next((f.line for f in reversed(frames) if f.filename.startswith(os.environ["PYTORCH_SUITE"])), "")}
 
@@ -323,7 +337,7 @@ def main():
     parser.add_argument("results", type=lambda path: Path(path).resolve())
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
-    prepare(options.library, options.device, options.suite)
+    prepare(options.library, options.device, options.suite, options.files)
     for item in options.files:
         file, every, wanted = (item + "::").split(":")[:3]
         child = os.fork()

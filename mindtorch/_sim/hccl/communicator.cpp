@@ -153,11 +153,14 @@ HcclResult checkRank(const char *function, uint32_t ranks, uint32_t rank) {
   return fail(HCCL_E_PARA, "EI0003", "%s: rank is %u of %u ranks", function, rank, ranks);
 }
 
-// Makes a communicator of the ranks that `meets` finds; in a group, at its end.
+// Makes a communicator of the ranks that `meets` finds; in a group, at its end. It has the configuration's name, else
+// `name`, else its identifier.
 template <class Meet>
-HcclResult create(const char *function, uint32_t rank, const HcclCommConfig *config, HcclComm *handle, Meet meets) {
+HcclResult create(const char *function, uint32_t rank, const HcclCommConfig *config, const char *name, HcclComm *handle,
+                  Meet meets) {
   Settings settings;
   HCCL_TRY(readConfig(function, config, &settings));
+  if (settings.name.empty()) settings.name = name;
   int32_t device = -1;
   HCCL_TRY(currentDevice(function, &device));
   const auto creation = [=]() -> HcclResult {
@@ -173,7 +176,7 @@ HcclResult createByRootInfo(const char *function, uint32_t ranks, const HcclRoot
   if (handle == nullptr) return nullArgument(function, "comm");
   if (info == nullptr) return nullArgument(function, "rootInfo");
   HCCL_TRY(checkRank(function, ranks, rank));
-  return create(function, rank, config, handle, [=, root = *info](int32_t device, Membership *membership) {
+  return create(function, rank, config, "", handle, [=, root = *info](int32_t device, Membership *membership) {
     return rendezvous(function, root, ranks, rank, device, membership);
   });
 }
@@ -189,15 +192,10 @@ HcclResult createByTable(const char *function, const char *path, uint32_t rank, 
   if (strnlen(path, kPathBytes + 1) > kPathBytes) {
     return fail(HCCL_E_PARA, "EI0003", "%s: clusterInfo has more than %zu characters", function, kPathBytes);
   }
-  HcclCommConfig named;
-  HcclCommConfigInit(&named);
-  if (config == nullptr) {
-    std::strcpy(named.hcclCommName, "hccl_world_group");
-    config = &named;
-  }
-  return create(function, rank, config, handle, [=, file = std::string(path)](int32_t device, Membership *membership) {
+  const auto meet = [=, file = std::string(path)](int32_t device, Membership *membership) {
     return rendezvousByTable(function, file.c_str(), rank, device, membership);
-  });
+  };
+  return create(function, rank, config, "hccl_world_group", handle, meet);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 """A process that outlives torchrun and ends what torchrun has left: started first, it waits for the end of a pipe.
 
 However torchrun ends, SIGKILL included, the pipe is closed. Then the guard ends the process groups that came through
-the pipe, and all processes with the mark of this torchrun in the environment, until there are none. It runs as a
-script, in a Python without site-packages, so that it takes little memory and starts at once.
+the pipe, and all processes with the mark of this torchrun in the environment, until there are none, and removes the
+files of shared memory that ranks have left which were killed as MPI started. It runs as a script, in a Python without
+site-packages, so that it takes little memory and starts at once.
 """
 import contextlib
+import glob
 import os
 import signal
 import subprocess
@@ -12,11 +14,12 @@ import sys
 import time
 import uuid
 
-__all__ = ["MARK", "Guard"]
+__all__ = ["MARK", "NOTE", "Guard"]
 
 _PATIENCE = 2       # seconds in which a process that has just been started gets its environment
 
 MARK = "MINDTORCH_TORCHRUN"
+NOTE = "mindtorch_mpi_{}_{}"    # a file of /dev/shm, by the mark and by what MPICH names its files there by
 
 
 class Guard:
@@ -26,6 +29,7 @@ class Guard:
         self.mark = uuid.uuid4().hex
         self._process = subprocess.Popen([sys.executable, "-I", "-S", __file__, self.mark], stdin=subprocess.PIPE,
                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        os.register_at_fork(after_in_child=self._process.stdin.close)       # a forked worker must not hold the pipe
 
     def watch(self, pids):
         """The process groups of these workers are to end with torchrun."""
@@ -78,5 +82,13 @@ def _main(mark):
         pids, is_unsure = _marked(mark)
 
 
+def _remove_files(mark):
+    for note in glob.glob("/dev/shm/" + NOTE.format(mark, "*")):
+        for path in [*glob.glob(f"/dev/shm/mpich_shm_{note.rpartition('_')[2]}_*"), note]:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+
 if __name__ == "__main__":
     _main(sys.argv[1])
+    _remove_files(sys.argv[1])

@@ -11,8 +11,9 @@ __all__ = ["parse_rendezvous_endpoint"]
 
 
 def _parse_rendezvous_config(config_str: str) -> dict[str, str]:
-    """The options of "key=value,key=value"."""
+    """The options of "key=value,key=value", in quotes, too, which a shell may have left."""
     config: dict[str, str] = {}
+    config_str = config_str.strip("'\"")
     for pair in config_str.split(",") if config_str.strip() else ():
         key, _, value = (part.strip() for part in pair.partition("="))
         if not key:
