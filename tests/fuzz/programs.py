@@ -594,7 +594,7 @@ class Comparison:
                     return Difference(self.program[:number + 1], self.device, kind, words)
                 self.reasons.append(reason)
                 self.forget(statement)
-                self.forget_named(statement.text if kind == "error" else words)
+                self.forget_named(statement.text if kind == "error" else words, kind == "error")
                 allowed = True
             if not self.synchronise(refused=allowed or ours is not None):
                 return None
@@ -610,9 +610,17 @@ class Comparison:
                 for names in (self.ours, self.theirs):
                     names.pop(node.id, None)
 
-    def forget_named(self, words):
-        """Nor is one that differs for a reason: what follows goes on without it, and all others with torch's values."""
-        for name in re.findall(r"\bv\d+", words.partition(":")[0] if ": torch" in words else words):
+    def forget_named(self, words, views=False):
+        """Nor is one that differs for a reason: what follows goes on without it, and all others with torch's values.
+
+        What one library has written to and the other has not may have another history, and so may all its views.
+        """
+        named = set(re.findall(r"\bv\d+", words.partition(":")[0] if ": torch" in words else words))
+        known = variables(self.theirs)
+        if views:
+            named |= {name for name, tensor in known.items()
+                      if any(share_memory(tensor, known[other]) for other in named & known.keys())}
+        for name in named:
             for names in (self.ours, self.theirs):
                 names.pop(name, None)
 
@@ -681,8 +689,7 @@ class Comparison:
         """
         eps = max(torch.finfo(dtype).eps, *self.precisions(number))
         is_gradient = self.program[number].operator in ("backward", "grad")
-        largest = numpy.abs(one).max(initial=0, where=numpy.isfinite(one))
-        bound = eps * (4 * numpy.abs(one) + 2 * largest + 1 / (1 if is_gradient and eps < 1e-5 else 64))
+        bound = eps * (4 * numpy.abs(one) + 2 * sizes(one) + 1 / (1 if is_gradient and eps < 1e-5 else 64))
         # 1 / 64: of operands near 1, for sums that are 0 but for what rounding leaves; gradients are many such sums
 
         def far(centre, bound):
@@ -692,15 +699,14 @@ class Comparison:
         bad = far(one, bound)
         exact = self.exact(what, number) if bad.any() and eps > torch.finfo(torch.float64).eps else None
         if exact is not None and exact.shape == one.shape:
-            own = numpy.abs(one - exact)
             beyond = numpy.isfinite(exact) & ~numpy.isfinite(one) & ~numpy.isfinite(other)     # of the dtype
-            bad &= far(exact, bound + 4 * own.max(initial=0, where=numpy.isfinite(own))) & ~beyond
+            bad &= far(exact, bound + 4 * like_the_worst(numpy.abs(one - exact), exact)) & ~beyond
         for pattern in range(PATTERNS if bad.any() else 0):
             disturbed = self.disturbed(what, number, pattern)
             if disturbed is not None and disturbed.shape == one.shape:
                 spread = numpy.abs(disturbed - one)
                 leaps = (one != disturbed) & ~numpy.isfinite(spread) & ~(numpy.isnan(one) & numpy.isnan(disturbed))
-                bad &= ~leaps & far(one, bound + 16 * spread.max(initial=0, where=numpy.isfinite(spread)))
+                bad &= ~leaps & far(one, bound + 16 * like_the_worst(spread, one))
         return bad
 
     def precisions(self, number):
@@ -758,6 +764,20 @@ class Comparison:
                 if not numpy.array_equal(array, found, equal_nan=True):
                     written.data.copy_(mindtorch.tensor(array).to(written.dtype))
         return True
+
+
+def sizes(values):
+    """The sizes of elements, at least the median: what is smaller may be what is left of others, and as inexact."""
+    found = numpy.abs(values)
+    known = found[numpy.isfinite(found) & (found > 0)]
+    return numpy.fmax(found, numpy.median(known)) if known.size else numpy.ones_like(found)
+
+
+def like_the_worst(errors, values):
+    """For each element the error that it has if it is as inexact as the worst is, for its size."""
+    sized = sizes(values)
+    relative = errors / sized
+    return relative.max(initial=0, where=numpy.isfinite(relative)) * sized
 
 
 def unexpanded(tensor):

@@ -111,6 +111,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--seed", type=int, default=None, help="a new one each time where it is missing")
     parser.add_argument("--kinds", default="programs,hostile")
+    parser.add_argument("--devices", default="cpu,npu")
     parser.add_argument("--without", default="", help="reasons to leave out, which shows what they hide: an expression")
     parser.add_argument("--count", type=int, default=None, help="of each kind at most so many")
     parser.add_argument("--tolerant", action="store_true",
@@ -118,7 +119,7 @@ def main():
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
     print(f"fuzz: SEED={seed} SECONDS={options.seconds:g}", flush=True)
-    limits = ["--without", options.without]
+    limits = ["--without", options.without, "--devices", options.devices]
     if options.count is not None:
         limits += ["--end", str(seed + options.count)]
     workers = [Worker(kind, seed, 1, options.seconds, limits) for kind in options.kinds.split(",")]

@@ -35,10 +35,10 @@ def allowed(device, statement, kind, words, before=()):
     return None
 
 
-def fuzz_programs(seed):
+def fuzz_programs(seed, devices=DEVICES):
     """(source, Difference or None, steps, reasons) for each device."""
     program = programs.Writer(seed).write(LENGTH)
-    for device in DEVICES:
+    for device in devices:
         comparison = programs.Comparison(program, device, allowed)
         yield program, device
         found = comparison.run()
@@ -46,9 +46,9 @@ def fuzz_programs(seed):
         yield programs.shrink(found, allowed) if shrinks else found, comparison.steps, comparison.reasons
 
 
-def fuzz_hostile(seed):
+def fuzz_hostile(seed, devices=DEVICES):
     program, small = hostile.Caller(seed).write()
-    for device in DEVICES:
+    for device in devices:
         yield program, device
         found, reason = hostile.check(program, small, device, allowed)
         yield found, 1, [reason] if reason else []
@@ -80,6 +80,7 @@ def main():
     parser.add_argument("seconds", type=float)
     parser.add_argument("--end", type=int, default=None, help="the seed to stop at")
     parser.add_argument("--without", default="", help="reasons in differences.toml to leave out, a regular expression")
+    parser.add_argument("--devices", default=",".join(DEVICES))
     options = parser.parse_args()
     if options.without:
         ALLOWED[:] = [entry for entry in ALLOWED if not re.search(options.without, entry["reason"])]
@@ -96,7 +97,7 @@ def main():
                 emit(signature=["npu", "live objects", ", ".join(left)], seed=since,
                      source=f"# {left}, seeds {since} to {seed - 1}")
             since, before = seed, after
-        results = fuzz(seed)
+        results = fuzz(seed, options.devices.split(","))
         for program, device in results:
             emit(seed=seed, device=device, program=[statement.text for statement in program])
             found, steps, reasons = next(results)

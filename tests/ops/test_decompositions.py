@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import scipy.special
 import torch
 
 import mindtorch
@@ -236,6 +237,16 @@ def test_incomplete_gamma_functions_of_large_numbers(name):
     a, x = a.float(), x.float()
     ours = getattr(mindtorch.special, name)(*[mindtorch.tensor(value.tolist(), device="npu") for value in (a, x)])
     compare(ours, getattr(torch.special, name)(a.double(), x.double()).float(), 1e-5, 0, name)
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma_functions_of_huge_numbers_on_the_cpu(name):
+    """The series and the fraction would take as many terms as the root of a."""
+    a = torch.tensor([1e3, 2e4, 1e6, 1e8, 1e10, 1e12], dtype=torch.float64).reshape(-1, 1)
+    x = a + a.sqrt() * torch.tensor([-3, -1, -0.1, 0, 0.1, 1, 3], dtype=torch.float64)
+    ours = getattr(mindtorch.special, name)(mindtorch.tensor(a.tolist(), dtype=mindtorch.float64),
+                                            mindtorch.tensor(x.tolist(), dtype=mindtorch.float64))
+    compare(ours, torch.tensor(getattr(scipy.special, name)(a.numpy(), x.numpy())), 1e-11, 0, name)
 
 
 @pytest.mark.parametrize("call", [lambda x: mindtorch.special.legendre_polynomial_p(x, 4),

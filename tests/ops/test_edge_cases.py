@@ -141,6 +141,11 @@ SLOPES = {"acosh below -1": lambda lib, d: slope(lib.acosh, lib, d, -2.0, -3.28,
               lambda x: lib.maximum(x, lib.ones(3, device=d)) * x, lib, d, float("nan"), 1.0, 2.0)}
 COMPLEX = {"slope of logcumsumexp": lambda lib, d: slope(
     lambda x: lib.logcumsumexp(x, 0).abs(), lib, d, 0.3 + 0.4j, 1 - 1j, 0.5 + 2j)}
+SUMS_INTO_ANOTHER_DTYPE = {
+    f"{name} of {operand} into {into}": lambda lib, d, name=name, operand=operand, into=into: getattr(lib, name)(
+        whole(lib, d, operand, 1, 2, 2044) * 1.3, 0, out=whole(lib, d, into))
+    for name in ("mean", "nansum", "nanmean")
+    for operand, into in (("float16", "float32"), ("float32", "float64"), ("float64", "float16"))}
 REPEATS = {
     "the 0-th difference beside others": lambda lib, d: lib.diff(lib.ones(2, device=d), 0, 0, lib.zeros(1, device=d)),
     "no places, with a size": lambda lib, d: lib.repeat_interleave(whole(lib, d, "int64"), output_size=3),
@@ -162,6 +167,9 @@ REPEATS = {
 REFUSED_FIRST = {
     "places in a line": lambda lib, d: lib.zeros(3, device=d).index_add_(0, lib.tensor([7], device=d), lib.ones(1)),
     "places in rows": lambda lib, d: lib.zeros(2, 3).index_add_(1, lib.tensor([7]), lib.ones(2, 1)),
+    "a dimension that the source has not": lambda lib, d: lib.index_reduce(
+        lib.ones(2, 2), 1, lib.tensor([0]), lib.ones(2), "amax"),
+    "a mean into whole numbers": lambda lib, d: lib.mean(lib.ones(2), 0, out=whole(lib, d, "int64")),
     "sizes": lambda lib, d: lib.bitwise_and(lib.ones(2, device=d), lib.ones(3, device=d)),
     "a dimension, before out=": lambda lib, d: lib.argmin(lib.ones(2, 3, device=d), 5, out=lib.ones(2, 3, device=d)),
     "sizes, before out=": lambda lib, d: lib.stack([lib.ones(2), lib.ones(3)], out=flags(lib, d)),
@@ -382,6 +390,11 @@ def test_polynomials_of_a_huge_degree_are_refused(device):
 def test_sums_of_integers(name):
     """ACLNN documents few integers for these."""
     check(SUMS[name], "cpu")
+
+
+@pytest.mark.parametrize("name", SUMS_INTO_ANOTHER_DTYPE)
+def test_sums_are_computed_in_the_dtype_of_out(name):
+    check(SUMS_INTO_ANOTHER_DTYPE[name], "cpu")
 
 
 @pytest.mark.parametrize("name", REFUSED_FIRST)

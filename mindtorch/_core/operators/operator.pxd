@@ -223,7 +223,7 @@ cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1
 cdef int check_subtract(TensorBase self, TensorBase other) except -1
 cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1
 cdef int check_negative(ScalarType dtype) except -1
-cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1
+cdef int check_mean_dtype(TensorBase self, ScalarType dtype) except -1
 cdef int check_relu(ScalarType dtype) except -1
 cdef int check_kernel_not_bool(ScalarType dtype, str op) except -1
 cdef int check_kernel_not_complex(ScalarType dtype, str op) except -1
@@ -249,7 +249,7 @@ cdef int check_out_dtype_message(TensorBase out, ScalarType dtype, str words) ex
 cdef int check_out_dtype_cpp_message(TensorBase out, ScalarType dtype, str words) except -1
 cdef int check_lerp_weight(TensorBase self, TensorBase weight) except -1
 cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1
-cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1
+cdef int check_out_sum(TensorBase out, TensorBase self, ScalarType dtype) except -1
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1
 cdef int check_out_all_any(TensorBase out, str op) except -1
 cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1

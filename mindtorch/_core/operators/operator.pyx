@@ -393,12 +393,13 @@ cdef int check_negative(ScalarType dtype) except -1:
     return 0
 
 
-cdef int check_mean_dtype(TensorBase self, ScalarType result_dtype) except -1:
-    """Refuses the mean of bool and integers."""
-    if KIND[<int>result_dtype] < FLOAT_KIND:
-        what = "infer output dtype. Input dtype" if result_dtype == self.dtype else "infer output dtype. Optional dtype"
-        raise RuntimeError(f"mean(): could not {what} must be either a floating point or complex dtype. "
-                           f"Got: {dtype_name(result_dtype)}")
+cdef int check_mean_dtype(TensorBase self, ScalarType dtype) except -1:
+    """Refuses the mean of bool and integers, unless a dtype is given, and a given one of bool or integers."""
+    cdef ScalarType added = self.dtype if dtype == Undefined else dtype
+    if KIND[<int>added] < FLOAT_KIND:
+        what = "Input" if added == self.dtype else "Optional"
+        raise RuntimeError(f"mean(): could not infer output dtype. {what} dtype must be either a floating point or "
+                           f"complex dtype. Got: {dtype_name(added)}")
     return 0
 
 
@@ -580,9 +581,14 @@ cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) exc
     return check_out_dtype_message(out, dtype, "Found dtype {got} but expected {expected}") if weight.ndim else 0
 
 
-cdef int check_out_dtype_if_given(TensorBase out, ScalarType dtype) except -1:
-    """out= must have this dtype, where a dtype is given."""
-    return 0 if dtype == Undefined else check_out_dtype(out, dtype)
+cdef int check_out_sum(TensorBase out, TensorBase self, ScalarType dtype) except -1:
+    """out= must have this dtype, where one is given; else its own is added up in, which has to hold fractions of self."""
+    if dtype != Undefined:
+        return check_out_dtype(out, dtype)
+    if KIND[<int>self.dtype] >= FLOAT_KIND and not can_cast(self.dtype, out.dtype):
+        raise RuntimeError(f"result type {dtype_name(self.dtype)} can't be cast to the desired output type "
+                           f"{dtype_name(out.dtype)}")
+    return 0
 
 
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1:

@@ -17,8 +17,8 @@ cdef int histogram(Shape *shape, int64_t bins) except -1:
 
 
 cdef ScalarType nansum_operand_dtype(TensorBase self, ScalarType dtype) except *:
-    """self's dtype for floats, which may be NaN, else the dtype that is given."""
-    return self.dtype if KIND[<int>self.dtype] == FLOAT_KIND or dtype == Undefined else dtype
+    """The result's dtype; self's where self may have NaN and the result has none."""
+    return self.dtype if KIND[<int>self.dtype] == FLOAT_KIND and KIND[<int>dtype] < FLOAT_KIND else dtype
 
 
 cdef int check_variance(ScalarType dtype, str name) except -1:

@@ -227,14 +227,46 @@ def _upper_fraction(a, x):
     return result * _gamma_weight(a, x)
 
 
+def _uniform_coefficients(terms=4, degree=16):
+    """d[k][n] of DLMF 8.12.11, the n-th Taylor coefficient of c_k(eta), by 8.12.12 and 8.12.13."""
+    alpha = [0.0, 1.0, 1 / 3]
+    for n in range(3, degree + 2 * terms + 2):
+        products = sum(j * alpha[j] * alpha[n + 1 - j] for j in range(2, n))
+        alpha.append((alpha[n - 1] - products) / (n + 1))
+    d = [[-1 / 3, *((n + 2) * alpha[n + 2] for n in range(1, degree + 2 * terms))]]
+    stirling = 1.0
+    for k in range(1, terms):
+        stirling *= -(2 * k + 1)
+        below = d[-1]
+        d.append([stirling * alpha[2 * k + 1] * d[0][n] + (n + 2) * below[n + 2] for n in range(len(below) - 2)])
+    return [row[degree::-1] for row in d]
+
+
+_UNIFORM = _uniform_coefficients()
+
+
+def _uniform(a, x, upper):
+    """P or Q by DLMF 8.12.3 to 8.12.8, for a large a and an x near it, where series and fraction take sqrt(a) terms."""
+    difference = (x - a) / a
+    eta_squared = 2 * difference**2 * np.polyval([(-1)**k / k for k in range(20, 1, -1)], difference)
+    eta = np.sign(difference) * np.sqrt(eta_squared)
+    rest = sum(np.polyval(row, eta) / a**k for k, row in enumerate(_UNIFORM))
+    rest = rest * np.exp(-a * eta_squared / 2) / np.sqrt(2 * math.pi * a)
+    sign = 1 if upper else -1
+    return erfc(sign * eta * np.sqrt(a / 2)) / 2 + sign * rest
+
+
 def _incomplete(a, x, upper):
     a, x = _double(a, x)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-    series = inside & (x < a + 1)
-    fraction = inside & ~series
+    near = inside & (a > 1000) & (np.absolute(x - a) < 0.1 * a)
+    series = inside & ~near & (x < a + 1)
+    fraction = inside & ~near & ~series
     low = _lower_series(np.where(series, a, 1.0), np.where(series, x, 1.0))
     high = _upper_fraction(np.where(fraction, a, 1.0), np.where(fraction, x, 3.0))
     result = np.where(series, 1 - low, high) if upper else np.where(series, low, 1 - high)
+    if near.any():
+        result[near] = _uniform(a[near], x[near], upper)
     outside = np.where(x == 0, 0.0, np.where(np.isinf(a), np.where(np.isinf(x), np.nan, 0.0), 1.0))
     undefined = (a < 0) | (x < 0) | np.isnan(a) | np.isnan(x) | ((a == 0) & (x == 0))
     return np.where(inside, result, np.where(undefined, np.nan, 1 - outside if upper else outside))

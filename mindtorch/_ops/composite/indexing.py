@@ -49,6 +49,9 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     if self.dtype is not source.dtype:
         raise RuntimeError(f"index_reduce_(): self ({_name(self.dtype)}) and source ({_name(source.dtype)}) must have "
                            "the same scalar type")
+    if dim >= max(source.dim(), 1):
+        raise RuntimeError(f"index_reduce_(): Indexing dim {dim} is out of bounds of the source tensor with dim "
+                           f"{source.dim()}")
     along = source.shape[dim] if source.dim() else 1
     if index.numel() != along:
         raise RuntimeError(f"index_reduce_(): Number of indices ({index.numel()}) should be equal to "

@@ -61,7 +61,8 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got "
                            f"{_name(input.dtype)}")
     count = input.isnan().logical_not().sum(dim, keepdim)
-    return written(_OPS["nansum"](input, dim, keepdim, dtype=dtype) / count, out)
+    total = _OPS["nansum"](input, dim, keepdim, dtype=dtype, out=out)
+    return total / count if out is None else total.div_(count)
 
 
 def count_nonzero(input, dim=None):
