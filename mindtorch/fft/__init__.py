@@ -3,6 +3,7 @@
 `norm` says where the factor stands: "backward" (the default) in inverse transforms, "forward" in forward ones, "ortho"
 half of it in both.
 """
+import functools
 from math import prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
@@ -13,7 +14,8 @@ from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._core.tensor.dtype import get_default_dtype
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.linalg import with_out
+from mindtorch._ops.composite.common import scalar_type as _scalar_type
+from mindtorch._ops.composite.common import with_out
 
 _c2c, _r2c, _c2r = _ATEN["_fft_c2c"], _ATEN["_fft_r2c"], _ATEN["_fft_c2r"]
 _cat, _arange = _OPS["cat"], _FACTORIES["arange"]
@@ -100,6 +102,21 @@ def _as_lists(s, dim):
     return (None if s is None else [s]), [dim]
 
 
+def _checks_out(name):
+    """Decorator that refuses an out= of the wrong kind, whatever its dtype can hold."""
+    real = name.startswith(("irfft", "hfft"))
+
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapper(*args, out=None, **options):
+            if isinstance(out, TensorBase) and not (out.is_floating_point() if real else out.is_complex()):
+                raise RuntimeError(f"{name} expects a {'floating point' if real else 'complex'} output tensor, but got "
+                                   f"{_scalar_type(out.dtype)}")
+            return function(*args, out=out, **options)
+        return wrapper
+    return decorate
+
+
 # --- n dimensions ----------------------------------------------------------------------------------------------------
 
 def _transform(input, s, dim, norm, forward, name):
@@ -109,6 +126,7 @@ def _transform(input, s, dim, norm, forward, name):
     return _c2c(_resized(input, dims, sizes), dims, mode, forward) if dims else input.clone()
 
 
+@_checks_out("fftn")
 @with_out
 @with_autocast_policy("fft_fftn")
 def fftn(input, s=None, dim=None, norm=None):
@@ -116,6 +134,7 @@ def fftn(input, s=None, dim=None, norm=None):
     return _transform(input, s, dim, norm, True, "fftn")
 
 
+@_checks_out("fftn")
 @with_out
 @with_autocast_policy("fft_ifftn")
 def ifftn(input, s=None, dim=None, norm=None):
@@ -123,6 +142,7 @@ def ifftn(input, s=None, dim=None, norm=None):
     return _transform(input, s, dim, norm, False, "ifftn")
 
 
+@_checks_out("rfftn")
 @with_out
 @with_autocast_policy("fft_rfftn")
 def rfftn(input, s=None, dim=None, norm=None):
@@ -142,6 +162,7 @@ def _last_size(input, dims, sizes):
     return length, [*sizes[:-1], length // 2 + 1]
 
 
+@_checks_out("irfftn")
 @with_out
 @with_autocast_policy("fft_irfftn")
 def irfftn(input, s=None, dim=None, norm=None):
@@ -154,6 +175,7 @@ def irfftn(input, s=None, dim=None, norm=None):
     return _c2r(_resized(input, dims, sizes), dims, _mode(norm, False), length)
 
 
+@_checks_out("hfftn")
 @with_out
 def hfftn(input, s=None, dim=None, norm=None):
     """The transform of a tensor that is its own mirror image, conjugated, of which half is given: real."""
@@ -169,6 +191,7 @@ def hfftn(input, s=None, dim=None, norm=None):
     return _c2r(_conj(input), dims[-1:], mode, length)
 
 
+@_checks_out("ihfftn")
 @with_out
 def ihfftn(input, s=None, dim=None, norm=None):
     """The inverse of hfftn."""
@@ -183,36 +206,42 @@ def ihfftn(input, s=None, dim=None, norm=None):
 
 # --- one and two dimensions ------------------------------------------------------------------------------------------
 
+@_checks_out("fft")
 @with_autocast_policy("fft_fft")
 def fft(input, n=None, dim=-1, norm=None, *, out=None):
     """The Fourier transform along one dimension."""
     return fftn(input, *_as_lists(n, dim), norm, out=out)
 
 
+@_checks_out("ifft")
 @with_autocast_policy("fft_ifft")
 def ifft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of fft."""
     return ifftn(input, *_as_lists(n, dim), norm, out=out)
 
 
+@_checks_out("rfft")
 @with_autocast_policy("fft_rfft")
 def rfft(input, n=None, dim=-1, norm=None, *, out=None):
     """fft of a real tensor: its first half, the rest is the mirror image."""
     return rfftn(_real(input, "rfft"), *_as_lists(n, dim), norm, out=out)
 
 
+@_checks_out("irfft")
 @with_autocast_policy("fft_irfft")
 def irfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of rfft."""
     return irfftn(input, *_as_lists(n, dim), norm, out=out)
 
 
+@_checks_out("hfft")
 @with_autocast_policy("fft_hfft")
 def hfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The transform of a tensor that is its own mirror image, conjugated: real."""
     return hfftn(input, *_as_lists(n, dim), norm, out=out)
 
 
+@_checks_out("ihfft")
 @with_autocast_policy("fft_ihfft")
 def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of hfft."""

@@ -123,6 +123,19 @@ WRITES = {
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
 FOUND_BY_PROGRAMS = {
+    "a fraction among integers": lambda lib, d: lib.searchsorted(whole(lib, d, "int32", 1, 2), 1.5),
+    "the bucket of a fraction": lambda lib, d: lib.bucketize(-0.5, whole(lib, d, "int64", -1, 0)),
+    "zeros of a transform": lambda lib, d: 1 / lib.fft.ihfft2(lib.tensor([[-2.09, 0.5]], device=d)).imag,
+    "a transform with no imaginary part": lambda lib, d: lib.fft.fft(lib.tensor([-2.09, 2.0], device=d)).imag.abs(),
+    "a quarter of a turn": lambda lib, d: lib.fft.fft(lib.tensor([1.0, 3.0, 1.0, 3.0], device=d)).imag.abs(),
+    "a power that is a tensor": lambda lib, d: lib.linalg.matrix_power(
+        lib.ones(2, 2, device=d), whole(lib, d, "int64", 3)[0]),
+    "an infinite power": lambda lib, d: lib.linalg.matrix_power(lib.ones(2, 2, device=d), float("inf")),
+    "a power that is a bool": lambda lib, d: lib.linalg.matrix_power(lib.ones(2, 2, device=d), True),
+    "a line that is filled in": lambda lib, d: lib.ones(3, device=d).masked_fill_(
+        whole(lib, d, "int64", 1, 0, 1), lib.ones(1, device=d)),
+    "a complex number that is filled in": lambda lib, d: lib.ones(3, device=d).masked_fill_(
+        whole(lib, d, "int64", 1, 0, 1), lib.tensor(1j, device=d)),
     "lu of matrices without elements": lambda lib, d: lib.linalg.lu_factor(lib.ones(2, 0, device=d)).LU,
     "lu of a batch of them": lambda lib, d: lib.linalg.lu(lib.ones(3, 0, 2, device=d)).P,
     "mode of NaN": lambda lib, d: lib.mode(lib.full((2,), float("nan"), device=d)).values,
@@ -373,6 +386,23 @@ EVERYWHERE = {f"{kind}: {name}": call for kind, calls in {
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_results_of_torch(name, device):
     check(EVERYWHERE[name], device)
+
+
+@pytest.mark.parametrize("name", [name for name in mindtorch.fft.__all__ if not name.endswith(("freq", "shift"))])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64"])
+def test_transforms_into_numbers_of_another_kind(name, dtype, device):
+    """An int64 could not hold the result, but a complex64 could hold a real one, and torch refuses it too."""
+    check(lambda lib, d: getattr(lib.fft, name)(lib.ones(2, 2, device=d), out=lib.zeros(
+        0, dtype=getattr(lib, dtype), device=d)).abs(), device)
+
+
+def test_repeats_may_be_written_to_before_backward(device):
+    for lib, d in ((mindtorch, device), (torch, "cpu")):
+        x, repeats = lib.ones(2, 3, device=d, requires_grad=True), lib.tensor([2, 1], device=d)
+        repeated = lib.repeat_interleave(x, repeats, 0)
+        repeats.zero_()
+        repeated.sum().backward()
+        assert x.grad.tolist() == [[2.0] * 3, [1.0] * 3]
 
 
 @pytest.mark.parametrize("name", COMPLEX)

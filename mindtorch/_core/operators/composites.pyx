@@ -9,6 +9,7 @@ from mindtorch._core._gen.calls cimport (
     op_native_layer_norm, op_neg, op_repeat_interleave_self_int,
 )
 cimport mindtorch._core.operators.autocast as autocast
+from mindtorch._core.autograd.node cimport grad_enabled
 from mindtorch._core.operators.operator cimport ONE, check_addmm_factors
 from mindtorch._core.python.conversion cimport (
     as_int, is_int, optional_float, optional_tensor, parse_optional_int, parse_optional_ints, parse_varargs,
@@ -180,6 +181,8 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
     parse_optional_int(output_size, &length, b"repeat_interleave", b"output_size")
     if isinstance(input, TensorBase):
         if isinstance(repeats, TensorBase):
+            if (<TensorBase>input).requires_grad and grad_enabled():
+                repeats = repeats.clone()       # for backward: the caller may write to the numbers
             return op_repeat_interleave_self_Tensor(<TensorBase>input, <TensorBase>repeats, &axis, &length, None)
         if is_int(repeats):
             return op_repeat_interleave_self_int(<TensorBase>input, as_int(repeats), &axis, &length, None)

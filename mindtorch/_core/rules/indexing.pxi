@@ -361,12 +361,15 @@ cdef int check_masked_fill(ScalarType dtype) except -1:
     return 0
 
 
-cdef int check_masked_fill_value(TensorBase self, TensorBase value) except -1:
-    """The value must be 0-d, and not complex unless `self` is, or its imaginary part is 0: the host reads it then."""
+cdef int check_masked_fill_tensor(TensorBase self, ScalarType mask, TensorBase value) except -1:
+    """The value must be 0-d, the mask bool, and the value not complex unless `self` is, or its imaginary part is 0: the
+    host reads it then.
+    """
     cdef Scalar number
     if value.ndim:
         raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.ndim} dimension(s).")
+    check_masked_fill(mask)
     if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
         read_scalar(value, &number)
         check_scalar_overflow(&number, self.dtype)

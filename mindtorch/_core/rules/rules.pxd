@@ -85,7 +85,7 @@ cdef int check_masked_select(ScalarType dtype) except -1
 cdef int check_one_hot(TensorBase self, int64_t num_classes) except -1
 cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase source) except -1
 cdef int check_masked_fill(ScalarType dtype) except -1
-cdef int check_masked_fill_value(TensorBase self, TensorBase value) except -1
+cdef int check_masked_fill_tensor(TensorBase self, ScalarType mask, TensorBase value) except -1
 
 # random
 cdef int check_uniform(TensorBase self, double low, double high) except -1

@@ -1,6 +1,7 @@
 """torch.linalg and its older names, written with the decompositions of the table."""
 import functools
 from math import inf
+from operator import index
 
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
@@ -438,6 +439,9 @@ def cond(input, p=None):
 @with_out(same_dtype=True, columns="never")
 def matrix_power(input, n):
     """The product of n times A; of the inverse where n is below 0."""
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+    n = index(n)
     if input.dim() < 2 or input.shape[-1] != input.shape[-2]:
         require_matrices(input, "linalg.matrix_power", square=True)
     if n == 0:

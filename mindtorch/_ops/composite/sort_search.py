@@ -4,6 +4,7 @@ from itertools import combinations_with_replacement as _with_replacement
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.tensor.attributes import result_type as _result_type
 from mindtorch._core.tensor.dtype import _promote_types, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import tensor_from_data
@@ -30,10 +31,12 @@ def msort(input, *, out=None):
 @with_names(self="input")
 def searchsorted(sorted_sequence, input, *, side=None, sorter=None, **options):
     """The indices at which `input` would be inserted in sorted rows; both are compared in their common dtype."""
-    if (isinstance(input, TensorBase) and isinstance(sorted_sequence, TensorBase)
-            and input.dtype is not sorted_sequence.dtype):
-        common = _promote_types(sorted_sequence.dtype, input.dtype)
-        sorted_sequence, input = sorted_sequence.to(common), input.to(common)
+    if isinstance(sorted_sequence, TensorBase):
+        if isinstance(input, float) and not sorted_sequence.is_complex():
+            sorted_sequence = sorted_sequence.to(_result_type(sorted_sequence, input))
+        elif isinstance(input, TensorBase) and input.dtype is not sorted_sequence.dtype:
+            common = _promote_types(sorted_sequence.dtype, input.dtype)
+            sorted_sequence, input = sorted_sequence.to(common), input.to(common)
     return _OPS["searchsorted"](sorted_sequence, input, side=side, sorter=sorter, **options)
 
 

@@ -15,14 +15,16 @@ _LARGEST = 64
 _KEPT = 1 << 16         # roots of unity that stay on the device
 
 
-def _angles(rows, columns, length, sign):
-    """sign 2 pi j k / length; j k is reduced first, so that angles are exact."""
-    return numpy.outer(numpy.arange(rows), numpy.arange(columns)) % length * (sign * 2 * pi / length)
-
-
 def _roots_of_unity(rows, columns, length, sign):
-    """Roots of unity."""
-    return numpy.exp(1j * _angles(rows, columns, length, sign))
+    """The roots with the angles sign 2 pi j k / length; j k is reduced first, so that angles are exact.
+
+    So are quarters of a turn: a sine of pi that is not 0 would give a transform an imaginary part that it has not.
+    """
+    turns = numpy.outer(numpy.arange(rows), numpy.arange(columns)) % length
+    quarters = numpy.array([1, 1j, -1, -1j])[turns * 4 // length]
+    roots = numpy.exp(2j * pi / length * turns)
+    roots = numpy.where(turns * 4 % length == 0, quarters, roots)
+    return roots if sign > 0 else roots.conj()
 
 
 def _matrix_of_pairs(length, scale, sign):
@@ -55,6 +57,8 @@ def _roots(rows, columns, length, sign, like):
 def _fft_last_dim(pairs, sign, scale):
     """The transform along the last dimension but one; the last one holds (real, imaginary)."""
     length = pairs.shape[-2]
+    if length == 1:         # no product, which would lose the sign of a zero
+        return pairs if scale == 1.0 else pairs * scale
     if length <= _LARGEST:
         matrix = cached_constant(pairs, _matrix_of_pairs, length, scale, sign)
         return ops.matmul(pairs.flatten(-2), matrix).unflatten(-1, (length, 2))
