@@ -43,7 +43,8 @@ _pickled = weakref.WeakValueDictionary()        # identity of a storage -> its P
 def storage_bytes(tensor):
     """The bytes of the tensor's storage: a tensor of one dimension."""
     count = tensor.untyped_storage().nbytes() // tensor.itemsize
-    return tensor.detach().as_strided((count,), (1,), 0).view(mindtorch.uint8)
+    with torch_dispatch.DisableModes():
+        return tensor.detach().as_strided((count,), (1,), 0).view(mindtorch.uint8)
 
 
 class PickledStorage:

@@ -323,8 +323,6 @@ NAMES = {
         torch._functorch.aot_autograd: JointWithDescriptors aot_compile_joint_with_descriptors
             aot_export_joint_with_descriptors aot_module_simplified
         torch._functorch.compile_utils: raise_getitems
-        torch._functorch.config: activation_memory_budget memory_budget_pareto_dir patch
-            visualize_memory_budget_pareto
         torch._functorch.partitioners: _extract_fwd_bwd_outputs _extract_graph_with_inputs_outputs _is_primal
             _is_tangent default_partition get_default_op_list has_recomputable_ops has_recomputable_rng_ops is_sym_node
             min_cut_rematerialization_partition must_recompute solve_min_cut
@@ -420,7 +418,7 @@ NAMES = {
         torch: _cslt_compress _cslt_sparse_mm _sparse_semi_structured_apply
             _sparse_semi_structured_apply_dense _sparse_semi_structured_tile _fused_sdp_choice
         torch._C: Graph OptionalType ScriptObject Value _cuda_releasePool
-            _dispatch_dump _dispatch_has_kernel_for_dispatch_key
+            _dispatch_dump
             _dispatch_key_for_device _dispatch_keys _get_sdp_priority_order _jit_get_operation
             _set_math_sdp_allow_fp16_bf16_reduction _show_config
         torch._C._autograd: _KinetoEvent _top_saved_tensors_default_hooks

@@ -3,6 +3,7 @@ import weakref
 
 import mindtorch
 from mindtorch import Tensor, get_default_dtype, no_grad, strided
+from mindtorch._compat.prims_common import MetadataMismatchError
 from mindtorch._core.tensor import torch_dispatch
 from mindtorch._core.tensor.tensor import device as Device
 from mindtorch._library import fake as fake_kernels
@@ -15,8 +16,8 @@ from mindtorch.utils._pytree import tree_leaves, tree_map_only
 from mindtorch.utils.weak import WeakTensorKeyDictionary
 
 __all__ = ["DataDependentOutputException", "DynamicOutputShapeException", "FakeCopyMode", "FakeTensor",
-           "FakeTensorConverter", "FakeTensorMode", "UnsupportedFakeTensorException", "UnsupportedOperatorException",
-           "is_fake", "unset_fake_temporarily"]
+           "FakeTensorConverter", "FakeTensorMode", "MetadataMismatchError", "UnsupportedFakeTensorException",
+           "UnsupportedOperatorException", "is_fake", "unset_fake_temporarily"]
 
 
 class UnsupportedFakeTensorException(RuntimeError):
