@@ -16,6 +16,8 @@ _DATAPIPES = "mindtorch has no data pipes. Use torch.utils.data.IterableDataset"
 _JIT = "mindtorch has no TorchScript. Save the state_dict, and call the model as the Python that it is"
 _COMPILER = "mindtorch has no compiler: torch.compile returns the function itself. Call it uncompiled"
 _SCALED = "mindtorch has no products of scaled tensors. Cast the operands and call torch.matmul"
+_SEMI_STRUCTURED = ("mindtorch has no tensors of 2:4 sparsity, whose kernels are for CUDA. Keep the tensor dense, or "
+                    "make it a CSR tensor with to_sparse_csr")
 _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 
 NAMES = {
@@ -414,6 +416,10 @@ NAMES = {
         torch: _grouped_mm _scaled_grouped_mm _scaled_mm
         torch.nn.functional: ScalingType SwizzleType _canonical_mask _none_or_dtype scaled_grouped_mm
             scaled_mm""",
+    _SEMI_STRUCTURED: """
+        torch.sparse: SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
+            SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured
+        torch.sparse._triton_ops_meta: get_meta minimize update""",
     _PRIVATE: """
         torch: _cslt_compress _cslt_sparse_mm _sparse_semi_structured_apply
             _sparse_semi_structured_apply_dense _sparse_semi_structured_tile _fused_sdp_choice
@@ -427,7 +433,7 @@ NAMES = {
         torch._C._distributed_rpc: PyRRef _is_current_rpc_agent_set
         torch._C._profiler: _ExperimentalConfig
         torch._prims_common: DeviceLikeType alert_not_deterministic canonicalize_dims get_computation_dtype
-            is_contiguous_or_false suggest_memory_format
+            is_contiguous_or_false
         torch._prims_common.wrappers: _maybe_convert_to_dtype
         torch._tensor_str: _add_suffixes _str_intern printoptions
         torch._vendor.packaging.version: parse

@@ -236,3 +236,34 @@ def test_operators_without_fake_kernels(lib):
         with pytest.raises(fake_tensor.DynamicOutputShapeException, match=r"fake_kernels\.places\.default"):
             lib.ops.fake_kernels.places(lib.ones(2))
     library._destroy()
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_operators_held_against_fake_ones(lib):
+    library = lib.library.Library("fake_crossref", "FRAGMENT")
+    library.define("wrong(Tensor x) -> Tensor")
+    library.impl("wrong", lambda x: x.clone(), "CPU")
+    library.impl("wrong", lambda x: x.new_empty(3), "Meta")
+    mismatch = importlib.import_module(f"{lib.__name__}._subclasses.fake_tensor").MetadataMismatchError
+    with lib._subclasses.CrossRefFakeMode():
+        assert (lib.ones(2, 3) @ lib.ones(3)).tolist() == [3, 3]
+        assert lib.tensor([0, 5]).nonzero().tolist() == [[1]]           # not compared: elements decide the shape
+        with pytest.raises(mismatch, match="found mismatched tensor metadata: Shapes"):
+            lib.ops.fake_crossref.wrong(lib.ones(2))
+    with lib._subclasses.CrossRefFakeMode(lambda func: func.namespace == "fake_crossref"):
+        lib.ops.fake_crossref.wrong(lib.ones(2))
+    library._destroy()
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_metadata_of_two_tensors(lib):
+    common = importlib.import_module(f"{lib.__name__}._prims_common")
+    one = lib.ones(2, 3)
+    common.compare_tensor_meta(one, lib.ones(3, 2).t())
+    for other in (lib.ones(2, 4), one.int(), one.to("meta"), lib.ones(3, 2).t()):
+        with pytest.raises(RuntimeError):
+            common.compare_tensor_meta(one, other, check_strides=True)
+    for shape, kind in (((2, 3, 4, 5), lib.channels_last), ((2, 3, 4, 5, 6), lib.channels_last_3d),
+                        ((2, 3), lib.contiguous_format)):
+        made = lib.empty(shape, memory_format=kind)
+        assert common.suggest_memory_format(made) is kind
