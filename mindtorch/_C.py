@@ -43,6 +43,8 @@ from mindtorch._core.tensor.torch_dispatch import _disabled_torch_dispatch_impl
 from mindtorch._core.tensor.torch_dispatch import current_modes as _dispatch_modes
 from mindtorch._core.tensor.torch_dispatch import pop_mode as _pop_torch_dispatch_stack
 from mindtorch._core.tensor.torch_dispatch import push_mode as _push_on_torch_dispatch_stack
+from mindtorch._library import registry as _registry
+from mindtorch._library.keys import parse_key as _parse_key
 from mindtorch._library.schema import infer_type as _jit_try_infer_type
 from mindtorch._refusals.modules import refused_names
 from mindtorch.autograd.forward_ad import _is_fwd_grad_enabled
@@ -98,6 +100,11 @@ def _set_neg(tensor, on):
         raise NotImplementedError("torch._C._set_neg: tensors have no negative bit, torch.neg computes its result")
 
 
+def _dispatch_has_kernel_for_dispatch_key(name, key):
+    """Whether a kernel of the operator "ns::name.overload" is registered for exactly that key."""
+    return _registry.find(name).kernel(_parse_key(key)) is not None
+
+
 def _npu_aclnn_available():
     """Whether the toolkit in use can run operators."""
     return _backend.npu_available()
@@ -111,6 +118,9 @@ def _npu_aclnn_symbols_ok():
 def _storage_address(tensor):
     """A number that is equal for tensors of one storage and differs for tensors of different storages."""
     return tensor.untyped_storage()._cdata
+
+
+_storage_id = _storage_address
 
 
 def _get_default_device():

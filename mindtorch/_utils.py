@@ -6,6 +6,7 @@ import weakref
 from pickle import UnpicklingError
 
 import mindtorch
+from mindtorch._core.tensor import torch_dispatch
 from mindtorch._core.tensor.tensor import sparse_storage
 
 
@@ -42,7 +43,8 @@ _pickled = weakref.WeakValueDictionary()        # identity of a storage -> its P
 def storage_bytes(tensor):
     """The bytes of the tensor's storage: a tensor of one dimension."""
     count = tensor.untyped_storage().nbytes() // tensor.itemsize
-    return tensor.detach().as_strided((count,), (1,), 0).view(mindtorch.uint8)
+    with torch_dispatch.DisableModes():
+        return tensor.detach().as_strided((count,), (1,), 0).view(mindtorch.uint8)
 
 
 class PickledStorage:
@@ -69,7 +71,8 @@ class PickledStorage:
 def _rebuild_storage(array, device):
     # Unpickled arrays may be read-only, and need not own their memory: the tensor takes a copy. Its stride is set
     # because that of an empty array is no storage's.
-    return mindtorch.from_numpy(array.copy()).as_strided((array.size,), (1,)).to(device)
+    with torch_dispatch.DisableModes():
+        return mindtorch.from_numpy(array.copy()).as_strided((array.size,), (1,)).to(device)
 
 
 def copied_storage(storage, memo):
@@ -138,7 +141,12 @@ def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, bac
     marks = {name for name, is_set in (metadata or {}).items() if is_set}
     if marks - {"conj", "neg"}:
         raise RuntimeError(f"Tensors marked {sorted(marks)} cannot be loaded")
-    made = _rebuild_tensor(storage, storage_offset, size, stride, marks)
+    if torch_dispatch.is_dispatched():          # modes see the tensor, not how it comes about
+        with torch_dispatch.DisableModes():
+            made = _rebuild_tensor(storage, storage_offset, size, stride, marks)
+        made = torch_dispatch.lift_fresh(made)
+    else:
+        made = _rebuild_tensor(storage, storage_offset, size, stride, marks)
     return made.requires_grad_(bool(requires_grad))
 
 
@@ -161,7 +169,9 @@ def set_attributes(made, state):
 
 def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
     """A tensor whose storage has no dtype."""
-    return _rebuild_tensor_v2(storage.view(dtype), storage_offset, size, stride, requires_grad, backward_hooks,
+    with torch_dispatch.DisableModes():
+        storage = storage.view(dtype)
+    return _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks,
                               metadata)
 
 

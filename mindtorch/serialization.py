@@ -27,7 +27,7 @@ import numpy
 
 import mindtorch
 from mindtorch._core import formats
-from mindtorch._core.tensor.torch_dispatch import is_wrapper
+from mindtorch._core.tensor.torch_dispatch import DisableModes, is_wrapper
 from mindtorch._serialization import legacy_format, locations, zip_archive
 from mindtorch._serialization import weights_only_unpickler as restricted
 from mindtorch._serialization.locations import default_restore_location, location_tag, register_package
@@ -465,6 +465,10 @@ class _Storages:
         if not isinstance(kind, StorageType) or not isinstance(key, str) or not isinstance(location, str):
             raise pickle.UnpicklingError(f"a storage is described by {', '.join(str(type(part)) for part in saved_id)}")
         nbytes = count * kind.dtype.itemsize if type(count) is int and count >= 0 else -1
+        with DisableModes():
+            return self._loaded(kind, key, location, count, nbytes)
+
+    def _loaded(self, kind, key, location, count, nbytes):
         if key not in self.loaded:
             self.loaded[key] = self._read(key, kind, location)
         storage = self.loaded[key]

@@ -226,8 +226,8 @@ class TypedStorage:
         return self._like(self._elements().npu(device, non_blocking))
 
     def __repr__(self) -> str:
-        lines = "\n ".join(map(str, self.tolist()))
-        return f" {lines}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+        lines = "..." if self.device.type == "meta" else " " + "\n ".join(map(str, self.tolist()))
+        return f"{lines}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
 
 
 TypedStorage.__module__ = "mindtorch.storage"

@@ -1,5 +1,5 @@
 """torch._dynamo.config: settings of a compiler that is not there. They can be read and set, and change nothing."""
-import contextlib
+from mindtorch._compat.compiler_settings import patcher
 
 cache_size_limit = recompile_limit = 8
 accumulated_cache_size_limit = accumulated_recompile_limit = 256
@@ -9,15 +9,4 @@ skip_fwd_side_effects_in_bwd_under_checkpoint = allow_unspec_int_on_nn_module = 
 inline_inbuilt_nn_modules = True
 reorderable_logging_functions, ignore_logger_methods = set(), set()
 
-
-@contextlib.contextmanager
-def patch(*args, **changes):
-    """Within the context, or the decorated function, these settings: keywords, a dict, or a name and a value."""
-    if args:
-        changes = {**changes, **(args[0] if len(args) == 1 else {args[0]: args[1]})}
-    before = {name: globals()[name] for name in changes}
-    globals().update(changes)
-    try:
-        yield
-    finally:
-        globals().update(before)
+patch = patcher(globals())

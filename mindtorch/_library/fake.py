@@ -4,8 +4,9 @@ Calls with tensors on the meta device run them. opcheck calls them with real ten
 what the operator makes.
 """
 import threading
+from contextlib import contextmanager
 
-__all__ = ["FakeImplCtx", "fake_of", "get_ctx", "register"]
+__all__ = ["FakeImplCtx", "fake_of", "get_ctx", "register", "run", "unknown_sizes"]
 
 _fakes = {}             # "ns::name.overload" -> fake kernels, the last of which is in force
 
@@ -23,6 +24,18 @@ class FakeImplCtx:
     def create_unbacked_symint(self, *, min=2, max=None):
         """The older name of new_dynamic_size."""
         return self._size
+
+
+class _UnknownSizes(FakeImplCtx):
+    """The context under FakeTensorMode, where no real result has a size."""
+
+    def __init__(self, error):
+        self._error = error
+
+    def new_dynamic_size(self, *, min=0, max=None):
+        raise self._error
+
+    create_unbacked_symint = new_dynamic_size
 
 
 class _State(threading.local):
@@ -66,8 +79,19 @@ def get_ctx():
 
 def run(function, size, args, kwargs):
     """Call a fake kernel; sizes that depend on values are `size`."""
-    before, _state.ctx = _state.ctx, FakeImplCtx(size)
-    try:
+    with _within(FakeImplCtx(size)):
         return function(*args, **kwargs)
+
+
+def unknown_sizes(error):
+    """A context in which a fake kernel that asks for a size that depends on values raises `error`."""
+    return _within(_UnknownSizes(error))
+
+
+@contextmanager
+def _within(ctx):
+    before, _state.ctx = _state.ctx, ctx
+    try:
+        yield
     finally:
         _state.ctx = before

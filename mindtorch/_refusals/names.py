@@ -16,6 +16,8 @@ _DATAPIPES = "mindtorch has no data pipes. Use torch.utils.data.IterableDataset"
 _JIT = "mindtorch has no TorchScript. Save the state_dict, and call the model as the Python that it is"
 _COMPILER = "mindtorch has no compiler: torch.compile returns the function itself. Call it uncompiled"
 _SCALED = "mindtorch has no products of scaled tensors. Cast the operands and call torch.matmul"
+_SEMI_STRUCTURED = ("mindtorch has no tensors of 2:4 sparsity, whose kernels are for CUDA. Keep the tensor dense, or "
+                    "make it a CSR tensor with to_sparse_csr")
 _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 
 NAMES = {
@@ -323,8 +325,6 @@ NAMES = {
         torch._functorch.aot_autograd: JointWithDescriptors aot_compile_joint_with_descriptors
             aot_export_joint_with_descriptors aot_module_simplified
         torch._functorch.compile_utils: raise_getitems
-        torch._functorch.config: activation_memory_budget memory_budget_pareto_dir patch
-            visualize_memory_budget_pareto
         torch._functorch.partitioners: _extract_fwd_bwd_outputs _extract_graph_with_inputs_outputs _is_primal
             _is_tangent default_partition get_default_op_list has_recomputable_ops has_recomputable_rng_ops is_sym_node
             min_cut_rematerialization_partition must_recompute solve_min_cut
@@ -416,11 +416,15 @@ NAMES = {
         torch: _grouped_mm _scaled_grouped_mm _scaled_mm
         torch.nn.functional: ScalingType SwizzleType _canonical_mask _none_or_dtype scaled_grouped_mm
             scaled_mm""",
+    _SEMI_STRUCTURED: """
+        torch.sparse: SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
+            SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured
+        torch.sparse._triton_ops_meta: get_meta minimize update""",
     _PRIVATE: """
         torch: _cslt_compress _cslt_sparse_mm _sparse_semi_structured_apply
             _sparse_semi_structured_apply_dense _sparse_semi_structured_tile _fused_sdp_choice
         torch._C: Graph OptionalType ScriptObject Value _cuda_releasePool
-            _dispatch_dump _dispatch_has_kernel_for_dispatch_key
+            _dispatch_dump
             _dispatch_key_for_device _dispatch_keys _get_sdp_priority_order _jit_get_operation
             _set_math_sdp_allow_fp16_bf16_reduction _show_config
         torch._C._autograd: _KinetoEvent _top_saved_tensors_default_hooks
@@ -429,7 +433,7 @@ NAMES = {
         torch._C._distributed_rpc: PyRRef _is_current_rpc_agent_set
         torch._C._profiler: _ExperimentalConfig
         torch._prims_common: DeviceLikeType alert_not_deterministic canonicalize_dims get_computation_dtype
-            is_contiguous_or_false suggest_memory_format
+            is_contiguous_or_false
         torch._prims_common.wrappers: _maybe_convert_to_dtype
         torch._tensor_str: _add_suffixes _str_intern printoptions
         torch._vendor.packaging.version: parse

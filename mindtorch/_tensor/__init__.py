@@ -71,6 +71,8 @@ class Tensor(TensorBase):
                 made = args[0].view_as(args[0])
         elif len(args) == 1 and isinstance(args[0], (list, tuple, numpy.ndarray)) and not isinstance(args[0], Size):
             made = tensor_from_data(args[0], dtype_module.get_default_dtype(), device, False, "new")
+            if torch_dispatch.is_dispatched():
+                made = torch_dispatch.lift_fresh(made)
         else:
             from mindtorch import empty
             from mindtorch._compat.legacy_types import TypedStorage

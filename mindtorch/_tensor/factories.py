@@ -33,7 +33,11 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
                            f"{scalar_type(data.dtype)}")
     if _is_exchanged(data):
         data = _from_dlpack(data)
-    made = tensor_from_data(data, dtype, device, pin_memory, "tensor")
+    if torch_dispatch.is_dispatched():          # modes see the tensor, not how it comes about
+        with torch_dispatch.DisableModes():
+            made = tensor_from_data(data, dtype, device, pin_memory, "tensor")
+    else:
+        made = tensor_from_data(data, dtype, device, pin_memory, "tensor")
     if requires_grad and not (made.is_floating_point() or made.is_complex()):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     if torch_dispatch.is_dispatched():

@@ -9,6 +9,7 @@ from typing import Any
 
 import mindtorch
 from mindtorch._core.operators.operator import common_base
+from mindtorch._core.tensor.torch_dispatch import is_dispatched
 from mindtorch._tensor import Tensor
 
 
@@ -22,7 +23,7 @@ def scalar_state(value: Any, param: Any, group: Any) -> Any:
     """A counter: on the host, where launching costs more than counting, unless the step must not wait for it."""
     fused = group.get("fused")
     device = param.device if group.get("capturable") or fused else "cpu"
-    return mindtorch.full((), float(value), dtype=scalar_dtype(fused), device=device)
+    return mindtorch.tensor(float(value), dtype=scalar_dtype(fused), device=device)
 
 
 def column(states: Any, name: str) -> Any:
@@ -39,6 +40,8 @@ def gather(states: Any, name: str) -> Any:
     base = common_base(counters)
     if base is not None or len(counters) == 1:
         return counters, base
+    if is_dispatched(counters[0]):              # a FakeTensorMode knows the value of a number, but not of a list
+        return counters, None
     if len({(counter.device, counter.dtype, counter.shape) for counter in counters}) > 1 or counters[0].dim():
         return counters, None
     base = mindtorch.stack(counters)

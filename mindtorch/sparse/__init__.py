@@ -1,4 +1,5 @@
 """torch.sparse: functions of sparse tensors."""
+from mindtorch._refusals.modules import refused_names as _refused_names
 from mindtorch._sparse import products as _products
 from mindtorch._sparse import reductions as _reductions
 from mindtorch._sparse.constructors import check_sparse_tensor_invariants, spdiags
@@ -59,3 +60,6 @@ def as_sparse_gradcheck(gradcheck):
         True
     """
     return gradcheck
+
+
+__getattr__ = _refused_names(__name__)

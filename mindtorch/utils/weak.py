@@ -109,6 +109,11 @@ class WeakIdKeyDictionary(MutableMapping):
     def __repr__(self):
         return f"<{type(self).__name__} at {id(self):#x}>"
 
+    def update(self, other=(), /):
+        """Take over the entries of a dictionary or of pairs: all of them, or none where reading them raises."""
+        for key, value in (other if hasattr(other, "items") else dict(other)).items():
+            self[key] = value
+
     def keyrefs(self):
         """The weak references to the keys."""
         return list(self.data)

@@ -1,8 +1,11 @@
 """FakeTensorMode: shapes, dtypes and devices without elements, beside torch."""
+import copy
 import importlib
+import io
 import subprocess
 import sys
 
+import numpy
 import pytest
 import torch
 import torch._subclasses
@@ -141,3 +144,126 @@ def test_properties_that_differ_are_told():
                   mindtorch.ones(3, 3)[1:], one.to_sparse()):
         with pytest.raises(AssertionError):
             utils.assert_metadata_eq(check, one, other)
+
+
+def constants(lib):
+    one, two = lib.tensor(4.0), lib.tensor([1.0])
+    view, wide, four = two[:], lib.tensor([1]), lib.tensor([1., 2., 3., 4.])
+    sum_, before = one.add_(1), (one.item(), view.constant is not None, four.constant is None)
+    view.add_(lib.rand(1))                              # not known: nor is what shares the memory
+    wide.expand(4)[0] = 2
+    return before, sum_.item(), sum_ is one, two.constant, view.constant, wide.constant, (one > 3).item()
+
+
+def adam(lib):
+    model = lib.nn.Sequential(lib.nn.Linear(4, 3), lib.nn.ReLU(), lib.nn.Linear(3, 2))
+    optimizer = lib.optim.Adam(model.parameters())
+    for _ in range(2):
+        optimizer.zero_grad()
+        model(lib.randn(5, 4)).sum().backward()
+        optimizer.step()
+    return repr(model[0].weight), repr(model[0].weight.grad), sorted(map(str, optimizer.state[model[0].weight]))
+
+
+def loaded(lib):
+    file = io.BytesIO()
+    with lib._subclasses.fake_tensor.unset_fake_temporarily():
+        lib.save({"a": lib.ones(3), "b": lib.ones(2, 2, dtype=lib.int8).t()}, file)
+    file.seek(0)
+    return repr(lib.load(file))
+
+
+def copied(lib):
+    module = copy.deepcopy(lib.nn.Linear(2, 2))
+    return repr(module.weight), isinstance(module.weight, lib.nn.Parameter), repr(copy.deepcopy(lib.zeros(3) * 2))
+
+
+PROGRAMS = {
+    "constants": constants, "adam": adam, "loaded": loaded, "copied": copied,
+    "arrays": lambda lib: [repr(made) for made in (lib.tensor(numpy.zeros((4, 4))), lib.from_numpy(numpy.zeros(3)),
+                                                   lib.Tensor([1, 2]), lib.as_tensor(numpy.ones(2, numpy.int32)))],
+    "history": lambda lib: repr(lib.nn.BatchNorm2d(3)(lib.zeros(2, 3, 4, 4))),
+    "printed": lambda lib: [repr(lib.zeros(2, dtype=lib.int8, device="meta")), str(lib.zeros(()).double())],
+    "storage": lambda lib: str(lib.zeros(3).storage()).replace("mindtorch", "torch"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated", "ignore:Accessing the data pointer of FakeTensor")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_under_the_mode(name):
+    def run(lib):
+        with lib._subclasses.FakeTensorMode():
+            return PROGRAMS[name](lib)
+    assert run(mindtorch) == run(torch)
+
+
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_fake_tensors_like_given_ones(lib):
+    fake_tensor = importlib.import_module(f"{lib.__name__}._subclasses.fake_tensor")
+    mode, tensor, parameter = fake_tensor.FakeTensorMode(), lib.ones(2, 3), lib.nn.Parameter(lib.ones(2))
+    parameter.grad = lib.ones(2)
+    made, view = mode.from_tensor(tensor), mode.from_tensor(tensor[1])
+    assert mode.from_tensor(tensor) is made
+    assert made.untyped_storage()._cdata == view.untyped_storage()._cdata
+    fake = mode.from_tensor(parameter)
+    assert isinstance(fake, lib.nn.Parameter)
+    assert fake_tensor.is_fake(fake.grad)
+    assert repr(fake) == "Parameter(FakeTensor(..., size=(2,), requires_grad=True))"
+    memo = mode.fake_tensor_converter.tensor_memo
+    assert len(memo) >= 3
+    with fake_tensor.FakeCopyMode(mode):
+        norm = copy.deepcopy(lib.nn.BatchNorm1d(3))
+    assert all(map(fake_tensor.is_fake, norm.state_dict().values()))
+    assert isinstance(norm.weight, lib.nn.Parameter)
+    with fake_tensor.FakeTensorMode(allow_non_fake_inputs=True):
+        assert fake_tensor.is_fake(lib.nn.Linear(2, 3)(lib.randn(4, 2)))
+        assert fake_tensor.is_fake(tensor + 1)
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_operators_without_fake_kernels(lib):
+    fake_tensor = importlib.import_module(f"{lib.__name__}._subclasses.fake_tensor")
+    library = lib.library.Library("fake_kernels", "FRAGMENT")
+    library.define("plain(Tensor x) -> Tensor")
+    library.impl("plain", lambda x: x.cos(), "CPU")
+    library.define("places(Tensor x) -> Tensor")
+    library.impl("places", lambda x: x.nonzero(), "CPU")
+    library._register_fake("places", lambda x: x.new_empty(lib.library.get_ctx().new_dynamic_size(), 1))
+    with fake_tensor.FakeTensorMode():
+        with pytest.raises(fake_tensor.UnsupportedOperatorException, match=r"fake_kernels\.plain\.default"):
+            lib.ops.fake_kernels.plain(lib.ones(2))
+        with pytest.raises(fake_tensor.DynamicOutputShapeException, match=r"fake_kernels\.places\.default"):
+            lib.ops.fake_kernels.places(lib.ones(2))
+    library._destroy()
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_operators_held_against_fake_ones(lib):
+    library = lib.library.Library("fake_crossref", "FRAGMENT")
+    library.define("wrong(Tensor x) -> Tensor")
+    library.impl("wrong", lambda x: x.clone(), "CPU")
+    library.impl("wrong", lambda x: x.new_empty(3), "Meta")
+    mismatch = importlib.import_module(f"{lib.__name__}._subclasses.fake_tensor").MetadataMismatchError
+    with lib._subclasses.CrossRefFakeMode():
+        assert (lib.ones(2, 3) @ lib.ones(3)).tolist() == [3, 3]
+        assert lib.tensor([0, 5]).nonzero().tolist() == [[1]]           # not compared: elements decide the shape
+        with pytest.raises(mismatch, match="found mismatched tensor metadata: Shapes"):
+            lib.ops.fake_crossref.wrong(lib.ones(2))
+    with lib._subclasses.CrossRefFakeMode(lambda func: func.namespace == "fake_crossref"):
+        lib.ops.fake_crossref.wrong(lib.ones(2))
+    library._destroy()
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_metadata_of_two_tensors(lib):
+    common = importlib.import_module(f"{lib.__name__}._prims_common")
+    one = lib.ones(2, 3)
+    common.compare_tensor_meta(one, lib.ones(3, 2).t())
+    for other in (lib.ones(2, 4), one.int(), one.to("meta"), lib.ones(3, 2).t()):
+        with pytest.raises(RuntimeError):
+            common.compare_tensor_meta(one, other, check_strides=True)
+    for shape, kind in (((2, 3, 4, 5), lib.channels_last), ((2, 3, 4, 5, 6), lib.channels_last_3d),
+                        ((2, 3), lib.contiguous_format)):
+        made = lib.empty(shape, memory_format=kind)
+        assert common.suggest_memory_format(made) is kind

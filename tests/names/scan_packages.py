@@ -125,8 +125,11 @@ def has(root, name):
         except Exception:       # noqa: BLE001 - a module may raise anything when it is asked
             try:
                 found = importlib.import_module(path)
-            except ImportError:
-                return False
+            except ImportError:         # of a module whose name in its package is a function's, too
+                above = sys.modules.get(path.rpartition(".")[0])
+                if not hasattr(above, part):
+                    return False
+                found = getattr(above, part)
     return True
 
 

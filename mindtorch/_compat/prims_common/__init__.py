@@ -1,4 +1,4 @@
-"""torch._prims_common: facts about dtypes and strides, which packages take from there."""
+"""torch._prims_common: facts about dtypes, strides and memory formats, which packages take from there."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ import mindtorch
 from mindtorch._compat.prims_common import wrappers  # noqa: F401 - an attribute of this module, as in torch
 from mindtorch._refusals.modules import refused_names
 
-__all__ = ["corresponding_complex_dtype", "corresponding_real_dtype", "dtype_to_type", "is_boolean_dtype",
-           "is_complex_dtype", "is_float_dtype", "is_integer_dtype", "is_low_precision_dtype",
-           "make_contiguous_strides_for"]
+__all__ = ["MetadataMismatchError", "compare_tensor_meta", "corresponding_complex_dtype",
+           "corresponding_real_dtype", "dtype_to_type", "is_boolean_dtype", "is_complex_dtype", "is_float_dtype",
+           "is_integer_dtype", "is_low_precision_dtype", "make_contiguous_strides_for", "suggest_memory_format"]
 
 _COMPLEX = {mindtorch.float32: mindtorch.complex64, mindtorch.float64: mindtorch.complex128}
 _REAL = {complex_: real for real, complex_ in _COMPLEX.items()}
@@ -67,6 +67,40 @@ def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) ->
     if not row_major and len(strides) > 1:
         strides[-2:] = 1, max(shape[-2], 1)
     return tuple(strides)
+
+
+class MetadataMismatchError(RuntimeError):
+    """Two tensors differ in what is not their elements."""
+
+
+def compare_tensor_meta(a: mindtorch.Tensor, b: mindtorch.Tensor, check_sizes: bool = True,
+                        check_strides: bool = False) -> None:
+    """MetadataMismatchError where two tensors differ in shape, dtype or device, or where asked in strides.
+
+    Strides of dimensions of size 1, and those of a tensor without elements, do not count.
+    """
+    for name, each in (("a", a), ("b", b)):
+        if not isinstance(each, mindtorch.Tensor):
+            raise AssertionError(f"{name} must be TensorLike, got {type(each)}")
+    if check_sizes and a.shape != b.shape:
+        raise MetadataMismatchError(f"Shapes {a.shape} and {b.shape} are not equal!")
+    if a.dtype is not b.dtype:
+        raise MetadataMismatchError(f"Dtypes {a.dtype} and {b.dtype} are not equal!")
+    if a.device != b.device:
+        raise MetadataMismatchError(f"Devices {a.device} and {b.device} are not equal!")
+    if check_strides and a.numel() > 0:
+        for place, (size, mine, its) in enumerate(zip(a.shape, a.stride(), b.stride(), strict=True)):
+            if size > 1 and mine != its:
+                raise MetadataMismatchError(f"Stride mismatch! Strides are {a.stride()} and {b.stride()} "
+                                            f"(mismatched at {place})!")
+
+
+def suggest_memory_format(x: mindtorch.Tensor) -> mindtorch.memory_format:
+    """The memory format that the strides of a dense tensor are of; contiguous_format where they are of none."""
+    for dims, kind in ((4, mindtorch.channels_last), (5, mindtorch.channels_last_3d)):
+        if x.dim() == dims and not x.is_contiguous() and x.is_contiguous(memory_format=kind):
+            return kind
+    return mindtorch.contiguous_format
 
 
 __getattr__ = refused_names("mindtorch._prims_common")

@@ -423,7 +423,8 @@ def from_numpy(ndarray, /):
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
             "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
             "data or make it writable before converting it to a tensor.", UserWarning, stacklevel=2)
-    return from_array(ndarray)
+    made = from_array(ndarray)
+    return torch_dispatch.call("lift_fresh", (made,), None) if torch_dispatch.has_modes() else made
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
