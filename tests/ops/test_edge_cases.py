@@ -683,3 +683,11 @@ def test_atanh_of_complex_numbers_below_zero_is_exact(device):
     z = mindtorch.tensor([-1 - 0.002j, -1.01 + 0.003j, -0.5 + 2j], dtype=mindtorch.complex128, device=device)
     expected = torch.tensor(z.tolist(), dtype=torch.complex128).atanh()
     assert z.atanh().tolist() == pytest.approx(expected.tolist(), rel=1e-14)
+
+
+@pytest.mark.parametrize("name", ["gelu", "erf"])
+def test_far_from_zero_the_normal_distribution_is_0_or_1(name, device):
+    values = [float("inf"), float("nan"), 1e30, 40.0, -40.0, -1e30, -float("inf"), 0.0]
+    ours, theirs = ((lib.erf if name == "erf" else lib.nn.functional.gelu)(
+        lib.tensor(values, device=where)) for lib, where in ((mindtorch, device), (torch, "cpu")))
+    assert str((ours + 0.0).tolist()) == str((theirs + 0.0).tolist())

@@ -112,10 +112,10 @@ SIM_INLINE float sigmoid(float x) {
   return (x < 0.0f ? power : 1.0f) / (1.0f + power);
 }
 
-/* exp(x^2) erfc(x), for x from 0 on: with t = 1 / (1 + x / 2), it is t times a polynomial of 1 - t. A fit as above,
- * with an error below 5e-8. */
+/* exp(x^2) erfc(x) for x from 0 on; beyond 30, its value at 30. With t = 1 / (1 + x / 2), it is t times a polynomial of
+ * 1 - t. A fit as above, with an error below 5e-8. */
 SIM_INLINE float scaledErfc(float x) {
-  const float t = 1.0f / (1.0f + 0.5f * x), s = 0.5f * x * t;
+  const float half = x > 30.0f ? 15.0f : 0.5f * x, t = 1.0f / (1.0f + half), s = half * t;
   const float high = ((-5.847259700e-2f * s + 1.858327083e-1f) * s - 1.459248623e-1f) * s - 2.559175528e-2f;
   const float series = (((high * s - 1.178587702e-1f) * s + 2.145891229e-1f) * s + 4.862666478e-1f) * s - 1.256752694f;
   return t * (1.0f + s * series);
