@@ -48,6 +48,10 @@ class _ReduceOpMeta(type):
 class ReduceOp(metaclass=_ReduceOpMeta):
     """A reduction. `ReduceOp.SUM` and the like are members of `RedOpType`; one with a factor is an instance.
 
+    Arguments:
+        op: the kind of reduction
+        factor: what elements are multiplied by before the sum (PREMUL_SUM)
+
     Example:
         >>> x = torch.tensor([2.0])
         >>> dist.all_reduce(x, dist.ReduceOp.MAX)
@@ -218,6 +222,9 @@ class ScatterOptions(_Options):
 @dataclass(slots=True)
 class BarrierOptions(_Options):
     """Of barrier.
+
+    Arguments:
+        device: the device to wait on
 
     Example:
         >>> dist.group.WORLD.barrier(dist.BarrierOptions()).wait()

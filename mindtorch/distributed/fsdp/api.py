@@ -55,6 +55,11 @@ class MixedPrecision:
     Shards and their gradients keep the dtype of the parameters. The inputs of the root are cast to `param_dtype`, with
     `cast_forward_inputs` those of all. Modules of the classes to ignore compute in float32 under an auto_wrap_policy.
 
+    Arguments:
+        buffer_dtype: the dtype of buffers; None leaves it
+        keep_low_precision_grads: whether gradients stay in the dtype in which they were reduced
+        cast_root_forward_inputs: whether the inputs of the outermost module are cast
+
     Example:
         >>> dtypes = dist.fsdp.MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
         >>> dtypes.param_dtype, dtypes.buffer_dtype
@@ -73,6 +78,9 @@ class MixedPrecision:
 @dataclass
 class CPUOffload:
     """Whether shards, their gradients and the optimizer's state lie in host memory.
+
+    Arguments:
+        offload_params: whether parameters lie on the CPU while they are not used
 
     Example:
         >>> dist.fsdp.CPUOffload(offload_params=True)
@@ -188,6 +196,11 @@ class ShardedOptimStateDictConfig(OptimStateDictConfig):
 @dataclass
 class StateDictSettings:
     """What the state dicts of a FullyShardedDataParallel have.
+
+    Arguments:
+        state_dict_type: a StateDictType
+        state_dict_config: a StateDictConfig
+        optim_state_dict_config: an OptimStateDictConfig
 
     Example:
         >>> settings = dist.fsdp.StateDictSettings(dist.fsdp.StateDictType.FULL_STATE_DICT,
