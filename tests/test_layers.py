@@ -34,7 +34,8 @@ LAYERS = (
     ("_core._gen.calls", "_core.python", "_core._gen.namespace"),
     ("_core.operators.composites", "_core.tensor.factories"),
     ("_core.tensor.indexing", "_core.autograd.engine", "_core.grad_mode"),
-    ("_ops", "_core._gen.backward", "fft", "linalg"),
+    ("_tensor.docstrings",),
+    ("_ops", "_core._gen.backward", "fft", "signal", "linalg"),
     ("_cpu",),
     # Of _npu, module by module:
     ("_npu", "_npu._gen.calls", "_npu.alloc_config", "_npu.cann", "_npu.index", "_npu.lock",
@@ -58,7 +59,7 @@ LAYERS = (
     ("_C", "_VF", "__config__", "__main__", "_alias", "_dynamo", "_subclasses", "_torch_npu", "ao", "backends", "cpu",
      "utils.collect_env", "utils.tensorboard",
      "cuda", "distributed", "distributions", "func", "functional", "futures", "fx", "jit", "library", "mps", "mtia",
-     "masked", "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "signal", "sparse", "testing", "types", "xpu",
+     "masked", "multiprocessing", "onnx", "optim", "profiler", "quasirandom", "sparse", "testing", "types", "xpu",
      "_docs", "_functorch", "_stubs",
      "autograd.profiler", "autograd._profiled_functions", "autograd._profile", "nn.parallel.distributed",
      "_compat.vmap_internals"),

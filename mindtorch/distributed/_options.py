@@ -116,12 +116,12 @@ class _Options:
 
 @dataclass(slots=True)
 class AllgatherOptions(_Options):
-    """Of all_gather and its forms."""
+    """Options of all_gather and its forms."""
 
 
 @dataclass(slots=True)
 class AllToAllOptions(_Options):
-    """Of all_to_all and all_to_all_single.
+    """Options of all_to_all and all_to_all_single.
 
     Example:
         >>> options = dist.AllToAllOptions()
@@ -130,7 +130,7 @@ class AllToAllOptions(_Options):
 
 @dataclass(slots=True)
 class AllreduceOptions(_Options):
-    """Of all_reduce.
+    """Options of all_reduce.
 
     Example:
         >>> options = dist.AllreduceOptions()
@@ -147,7 +147,7 @@ class AllreduceOptions(_Options):
 
 @dataclass(slots=True)
 class AllreduceCoalescedOptions(AllreduceOptions):
-    """Of all_reduce_coalesced.
+    """Options of all_reduce_coalesced.
 
     Example:
         >>> options = dist.AllreduceCoalescedOptions()
@@ -157,7 +157,7 @@ class AllreduceCoalescedOptions(AllreduceOptions):
 
 @dataclass(slots=True)
 class ReduceScatterOptions(_Options):
-    """Of reduce_scatter and its forms.
+    """Options of reduce_scatter and its forms.
 
     Example:
         >>> options = dist.ReduceScatterOptions()
@@ -169,7 +169,7 @@ class ReduceScatterOptions(_Options):
 
 @dataclass(slots=True)
 class BroadcastOptions(_Options):
-    """Of broadcast; the root is a rank of the group.
+    """Options of broadcast; the root is a rank of the group.
 
     Example:
         >>> options = dist.BroadcastOptions()
@@ -185,7 +185,7 @@ class BroadcastOptions(_Options):
 
 @dataclass(slots=True)
 class ReduceOptions(BroadcastOptions):
-    """Of reduce.
+    """Options of reduce.
 
     Example:
         >>> options = dist.ReduceOptions()
@@ -197,7 +197,7 @@ class ReduceOptions(BroadcastOptions):
 
 @dataclass(slots=True)
 class GatherOptions(_Options):
-    """Of gather; the root is a rank of the group.
+    """Options of gather; the root is a rank of the group.
 
     Example:
         >>> options = dist.GatherOptions()
@@ -209,7 +209,7 @@ class GatherOptions(_Options):
 
 @dataclass(slots=True)
 class ScatterOptions(_Options):
-    """Of scatter; the root is a rank of the group.
+    """Options of scatter; the root is a rank of the group.
 
     Example:
         >>> options = dist.ScatterOptions()
@@ -221,7 +221,7 @@ class ScatterOptions(_Options):
 
 @dataclass(slots=True)
 class BarrierOptions(_Options):
-    """Of barrier.
+    """Options of barrier.
 
     Arguments:
         device: the device to wait on

@@ -63,7 +63,7 @@ class graph:
 
     Arguments:
         npu_graph: the NPUGraph that is captured
-        auto_dispatch_capture: whether tasks can be updated by name after the capture
+        auto_dispatch_capture: not read
 
     Example:
         >>> x = torch.ones(2, device="npu")

@@ -97,7 +97,7 @@ def _has(name):
 
 
 def get_pretty_env_info():
-    """The same as text, to be pasted into a report.
+    """What get_env_info finds, as text, to be pasted into a report.
 
     Example:
         >>> text = torch.utils.collect_env.get_pretty_env_info()

@@ -105,7 +105,7 @@ class StateDictType(Enum):
 
 @dataclass
 class StateDictConfig:
-    """Of a module's state dict.
+    """Options of a module's state dict.
 
     Example:
         >>> dist.fsdp.StateDictConfig().offload_to_cpu
@@ -117,7 +117,7 @@ class StateDictConfig:
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """Of whole tensors, on all ranks or on the first.
+    """Options of a state dict of whole tensors, on all ranks or on the first.
 
     Example:
         >>> dist.fsdp.FullStateDictConfig(offload_to_cpu=True, rank0_only=True).rank0_only
@@ -129,7 +129,7 @@ class FullStateDictConfig(StateDictConfig):
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """Of this rank's parts as they lie in memory.
+    """Options of a state dict of this rank's parts as they lie in memory.
 
     Example:
         >>> dist.fsdp.LocalStateDictConfig().offload_to_cpu
@@ -139,7 +139,7 @@ class LocalStateDictConfig(StateDictConfig):
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """Of DTensors.
+    """Options of a state dict of DTensors.
 
     Example:
         >>> dist.fsdp.ShardedStateDictConfig().offload_to_cpu
@@ -149,7 +149,7 @@ class ShardedStateDictConfig(StateDictConfig):
 
 @dataclass
 class OptimStateDictConfig:
-    """Of an optimizer's state dict.
+    """Options of an optimizer's state dict.
 
     Example:
         >>> dist.fsdp.OptimStateDictConfig().offload_to_cpu
@@ -161,7 +161,7 @@ class OptimStateDictConfig:
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Of whole tensors, on all ranks or on the first.
+    """Options of a state dict of whole tensors, on all ranks or on the first.
 
     Example:
         >>> dist.fsdp.FullOptimStateDictConfig(rank0_only=True).offload_to_cpu
@@ -173,7 +173,7 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """Of this rank's parts as they lie in memory.
+    """Options of a state dict of this rank's parts as they lie in memory.
 
     Example:
         >>> dist.fsdp.LocalOptimStateDictConfig().offload_to_cpu
@@ -185,7 +185,7 @@ class LocalOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """Of DTensors.
+    """Options of a state dict of DTensors.
 
     Example:
         >>> dist.fsdp.ShardedOptimStateDictConfig().offload_to_cpu

@@ -72,6 +72,9 @@ def _permutation(n, generator):
 class RandomSampler(Sampler[int]):
     """Keys in random order: permutations of all, or with `replacement` independent draws.
 
+    Arguments:
+        num_samples: the number of samples; None means as many as the dataset has
+
     Example:
         >>> sorted(torch.utils.data.RandomSampler(range(4)))
         [0, 1, 2, 3]
