@@ -195,6 +195,9 @@ _LAZY_NAMES |= dict.fromkeys((
 def is_tensor(obj):
     """Whether `obj` is a Tensor.
 
+    Arguments:
+        obj: any object
+
     Example:
         >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1.0])
         (True, False)

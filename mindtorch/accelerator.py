@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import mindtorch
 from mindtorch import npu
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 if TYPE_CHECKING:
     from mindtorch import Stream, device
@@ -62,6 +63,9 @@ def device_count() -> int:
 
 def current_accelerator(check_available: bool = False) -> device | None:
     """torch.device("npu"); with `check_available` None where there is none to use.
+
+    Arguments:
+        check_available: whether the result is None where no device is available
 
     Example:
         >>> torch.accelerator.current_accelerator()
@@ -280,6 +284,9 @@ class Graph:
     with graph: ... captures the work of the current stream, which must not be the default one. keep_graph changes
     nothing but that `instantiate` may be called. The pool and the mode of the next capture may be set as attributes.
 
+    Arguments:
+        keep_graph: whether the captured graph stays, so that `instantiate` can be called again
+
     Example:
         >>> x = torch.ones(2, device="npu")
         >>> graph = torch.accelerator.Graph()
@@ -349,3 +356,6 @@ class Graph:
         except RuntimeError:
             if value is None:            # else that is what the caller should see
                 raise
+
+
+_complete_docstrings(globals(), "npu")

@@ -19,6 +19,15 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: Any = None, 
             options: Any = None, disable: bool = False) -> Any:
     """`model`, a function or Module, unchanged; without one a decorator that changes nothing. Says so, once.
 
+    Arguments:
+        model: a module or function; None makes a decorator
+        fullgraph: not read: nothing is compiled
+        dynamic: not read: nothing is compiled
+        backend: not read: nothing is compiled
+        mode: a mode of torch, which is checked; nothing is compiled
+        options: not read: nothing is compiled
+        disable: whether the model is returned as it is
+
     Example:
         >>> double = torch.compile(lambda x: 2 * x)
         >>> double(torch.ones(2))
@@ -43,6 +52,11 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: Any = None, 
 def disable(fn: Any = None, recursive: bool = True, *, reason: Any = None) -> Any:
     """`fn` unchanged; without one a decorator that changes nothing.
 
+    Arguments:
+        fn: the function
+        recursive: not read: nothing is compiled
+        reason: not read
+
     Example:
         >>> @torch.compiler.disable
         ... def twice(x):
@@ -60,6 +74,9 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: Any = None) -> An
 def allow_in_graph(fn: Any) -> Any:
     """`fn` unchanged.
 
+    Arguments:
+        fn: the function
+
     Example:
         >>> torch.compiler.allow_in_graph(len) is len
         True
@@ -70,6 +87,9 @@ def allow_in_graph(fn: Any) -> Any:
 def assume_constant_result(fn: Any) -> Any:
     """`fn` unchanged.
 
+    Arguments:
+        fn: the function
+
     Example:
         >>> torch.compiler.assume_constant_result(len) is len
         True
@@ -79,6 +99,11 @@ def assume_constant_result(fn: Any) -> Any:
 
 class set_stance:
     """A setting for a compiler, of which mindtorch has none; also a decorator and a context manager.
+
+    Arguments:
+        stance: "default" or another stance of torch
+        skip_guard_eval_unsafe: not read
+        force_backend: not read
 
     Example:
         >>> with torch.compiler.set_stance("force_eager"):
@@ -132,6 +157,9 @@ def is_exporting() -> bool:
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     """The compilers that there are: none.
+
+    Arguments:
+        exclude_tags: not read
 
     Example:
         >>> torch.compiler.list_backends()

@@ -15,6 +15,9 @@ __all__ = ["Future", "collect_all", "wait_all"]
 class Future:
     """A result that is to come. `devices` is checked: what was set is handed out as it is, in the setter's order.
 
+    Arguments:
+        devices: the devices on which the value may lie, as a list
+
     Example:
         >>> future = torch.futures.Future()
         >>> future.set_result(3)
@@ -130,6 +133,9 @@ def _without_none(futures):
 def collect_all(futures: list[Future]) -> Future[list[Future]]:
     """A Future of the list of these, completed when all are; with the first exception that one of them has.
 
+    Arguments:
+        futures: the futures
+
     Example:
         >>> futures = [torch.futures.Future(), torch.futures.Future()]
         >>> for number, future in enumerate(futures):
@@ -163,6 +169,9 @@ def collect_all(futures: list[Future]) -> Future[list[Future]]:
 
 def wait_all(futures: list[Future]) -> list:
     """The results of these, once all are there; raises the first exception.
+
+    Arguments:
+        futures: the futures
 
     Example:
         >>> future = torch.futures.Future()

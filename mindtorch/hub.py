@@ -69,6 +69,9 @@ def get_dir() -> str:
 def set_dir(d: Any) -> None:
     """Sets the folder of downloads.
 
+    Arguments:
+        d: the folder
+
     Example:
         >>> before = torch.hub.get_dir()
         >>> torch.hub.set_dir("/models")
@@ -98,6 +101,12 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     """Downloads a URL to the file `dst`, atomically.
 
     RuntimeError unless its SHA-256, in hexadecimal digits, begins with `hash_prefix`.
+
+    Arguments:
+        url: the address
+        dst: the path of the file
+        hash_prefix: the beginning of the file's SHA-256; None means no check
+        progress: whether a progress bar is shown
 
     Example:
         >>> import os, pathlib, tempfile
@@ -135,6 +144,15 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
     """torch.load of a URL, downloaded once to `model_dir` or to `checkpoints` in get_dir().
 
     With `check_hash` the file's name has to end in digits of its SHA-256: `name-<digits>.pth`.
+
+    Arguments:
+        url: the address
+        model_dir: the folder; None means `checkpoints` in get_dir()
+        map_location: as of torch.load
+        progress: whether a progress bar is shown
+        check_hash: whether the file's name has to end in the beginning of its SHA-256
+        file_name: the name of the file; None means that of the address
+        weights_only: as of torch.load
 
     Example:
         >>> import pathlib, tempfile

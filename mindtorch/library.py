@@ -23,6 +23,7 @@ from mindtorch._library.opcheck import opcheck
 from mindtorch._library.overloads import OpOverload
 from mindtorch._library.registry import fallthrough as fallthrough_kernel
 from mindtorch._refusals.modules import refused_names
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 __all__ = ["Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "impl_abstract", "infer_schema",
            "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel",
@@ -110,6 +111,9 @@ def impl(qualname: str, types: str | Sequence[str], func: Any = None, *, lib: An
 
     A decorator without `func`; as `impl(lib, "name", "CPU")` for a dispatch key.
 
+    Arguments:
+        types: types of devices such as "cpu", or "default" for all
+
     Example:
         >>> torch.library.define("example::negated", "(Tensor x) -> Tensor")
         >>> @torch.library.impl("example::negated", "cpu")
@@ -168,6 +172,9 @@ def register_fake(op: Any, func: Callable | None = None, /, *, lib: Any = None, 
 
     Usable as a decorator. The operator need not be defined yet.
 
+    Arguments:
+        allow_override: not read
+
     Example:
         >>> @torch.library.custom_op("example::halved", mutates_args=())
         ... def halved(x: torch.Tensor) -> torch.Tensor:
@@ -218,6 +225,10 @@ def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable
     `setup_context(ctx, inputs, output)` runs after the operator and saves what backward needs. RuntimeError for an
     operator that writes to its arguments or returns views.
 
+    Arguments:
+        backward: a function of a context and gradients, which returns those of the arguments
+        setup_context: a function of context, inputs and output that keeps what backward needs
+
     Example:
         >>> @torch.library.custom_op("example::quadrupled", mutates_args=())
         ... def quadrupled(x: torch.Tensor) -> torch.Tensor:
@@ -245,6 +256,10 @@ def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable
 def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Any = None) -> None:
     """Have autocast, on a type of device, cast the floating-point tensors of a call to the dtype `cast_inputs`.
 
+    Arguments:
+        device_type: the type of the device, such as "npu"
+        cast_inputs: the dtype that tensors among the arguments are cast to
+
     Example:
         >>> @torch.library.custom_op("example::dtype_of", mutates_args=())
         ... def dtype_of(x: torch.Tensor) -> torch.Tensor:
@@ -270,6 +285,9 @@ def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable |
     """Give what an operator does for tensors of a class, or in a mode: func(class or mode, op, types, args, kwargs).
 
     It is called in place of their __torch_dispatch__. Usable as a decorator.
+
+    Arguments:
+        torch_dispatch_class: the class of tensors, or the mode
 
     Example:
         >>> from mindtorch.utils._python_dispatch import TorchDispatchMode
@@ -298,6 +316,9 @@ def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable |
 def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
     """Give a rule for batches, `rule(info, in_dims, *args)`, which returns results and their batch dimensions.
 
+    Arguments:
+        lib: not read
+
     Example:
         >>> @torch.library.custom_op("example::doubled_rows", mutates_args=())
         ... def doubled_rows(x: torch.Tensor) -> torch.Tensor:
@@ -315,4 +336,5 @@ def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) 
     return register if func is None else register(func)
 
 
+_complete_docstrings(globals(), "library")
 __getattr__ = refused_names(__name__)

@@ -54,6 +54,12 @@ def _get_current_function_mode_stack():
 def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
     """func(*args, **kwargs) without the handlers of classes; those of what a function in Python calls are asked.
 
+    Arguments:
+        func: the function or method
+        types: not read
+        args: its arguments
+        kwargs: its arguments by name
+
     Example:
         >>> class Sub(torch.Tensor):
         ...     @classmethod
@@ -74,6 +80,9 @@ def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) ->
 def is_tensor_like(inp: Any) -> Any:
     """Whether `inp` is a Tensor, or of a class that has __torch_function__.
 
+    Arguments:
+        inp: any object
+
     Example:
         >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like([1])
         (True, False)
@@ -83,6 +92,9 @@ def is_tensor_like(inp: Any) -> Any:
 
 def has_torch_function(relevant_args: Any) -> Any:
     """Whether a mode is in force, or one of the arguments is of a class that wants to be asked, as Tensor does not.
+
+    Arguments:
+        relevant_args: the arguments
 
     Example:
         >>> torch.overrides.has_torch_function((torch.ones(1), 3))
@@ -116,6 +128,12 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
     TypeError if all return NotImplemented.
 
+    Arguments:
+        public_api: the function
+        relevant_args: the arguments that may have `__torch_function__`
+        *args: the arguments of the function
+        **kwargs: the arguments of the function by name
+
     Example:
         >>> class Logged:
         ...     @classmethod
@@ -133,6 +151,9 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
 def wrap_torch_function(dispatcher: Any) -> Any:
     """Decorator of a function that asks the arguments which `dispatcher(*args, **kwargs)` gives.
+
+    Arguments:
+        dispatcher: a function that gives the relevant arguments
 
     Example:
         >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
@@ -195,6 +216,9 @@ def _operators():
 
 def resolve_name(f: Any) -> Any:
     """The name of a function that asks, as "torch.Tensor.add"; None for any other.
+
+    Arguments:
+        f: the function
 
     Example:
         >>> torch.overrides.resolve_name(torch.Tensor.add)
@@ -259,6 +283,9 @@ def get_ignored_functions() -> set[Callable]:
 
 def is_tensor_method_or_property(func: Callable) -> bool:
     """Whether `func` is a method of Tensor, or the getter of one of its properties.
+
+    Arguments:
+        func: the function or method
 
     Example:
         >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)

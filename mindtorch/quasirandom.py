@@ -39,6 +39,11 @@ class SobolEngine:
 
     With `scramble` its digits are mixed at random, by `seed`, and shifted.
 
+    Arguments:
+        dimension: the number of coordinates
+        scramble: whether the points are moved at random
+        seed: the seed of that; None means a random one
+
     Example:
         >>> torch.quasirandom.SobolEngine(dimension=2).draw(3)
         tensor([[0.0000, 0.0000],

@@ -19,6 +19,9 @@ def manual_seed(seed: Any) -> Any:
 
     `seed` is an int from -2**63 to 2**64 - 1; negative ones count from 2**64. ValueError beyond.
 
+    Arguments:
+        seed: the seed, an int
+
     Example:
         >>> _ = torch.manual_seed(7)
         >>> first = torch.rand(2)
@@ -72,6 +75,9 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Go on from what `get_rng_state` gave.
 
+    Arguments:
+        new_state: a uint8 tensor, as get_rng_state returns it
+
     Example:
         >>> state = torch.get_rng_state()
         >>> first = torch.rand(2)
@@ -88,6 +94,11 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
     """Inside the `with`, random numbers are drawn that leave no trace: the states are put back at its end.
 
     `devices` are the NPUs that take part beside the CPU: all by default, with a warning where they are several.
+
+    Arguments:
+        devices: the indexes of the NPUs whose generators are restored; None means all
+        enabled: whether it has an effect
+        device_type: the type of the devices
 
     Example:
         >>> with torch.random.fork_rng(devices=[]):

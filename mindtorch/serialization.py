@@ -118,6 +118,9 @@ def get_default_load_endianness() -> LoadEndianness | None:
 def set_default_load_endianness(endianness: Any) -> None:
     """Sets that byte order, a LoadEndianness or None.
 
+    Arguments:
+        endianness: a LoadEndianness; None means that of the machine
+
     Example:
         >>> torch.serialization.set_default_load_endianness(torch.serialization.LoadEndianness.LITTLE)
         >>> torch.serialization.get_default_load_endianness().name
@@ -145,6 +148,9 @@ def get_default_mmap_options() -> int | None:
 class set_default_mmap_options:
     """Sets what mmap=True maps with; as a context manager, for its block.
 
+    Arguments:
+        flags: mmap.MAP_PRIVATE or mmap.MAP_SHARED
+
     Example:
         >>> import mmap
         >>> with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
@@ -167,6 +173,9 @@ class set_default_mmap_options:
 
 class skip_data:
     """Context manager: torch.save leaves the bytes of storages zero, torch.load leaves tensors uninitialised.
+
+    Arguments:
+        materialize_fake_tensors: whether fake tensors are written as if they had elements
 
     Example:
         >>> import io
@@ -192,6 +201,9 @@ class skip_data:
 
 def add_safe_globals(safe_globals: list[Callable | tuple[Callable, str]]) -> None:
     """Classes and functions (or pairs of one and its full name) that files may name with weights_only=True.
+
+    Arguments:
+        safe_globals: classes and functions, or pairs of one and its name
 
     Example:
         >>> class Options:
@@ -227,6 +239,9 @@ def clear_safe_globals() -> None:
 class safe_globals:
     """Context manager: those globals are allowed within it, besides the list of add_safe_globals.
 
+    Arguments:
+        safe_globals: classes and functions, or pairs of one and its name
+
     Example:
         >>> class Options:
         ...     pass
@@ -248,6 +263,9 @@ class safe_globals:
 
 def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
     """Full names of the globals in a file that weights_only=True would refuse.
+
+    Arguments:
+        f: a path, or an open file
 
     Example:
         >>> import io
@@ -369,6 +387,12 @@ def save(obj: object, f: FileLike, pickle_module: Any = pickle, pickle_protocol:
 
     Tensors that share a storage still share it when they are loaded. RuntimeError for tensors that see one storage as
     different dtypes.
+
+    Arguments:
+        obj: the object
+        f: a path, or an open file
+        pickle_module: the module that writes pickles
+        pickle_protocol: the version of the pickle format
 
     Example:
         >>> import io
@@ -519,6 +543,14 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *, we
     True) loads tensors, containers and what add_safe_globals lists, and runs nothing; False unpickles all, for files
     that you trust. mmap=True maps the file instead of reading it: changes stay in memory.
 
+    Arguments:
+        f: a path, or an open file
+        map_location: where tensors come to: a device, a dict of device names, or a function; None means where they were
+        pickle_module: the module that reads pickles, if weights_only is False
+        weights_only: whether tensors and plain containers alone are read, which is safe for files from elsewhere
+        mmap: whether the file is mapped into memory, not read
+        **pickle_load_args: options for the unpickler
+
     Example:
         >>> import io
         >>> file = io.BytesIO()
@@ -588,6 +620,9 @@ def _load_weights(data, persistent_load):
 def normalize_storage_type(storage_type: type) -> type:
     """The class of torch with the name of `storage_type`.
 
+    Arguments:
+        storage_type: a class of storages, or its name
+
     Example:
         >>> torch.serialization.normalize_storage_type(torch.FloatStorage) is torch.FloatStorage
         True
@@ -597,6 +632,9 @@ def normalize_storage_type(storage_type: type) -> type:
 
 def storage_to_tensor_type(storage: Any) -> type:
     """The tensor type beside the class of a storage, of that name; AttributeError where its module has none.
+
+    Arguments:
+        storage: the storage
 
     Example:
         >>> torch.serialization.storage_to_tensor_type(torch.ones(2).untyped_storage())

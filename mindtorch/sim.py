@@ -105,6 +105,12 @@ def inject_fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, tim
 
     The failing call has no other effect. A later injection into the same function replaces this one.
 
+    Arguments:
+        function: the name of a function of CANN, such as "aclrtMalloc"
+        nth: which call from now; 1 is the next
+        code: the error code that it returns
+        times: how many calls in a row fail
+
     Example:
         >>> torch.sim.inject_fault("aclrtMalloc", nth=2)
         >>> torch.sim.clear_faults()
@@ -120,6 +126,10 @@ def inject_device_fault(code: int = ACL_ERROR_RT_AICORE_EXCEPTION, device: int =
     As on hardware, it surfaces on a later call (a synchronise, a copy, the next launch), and the device is unusable
     until it is reset.
 
+    Arguments:
+        code: the error code of the device
+        device: the number of the NPU
+
     Example:
         >>> torch.sim.inject_device_fault()
         >>> torch.sim.clear_faults()
@@ -129,6 +139,11 @@ def inject_device_fault(code: int = ACL_ERROR_RT_AICORE_EXCEPTION, device: int =
 
 def inject_memory_error(address: int, nbytes: int, device: int = 0) -> None:
     """Let the device say, until `clear_faults`, that it cannot correct an error in `nbytes` of memory at `address`.
+
+    Arguments:
+        address: where the memory begins
+        nbytes: the number of bytes
+        device: the number of the NPU
 
     Example:
         >>> x = torch.ones(2, device="npu")
@@ -154,6 +169,12 @@ def clear_faults() -> None:
 def fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int = 1) -> Any:
     """`inject_fault` for the length of a ``with`` block.
 
+    Arguments:
+        function: the name of a function of CANN, such as "aclrtMalloc"
+        nth: which call from now; 1 is the next
+        code: the error code that it returns
+        times: how many calls in a row fail
+
     Example:
         >>> try:
         ...     with torch.sim.fault("aclrtSynchronizeDevice"):
@@ -172,6 +193,10 @@ def fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int
 def set_latency(function: str, ns: int) -> None:
     """Let every call of `function` take `ns` nanoseconds longer (0: no longer).
 
+    Arguments:
+        function: the name of a function of CANN, such as "aclrtMalloc"
+        ns: the nanoseconds; 0 means none
+
     Example:
         >>> torch.sim.set_latency("aclrtMalloc", 1000)
         >>> torch.sim.clear_faults()
@@ -184,6 +209,9 @@ def cost(function: str) -> int:
 
     ``"phase1"``, ``"phase1.hit"`` and ``"phase2"`` are what operators cost; `counting` counts them as calls.
 
+    Arguments:
+        function: the name of a function of CANN, such as "aclrtMalloc"
+
     Example:
         >>> torch.sim.cost("aclrtMalloc")
         0
@@ -194,6 +222,9 @@ def cost(function: str) -> int:
 @contextlib.contextmanager
 def run_kernels(run: bool = True) -> Any:
     """Whether the kernels launched in the block compute, or are left out as by ``MINDTORCH_SIM_KERNELS=null``.
+
+    Arguments:
+        run: whether kernels compute
 
     Example:
         >>> x = torch.ones(2, device="npu")
@@ -252,6 +283,9 @@ def repeat_reads() -> Any:
 
 def calls(function: str) -> int:
     """How often `function` was called inside the latest `counting` block.
+
+    Arguments:
+        function: the name of a function of CANN, such as "aclrtMalloc"
 
     Example:
         >>> with torch.sim.counting():

@@ -42,6 +42,10 @@ def mapped_bytes(filename: Any, shared: Any, nbytes: Any) -> Any:
 class UntypedStorage(StorageBase):
     """Bytes on a device: UntypedStorage(size, device=...), or of a sequence of numbers. Tensors share theirs.
 
+    Arguments:
+        data: the number of bytes, or a sequence of bytes
+        device: the device; None means the CPU
+
     Example:
         >>> torch.tensor([1, 2], dtype=torch.uint8).untyped_storage().tolist()
         [1, 2]

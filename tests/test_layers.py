@@ -34,6 +34,7 @@ LAYERS = (
     ("_core._gen.calls", "_core.python", "_core._gen.namespace"),
     ("_core.operators.composites", "_core.tensor.factories"),
     ("_core.tensor.indexing", "_core.autograd.engine", "_core.grad_mode"),
+    ("_tensor.docstrings",),
     ("_ops", "_core._gen.backward", "fft", "signal", "linalg"),
     ("_cpu",),
     # Of _npu, module by module:

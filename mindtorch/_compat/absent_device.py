@@ -30,6 +30,7 @@ def _described(module, name, function, says, prints):
     example = "\n".join(f"    {line}" for line in [f">>> {module}.{name}()", *prints])
     function.__doc__ = (f"{says}: mindtorch has no such device. Arguments are not looked at.\n\n"
                         f"On the NPU a function of this name is in torch.npu, if it has a meaning there.\n\n"
+                        f"Arguments:\n    *args: not read\n    **kwargs: not read\n\n"
                         f"Example:\n{example}\n")
     return function
 
@@ -55,6 +56,7 @@ def abstract_class(module: Module, name: str, message: Any = None) -> Any:
         raise RuntimeError(message or f"Tried to instantiate dummy base class {cls.__name__}")
     return type(name, (), {"__new__": __new__, "__module__": module,
                            "__doc__": f"RuntimeError: {message or 'there is no such device'}.\n\n"
+                                      f"Arguments:\n    *args: not read\n    **kwargs: not read\n\n"
                                       f"Example:\n    >>> isinstance(torch.ones(1), {module}.{name})\n    False\n"})
 
 
@@ -66,6 +68,9 @@ def common_functions(module: str, error: Any) -> Any:
 
 class StreamContext:
     """with torch.cuda.stream(stream): has no effect.
+
+    Arguments:
+        stream: not read
 
     Example:
         >>> with torch.cuda.stream(None):

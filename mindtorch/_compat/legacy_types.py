@@ -44,6 +44,12 @@ class TypedStorage:
     TypedStorage(size), TypedStorage(sequence) or TypedStorage(wrap_storage=an UntypedStorage), with `dtype` and
     `device`. What the methods are called as are methods of a tensor of one dimension.
 
+    Arguments:
+        *data: the number of elements, or a sequence of numbers
+        device: the device; None means the CPU
+        dtype: the dtype; None means the default dtype
+        wrap_storage: an UntypedStorage whose bytes these are, in place of data
+
     Example:
         >>> torch.FloatStorage([1.0, 2.0]).tolist()
         [1.0, 2.0]
@@ -334,6 +340,11 @@ def _storage_docstring(module, name, dtype, device_type):
     text = f"Storages of {dtype} on {device_type}, of a size or of a sequence of numbers."
     return f"""{text}
 
+Arguments:
+    *data: the number of elements, or a sequence of numbers
+    wrap_storage: an UntypedStorage whose bytes these are, in place of data
+    **options: refused: the class says dtype and device
+
 Example:
     >>> {place}.{name}Storage(3).nbytes()
     {3 * dtype.itemsize}
@@ -383,6 +394,11 @@ def _tensor_docstring(module, name, dtype, device_type):
     text = f"Tensors of {dtype} on {device_type}: of sizes uninitialised, or of a sequence of numbers."
     return f"""{text}
 
+Arguments:
+    *args: the sizes, or one sequence of numbers, tensor or storage
+    device: the device, which has to be of type {device_type}; None means that
+    size: the sizes, in place of args
+
 Example:
     >>> {place}.{name}Tensor([1, 0]).dtype
     {dtype}
@@ -404,6 +420,9 @@ globals().update(tensor_types("mindtorch", "cpu"))
 
 def set_default_tensor_type(t: Any, /) -> None:
     """Deprecated: the dtype of a legacy type, or of its name, becomes the default, and its device the default device.
+
+    Arguments:
+        t: a class such as torch.DoubleTensor, or its name
 
     Example:
         >>> torch.set_default_tensor_type(torch.DoubleTensor)

@@ -51,6 +51,9 @@ def set_num_threads(num: Any, /) -> None:
     All other operators run on one thread. RuntimeError for anything but a positive int. Warns if NumPy's BLAS library
     has no such setting.
 
+    Arguments:
+        num: the number of threads
+
     Example:
         >>> torch.set_num_threads(torch.get_num_threads())
     """
@@ -74,6 +77,9 @@ def get_num_threads() -> Any:
 def set_num_interop_threads(num: Any, /) -> None:
     """Has no effect: operators of a thread run one after the other. RuntimeError for anything but a positive int.
 
+    Arguments:
+        num: the number of threads
+
     Example:
         >>> torch.set_num_interop_threads(1)
     """
@@ -95,6 +101,9 @@ def get_num_interop_threads() -> Any:
 
 def set_float32_matmul_precision(precision: Any, /) -> None:
     """Stores "highest", "high" or "medium". Float32 matrix products always have the "highest" precision.
+
+    Arguments:
+        precision: "highest", "high" or "medium"
 
     Example:
         >>> torch.set_float32_matmul_precision("high")
@@ -122,6 +131,9 @@ def get_float32_matmul_precision() -> Any:
 def set_flush_denormal(mode: Any, /) -> Any:
     """Returns False: flushing of denormal numbers is not supported.
 
+    Arguments:
+        mode: whether numbers below the smallest normal one become 0
+
     Example:
         >>> torch.set_flush_denormal(True)
         False
@@ -134,6 +146,10 @@ def set_flush_denormal(mode: Any, /) -> Any:
 
 def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
     """Requests deterministic operators. On the CPU and the simulated NPU all operators are deterministic.
+
+    Arguments:
+        mode: whether operators have to be deterministic
+        warn_only: whether one that is not warns, in place of an error
 
     Example:
         >>> torch.use_deterministic_algorithms(True)
@@ -199,6 +215,9 @@ def is_deterministic_algorithms_warn_only_enabled() -> Any:
 def set_deterministic_debug_mode(debug_mode: Any) -> None:
     """use_deterministic_algorithms by a name or number: "default" (0), "warn" (1), "error" (2).
 
+    Arguments:
+        debug_mode: "default", "warn" or "error", or 0, 1 or 2
+
     Example:
         >>> torch.set_deterministic_debug_mode("warn")
         >>> torch.get_deterministic_debug_mode()
@@ -234,6 +253,9 @@ def get_deterministic_debug_mode() -> Any:
 def set_warn_always(mode: Any, /) -> None:
     """Whether a warning that comes once in a process should come each time; Python's filters decide on others.
 
+    Arguments:
+        mode: whether a warning is given each time, not once
+
     Example:
         >>> torch.set_warn_always(True)
         >>> torch.is_warn_always_enabled()
@@ -256,6 +278,9 @@ def is_warn_always_enabled() -> Any:
 
 def get_device_module(device: Device = None) -> Any:
     """The module of a device type: torch.npu, torch.cpu. None means the default device's.
+
+    Arguments:
+        device: a device, or its type; None means the accelerator
 
     Example:
         >>> torch.get_device_module("npu") is torch.npu

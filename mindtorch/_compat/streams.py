@@ -60,6 +60,10 @@ class Stream(metaclass=_GenericStream):
 
     A CPU stream has no pending work. RuntimeError for other devices than cpu and npu.
 
+    Arguments:
+        *arguments: as of the Stream of the accelerator, torch.npu.Stream
+        **options: as of the Stream of the accelerator: device, priority
+
     Example:
         >>> stream = torch.Stream("npu")
         >>> with stream:
@@ -124,6 +128,10 @@ class _GenericEvent(_GenericType):
 
 class Event(metaclass=_GenericEvent):
     """Event(device=None, *, enable_timing=False, blocking=False, interprocess=False): a marker in a stream.
+
+    Arguments:
+        *arguments: as of the Event of the accelerator, torch.npu.Event
+        **options: as of the Event of the accelerator: device, enable_timing, blocking, interprocess
 
     Example:
         >>> event = torch.Event("npu", enable_timing=True)

@@ -23,6 +23,9 @@ class _NamedConstant:
 class layout(_NamedConstant):
     """How a tensor holds its elements: strided in memory, or sparse.
 
+    Arguments:
+        name: the name
+
     Example:
         >>> torch.ones(2).layout
         torch.strided
@@ -36,6 +39,9 @@ class layout(_NamedConstant):
 
 class memory_format(_NamedConstant):
     """The order of strides that a copy gets.
+
+    Arguments:
+        name: the name
 
     Example:
         >>> x = torch.ones(1, 2, 3, 3).contiguous(memory_format=torch.channels_last)

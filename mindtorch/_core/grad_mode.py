@@ -60,6 +60,9 @@ class _Mode:
 class no_grad(_Mode):
     """Operators are not recorded inside, in this thread.
 
+    Arguments:
+        function: a function; given one, the result is that function within the mode
+
     Example:
         >>> x = torch.ones(2, requires_grad=True)
         >>> with torch.no_grad():
@@ -88,6 +91,9 @@ class no_grad(_Mode):
 class enable_grad(no_grad):
     """Operators are recorded inside, also within no_grad.
 
+    Arguments:
+        function: a function; given one, the result is that function within the mode
+
     Example:
         >>> x = torch.ones(2, requires_grad=True)
         >>> with torch.no_grad(), torch.enable_grad():
@@ -101,6 +107,9 @@ class enable_grad(no_grad):
 
 class set_grad_enabled(_Mode):
     """`mode` from now on, and until the end of the block where it is used with `with`.
+
+    Arguments:
+        mode: whether operators are recorded
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)
@@ -130,6 +139,9 @@ class set_grad_enabled(_Mode):
 
 class inference_mode(_Mode):
     """As no_grad, and the tensors made inside can never take part in differentiation.
+
+    Arguments:
+        mode: whether the mode is on; a function is run in the mode
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)

@@ -9,6 +9,10 @@ from typing import Any, Self
 class RemovableHandle:
     """The result of registering a hook: `remove()` removes the hook, and so does leaving a `with` of the handle.
 
+    Arguments:
+        hooks_dict: the dict that the hook is in
+        extra_dict: further dicts with the same key
+
     Example:
         >>> layer = torch.nn.Linear(1, 1)
         >>> handle = layer.register_forward_hook(lambda module, args, output: print("called"))

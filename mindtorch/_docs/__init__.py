@@ -79,9 +79,11 @@ def _alias_key(function):
 
 @cache
 def parameters(file="parameters"):
-    """The meanings of parameters by name: name -> text."""
+    """The meanings of parameters by name: name -> text; "distributed.nn" also has those of "distributed"."""
     lines = (FOLDER / f"{file}.txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
+    around = file.rpartition(".")[0]
+    known = parameters(around) if (FOLDER / f"{around}.txt").exists() else {}
+    return known | dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
 
 
 def public_functions():
@@ -153,7 +155,8 @@ def describe_class(described, docstring, file):
 def describe_function(function, docstring, file):
     """The docstring, in which all parameters of the function are described: by itself, or by that file."""
     text, special, example = _parts(docstring)
-    arguments = _described_arguments(inspect.signature(function).parameters, special, file)
+    taken = [str(one).partition("=")[0].partition(":")[0] for one in inspect.signature(function).parameters.values()]
+    arguments = _described_arguments(taken, special, file)
     return "\n\n".join(filter(None, [text, arguments, example]))
 
 
@@ -165,9 +168,10 @@ def _parts(docstring):
 
 
 def _described_arguments(taken, special, file):
-    """The section of arguments; empty if there are none."""
+    """The section of arguments, `*args` with its stars; empty if there are none."""
     meanings = parameters(file) | special
-    lines = [f"    {name}: {meanings[name]}" for name in dict.fromkeys([*taken, *special]) if name in meanings]
+    lines = [f"    {name}: {meanings.get(name) or meanings[name.lstrip('*')]}"
+             for name in dict.fromkeys([*taken, *special]) if name in meanings or name.lstrip("*") in meanings]
     return "\n".join(["Arguments:", *lines]) if lines else ""
 
 

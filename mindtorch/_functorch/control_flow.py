@@ -16,6 +16,12 @@ def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any = ()) -
     RuntimeError for another pred, for branches that cannot be called, and for operands other than tensors and
     containers of them.
 
+    Arguments:
+        pred: a bool, or a tensor of one bool
+        true_fn: a function of the operands, which runs for True
+        false_fn: a function of the operands, which runs for False
+        operands: the tensors, as a tuple
+
     Example:
         >>> x = torch.tensor([1.0, 2.0])
         >>> torch.cond(x.sum() > 2, torch.neg, torch.exp, (x,))
@@ -38,6 +44,11 @@ def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any
     """`carried = body_fn(*carried)` as long as cond_fn(*carried) is true; the last `carried`.
 
     RuntimeError for functions that cannot be called, and for inputs that are no tuple or list.
+
+    Arguments:
+        cond_fn: a function of the inputs that says whether to go on
+        body_fn: a function of the inputs that gives the next ones
+        carried_inputs: the first inputs, as a tuple
 
     Example:
         >>> torch.while_loop(lambda x: x < 10, lambda x: (x * 2,), (torch.tensor(3),))

@@ -27,6 +27,11 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
     tensors, numbers, strings, dtypes, devices, lists and optional ones; results tensors, lists of them and numbers.
     ValueError for what no schema can say.
 
+    Arguments:
+        tags: not read
+        prototype_function: the function with its annotations
+        op_name: the name before the schema; None means none
+
     Example:
         >>> def scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
         ...     return x * factor

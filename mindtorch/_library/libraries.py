@@ -34,6 +34,11 @@ class Library:
     PrivateUse1 (the NPU), Meta, the composite ones, Autograd and Autocast are called; those of other devices are
     kept.
 
+    Arguments:
+        ns: the namespace
+        kind: "DEF" for a new namespace, "IMPL" or "FRAGMENT" for one that exists
+        dispatch_key: the default key of `impl`, such as "CPU"
+
     Example:
         >>> library = torch.library.Library("example_library", "DEF")
         >>> _ = library.define("thrice(Tensor x) -> Tensor")

@@ -21,6 +21,14 @@ def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, ato
     and device. Those are all; torch's tests of its compiler have no counterpart. OpCheckError for the first failure,
     unless raise_exception is false.
 
+    Arguments:
+        args: the arguments of a call, as a tuple
+        kwargs: the arguments by name; None means none
+        test_utils: the checks, a name or several
+        raise_exception: whether a failure raises an error, in place of being returned
+        atol: not read
+        rtol: not read
+
     Example:
         >>> @torch.library.custom_op("example::same", mutates_args=())
         ... def same(x: torch.Tensor) -> torch.Tensor:

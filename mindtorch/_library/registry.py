@@ -22,6 +22,10 @@ _changes = weakref.WeakSet()        # caches of operators, which are cleared whe
 def fallthrough(*args, **kwargs):
     """A kernel that makes calls skip its key.
 
+    Arguments:
+        *args: not read
+        **kwargs: not read
+
     Example:
         >>> library = torch.library.Library("example_fallthrough", "DEF")
         >>> _ = library.define("kept(Tensor x) -> Tensor")

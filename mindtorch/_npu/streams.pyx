@@ -815,6 +815,10 @@ cdef class Stream:
 class SyncLaunchStream(Stream):
     """A stream of a separate pool of four, whose launches skip the queue of TASK_QUEUE_ENABLE.
 
+    Arguments:
+        device: the NPU: an index, "npu:0" or a torch.device; None means the current one
+        priority: the priority of the stream; a smaller number comes first
+
     Example:
         >>> with torch.npu.stream(torch.npu.SyncLaunchStream()):
         ...     (torch.ones(2, device="npu") + 1).tolist()
@@ -831,6 +835,11 @@ class ExternalStream(Stream):
     """ExternalStream(stream_ptr, device=None): a stream that other code has created, by its aclrtStream as an int.
 
     That code destroys it, when its work is done and the memory that was allocated for it is freed.
+
+    Arguments:
+        stream_ptr: the address of the aclrtStream, as an int
+        device: the NPU: an index, "npu:0" or a torch.device; None means the current one
+        priority: not read: the other code has chosen it
 
     Example:
         >>> stream = torch.npu.Stream()             # other code has made it

@@ -10,6 +10,11 @@ def register_package(priority, tagger, deserializer):
     They are called in the order of their priority (CPU 10, NPU 20, meta 22) until one does not return None. A storage
     is passed as a tensor of bytes.
 
+    Arguments:
+        priority: a number: the lowest is asked first
+        tagger: a function of a storage that gives its location, or None
+        deserializer: a function of storage and location that gives the moved storage, or None
+
     Example:
         >>> torch.serialization.register_package(50, lambda storage: None, lambda storage, location: None)
     """
@@ -19,6 +24,9 @@ def register_package(priority, tagger, deserializer):
 
 def location_tag(storage):
     """The tag of a storage's or tensor's device.
+
+    Arguments:
+        storage: the storage
 
     Example:
         >>> torch.serialization.location_tag(torch.ones(2, device="npu").untyped_storage())
@@ -33,6 +41,10 @@ def location_tag(storage):
 
 def default_restore_location(storage, location):
     """Moves the bytes of a storage, a CPU tensor, to `location`. RuntimeError for an unknown tag.
+
+    Arguments:
+        storage: the storage
+        location: the location, such as "npu:0"
 
     Example:
         >>> storage = torch.ones(2).untyped_storage()

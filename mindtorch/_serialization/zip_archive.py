@@ -136,6 +136,9 @@ class Reader:
 class PyTorchFileReader:
     """Reads from a path, or from a seekable file of bytes. RuntimeError where that is no archive of torch.save.
 
+    Arguments:
+        file: a path, or a file that is open for reading
+
     Example:
         >>> import io
         >>> file = io.BytesIO()

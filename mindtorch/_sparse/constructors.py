@@ -11,6 +11,9 @@ _checks = [False]           # whether constructors check the indices when the ar
 class check_sparse_tensor_invariants:
     """Whether constructors of sparse tensors check that the indices are valid: a context, a decorator, or switches.
 
+    Arguments:
+        enable: whether they are checked
+
     Example:
         >>> with torch.sparse.check_sparse_tensor_invariants():
         ...     print(torch.sparse.check_sparse_tensor_invariants.is_enabled())
@@ -74,6 +77,19 @@ def _converted(indices, values, dtype, device, index_dtype=int64):
 def sparse_coo_tensor(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
                       check_invariants=None, is_coalesced=None, indices=None, values=None):
     """A COO tensor: `indices` has a column of coordinates for each of the `values`.
+
+    Arguments:
+        *args: indices (dimensions, n), values (n, ...) and, if not given by name, the shape; or the shape
+        size: the shape; None finds the smallest
+        dtype: the dtype; None means that of the values
+        layout: torch.sparse_coo
+        device: the device; None means that of the values
+        pin_memory: not read
+        requires_grad: whether autograd records operators on the result
+        check_invariants: whether the indices are checked; None means as check_sparse_tensor_invariants says
+        is_coalesced: whether no index occurs twice and they are in order; None means not known
+        indices: the indices (dimensions, n)
+        values: the values (n, ...)
 
     Example:
         >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
@@ -213,6 +229,18 @@ def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=Non
                              device=None, pin_memory=False, requires_grad=False, check_invariants=None):
     """A tensor of the compressed layout that is given.
 
+    Arguments:
+        compressed_indices: where each row (or column) begins among the values
+        plain_indices: the column (or row) of each value
+        values: the values, or blocks of them
+        size: the shape; None finds the smallest
+        dtype: the dtype; None means that of the values
+        layout: torch.sparse_csr, sparse_csc, sparse_bsr or sparse_bsc
+        device: the device; None means that of the values
+        pin_memory: not read
+        requires_grad: whether autograd records operators on the result
+        check_invariants: whether the indices are checked; None means as check_sparse_tensor_invariants says
+
     Example:
         >>> values = torch.tensor([3.0, 4.0])
         >>> torch.sparse_compressed_tensor([0, 1, 2], [2, 0], values, (2, 3), layout=torch.sparse_csr).to_dense()
@@ -245,7 +273,9 @@ def _of_layout(layout, names, example):
         args = [*args, *(kwargs.pop(name) for name in names[len(args):] if name in kwargs)]
         return construct(*args, **kwargs)
     function.__name__ = function.__qualname__ = f"{str(layout).removeprefix('torch.')}_tensor"
-    function.__doc__ = f"A tensor of layout {layout}, of its {names[0]}, {names[1]} and values.\n\n{example}"
+    function.__doc__ = f"A tensor of layout {layout}, of its {names[0]}, {names[1]} and values.\n\n" \
+                       f"Arguments:\n    *args: {names[0]}, {names[1]}, values and, if not given by name, the shape\n" \
+                       f"    **kwargs: as of sparse_compressed_tensor, but for layout\n\n{example}"
     return function
 
 
@@ -290,6 +320,12 @@ def empty(size, layout, dtype=None, device=None):
 
 def spdiags(diagonals, offsets, shape, layout=None):
     """A matrix with these rows as its diagonals.
+
+    Arguments:
+        diagonals: a row of elements for each diagonal
+        offsets: which diagonal each is: 0 the main one, positive above it
+        shape: the shape of the result
+        layout: the layout of the result; None means torch.sparse_coo
 
     Example:
         >>> torch.sparse.spdiags(torch.tensor([[1.0, 2.0]]), torch.tensor([0]), (2, 2)).to_dense()

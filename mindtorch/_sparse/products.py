@@ -181,6 +181,14 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
     """beta * input + alpha * (mat1 @ mat2) at the indices of `input`, a CSR tensor.
 
+    Arguments:
+        input: the sparse matrix (n, p), whose elements are computed
+        mat1: the first matrix (n, m)
+        mat2: the second matrix (m, p)
+        beta: the factor of input
+        alpha: the factor of the product
+        out: a tensor to write the result to
+
     Example:
         >>> x = torch.eye(2).to_sparse_csr()
         >>> torch.sparse.sampled_addmm(x, torch.ones(2, 3), torch.ones(3, 2)).to_dense()

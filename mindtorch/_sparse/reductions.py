@@ -88,6 +88,11 @@ def _normalized(input, dim, dtype, logarithm):
 def softmax(input, dim, *, dtype=None):
     """exp(x) / sum(exp(x)) over the elements that are there; those that are not count as -inf.
 
+    Arguments:
+        input: the sparse tensor
+        dim: the dimension
+        dtype: the dtype of the result; None means that of the input
+
     Example:
         >>> torch.sparse.softmax(torch.eye(2).to_sparse(), dim=1).to_dense()
         tensor([[1., 0.],
@@ -98,6 +103,11 @@ def softmax(input, dim, *, dtype=None):
 
 def log_softmax(input, dim, *, dtype=None):
     """The logarithm of softmax.
+
+    Arguments:
+        input: the sparse tensor
+        dim: the dimension
+        dtype: the dtype of the result; None means that of the input
 
     Example:
         >>> torch.sparse.log_softmax(torch.eye(2).to_sparse(), dim=1).to_dense()

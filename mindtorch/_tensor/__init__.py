@@ -29,6 +29,10 @@ class Tensor(TensorBase):
     Arithmetic, comparison and indexing operators come from TensorBase; operators of the table and views are attached
     by `attach_methods`.
 
+    Arguments:
+        *args: the sizes of an uninitialised tensor, or one sequence or tensor of numbers
+        device: the device, which has to be the CPU; None means the CPU
+
     Example:
         >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> x.t() @ x

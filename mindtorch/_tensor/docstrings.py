@@ -1,4 +1,6 @@
-"""Docstrings of classes, in which the parameters of the constructor are described."""
+"""Docstrings of classes and functions, in which the parameters are described."""
+
+_WRITABLE = 1 << 9                      # Py_TPFLAGS_HEAPTYPE: the class is not one of Cython, whose __doc__ is fixed
 
 
 class CompletedDocstring:
@@ -34,10 +36,14 @@ class CompletedText(str):
         return str(self).expandtabs(tabsize)
 
 
-def complete(values, file):
-    """Lets the help of functions and classes describe their parameters by a file of _docs, besides their docstrings."""
-    for value in values:
-        docstring = value.__dict__.get("__doc__") if isinstance(value, type) else getattr(value, "__doc__", None)
-        if type(docstring) is str:
-            is_class = isinstance(value, type)
-            value.__doc__ = CompletedDocstring(docstring, file) if is_class else CompletedText(value, file)
+def complete(namespace, file, names=None):
+    """Lets the help of a module's functions and classes describe their parameters by a file of _docs.
+
+    That is those of `__all__`, or the given names, which have a docstring and are written in Python.
+    """
+    for name in namespace["__all__"] if names is None else names:
+        value = namespace[name]
+        if isinstance(value, type) and value.__flags__ & _WRITABLE and type(vars(value).get("__doc__")) is str:
+            value.__doc__ = CompletedDocstring(vars(value)["__doc__"], file)
+        elif hasattr(value, "__code__") and type(value.__doc__) is str:      # a function, also one of Cython
+            value.__doc__ = CompletedText(value, file)

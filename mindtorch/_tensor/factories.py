@@ -149,6 +149,16 @@ def from_file(filename, shared=False, size=0, *, dtype=None, layout=None, device
               requires_grad=False):
     """A tensor of the first `size` elements of a file, which is mapped; writes go to the file where `shared`.
 
+    Arguments:
+        filename: the path of the file
+        shared: whether writes reach the file
+        size: the number of elements
+        dtype: the dtype of the elements
+        layout: torch.strided
+        device: the CPU
+        pin_memory: False
+        requires_grad: whether autograd records operators on the result
+
     Example:
         >>> import tempfile
         >>> file = tempfile.NamedTemporaryFile()
@@ -167,6 +177,9 @@ def from_file(filename, shared=False, size=0, *, dtype=None, layout=None, device
 
 def is_storage(obj, /):
     """Whether `obj` is a storage.
+
+    Arguments:
+        obj: any object
 
     Example:
         >>> torch.is_storage(torch.ones(2).untyped_storage()), torch.is_storage(torch.ones(2))

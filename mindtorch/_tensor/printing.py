@@ -28,6 +28,14 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     precision: digits after the point. threshold: elements beyond which only edges are shown. edgeitems: how many at
     each edge. linewidth: characters a line. sci_mode: True or False forces the notation, None chooses.
 
+    Arguments:
+        precision: the digits behind the point
+        threshold: the number of elements from which on the middle is left out
+        edgeitems: how many elements are shown at each end of a dimension
+        linewidth: the characters in a line
+        profile: "default", "short" or "full"
+        sci_mode: whether powers of ten are shown; None chooses by the numbers
+
     Example:
         >>> torch.set_printoptions(precision=2)
         >>> torch.tensor([1 / 3, 2 / 3])

@@ -40,6 +40,9 @@ _EPS = {"float8_e5m2fnuz": 0.125}
 class finfo(_Info):
     """Limits of a floating point dtype: eps, max, min, tiny, smallest_normal, resolution, bits.
 
+    Arguments:
+        type: a dtype of floating point or complex numbers; None means the default dtype
+
     Example:
         >>> torch.finfo(torch.float16).max
         65504.0
@@ -66,6 +69,9 @@ class finfo(_Info):
 class iinfo(_Info):
     """Limits of an integer dtype: max, min, bits.
 
+    Arguments:
+        type: a dtype of integers
+
     Example:
         >>> torch.iinfo(torch.int8).min, torch.iinfo(torch.int8).max
         (-128, 127)
@@ -87,6 +93,9 @@ class iinfo(_Info):
 
 def typename(obj: Any) -> Any:
     """The name of an object's type as messages have it; for a tensor, the legacy type string.
+
+    Arguments:
+        obj: any object
 
     Example:
         >>> torch.typename(torch.ones(1)), torch.typename(nn.Linear(1, 1))

@@ -26,7 +26,8 @@ def _deprecated(name, current, device, argument="", example=""):
 
     chosen = set if argument else get
     chosen.__name__ = chosen.__qualname__ = name
-    chosen.__doc__ = (f"{current}({arguments}) under an old name; a DeprecationWarning says so.\n\n"
+    section = f"Arguments:\n    value: {_KINDS[argument][1]}\n\n" if argument else ""
+    chosen.__doc__ = (f"{current}({arguments}) under an old name; a DeprecationWarning says so.\n\n{section}"
                       f"Example:\n    >>> {example}\n")
     return chosen
 

@@ -51,6 +51,11 @@ class autocast:
     `dtype` is what fast operators compute in: bfloat16 by default on "cpu", float16 on "npu". Regions nest, one with
     `enabled=False` turns autocast off, and each concerns its own type of device and the thread that enters it.
 
+    Arguments:
+        device_type: the type of the devices whose operators are cast, such as "npu"
+        dtype: the dtype that operators are cast to; None means that of the device
+        enabled: whether it has an effect
+
     Example:
         >>> x = torch.ones(2, 2)
         >>> with torch.autocast("cpu"):
@@ -99,6 +104,10 @@ class autocast:
 
 def autocast_decorator(autocast_instance: Any, func: Any) -> Any:
     """`func` inside the region, at each call.
+
+    Arguments:
+        autocast_instance: the torch.autocast in which the function is to run
+        func: the function
 
     Example:
         >>> double = torch.amp.autocast_mode.autocast_decorator(torch.autocast("cpu"), lambda x: x @ x)

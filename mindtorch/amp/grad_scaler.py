@@ -51,6 +51,9 @@ class GradScaler:
     It begins with `init_scale`, which is multiplied by `growth_factor` after `growth_interval` steps in a row without
     infinities and NaN, and by `backoff_factor` after a step with some. Disabled, it passes everything through.
 
+    Arguments:
+        device: the type of the device
+
     Example:
         >>> w = torch.ones(2, device="npu", requires_grad=True)
         >>> optimizer = torch.optim.SGD([w], lr=0.5)

@@ -51,6 +51,14 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     grad_tensors: the gradients of `tensors`, needed for those with more than one element. RuntimeError where a tensor
     has no history, or where the graph was freed by an earlier backward without retain_graph.
 
+    Arguments:
+        tensors: the tensors to start from; one, or a sequence
+        grad_tensors: the gradient of each; None for a tensor of one element means 1
+        retain_graph: whether the graph stays for another backward; None means as create_graph
+        create_graph: whether the result can be differentiated again
+        grad_variables: deprecated, see grad_tensors
+        inputs: the tensors whose `grad` is added to; None means all leaves
+
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> torch.autograd.backward([x * x], [torch.ones(2)])
@@ -93,6 +101,17 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
     allow_unused: give None for inputs that took no part; materialize_grads: give zeros for them. Else RuntimeError.
     is_grads_batched: the first dimension of each of `grad_outputs` counts gradients, which go back one after the other.
+
+    Arguments:
+        outputs: the tensors to start from; one, or a sequence
+        inputs: the tensors whose gradients are wanted; one, or a sequence
+        grad_outputs: the gradient of each output; None for one of one element means 1
+        retain_graph: whether the graph stays for another backward; None means as create_graph
+        create_graph: whether the result can be differentiated again
+        only_inputs: deprecated, not read
+        allow_unused: whether an input that the outputs do not depend on gets None; None means as materialize_grads
+        is_grads_batched: whether the first dimension of grad_outputs is a batch
+        materialize_grads: whether such an input gets zeros in place of None
 
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)

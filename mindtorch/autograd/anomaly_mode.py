@@ -14,6 +14,10 @@ class set_detect_anomaly:
     Inside, every node keeps the traceback of its operator, which a warning shows when backward fails there; with
     `check_nan` a gradient that holds NaN is a failure.
 
+    Arguments:
+        mode: whether it is on
+        check_nan: whether NaN in a gradient raises an error
+
     Example:
         >>> with torch.autograd.set_detect_anomaly(True):
         ...     print(torch.is_anomaly_enabled())
@@ -33,6 +37,9 @@ class set_detect_anomaly:
 
 class detect_anomaly(set_detect_anomaly):
     """Anomaly detection inside a `with` block. It slows everything down.
+
+    Arguments:
+        check_nan: whether NaN in a gradient raises an error
 
     Example:
         >>> x = torch.tensor([0.0], requires_grad=True)

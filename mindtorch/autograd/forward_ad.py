@@ -34,6 +34,10 @@ _UNCHANGED = frozenset((
 class UnpackedDualTensor(NamedTuple):
     """A tensor and its tangent, or None where it has none.
 
+    Arguments:
+        primal: the tensor
+        tangent: its derivative; None for none
+
     Example:
         >>> with torch.autograd.forward_ad.dual_level():
         ...     print(torch.autograd.forward_ad.unpack_dual(torch.tensor(3.0)).tangent)
@@ -109,6 +113,9 @@ def enter_dual_level():
 def exit_dual_level(*, level=None):
     """Close the level: all tangents go.
 
+    Arguments:
+        level: the level; -1 means the innermost
+
     Example:
         >>> level = torch.autograd.forward_ad.enter_dual_level()
         >>> torch.autograd.forward_ad.exit_dual_level(level=level)
@@ -174,6 +181,11 @@ def _is_fwd_grad_enabled():
 def make_dual(tensor, tangent, *, level=None):
     """A view of the tensor that carries the tangent, which must have its size.
 
+    Arguments:
+        tensor: the tensor
+        tangent: its derivative, of the same shape
+        level: the level; -1 means the innermost
+
     Example:
         >>> with torch.autograd.forward_ad.dual_level():
         ...     x = torch.autograd.forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
@@ -209,6 +221,10 @@ def check_dual(tensor, tangent):
 
 def unpack_dual(tensor, *, level=None):
     """The tensor without its tangent, and the tangent.
+
+    Arguments:
+        tensor: the tensor
+        level: the level; -1 means the innermost
 
     Example:
         >>> with torch.autograd.forward_ad.dual_level():

@@ -63,6 +63,11 @@ class FunctionCtx(FunctionNode):
 class FunctionMeta(type):
     """Gives each Function its node class, so that `y.grad_fn` is called MyFunctionBackward.
 
+    Arguments:
+        name: the name of the class
+        bases: its bases
+        namespace: its attributes
+
     Example:
         >>> type(torch.autograd.Function) is torch.autograd.function.FunctionMeta
         True
@@ -77,6 +82,10 @@ class Function(metaclass=FunctionMeta):
     """Subclass it with static methods `forward(ctx, *inputs)` and `backward(ctx, *grads)`; use `Name.apply(*inputs)`.
 
     With a `setup_context(ctx, inputs, output)`, forward takes no ctx.
+
+    Arguments:
+        *args: refused: a Function is used by `apply`
+        **kwargs: refused
 
     Example:
         >>> class Cube(torch.autograd.Function):
@@ -157,6 +166,9 @@ class Function(metaclass=FunctionMeta):
 class InplaceFunction(Function):
     """A Function that may work in place; `inplace` is for subclasses.
 
+    Arguments:
+        inplace: whether forward writes to its input
+
     Example:
         >>> class Clear(torch.autograd.function.InplaceFunction):
         ...     @staticmethod
@@ -177,6 +189,9 @@ hooks.Function = Function
 
 def once_differentiable(function: Any) -> Any:
     """Decorates a backward that cannot be differentiated itself.
+
+    Arguments:
+        function: the backward of a Function
 
     Example:
         >>> class Square(torch.autograd.Function):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.autograd.grad_mode import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -91,6 +92,9 @@ def jacobian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = 
     One tensor, or tuples where there are several outputs or inputs: outputs outermost. `vectorize` and `strategy` are
     torch's ways to the same values, which are computed row by row here in any case.
 
+    Arguments:
+        strategy: "reverse-mode" or "forward-mode" differentiation
+
     Example:
         >>> torch.autograd.functional.jacobian(lambda x: x ** 2, torch.tensor([1.0, 2.0]))
         tensor([[2., 0.],
@@ -122,6 +126,9 @@ def jacobian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = 
 def hessian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
             outer_jacobian_strategy: str = "reverse-mode") -> Any:
     """The second derivatives of a func with one result of one element, by each pair of inputs.
+
+    Arguments:
+        outer_jacobian_strategy: "reverse-mode" or "forward-mode" for the outer derivative
 
     Example:
         >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
@@ -297,3 +304,6 @@ def _construct_standard_basis_for(tensors, tensor_numels):
         found.append(columns)
         start += count
     return tuple(found)
+
+
+_complete_docstrings(globals(), "autograd")

@@ -32,6 +32,9 @@ class _Switch(_Mode):
 class set_multithreading_enabled(_Switch):
     """Whether backward may use several threads. It always runs in the thread that asks for it.
 
+    Arguments:
+        mode: whether it is on
+
     Example:
         >>> with torch.autograd.set_multithreading_enabled(False):
         ...     print(torch.autograd.is_multithreading_enabled())

@@ -33,6 +33,23 @@ def gradcheck(func: Any, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, 
     `check_batched_grad` compares batches of gradients with the gradients one by one, `check_batched_forward_grad` those
     of tangents.
 
+    Arguments:
+        func: a function of tensors
+        inputs: the tensors; one, or a tuple
+        eps: the step of the differences
+        atol: the absolute tolerance
+        rtol: the relative tolerance
+        raise_exception: whether a difference raises an error, in place of False
+        nondet_tol: by how much two runs may differ
+        check_undefined_grad: whether gradients that are None are tried as well
+        check_grad_dtypes: whether the dtypes of gradients are compared
+        check_batched_grad: whether gradients in batches, by vmap, are tried
+        check_batched_forward_grad: whether forward derivatives in batches are tried
+        check_forward_ad: whether forward derivatives are tried
+        check_backward_ad: whether backward is tried
+        fast_mode: whether random directions are compared, in place of each element
+        masked: not read
+
     Example:
         >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
         >>> torch.autograd.gradcheck(torch.exp, (x,))
@@ -76,6 +93,24 @@ def gradgradcheck(func: Any, inputs: Any, grad_outputs: Any = None, *, eps: floa
 
     grad_outputs: gradients of the outputs; random numbers where None. `check_rev_over_rev` checks backward of the
     gradients, `check_fwd_over_rev` their forward mode.
+
+    Arguments:
+        func: a function of tensors
+        inputs: the tensors; one, or a tuple
+        grad_outputs: the gradient of each output; None for one of one element means 1
+        eps: the step of the differences
+        atol: the absolute tolerance
+        rtol: the relative tolerance
+        gen_non_contig_grad_outputs: whether grad_outputs that are made lie non-contiguous in memory
+        raise_exception: whether a difference raises an error, in place of False
+        nondet_tol: by how much two runs may differ
+        check_undefined_grad: whether gradients that are None are tried as well
+        check_grad_dtypes: whether the dtypes of gradients are compared
+        check_batched_grad: whether gradients in batches, by vmap, are tried
+        check_fwd_over_rev: whether forward over backward is tried
+        check_rev_over_rev: whether backward over backward is tried
+        fast_mode: whether random directions are compared, in place of each element
+        masked: whether elements that a sparse tensor lacks are left out
 
     Example:
         >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)

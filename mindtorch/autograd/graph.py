@@ -24,6 +24,10 @@ _THREAD = threading.local()             # .refusal: why saved_tensors_hooks are 
 GradientEdge = namedtuple("GradientEdge", ("node", "output_nr"))
 GradientEdge.__doc__ = """Where the gradient of a tensor goes: the node of the graph, and which of its outputs.
 
+Arguments:
+    node: the function of the graph
+    output_nr: which of its results
+
 Example:
     >>> x = torch.ones(1, requires_grad=True)
     >>> torch.autograd.graph.get_gradient_edge(x).output_nr
@@ -33,6 +37,9 @@ Example:
 
 def get_gradient_edge(tensor: Tensor) -> Any:
     """The node, and the number of its output, through which the tensor's gradient comes.
+
+    Arguments:
+        tensor: a tensor that needs a gradient
 
     Example:
         >>> x = torch.tensor([3.0], requires_grad=True)
@@ -46,6 +53,10 @@ def get_gradient_edge(tensor: Tensor) -> Any:
 
 class saved_tensors_hooks:
     """Context manager: tensors saved for backward go through pack_hook, and through unpack_hook when they are used.
+
+    Arguments:
+        pack_hook: a function of a saved tensor; what it returns is kept
+        unpack_hook: a function of what was kept, which gives the tensor
 
     Example:
         >>> packed = []
@@ -73,6 +84,9 @@ class saved_tensors_hooks:
 def disable_saved_tensors_hooks(error_message: str) -> Any:
     """Inside, saved_tensors_hooks raises RuntimeError with that message; so does this where hooks are active.
 
+    Arguments:
+        error_message: what the RuntimeError says
+
     Example:
         >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
         ...     y = torch.ones(2, requires_grad=True).exp()
@@ -95,6 +109,10 @@ def saved_tensors_hooks_is_enabled() -> Any:
 
 class save_on_cpu(saved_tensors_hooks):
     """Context manager: tensors saved for backward are kept in host memory (page-locked with `pin_memory`).
+
+    Arguments:
+        pin_memory: whether the copies lie in pinned memory
+        device_type: not read
 
     Example:
         >>> x = torch.ones(2, device="npu", requires_grad=True)
@@ -143,6 +161,11 @@ def register_multi_grad_hook(tensors: Sequence[Tensor],
 
     mode "all": fn(gradients), None for those not computed, when the last of them is known. "any": fn(gradient), when
     the first is.
+
+    Arguments:
+        tensors: the tensors
+        fn: a function of their gradients, a list; None for one without
+        mode: "all" calls it with all gradients, "any" with the first one
 
     Example:
         >>> a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)

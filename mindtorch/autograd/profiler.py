@@ -22,6 +22,10 @@ class record_function:
 
     args: a text that is kept beside the name.
 
+    Arguments:
+        name: the name of the region
+        args: a further text; None means none
+
     Example:
         >>> with torch.profiler.profile() as profile, torch.profiler.record_function("my step"):
         ...     x = torch.ones(4)
@@ -59,6 +63,18 @@ class profile:
     record_shapes: the shapes of arguments. with_stack: the Python frames of calls. profile_memory: by how much the
     memory of the NPUs grows. with_flops: what products, convolutions, sums and scalings compute. use_device: "npu"
     (or "privateuse1") for launches too. RuntimeError where another profile runs.
+
+    Arguments:
+        enabled: whether it records
+        use_device: the type of the accelerator, such as "npu"; None means none
+        record_shapes: whether the shapes of inputs are recorded
+        with_flops: whether floating-point operations are estimated
+        profile_memory: whether allocations are recorded
+        with_stack: whether the Python lines are recorded
+        with_modules: not read
+        use_kineto: not read
+        use_cpu: has to be True
+        acc_events: whether events of several cycles are kept
 
     Example:
         >>> with torch.autograd.profiler.profile() as prof:
@@ -156,6 +172,10 @@ class profile:
 
 class emit_nvtx:
     """Ranges for CUDA's profilers, around each operator: entered, it says that there is no CUDA.
+
+    Arguments:
+        enabled: whether it is entered
+        record_shapes: whether the shapes of inputs are recorded
 
     Example:
         >>> torch.autograd.profiler.emit_nvtx(enabled=False).__enter__()

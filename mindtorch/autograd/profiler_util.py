@@ -20,6 +20,10 @@ __all__ = ["EventList", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAv
 class Interval:
     """A stretch of time in microseconds.
 
+    Arguments:
+        start: where it begins, in microseconds
+        end: where it ends
+
     Example:
         >>> torch.autograd.profiler_util.Interval(10, 14).elapsed_us()
         4
@@ -63,6 +67,28 @@ class FormattedTimesMixin:
 
 class FunctionEvent(FormattedTimesMixin):
     """One call, with the calls inside it as cpu_children and the call it was in as cpu_parent.
+
+    Arguments:
+        id: the number of the event
+        name: its name
+        thread: the number of the thread
+        start_us: when it began, in microseconds
+        end_us: when it ended
+        overload_name: the overload of the operator
+        fwd_thread: the thread of the forward operator
+        input_shapes: the shapes of the inputs
+        stack: the Python lines
+        scope: the kind of the region, a number
+        use_device: the type of the accelerator, such as "npu"; None means none
+        cpu_memory_usage: the bytes allocated on the CPU, less those freed
+        device_memory_usage: the bytes allocated on the device, less those freed
+        sequence_nr: the number that a forward operator and its backward share
+        flops: the number of floating-point operations
+        trace_name: the name in the trace
+        is_user_annotation: whether record_function made it
+        activity_type: the kind of activity
+        kernel_time: the time of its kernels, in microseconds
+        node_id: the number of the process
 
     Example:
         >>> event = torch.autograd.profiler_util.FunctionEvent(0, "aten::add", 1, 10, 14)
@@ -195,6 +221,12 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 class EventList(list):
     """Events, or sums of events, and how they are shown.
+
+    Arguments:
+        *args: the events
+        use_device: the type of the accelerator, such as "npu"; None means none
+        profile_memory: whether allocations are recorded
+        with_flops: whether floating-point operations are estimated
 
     Example:
         >>> with torch.autograd.profiler.profile() as prof:

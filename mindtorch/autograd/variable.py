@@ -32,6 +32,11 @@ class _VariableMeta(type):
 class Variable(metaclass=_VariableMeta):
     """Variable(t) is t without its history; every tensor is an instance.
 
+    Arguments:
+        data: the tensor
+        requires_grad: whether autograd records operators on it
+        volatile: not read
+
     Example:
         >>> torch.autograd.Variable(torch.ones(1), requires_grad=True).requires_grad
         True

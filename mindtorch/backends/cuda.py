@@ -71,7 +71,8 @@ def _switch(kind, backend):
     example = (f"Example:\n    >>> torch.backends.cuda.enable_{kind}_sdp(False)\n"
                f"    >>> torch.backends.cuda.{kind}_sdp_enabled()\n    False\n"
                f"    >>> torch.backends.cuda.enable_{kind}_sdp(True)\n")
-    enable.__doc__ = f'Whether attention may be computed so; of all ways here are only "math" and "flash".\n\n{example}'
+    enable.__doc__ = ('Whether attention may be computed so; of all ways here are only "math" and "flash".\n\n'
+                      f"Arguments:\n    enabled: whether it may be used\n\n{example}")
     enabled.__doc__ = f"Whether attention may be computed so; True at first.\n\n{example}"
     return enable, enabled
 
@@ -86,6 +87,12 @@ enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn", SDPBackend.CUDNN_ATTENTIO
 def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
                enable_cudnn: bool = True) -> Any:
     """Sets the four switches for the length of a `with` block.
+
+    Arguments:
+        enable_flash: whether the flash kernel may be used
+        enable_math: whether the composite of operators may be used
+        enable_mem_efficient: whether the kernel that saves memory may be used
+        enable_cudnn: whether the kernel of cuDNN may be used
 
     Example:
         >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):

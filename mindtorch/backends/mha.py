@@ -20,6 +20,9 @@ def get_fastpath_enabled() -> bool:
 def set_fastpath_enabled(value: bool) -> None:
     """Kept for who asks.
 
+    Arguments:
+        value: whether it may be used
+
     Example:
         >>> torch.backends.mha.set_fastpath_enabled(False)
         >>> torch.backends.mha.get_fastpath_enabled()

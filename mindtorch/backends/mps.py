@@ -28,6 +28,10 @@ def is_available() -> bool:
 def is_macos_or_newer(major: int, minor: int) -> bool:
     """False: Ascend has no driver for macOS.
 
+    Arguments:
+        major: not read
+        minor: not read
+
     Example:
         >>> torch.backends.mps.is_macos_or_newer(13, 0)
         False
@@ -37,6 +41,9 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
     """False: Ascend has no driver for macOS.
+
+    Arguments:
+        minor: not read
 
     Example:
         >>> torch.backends.mps.is_macos13_or_newer()

@@ -33,6 +33,9 @@ def set_flags(_enabled: Any) -> Any:
 def flags(enabled: bool = False) -> Any:
     """Sets the switch for the length of a `with` block.
 
+    Arguments:
+        enabled: whether it may be used
+
     Example:
         >>> with torch.backends.nnpack.flags(enabled=True):
         ...     torch.ones(1) + 1

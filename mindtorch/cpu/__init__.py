@@ -15,6 +15,9 @@ __all__ = ["Stream", "current_device", "current_stream", "device_count", "is_ava
 class Stream:
     """The one stream of the CPU, on which everything is done when a call returns.
 
+    Arguments:
+        priority: not read: there is one stream
+
     Example:
         >>> stream = torch.cpu.Stream()
         >>> with torch.cpu.stream(stream):
@@ -81,6 +84,9 @@ def current_device() -> str:
 def set_device(device: Device) -> None:
     """There is one CPU: changes nothing.
 
+    Arguments:
+        device: the CPU; not read
+
     Example:
         >>> torch.cpu.set_device("cpu")
         >>> torch.cpu.current_device()
@@ -91,6 +97,9 @@ def set_device(device: Device) -> None:
 def synchronize(device: Device = None) -> None:
     """Waits for nothing: what was begun is done.
 
+    Arguments:
+        device: the CPU; not read
+
     Example:
         >>> torch.cpu.synchronize()
     """
@@ -98,6 +107,9 @@ def synchronize(device: Device = None) -> None:
 
 def current_stream(device: Device = None) -> Stream:
     """The one stream of the CPU.
+
+    Arguments:
+        device: the CPU; not read
 
     Example:
         >>> isinstance(torch.cpu.current_stream(), torch.cpu.Stream)
@@ -112,6 +124,9 @@ class StreamContext(nullcontext):
 
 def stream(stream: Stream) -> Any:
     """A context in which nothing is different.
+
+    Arguments:
+        stream: not read: there is one stream
 
     Example:
         >>> with torch.cpu.stream(torch.cpu.current_stream()):

@@ -67,6 +67,9 @@ def is_available() -> bool:
 def stream(stream: Stream | None) -> Any:
     """A context in which nothing is different.
 
+    Arguments:
+        stream: not read
+
     Example:
         >>> with torch.cuda.stream(None):
         ...     torch.ones(1) + 1
@@ -77,6 +80,12 @@ def stream(stream: Stream | None) -> Any:
 
 class graph:
     """with torch.cuda.graph(g): is refused, by the class of streams where it is given none, and on entry.
+
+    Arguments:
+        cuda_graph: not read
+        pool: not read
+        stream: not read
+        capture_error_mode: not read
 
     Example:
         >>> torch.cuda.graph(None)
@@ -100,6 +109,9 @@ class graph:
 class device:
     """with torch.cuda.device(-1): ... changes nothing; any device is refused on entry.
 
+    Arguments:
+        device: an index
+
     Example:
         >>> with torch.cuda.device(-1):
         ...     torch.ones(1) + 1
@@ -120,6 +132,9 @@ class device:
 class device_of(device):
     """with torch.cuda.device_of(tensor): changes nothing, for no tensor is there.
 
+    Arguments:
+        obj: a tensor
+
     Example:
         >>> with torch.cuda.device_of(torch.ones(1)):
         ...     torch.ones(1) + 1
@@ -138,7 +153,8 @@ class _NoTensors(type):
 
 
 globals().update({f"{name}Tensor": _NoTensors(f"{name}Tensor", (), {
-    "__module__": "torch.cuda", "__doc__": f"No tensor is one: there is no CUDA.\n\nExample:\n"
+    "__module__": "torch.cuda", "__doc__": f"No tensor is one: there is no CUDA.\n\nArguments:\n    *args: refused\n"
+                                           f"    **kwargs: refused\n\nExample:\n"
                                            f"    >>> isinstance(torch.ones(1), torch.cuda.{name}Tensor)\n    False\n"})
                   for name in _TYPES})
 

@@ -9,6 +9,9 @@ version = raising("torch.cuda.nccl", "version", RuntimeError("NCCL is not there:
 def is_available(tensors):
     """False.
 
+    Arguments:
+        tensors: not read
+
     Example:
         >>> torch.cuda.nccl.is_available([])
         False

@@ -21,6 +21,11 @@ range_start = raising("torch.cuda.nvtx", "range_start", _REFUSED)
 def range(msg: Any, *args: Any, **kwargs: Any) -> Any:
     """A context or decorator that marks what runs in it. RuntimeError on entry, unless CUDA means the NPU.
 
+    Arguments:
+        msg: the text
+        *args: what `format` puts into the text
+        **kwargs: the same by name
+
     Example:
         >>> with torch.cuda.nvtx.range("forward"):
         ...     torch.ones(1) + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mindtorch import ops as _ops
 from mindtorch._refusals.modules import refused_names
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed import device_mesh, distributed_c10d
 from mindtorch.distributed._debug import (
     DebugLevel,
@@ -58,4 +59,5 @@ def is_available() -> bool:
 
 set_debug_level_from_env()
 _ops.import_on_use(("_c10d_functional", "c10d_functional", "c10d"), "mindtorch.distributed._collective_operators")
+_complete_docstrings(globals(), "distributed")
 __getattr__ = refused_names(__name__)

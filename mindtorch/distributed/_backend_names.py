@@ -20,6 +20,9 @@ _log = logging.getLogger(__name__)
 class Backend(str):
     """The name of an engine, in lower case.
 
+    Arguments:
+        name: the name of a backend
+
     Example:
         >>> dist.Backend("MPI")
         'mpi'
@@ -87,6 +90,9 @@ def _resolve_engine(name):
 class BackendConfig:
     """The engine for each device type that a string such as "cpu:mpi,npu:hccl" names.
 
+    Arguments:
+        backend: the backend; or one for each device: "cpu:gloo,npu:hccl"
+
     Example:
         >>> dist.BackendConfig(dist.Backend("cpu:mpi,npu:hccl")).device_backend_map["npu"]
         'hccl'
@@ -131,6 +137,9 @@ class BackendConfig:
 
 def get_default_backend_for_device(device: Any) -> str:
     """The engine that serves a device where a program names none.
+
+    Arguments:
+        device: a device, or its type
 
     Example:
         >>> dist.get_default_backend_for_device("npu")

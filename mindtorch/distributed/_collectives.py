@@ -43,6 +43,9 @@ _NOT_FOR_COMPLEX = (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND,
 def supports_complex(reduceOp: ReduceOp) -> bool:
     """Whether a reduction of complex numbers is that of their parts.
 
+    Arguments:
+        reduceOp: a ReduceOp
+
     Example:
         >>> dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX)
         (True, False)
@@ -154,6 +157,9 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGro
                          async_op: bool = False) -> Work | None:
     """all_reduce of several tensors at once.
 
+    Arguments:
+        tensors: the tensors
+
     Example:
         >>> x, y = torch.ones(2), torch.ones(3)
         >>> dist.all_reduce_coalesced([x, y])
@@ -200,6 +206,9 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | 
                async_op: bool = False) -> Work | None:
     """Write the tensor of each rank to its place in every rank's list.
 
+    Arguments:
+        tensor_list: the tensors that the results are written to, one for each rank
+
     Example:
         >>> x = torch.tensor([dist.get_rank()])
         >>> parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]
@@ -221,6 +230,10 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | 
 def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None,
                       async_op: bool = False) -> Work | None:
     """Write the tensors of all ranks to one, behind each other along its first dimension or along a new one.
+
+    Arguments:
+        output_tensor: the tensor that the result is written to
+        input_tensor: the tensor that this rank sends
 
     Example:
         >>> x = torch.tensor([1.0, 2.0])
@@ -246,6 +259,9 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Proces
 def all_gather_coalesced(output_tensor_lists: Any, input_tensor_list: Any, group: ProcessGroup | None = None,
                          async_op: bool = False) -> Work | None:
     """all_gather of several tensors at once: for each rank there is a list of outputs.
+
+    Arguments:
+        output_tensor_lists: for each input tensor a list of tensors for the results, one for each rank
 
     Example:
         >>> x, y = torch.ones(1), torch.zeros(2)
@@ -372,6 +388,9 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
            group: ProcessGroup | None = None, async_op: bool = False, group_dst: int | None = None) -> Work | None:
     """Write the tensor of each rank to its place in the list of rank `dst`, 0 unless it is said.
 
+    Arguments:
+        gather_list: the tensors that the results are written to, on the rank that receives
+
     Example:
         >>> x = torch.tensor([dist.get_rank()])
         >>> parts = [torch.empty_like(x) for _ in range(dist.get_world_size())] if dist.get_rank() == 0 else None
@@ -399,6 +418,9 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
 def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
             group: ProcessGroup | None = None, async_op: bool = False, group_src: int | None = None) -> Work | None:
     """Write to the tensor of each rank what stands in its place in the list of rank `src`, 0 unless it is said.
+
+    Arguments:
+        scatter_list: a tensor for each rank, on the rank that sends
 
     Example:
         >>> own = torch.empty(1)
@@ -509,6 +531,12 @@ def _check_op(op):
 class P2POp:
     """A send or a receive for `batch_isend_irecv`; `op` is isend or irecv.
 
+    Arguments:
+        op: torch.distributed.isend or irecv
+        tensor: the tensor that is sent, or received into
+        peer: the global rank of the other side
+        group_peer: the rank within the group of the other side, in place of peer
+
     Example:
         >>> x, y = torch.ones(2), torch.zeros(2)
         >>> if dist.get_world_size() > 1:           # to the next rank, from the one before
@@ -537,6 +565,9 @@ class P2POp:
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     """Start all sends and receives of a list, in any order among the ranks. The Works to wait for.
+
+    Arguments:
+        p2p_op_list: a list of P2POp
 
     Example:
         >>> x, y = torch.ones(2), torch.zeros(2)
@@ -670,6 +701,9 @@ def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_id
 def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
     """A barrier on the CPU after whose time-out rank 0 names the first rank that has not come, or with
     `wait_all_ranks` all of them.
+
+    Arguments:
+        wait_all_ranks: whether the error names every missing rank, not the first alone
 
     Example:
         >>> from datetime import timedelta

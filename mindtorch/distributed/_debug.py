@@ -35,6 +35,9 @@ def get_debug_level() -> DebugLevel:
 def set_debug_level(level: DebugLevel) -> None:
     """Set the debug level for the groups that are made from now on.
 
+    Arguments:
+        level: a DebugLevel
+
     Example:
         >>> dist.set_debug_level(dist.DebugLevel.DETAIL)
         >>> dist.get_debug_level().name

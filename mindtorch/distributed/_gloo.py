@@ -31,6 +31,11 @@ class _Options(Backend.Options):
 class ProcessGroupGloo(ProcessGroup):
     """All ranks of a job, on the CPU, found by a store: MPI does the work.
 
+    Arguments:
+        store: the store through which the ranks find each other
+        size: the number of ranks
+        options: options of the backend
+
     Example:
         >>> group = dist.ProcessGroupGloo(dist.HashStore(), 0, 1)
         >>> x = torch.ones(2)

@@ -51,6 +51,11 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     `backend` is an engine, or one for each device type: "cpu:mpi,npu:hccl"; None is that of this machine's device.
     Under mpiexec "mpi" needs neither rank nor world size.
 
+    Arguments:
+        init_method: the address where ranks find each other, such as "env://", "tcp://host:port" or "file:///path"
+        store: a Store that all ranks share, in place of init_method
+        group_name: the name of the group; "" numbers it
+
     Example:
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         >>> dist.get_rank(), dist.get_world_size()
@@ -210,6 +215,11 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
     """A group of these global ranks. Every rank of the job calls it, in the same order of calls, unless
     `use_local_synchronization`; a rank that is not in the group gets GroupMember.NON_GROUP_MEMBER.
 
+    Arguments:
+        ranks: the global ranks of the group; None means all
+        use_local_synchronization: whether only the members of the group have to make this call
+        sort_ranks: whether ranks within the group follow the global ranks, not the order of the list
+
     Example:
         >>> first = dist.new_group([0])
         >>> x = torch.ones(2)
@@ -272,6 +282,9 @@ def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = No
                   backend: str | None = None, pg_options: Any = None, group_desc: str | None = None) -> Any:
     """Groups of `group_size` consecutive ranks, as many as there are NPUs by default: (the own one, all).
 
+    Arguments:
+        group_size: the number of ranks in a group
+
     Example:
         >>> own, every = dist.new_subgroups(group_size=1)
         >>> own.size(), len(every)      # of one rank
@@ -299,6 +312,9 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]
                                  group_desc: str | None = None) -> Any:
     """Groups of the ranks of each list: (the own one, all). A rank is in one of them at most.
 
+    Arguments:
+        ranks_per_subgroup_list: a list of global ranks for each group
+
     Example:
         >>> own, every = dist.new_subgroups_by_enumeration([[0]])
         >>> own.size(), len(every)
@@ -323,6 +339,10 @@ def split_group(parent_pg: ProcessGroup | None = None, split_ranks: Sequence[Seq
                 timeout: timedelta | None = None, pg_options: Any = None, group_desc: str | None = None,
                 backend: str | None = None) -> Any:
     """The group of the list that holds this rank. Lists are of ranks of `parent_pg`, whose ranks alone call it.
+
+    Arguments:
+        parent_pg: the group that is split; None means all ranks
+        split_ranks: a list of ranks for each of the new groups
 
     Example:
         >>> own = dist.split_group(split_ranks=[[0]])       # with four ranks: [[0, 1], [2, 3]]

@@ -91,6 +91,9 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
                   group: ProcessGroup | None = None, group_dst: int | None = None) -> None:
     """Write the object of each rank to its place in the list of rank `dst`, 0 unless it is said.
 
+    Arguments:
+        object_gather_list: the list that the objects are written to, on the rank that receives
+
     Example:
         >>> names = [None] * dist.get_world_size() if dist.get_rank() == 0 else None
         >>> dist.gather_object(f"rank {dist.get_rank()}", names, dst=0)
@@ -200,6 +203,10 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
                         src: int | None = None, group: ProcessGroup | None = None,
                         group_src: int | None = None) -> None:
     """Write to the first place of each rank's list the object that stands in its place in that of rank `src`.
+
+    Arguments:
+        scatter_object_output_list: a list whose first element becomes this rank's object
+        scatter_object_input_list: an object for each rank, on the rank that sends
 
     Example:
         >>> own = [None]

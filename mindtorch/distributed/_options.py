@@ -48,6 +48,10 @@ class _ReduceOpMeta(type):
 class ReduceOp(metaclass=_ReduceOpMeta):
     """A reduction. `ReduceOp.SUM` and the like are members of `RedOpType`; one with a factor is an instance.
 
+    Arguments:
+        op: the kind of reduction
+        factor: what elements are multiplied by before the sum (PREMUL_SUM)
+
     Example:
         >>> x = torch.tensor([2.0])
         >>> dist.all_reduce(x, dist.ReduceOp.MAX)
@@ -115,12 +119,12 @@ class _Options:
 
 @dataclass(slots=True)
 class AllgatherOptions(_Options):
-    """Of all_gather and its forms."""
+    """Options of all_gather and its forms."""
 
 
 @dataclass(slots=True)
 class AllToAllOptions(_Options):
-    """Of all_to_all and all_to_all_single.
+    """Options of all_to_all and all_to_all_single.
 
     Example:
         >>> options = dist.AllToAllOptions()
@@ -129,7 +133,7 @@ class AllToAllOptions(_Options):
 
 @dataclass(slots=True)
 class AllreduceOptions(_Options):
-    """Of all_reduce.
+    """Options of all_reduce.
 
     Example:
         >>> options = dist.AllreduceOptions()
@@ -146,7 +150,7 @@ class AllreduceOptions(_Options):
 
 @dataclass(slots=True)
 class AllreduceCoalescedOptions(AllreduceOptions):
-    """Of all_reduce_coalesced.
+    """Options of all_reduce_coalesced.
 
     Example:
         >>> options = dist.AllreduceCoalescedOptions()
@@ -156,7 +160,7 @@ class AllreduceCoalescedOptions(AllreduceOptions):
 
 @dataclass(slots=True)
 class ReduceScatterOptions(_Options):
-    """Of reduce_scatter and its forms.
+    """Options of reduce_scatter and its forms.
 
     Example:
         >>> options = dist.ReduceScatterOptions()
@@ -168,7 +172,7 @@ class ReduceScatterOptions(_Options):
 
 @dataclass(slots=True)
 class BroadcastOptions(_Options):
-    """Of broadcast; the root is a rank of the group.
+    """Options of broadcast; the root is a rank of the group.
 
     Example:
         >>> options = dist.BroadcastOptions()
@@ -184,7 +188,7 @@ class BroadcastOptions(_Options):
 
 @dataclass(slots=True)
 class ReduceOptions(BroadcastOptions):
-    """Of reduce.
+    """Options of reduce.
 
     Example:
         >>> options = dist.ReduceOptions()
@@ -196,7 +200,7 @@ class ReduceOptions(BroadcastOptions):
 
 @dataclass(slots=True)
 class GatherOptions(_Options):
-    """Of gather; the root is a rank of the group.
+    """Options of gather; the root is a rank of the group.
 
     Example:
         >>> options = dist.GatherOptions()
@@ -208,7 +212,7 @@ class GatherOptions(_Options):
 
 @dataclass(slots=True)
 class ScatterOptions(_Options):
-    """Of scatter; the root is a rank of the group.
+    """Options of scatter; the root is a rank of the group.
 
     Example:
         >>> options = dist.ScatterOptions()
@@ -220,7 +224,10 @@ class ScatterOptions(_Options):
 
 @dataclass(slots=True)
 class BarrierOptions(_Options):
-    """Of barrier.
+    """Options of barrier.
+
+    Arguments:
+        device: the device to wait on
 
     Example:
         >>> dist.group.WORLD.barrier(dist.BarrierOptions()).wait()

@@ -58,6 +58,9 @@ _TWO_NAMES = (("all_gather_single", "_allgather_base"), ("reduce_scatter_single"
 class ProcessGroup:
     """Ranks that communicate. Each collective goes to the engine of its tensors' device type.
 
+    Arguments:
+        *args: a store, the rank and the size of the group
+
     Example:
         >>> group = dist.group.WORLD
         >>> isinstance(group, dist.ProcessGroup), group.rank(), group.size()

@@ -28,6 +28,12 @@ FIRST_BUCKET_BYTES = 1 << 20        # small: the first gradients are soon under 
 class GradBucket:
     """Gradients that are reduced together: `buffer` holds them one after the other.
 
+    Arguments:
+        index: the number of the bucket
+        numbers: the gradients, flat, as one tensor
+        parameters: the parameters whose gradients these are
+        is_last: whether no bucket follows
+
     Example:
         >>> def in_half(state, bucket):             # a hook of DistributedDataParallel
         ...     work = dist.all_reduce(bucket.buffer().div_(dist.get_world_size()).half(), async_op=True).get_future()

@@ -396,6 +396,10 @@ class FileStore(_RequestStore):
 
     With a `world_size`, the last of so many stores deletes the file when it ends.
 
+    Arguments:
+        file_name: the path of the file, which all ranks can read and write
+        world_size: the number of processes that use the file; -1 means any
+
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -501,6 +505,15 @@ class TCPStore(_RequestStore):
     """A store that one process serves (`is_master`) and to which the others connect. Port 0 takes a free one.
 
     With `world_size` and `wait_for_workers` the master waits until so many stores have joined, itself included.
+
+    Arguments:
+        host_name: the host where the store is served
+        port: the port where the store is served; 0 takes a free one
+        is_master: whether this process serves the store
+        wait_for_workers: whether the server waits until world_size processes are there
+        multi_tenant: whether stores of one process at the same port share a server
+        master_listen_fd: an open socket to listen on, in place of host and port
+        use_libuv: not read: there is one server
 
     Example:
         >>> store = dist.TCPStore("127.0.0.1", 0, world_size=1, is_master=True)     # port 0: one that is free
@@ -620,6 +633,10 @@ def _connect(host, port, timeout):
 
 class PrefixStore(Store):
     """A view of another store: each key gets `prefix` and "/" in front.
+
+    Arguments:
+        prefix: what comes before each key
+        store: the store that has the keys
 
     Example:
         >>> store = dist.HashStore()

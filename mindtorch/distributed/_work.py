@@ -16,6 +16,9 @@ NO_TIMEOUT = timedelta(0)
 class Work:
     """A collective that has been started. An engine derives from it, or calls `finish` from another thread.
 
+    Arguments:
+        op_type: the kind of operation
+
     Example:
         >>> x = torch.ones(2)
         >>> work = dist.all_reduce(x, async_op=True)

@@ -174,6 +174,9 @@ def _registered_ranks(pg):
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     """The rank in `group` of a global rank. ValueError if the group has it not.
 
+    Arguments:
+        global_rank: the rank among all processes
+
     Example:
         >>> group = dist.new_group([0])
         >>> dist.get_group_rank(group, 0)
@@ -189,6 +192,9 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
     """The global rank of a rank in `group`. ValueError if there is none.
+
+    Arguments:
+        group_rank: the rank within the group
 
     Example:
         >>> group = dist.new_group([0])
@@ -265,6 +271,9 @@ def get_world_size(group: ProcessGroup | None = None) -> int:
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """The rank among the processes of this host, which torchrun sets.
 
+    Arguments:
+        fallback_rank: what is returned where the variable LOCAL_RANK is not set
+
     Example:
         >>> dist.get_node_local_rank(fallback_rank=0)
         0
@@ -300,6 +309,9 @@ def get_backend(group: ProcessGroup | None = None) -> str:
 
 def get_backend_config(group: ProcessGroup | None = None) -> str:
     """The engine for each device type: "cpu:mpi,npu:hccl".
+
+    Arguments:
+        group: the process group; None means all ranks
 
     Example:
         >>> dist.get_backend_config().startswith("cpu:")

@@ -15,6 +15,12 @@ def _variable(dest):
 class env(Action):
     """The argument's value; without it that of the variable, which also serves for a required argument.
 
+    Arguments:
+        dest: the name of the option
+        default: the value where neither option nor variable is given
+        required: whether the option has to be given
+        **kwargs: as of ArgumentParser.add_argument
+
     Example:
         >>> import argparse, os
         >>> os.environ["PET_NNODES"] = "2"
@@ -37,6 +43,11 @@ class env(Action):
 
 class check_env(Action):
     """True if the argument is there; without it whether the variable is a number other than 0.
+
+    Arguments:
+        dest: the name of the option
+        default: the value where neither option nor variable is given
+        **kwargs: as of ArgumentParser.add_argument
 
     Example:
         >>> import argparse, os

@@ -46,6 +46,13 @@ def broadcast(data_or_fn: Any, *, success: bool = True, stage_name: str | None =
               pg: Any = None) -> Any:
     """What rank `rank` passes, or what its function returns there.
 
+    Arguments:
+        data_or_fn: the value, or a function that gives it
+        success: whether the step has gone well on this rank
+        stage_name: the name of the step, for messages
+        rank: the rank that gives the value
+        pg: the process group; None means the value is returned as it is
+
     Example:
         >>> from mindtorch.distributed.collective_utils import broadcast
         >>> broadcast(lambda: 1 + 1, rank=0)
@@ -68,6 +75,11 @@ def broadcast(data_or_fn: Any, *, success: bool = True, stage_name: str | None =
 
 def all_gather(data_or_fn: Any, stage_name: str | None = None, pg: Any = None) -> list[Any]:
     """What each rank passes, or what its function returns.
+
+    Arguments:
+        data_or_fn: the value, or a function that gives it
+        stage_name: the name of the step, for messages
+        pg: the process group; None means the value is returned as it is
 
     Example:
         >>> from mindtorch.distributed.collective_utils import all_gather

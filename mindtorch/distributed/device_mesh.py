@@ -90,6 +90,9 @@ def _new_groups(rows, description, backend=None, options=None):
 class DeviceMesh:
     """An array of ranks, made by all with the same arguments. `mesh["tp"]` is the part along it that has this rank.
 
+    Arguments:
+        mesh: the ranks, as a tensor or nested lists
+
     Example:
         >>> mesh = dist.DeviceMesh("cpu", [[0]], mesh_dim_names=("dp", "tp"))
         >>> mesh["tp"].size(), mesh.get_coordinate()
@@ -330,6 +333,9 @@ def init_device_mesh(device_type: str, mesh_shape: Sequence[int], *, mesh_dim_na
     """The first ranks of the job in an array, the last dimension changing fastest.
 
     `backend_override` has an engine, its options or both for dimensions, by number or name.
+
+    Arguments:
+        mesh_shape: the sizes of the dimensions
 
     Example:
         >>> mesh = dist.init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))

@@ -9,6 +9,9 @@ __all__ = ["get_args_parser", "launch", "main", "parse_args"]
 def parse_args(args=None):
     """The arguments; with --use-env the script gets no --local-rank.
 
+    Arguments:
+        args: the arguments of the command as a list of str; None means sys.argv
+
     Example:
         >>> dist.launch.parse_args(["--use-env", "train.py"]).training_script
         'train.py'
@@ -21,6 +24,9 @@ def parse_args(args=None):
 def launch(args):
     """Run a script as the arguments say.
 
+    Arguments:
+        args: the parsed arguments
+
     Example:
         >>> dist.launch.launch(dist.launch.parse_args(["--use-env", "--no-python", "true"]))
     """
@@ -29,6 +35,9 @@ def launch(args):
 
 def main(args=None):
     """What the command does.
+
+    Arguments:
+        args: the arguments of the command as a list of str; None means sys.argv
 
     Example:
         >>> dist.launch.main(["--use-env", "--no-python", "true"])

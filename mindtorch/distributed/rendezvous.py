@@ -18,6 +18,10 @@ _handlers: dict[str, Callable[..., Iterator[tuple[Store, int, int]]]] = {}
 def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[tuple[Store, int, int]]]) -> None:
     """Have `rendezvous("scheme://...")` call `handler(url, timeout=...)`, which yields (store, rank, world size).
 
+    Arguments:
+        scheme: the part of the address before "://"
+        handler: a function of the address, which yields (store, rank, world size)
+
     Example:
         >>> def alone(url, timeout=None, **options):
         ...     yield dist.HashStore(), 0, 1
@@ -33,6 +37,10 @@ def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[tup
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
     """An iterator of (store, rank, world size). The arguments have precedence over what `url` says.
+
+    Arguments:
+        url: the address
+        **kwargs: options for the handler
 
     Example:
         >>> import tempfile

@@ -79,6 +79,9 @@ def get_args_parser() -> argparse.ArgumentParser:
 def parse_args(args=None) -> argparse.Namespace:
     """torchrun's arguments.
 
+    Arguments:
+        args: the arguments of the command as a list of str; None means sys.argv
+
     Example:
         >>> arguments = dist.run.parse_args(["--nproc-per-node=2", "train.py", "--lr=0.1"])
         >>> arguments.training_script, arguments.training_script_args
@@ -89,6 +92,9 @@ def parse_args(args=None) -> argparse.Namespace:
 
 def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
     """(minimum, maximum) of "2" or "1:4".
+
+    Arguments:
+        nnodes: the text
 
     Example:
         >>> dist.run.parse_min_max_nnodes("1:4")
@@ -102,6 +108,9 @@ def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
 
 def determine_local_world_size(nproc_per_node: str) -> int:
     """The number of processes that --nproc-per-node says.
+
+    Arguments:
+        nproc_per_node: a number, "auto", "gpu", "npu" or "cpu", as a str
 
     Example:
         >>> dist.run.determine_local_world_size("2")
@@ -139,6 +148,9 @@ def run_script_path(training_script: str, *training_script_args: str) -> None:
 
 def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, Callable | str, list[str]]:
     """(the configuration, the command or function, its arguments).
+
+    Arguments:
+        args: the parsed arguments
 
     Example:
         >>> arguments = dist.run.parse_args(["--nproc-per-node=2", "train.py"])
@@ -203,6 +215,9 @@ def _command(args):
 def run(args: argparse.Namespace) -> None:
     """Run a program as the arguments say.
 
+    Arguments:
+        args: the parsed arguments
+
     Example:
         >>> dist.run.run(dist.run.parse_args(["--standalone", "--no-python", "true"]))
     """
@@ -213,6 +228,9 @@ def run(args: argparse.Namespace) -> None:
 @record
 def main(args=None) -> None:
     """What the command does. Its exit code is 1 after a failure, and 128 + the number of a signal that has ended it.
+
+    Arguments:
+        args: the arguments of the command as a list of str; None means sys.argv
 
     Example:
         >>> dist.run.main(["--standalone", "--no-python", "true"])      # as torchrun --standalone --no-python true

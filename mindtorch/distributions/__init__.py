@@ -1,4 +1,5 @@
 """torch.distributions: probability distributions, their densities, samples, and divergences from one another."""
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributions import _cross_kl, constraints, transforms  # noqa: F401 - _cross_kl registers its pairs
 from mindtorch.distributions.bernoulli import Bernoulli
 from mindtorch.distributions.beta import Beta
@@ -55,3 +56,5 @@ __all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Co
            "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical",
            "StudentT", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to",
            "constraints", "kl_divergence", "register_kl", "transform_to", *transforms.__all__]
+
+_complete_docstrings(globals(), "distributions")

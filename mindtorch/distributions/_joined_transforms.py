@@ -47,6 +47,9 @@ class _Joined(Transform):
 class CatTransform(_Joined):
     """Each transform of `lengths[i]` elements along `dim`, one unless told: of what torch.cat has joined.
 
+    Arguments:
+        lengths: how many elements belong to each; None means one
+
     Example:
         >>> transform = torch.distributions.CatTransform(
         ...     [torch.distributions.ExpTransform(), torch.distributions.identity_transform], lengths=[1, 2])

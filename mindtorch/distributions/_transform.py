@@ -177,6 +177,9 @@ class _InverseTransform(Transform):
 class ComposeTransform(Transform):
     """Several transforms, one after the other.
 
+    Arguments:
+        parts: the transforms, in the order in which they apply
+
     Example:
         >>> transform = torch.distributions.ComposeTransform(
         ...     [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 3.0)])
@@ -269,6 +272,9 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A transform whose last batch dimensions count as dimensions of one value.
 
+    Arguments:
+        base_transform: the transform
+
     Example:
         >>> transform = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
         >>> transform.log_abs_det_jacobian(torch.ones(2, 3), torch.ones(2, 3).exp())
@@ -326,6 +332,10 @@ class IndependentTransform(Transform):
 
 class ReshapeTransform(Transform):
     """The elements of a value in another shape.
+
+    Arguments:
+        in_shape: the last sizes of the argument
+        out_shape: the last sizes of the result
 
     Example:
         >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.ones(3, 4)).shape

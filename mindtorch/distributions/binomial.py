@@ -17,6 +17,9 @@ __all__ = ["Binomial"]
 class Binomial(BinaryProbsLogitsMixin, Distribution):
     """How many of `total_count` events of the probability `probs`, or with the log odds `logits`, happen.
 
+    Arguments:
+        total_count: the number of trials
+
     Example:
         >>> throws = torch.distributions.Binomial(4, torch.tensor([0.5, 0.25]))
         >>> throws.mean, throws.log_prob(torch.tensor([2.0, 0.0]))

@@ -37,6 +37,10 @@ class Constraint:
 class _Dependent(Constraint):
     """A set that depends on other parameters, which an instance's property names.
 
+    Arguments:
+        is_discrete: whether the values are whole numbers
+        event_dim: how many of the last dimensions form an event
+
     Example:
         >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.dependent)
         True
@@ -70,6 +74,11 @@ class _Dependent(Constraint):
 class _DependentProperty(property, _Dependent):
     """A property whose value is a constraint. On the class it is a dependent constraint.
 
+    Arguments:
+        fn: the method that gives the constraint
+        is_discrete: whether the values are whole numbers
+        event_dim: how many of the last dimensions form an event
+
     Example:
         >>> constraints = torch.distributions.constraints
         >>> class AtMost:
@@ -93,6 +102,10 @@ class _DependentProperty(property, _Dependent):
 
 class _IndependentConstraint(Constraint):
     """Values of several dimensions, each of whose elements lies in a set.
+
+    Arguments:
+        base_constraint: the constraint
+        reinterpreted_batch_ndims: how many dimensions of the batch become part of an event
 
     Example:
         >>> constraints = torch.distributions.constraints
@@ -153,6 +166,11 @@ class _Joined(Constraint):
 class _Cat(_Joined):
     """Sections of `lengths`, 1 each by default.
 
+    Arguments:
+        cseq: the constraints, in order
+        dim: the dimension
+        lengths: how many elements belong to each; None means one
+
     Example:
         >>> constraints = torch.distributions.constraints
         >>> both = constraints.cat([constraints.positive, constraints.real], lengths=[1, 2])
@@ -176,6 +194,10 @@ class _Cat(_Joined):
 class _Stack(_Joined):
     """Parts without that dimension.
 
+    Arguments:
+        cseq: the constraints, in order
+        dim: the dimension
+
     Example:
         >>> constraints = torch.distributions.constraints
         >>> constraints.stack([constraints.positive, constraints.real]).check(torch.tensor([-1.0, -1.0]))
@@ -192,6 +214,9 @@ class _Stack(_Joined):
 
 class MixtureSameFamilyConstraint(Constraint):
     """Values that lie in the set of each component of a mixture; the components are its last batch dimension.
+
+    Arguments:
+        base_constraint: the constraint
 
     Example:
         >>> constraints = torch.distributions.constraints
@@ -261,6 +286,10 @@ class _Bounded(Constraint):
 class _IntegerInterval(_Bounded):
     """Whole numbers between two bounds, which belong to it.
 
+    Arguments:
+        *bounds: the bounds, as the constraint has them
+        **named: the bounds by name
+
     Example:
         >>> torch.distributions.constraints.integer_interval(0, 3).check(torch.tensor([1.0, 1.5, 4.0]))
         tensor([ True, False, False])
@@ -284,6 +313,10 @@ class _Real(Constraint):
 class _GreaterThan(_Bounded):
     """Numbers above a bound.
 
+    Arguments:
+        *bounds: the bounds, as the constraint has them
+        **named: the bounds by name
+
     Example:
         >>> torch.distributions.constraints.greater_than(0).check(torch.tensor([0.0, 1.0]))
         tensor([False,  True])
@@ -294,6 +327,10 @@ class _GreaterThan(_Bounded):
 
 class _GreaterThanEq(_Bounded):
     """Numbers that are not below a bound.
+
+    Arguments:
+        *bounds: the bounds, as the constraint has them
+        **named: the bounds by name
 
     Example:
         >>> torch.distributions.constraints.greater_than_eq(0).check(torch.tensor([0.0, 1.0]))
@@ -306,6 +343,10 @@ class _GreaterThanEq(_Bounded):
 class _LessThan(_Bounded):
     """Numbers below a bound.
 
+    Arguments:
+        *bounds: the bounds, as the constraint has them
+        **named: the bounds by name
+
     Example:
         >>> torch.distributions.constraints.less_than(1).check(torch.tensor([0.0, 1.0]))
         tensor([ True, False])
@@ -317,6 +358,10 @@ class _LessThan(_Bounded):
 class _Interval(_Bounded):
     """Numbers between two bounds, which belong to it.
 
+    Arguments:
+        *bounds: the bounds, as the constraint has them
+        **named: the bounds by name
+
     Example:
         >>> torch.distributions.constraints.interval(0, 1).check(torch.tensor([0.0, 1.0, 2.0]))
         tensor([ True,  True, False])
@@ -325,6 +370,10 @@ class _Interval(_Bounded):
 
 class _HalfOpenInterval(_Bounded):
     """Numbers from a bound on, up to another that does not belong to it.
+
+    Arguments:
+        *bounds: the bounds, as the constraint has them
+        **named: the bounds by name
 
     Example:
         >>> torch.distributions.constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
@@ -343,6 +392,9 @@ class _Simplex(Constraint):
 
 class _Multinomial(Constraint):
     """Vectors of counts, none negative, with a sum of at most `upper_bound`.
+
+    Arguments:
+        upper_bound: the sum of the counts
 
     Example:
         >>> torch.distributions.constraints.multinomial(3).check(torch.tensor([[1, 2], [2, 2]]))
@@ -411,6 +463,9 @@ class _PositiveSemidefinite(_Symmetric):
 
 def is_dependent(constraint: Any) -> Any:
     """Whether the set depends on other parameters, so that only an instance knows it.
+
+    Arguments:
+        constraint: a constraint, such as constraints.positive
 
     Example:
         >>> torch.distributions.constraints.is_dependent(torch.distributions.Uniform.support)

@@ -23,6 +23,9 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
     Where `probs` lies within `lims`, around 1/2, the formulas divide 0 by 0 nearly: there the first terms of their
     Taylor series stand in for them. Loaiza-Ganem and Cunningham, "The continuous Bernoulli", 2019.
 
+    Arguments:
+        lims: where, around 0.5, an approximation is used
+
     Example:
         >>> torch.distributions.ContinuousBernoulli(torch.tensor([0.25])).mean
         tensor([0.4102])

@@ -16,6 +16,10 @@ __all__ = ["FisherSnedecor"]
 class FisherSnedecor(Distribution):
     """The F distribution: the quotient of two Chi2 numbers, each by its degrees of freedom.
 
+    Arguments:
+        df1: the degrees of freedom of the numerator
+        df2: the degrees of freedom of the denominator
+
     Example:
         >>> torch.distributions.FisherSnedecor(torch.tensor(4.0), torch.tensor(6.0)).mean
         tensor(1.5000)

@@ -43,6 +43,10 @@ _KL_REGISTRY = {}
 def register_kl(type_p: Any, type_q: Any) -> Any:
     """A decorator: the function computes the divergence of those two classes, and of what is derived from them.
 
+    Arguments:
+        type_p: the class of the first distribution
+        type_q: the class of the second distribution
+
     Example:
         >>> class Point(torch.distributions.Distribution):
         ...     arg_constraints = {}
@@ -70,6 +74,10 @@ def _function_for(type_p, type_q):
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The divergence of `q` from `p`, E_p[log p(x) - log q(x)], in the batch shape of the two.
+
+    Arguments:
+        p: the first distribution
+        q: the second distribution
 
     Example:
         >>> Normal = torch.distributions.Normal

@@ -18,6 +18,9 @@ __all__ = ["LKJCholesky"]
 class LKJCholesky(Distribution):
     """Cholesky factors of dim x dim correlation matrices M, whose density is det(M) ** (concentration - 1).
 
+    Arguments:
+        dim: the number of rows of the matrices
+
     Example:
         >>> factor = torch.distributions.LKJCholesky(3, 0.5).sample()
         >>> torch.allclose((factor @ factor.mT).diagonal(), torch.ones(3))

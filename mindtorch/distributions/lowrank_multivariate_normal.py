@@ -20,6 +20,10 @@ __all__ = ["LowRankMultivariateNormal"]
 class LowRankMultivariateNormal(LocationMixin, Distribution):
     """The normal distribution of vectors of the covariance W W^T + diag(D): cov_factor W (..., n, m), cov_diag D.
 
+    Arguments:
+        cov_factor: the factor W (*, n, rank) of the covariance W W^T + diag(cov_diag)
+        cov_diag: the diagonal (*, n), positive
+
     Example:
         >>> normal = torch.distributions.LowRankMultivariateNormal(
         ...     torch.zeros(2), torch.tensor([[1.0], [2.0]]), torch.ones(2))

@@ -16,6 +16,10 @@ __all__ = ["MixtureSameFamily"]
 class MixtureSameFamily(Distribution):
     """One of the distributions along the last batch dimension of the second, chosen by the first, a Categorical.
 
+    Arguments:
+        mixture_distribution: a Categorical: the weights
+        component_distribution: the components, along the last dimension of its batch
+
     Example:
         >>> mixture = torch.distributions.MixtureSameFamily(
         ...     torch.distributions.Categorical(torch.tensor([0.25, 0.75])),

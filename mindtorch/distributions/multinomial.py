@@ -18,6 +18,9 @@ __all__ = ["Multinomial"]
 class Multinomial(Distribution):
     """How often each class of a Categorical is drawn in `total_count` draws.
 
+    Arguments:
+        total_count: the number of trials, an int
+
     Example:
         >>> counts = torch.distributions.Multinomial(10, torch.tensor([0.5, 0.5]))
         >>> counts.sample().sum(), counts.log_prob(torch.tensor([5.0, 5.0]))

@@ -23,6 +23,11 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
 
     One of covariance_matrix, precision_matrix, its inverse, and scale_tril, its Cholesky factor, is given (..., n, n).
 
+    Arguments:
+        covariance_matrix: the covariance (*, n, n); give one of the three
+        precision_matrix: the inverse of the covariance; give one of the three
+        scale_tril: the lower Cholesky factor of the covariance; give one of the three
+
     Example:
         >>> normal = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[2.0, 0.0], [0.0, 0.5]]))
         >>> normal.log_prob(torch.zeros(2)), normal.variance

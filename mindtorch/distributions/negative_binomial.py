@@ -19,6 +19,10 @@ __all__ = ["NegativeBinomial"]
 class NegativeBinomial(BinaryProbsLogitsMixin, Distribution):
     """How many successes of the probability `probs`, or with the log odds `logits`, precede `total_count` failures.
 
+    Arguments:
+        total_count: the number of failures to stop at
+        probs: the probability of a success; give this or logits
+
     Example:
         >>> torch.distributions.NegativeBinomial(torch.tensor([3.0]), torch.tensor([0.5])).mean
         tensor([3.])

@@ -19,6 +19,9 @@ __all__ = ["Pareto"]
 class Pareto(TransformedDistribution):
     """Numbers from `scale` on, whose density falls with the power alpha + 1.
 
+    Arguments:
+        alpha: the shape of the density, positive
+
     Example:
         >>> torch.distributions.Pareto(torch.tensor([1.0]), torch.tensor([3.0])).mean
         tensor([1.5000])

@@ -19,6 +19,12 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 class LogitRelaxedBernoulli(BinaryProbsLogitsMixin, Distribution):
     """The log odds of RelaxedBernoulli.
 
+    Arguments:
+        temperature: the closer to 0, the closer samples are to 0 and 1
+        probs: probabilities; give these or logits
+        logits: logarithms of probabilities, or log-odds; give these or probs
+        validate_args: whether parameters and values are checked; None means by __debug__
+
     Example:
         >>> relaxed = torch.distributions.relaxed_bernoulli
         >>> relaxed.LogitRelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor([0.3])).log_prob(torch.tensor([0.0]))

@@ -20,6 +20,12 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 class ExpRelaxedCategorical(Distribution):
     """The logarithms of RelaxedOneHotCategorical.
 
+    Arguments:
+        temperature: the closer to 0, the closer samples are to 0 and 1
+        probs: probabilities; give these or logits
+        logits: logarithms of probabilities, or log-odds; give these or probs
+        validate_args: whether parameters and values are checked; None means by __debug__
+
     Example:
         >>> relaxed = torch.distributions.relaxed_categorical
         >>> relaxed.ExpRelaxedCategorical(torch.tensor(0.5), probs=torch.ones(3)).sample().exp().sum()

@@ -19,6 +19,9 @@ __all__ = ["TransformedDistribution"]
 class TransformedDistribution(Distribution):
     """The distribution of t(X), where X has `base_distribution` and t is a transform, or a list of them in order.
 
+    Arguments:
+        transforms: a transform, or a list of them in the order in which they apply
+
     Example:
         >>> normal = torch.distributions.Normal(0.0, 1.0)
         >>> moved = torch.distributions.TransformedDistribution(

@@ -158,6 +158,9 @@ class AbsTransform(_Plain):
 class PowerTransform(Transform):
     """x ** exponent of positive numbers.
 
+    Arguments:
+        exponent: the exponent
+
     Example:
         >>> torch.distributions.PowerTransform(torch.tensor(2.0))(torch.tensor([3.0]))
         tensor([9.])
@@ -199,6 +202,11 @@ class PowerTransform(Transform):
 
 class AffineTransform(Transform):
     """loc + scale * x, on values of `event_dim` dimensions.
+
+    Arguments:
+        loc: what is added
+        scale: the factor
+        event_dim: how many of the last dimensions form an event
 
     Example:
         >>> transform = torch.distributions.AffineTransform(loc=1.0, scale=2.0)
@@ -439,6 +447,9 @@ class PositiveDefiniteTransform(_Plain):
 
 class CumulativeDistributionTransform(Transform):
     """The distribution's cdf: of a value that it has, the probability of at most that.
+
+    Arguments:
+        distribution: the distribution whose cdf it is
 
     Example:
         >>> transform = torch.distributions.CumulativeDistributionTransform(torch.distributions.Normal(0.0, 1.0))

@@ -16,6 +16,10 @@ __all__ = ["Uniform"]
 class Uniform(Distribution):
     """All numbers from `low` to `high`, `high` excluded, with equal density.
 
+    Arguments:
+        low: the lower bound, included
+        high: the upper bound, not included
+
     Example:
         >>> die = torch.distributions.Uniform(torch.tensor([0.0]), torch.tensor([4.0]))
         >>> die.mean, die.log_prob(torch.tensor([1.0]))

@@ -21,6 +21,9 @@ __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "
 def broadcast_all(*values: Tensor | Number) -> tuple[Tensor, ...]:
     """The values, tensors and numbers, as tensors of one shape; numbers take dtype and device of the tensors.
 
+    Arguments:
+        *values: tensors and numbers
+
     Example:
         >>> torch.distributions.utils.broadcast_all(torch.ones(2), 3.0)
         (tensor([1., 1.]), tensor([3., 3.]))
@@ -56,6 +59,9 @@ _sum_rightmost = sum_rightmost     # torch's name of it, which packages import
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities a little off 0 and 1, so that their logarithms are finite.
 
+    Arguments:
+        probs: probabilities; give these or logits
+
     Example:
         >>> torch.distributions.utils.clamp_probs(torch.tensor([0.0, 0.5])) > 0
         tensor([True, True])
@@ -67,6 +73,10 @@ def clamp_probs(probs: Tensor) -> Tensor:
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """The probabilities of unnormalized logarithms, or of log odds.
 
+    Arguments:
+        logits: logarithms of probabilities, or log-odds; give these or probs
+        is_binary: whether they are of two classes, not of those along the last dimension
+
     Example:
         >>> torch.distributions.utils.logits_to_probs(torch.tensor([0.0, 0.0]))
         tensor([0.5000, 0.5000])
@@ -76,6 +86,10 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """The logarithms of probabilities, or their log odds; finite.
+
+    Arguments:
+        probs: probabilities; give these or logits
+        is_binary: whether they are of two classes, not of those along the last dimension
 
     Example:
         >>> torch.distributions.utils.probs_to_logits(torch.tensor([0.5]), is_binary=True)
@@ -87,6 +101,10 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The elements of matrices (..., n, n) on and below diagonal `diag`, row by row: (..., number of them).
+
+    Arguments:
+        mat: a matrix (*, n, n)
+        diag: the diagonal up to which elements count
 
     Example:
         >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1.0, 0.0], [2.0, 3.0]]))
@@ -101,6 +119,10 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """Lower triangular matrices of vectors (..., D): tril_matrix_to_vec backwards. ValueError for a D of no matrix.
+
+    Arguments:
+        vec: a vector (*, n (n + 1) / 2)
+        diag: the diagonal up to which elements count
 
     Example:
         >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1.0, 2.0, 3.0]))
@@ -131,6 +153,9 @@ def normalized(logits: Any) -> Any:
 
 class lazy_property:
     """A property that is computed, with gradients, at the first access.
+
+    Arguments:
+        wrapped: the method that computes the value
 
     Example:
         >>> class Square:

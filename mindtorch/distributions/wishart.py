@@ -20,6 +20,11 @@ __all__ = ["Wishart"]
 class Wishart(MatrixMixin, ExponentialFamily):
     """X^T X of `df` normal vectors with the covariance given (..., p, p): by itself, its inverse or Cholesky factor.
 
+    Arguments:
+        covariance_matrix: the scale matrix (*, n, n); give one of the three
+        precision_matrix: its inverse; give one of the three
+        scale_tril: its lower Cholesky factor; give one of the three
+
     Example:
         >>> torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)).mean
         tensor([[3., 0.],

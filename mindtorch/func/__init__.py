@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import stack
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from mindtorch.func._vmap import vmap
 from mindtorch.nn.utils.stateless import _functional_call
@@ -21,6 +22,14 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
 
     Names are those of named_parameters and named_buffers; a tensor given for one name is taken for all that are tied
     to it, unless `tie_weights` is false. With `strict` all names must be given, and no others.
+
+    Arguments:
+        module: the module
+        parameter_and_buffer_dicts: tensors by name, in place of the module's own; one dict or several
+        args: the arguments; one, or a tuple
+        kwargs: the arguments by name; None means none
+        tie_weights: whether names of the same tensor are all replaced
+        strict: whether missing and unexpected names raise an error
 
     Example:
         >>> net = nn.Linear(1, 1)
@@ -46,6 +55,9 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
 def stack_module_state(models: Any) -> Any:
     """(parameters, buffers) of modules of one class: by name, the tensors of all, stacked; parameters are leaves.
 
+    Arguments:
+        models: modules of the same kind, as a list
+
     Example:
         >>> parameters, buffers = torch.func.stack_module_state([nn.Linear(2, 1), nn.Linear(2, 1)])
         >>> parameters["weight"].shape
@@ -69,3 +81,6 @@ def _stacked(name, tensors):
     if any(tensor.requires_grad is not wanted for tensor in tensors):
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     return stack(tensors).detach().requires_grad_(wanted)
+
+
+_complete_docstrings(globals(), "func")

@@ -218,6 +218,11 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
 def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """func(*primals), and how it changes where the primals, a tuple, change by the tangents.
 
+    Arguments:
+        primals: the arguments, as a tuple
+        tangents: the direction, a tensor for each argument, as a tuple
+        strict: whether a result that depends on no primal is an error, in place of zeros
+
     Example:
         >>> torch.func.jvp(lambda x: x ** 2, (torch.tensor(3.0),), (torch.tensor(1.0),))
         (tensor(9.), tensor(6.))
@@ -328,6 +333,9 @@ def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: An
 def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: Any = None,
            randomness: str = "error") -> Any:
     """jacrev's result by the forward mode: columns are a batch, of all columns or of `chunk_size` at a time.
+
+    Arguments:
+        randomness: "error", "different" or "same": what random operators do
 
     Example:
         >>> torch.func.jacfwd(torch.sin)(torch.tensor([0.0, 1.0]))

@@ -35,6 +35,13 @@ def vmap(func: Any, in_dims: int = 0, out_dims: int = 0, randomness: str = "erro
     No more than `chunk_size` samples are computed at once. Keyword arguments are handed on as they are. ValueError for
     dims that do not fit, RuntimeError for random operators, and where the function reads elements.
 
+    Arguments:
+        func: the function
+        in_dims: the dimension of each argument that is the batch; None for an argument that all share
+        out_dims: where the batch comes to in each result
+        randomness: "error", "different" or "same": what random operators do
+        chunk_size: how many of the batch run at once; None means all
+
     Example:
         >>> rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> torch.vmap(torch.dot)(rows, rows)

@@ -33,6 +33,10 @@ _TYPING = {list: typing.List, dict: typing.Dict, set: typing.Set, frozenset: typ
 class PythonCode:
     """Source, and what its names mean.
 
+    Arguments:
+        src: the Python source
+        globals: the names that the source uses
+
     Example:
         >>> code = torch.fx.symbolic_trace(lambda x: x + 1).graph.python_code("self")
         >>> "def forward(self, x)" in code.src

@@ -30,6 +30,9 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
 
     NotImplementedError elsewhere.
 
+    Arguments:
+        fn_or_name: a function of this module, or its name
+
     Example:
         >>> def total(values):              # would need to know how many there are
         ...     return sum(float(value) for value in values)
@@ -91,6 +94,11 @@ _proxyable_classes = set()
 
 class ProxyableClassMeta(type):
     """A metaclass: where an argument of a class's constructor is a proxy, the call is recorded as a node.
+
+    Arguments:
+        name: the name of the class
+        bases: its bases
+        attrs: its attributes
 
     Example:
         >>> class Pair(metaclass=torch.fx.ProxyableClassMeta):
@@ -163,6 +171,11 @@ class Tracer(TracerBase):
 
     autowrap_modules: modules such as math, whose functions are recorded as calls where the traced code uses them as
     globals; autowrap_functions: single ones. Modules of torch.nn are leaves: one node, not traced through.
+
+    Arguments:
+        autowrap_modules: modules whose functions are recorded as calls
+        autowrap_functions: functions that are recorded as calls
+        param_shapes_constant: whether the shapes of parameters are constants of the graph
 
     Example:
         >>> class Whole(torch.fx.Tracer):
@@ -375,6 +388,10 @@ def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, A
     """A GraphModule that does what `root` does, a module or a function.
 
     TraceError where the code decides by values, or loops over them.
+
+    Arguments:
+        root: a module or function
+        concrete_args: the values of arguments that are not to be recorded, by name
 
     Example:
         >>> module = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))

@@ -11,6 +11,10 @@ __all__ = ["annotate"]
 def annotate(val: Any, type: Any) -> Any:
     """`val`; where it is traced its node has the type, which generated code says. RuntimeError for a second type.
 
+    Arguments:
+        val: a value or Proxy
+        type: the type
+
     Example:
         >>> torch.fx.annotate.annotate(3, int)
         3

@@ -63,6 +63,11 @@ class Graph:
 
     `inserting_before` and `inserting_after` say where new nodes go; else they go to the end.
 
+    Arguments:
+        owning_module: the GraphModule that the graph is of
+        tracer_cls: the class of Tracer that made the graph
+        tracer_extras: what the tracer keeps with the graph
+
     Example:
         >>> graph = torch.fx.Graph()
         >>> x = graph.placeholder("x")

@@ -83,6 +83,11 @@ def _function(src, names):
 def reduce_graph_module(body: dict[str, Any], src: Any, names: Any) -> Module:
     """A GraphModule from its pickled attributes and source; tracing the source gives the graph.
 
+    Arguments:
+        body: the attributes of the module
+        src: the Python source
+        names: the lines that import what the source uses
+
     Example:
         >>> import pickle
         >>> module = pickle.loads(pickle.dumps(torch.fx.symbolic_trace(torch.nn.ReLU())))     # calls it
@@ -117,8 +122,12 @@ def _tell_line(error):
 class GraphModule(Module):
     """A module that runs `graph`.
 
-    root: the module whose parameters and submodules the graph names, or a dict of them by path. After the graph was
-    changed, recompile() makes forward anew; assigning a graph does so by itself.
+    After the graph was changed, recompile() makes forward anew; assigning a graph does so by itself.
+
+    Arguments:
+        root: the module whose parameters and submodules the graph names, or a dict of them by path
+        graph: the graph
+        class_name: the name of the class
 
     Example:
         >>> module = torch.fx.symbolic_trace(lambda x: x + 1)

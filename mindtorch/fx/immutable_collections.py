@@ -20,6 +20,9 @@ def _refuse(self, *args, **kwargs):
 class immutable_list(list):
     """A list that cannot be changed.
 
+    Arguments:
+        iterable: the elements
+
     Example:
         >>> try:
         ...     torch.fx.immutable_collections.immutable_list([1, 2]).append(3)

@@ -22,6 +22,11 @@ class Interpreter:
     Derived classes change what a kind of node does, by the methods named as the ops. Values go as soon as nobody needs
     them, unless garbage_collect_values is false.
 
+    Arguments:
+        module: the module
+        garbage_collect_values: whether a value is dropped after its last use
+        graph: the graph; None means that of the module
+
     Example:
         >>> class Counting(torch.fx.Interpreter):
         ...     calls = 0
@@ -146,6 +151,9 @@ class Transformer(Interpreter):
     """Interprets a graph on proxies; `transform()` is the module of the graph that comes of it.
 
     Derived classes change call_function and its like: what they do to the proxies is the new graph.
+
+    Arguments:
+        module: the GraphModule
 
     Example:
         >>> class Doubling(torch.fx.Transformer):

@@ -22,6 +22,9 @@ _side_effectful_functions = {operator.setitem}
 def has_side_effect(fn: Any) -> Any:
     """Keeps unused calls of `fn` in graphs. Usable as a decorator.
 
+    Arguments:
+        fn: the function
+
     Example:
         >>> @torch.fx.has_side_effect
         ... def announce(x):
@@ -53,6 +56,10 @@ def _writes_or_draws(function, impure_random):
 def map_aggregate(a: Any, fn: Any) -> Any:
     """`a` with fn(x) in the place of each x that is no container; tuples, lists, dicts and slices are gone through.
 
+    Arguments:
+        a: any value, also in containers
+        fn: a function of a value
+
     Example:
         >>> torch.fx.node.map_aggregate({"a": [1, 2], "b": (3,)}, lambda x: x * 10)
         {'a': [10, 20], 'b': (30,)}
@@ -71,6 +78,10 @@ def map_aggregate(a: Any, fn: Any) -> Any:
 
 def map_arg(a: Any, fn: Any) -> Any:
     """`a` with fn(node) in the place of each node in it.
+
+    Arguments:
+        a: a node, or containers of them
+        fn: a function of a node
 
     Example:
         >>> x, y = list(torch.fx.symbolic_trace(lambda x: x + 1).graph.nodes)[:2]
@@ -109,6 +120,15 @@ class Node:
 
     op says which: "placeholder" (an input, `target` its name), "get_attr" (an attribute of the module, by path),
     "call_function", "call_method" (args[0] is the object), "call_module" (by path) or "output" (args[0] is returned).
+
+    Arguments:
+        graph: the graph
+        name: the name of its value
+        op: "placeholder", "get_attr", "call_function", "call_method", "call_module" or "output"
+        target: what is called or read: a function, or a name
+        args: the arguments
+        kwargs: the arguments by name
+        return_type: the type of the value; None for any
 
     Example:
         >>> [node.op for node in torch.fx.symbolic_trace(lambda x: x + 1).graph.nodes]

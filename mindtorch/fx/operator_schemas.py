@@ -31,7 +31,12 @@ _BY_POSITION, _ANYWHERE, _BY_NAME = (inspect.Parameter.POSITIONAL_ONLY, inspect.
 
 
 class ArgsKwargsPair(NamedTuple):
-    """The arguments of a call: by position, and by name."""
+    """The arguments of a call: by position, and by name.
+
+    Arguments:
+        args: the arguments
+        kwargs: the arguments by name
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -41,6 +46,10 @@ def get_signature_for_torch_op(op: Any, return_schemas: bool = False) -> Any:
     """The signatures of an operator's overloads; None for a function that is no operator.
 
     With return_schemas a pair: the signatures, and the schemas that they were made of.
+
+    Arguments:
+        op: the operator
+        return_schemas: whether the schemas are returned as well
 
     Example:
         >>> torch.fx.operator_schemas.get_signature_for_torch_op(torch.relu)[0].parameters.keys()
@@ -113,6 +122,11 @@ def _torchscript_schema_to_signature(schema: Any) -> inspect.Signature:
 def check_for_mutable_operation(target: Any, args: Any, kwargs: Any) -> None:
     """RuntimeError where a call writes to an argument, by the schemas that fit it.
 
+    Arguments:
+        target: what is called
+        args: the arguments
+        kwargs: the arguments by name
+
     Example:
         >>> x = torch.ones(2)
         >>> torch.fx.operator_schemas.check_for_mutable_operation(torch.add, (x, x), {})
@@ -136,6 +150,9 @@ def _fits(signature, args, kwargs):
 def create_type_hint(x: Any) -> Any:
     """The annotation for the types in a list or a tuple: the nearest class that all of them derive from.
 
+    Arguments:
+        x: a list or tuple of types, or a type
+
     Example:
         >>> torch.fx.operator_schemas.create_type_hint([int, int])
         typing.List[int]
@@ -156,6 +173,10 @@ def _is_subclass(kind, other):
 
 def type_matches(signature_type: Any, argument_type: Any) -> bool:
     """Whether an argument of a type may be given where a signature has another.
+
+    Arguments:
+        signature_type: the type that a signature has
+        argument_type: the type of an argument
 
     Example:
         >>> matches = torch.fx.operator_schemas.type_matches
@@ -188,6 +209,14 @@ def normalize_function(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     normalize_to_only_use_kwargs: all by name; else those that the call gives by position stay there. arg_types and
     kwarg_types say of what types the arguments are. They are needed where several overloads fit, as
     RuntimeError then says.
+
+    Arguments:
+        target: what is called
+        args: the arguments
+        kwargs: the arguments by name
+        arg_types: the types of the arguments, which choose among overloads
+        kwarg_types: the types of the arguments by name
+        normalize_to_only_use_kwargs: whether all arguments are given by name
 
     Example:
         >>> torch.fx.operator_schemas.normalize_function(
@@ -223,6 +252,13 @@ def _types_fit(signature, arg_types, kwarg_types):
 def normalize_module(root: Module, target: str, args: tuple[Any], kwargs: dict[str, Any] | None = None,
                      normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
     """normalize_function for a call of the submodule at `target`, by the signature of its forward.
+
+    Arguments:
+        root: a module or function
+        target: what is called
+        args: the arguments
+        kwargs: the arguments by name
+        normalize_to_only_use_kwargs: whether all arguments are given by name
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.ReLU())

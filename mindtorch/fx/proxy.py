@@ -155,6 +155,9 @@ def _is_asserted(frame):
 class GraphAppendingTracer(TracerBase):
     """Makes nodes at the place of insertion of a graph: `Proxy(node)` uses it to add to the node's graph.
 
+    Arguments:
+        graph: the graph
+
     Example:
         >>> graph = torch.fx.symbolic_trace(lambda x: x + 1).graph
         >>> tracer = torch.fx.proxy.GraphAppendingTracer(graph)
@@ -171,6 +174,10 @@ class Proxy:
     """Stands for the value of `node`. Operators, attributes, methods and functions of torch on it are recorded.
 
     What needs the value cannot be: conditions (`if x:`), loops over it, `len(x)`, `int(x)`.
+
+    Arguments:
+        node: the node whose value it stands for
+        tracer: the Tracer that records
 
     Example:
         >>> seen = []
@@ -234,6 +241,10 @@ class Proxy:
 
 class Attribute(Proxy):
     """`proxy.attr`: a method if it is called, else an attribute, which becomes a node when it is used.
+
+    Arguments:
+        root: the Proxy
+        attr: the name
 
     Example:
         >>> seen = []

@@ -17,7 +17,12 @@ __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with
 
 
 class Match(NamedTuple):
-    """A place that was exchanged: the pattern's node that was found first, and the graph's node for each of its."""
+    """A place that was exchanged: the pattern's node that was found first, and the graph's node for each of its.
+
+    Arguments:
+        anchor: the node at which the pattern ends
+        nodes_map: node of the pattern -> node of the graph
+    """
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -26,6 +31,11 @@ class Match(NamedTuple):
 @dataclass
 class ReplacedPatterns:
     """A Match, and the nodes that were put in its place.
+
+    Arguments:
+        anchor: the node at which the pattern ends
+        nodes_map: node of the pattern -> node of the graph
+        replacements: the nodes that have been put there
 
     Example:
         >>> module = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
@@ -48,6 +58,11 @@ def replace_pattern(gm: GraphModule, pattern: Callable | GraphModule, replacemen
     stand for anything; what it computes and does not return must not be used elsewhere. Of matches that overlap the
     first is exchanged.
 
+    Arguments:
+        gm: the GraphModule
+        pattern: a function or graph to look for
+        replacement: a function or graph with the same inputs
+
     Example:
         >>> module = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
         >>> places = torch.fx.replace_pattern(module, lambda x: torch.relu(x), lambda x: torch.abs(x))
@@ -66,6 +81,15 @@ def replace_pattern_with_filters(gm: GraphModule, pattern: Callable | Graph | Gr
 
     match_filters: functions of an InternalMatch, the graph and the pattern's graph; replacement_callback: one that
     returns the graph of the replacement. ignore_literals: numbers and strings in the pattern fit any.
+
+    Arguments:
+        gm: the GraphModule
+        pattern: a function or graph to look for
+        replacement: a function or graph with the same inputs
+        match_filters: functions of a match and two graphs: whether it counts
+        ignore_literals: whether constants may be different
+        replacement_callback: a function that makes the replacement of a match
+        node_name_match: an expression that names of nodes have to fit
 
     Example:
         >>> module = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)

@@ -29,6 +29,9 @@ Dyn = _DynType()
 class TensorType:
     """The type of tensors with these sizes: TensorType((2, Dyn)), or TensorType[2, Dyn].
 
+    Arguments:
+        dim: the sizes; Dyn for any
+
     Example:
         >>> from mindtorch.fx.tensor_type import Dyn, TensorType, is_consistent
         >>> is_consistent(TensorType((2, 3)), TensorType((2, Dyn)))
@@ -63,6 +66,10 @@ def _elementwise(relation, t1, t2):
 def is_consistent(t1: Any, t2: Any) -> bool:
     """Whether a value may have both types: they are equal where both are known.
 
+    Arguments:
+        t1: a type
+        t2: a type
+
     Example:
         >>> from mindtorch.fx.tensor_type import Dyn, is_consistent
         >>> is_consistent(int, Dyn), is_consistent(int, str)
@@ -73,6 +80,10 @@ def is_consistent(t1: Any, t2: Any) -> bool:
 
 def is_more_precise(t1: Any, t2: Any) -> bool:
     """Whether the first type says all that the second says.
+
+    Arguments:
+        t1: a type
+        t2: a type
 
     Example:
         >>> from mindtorch.fx.tensor_type import Dyn, TensorType, is_more_precise

@@ -14,6 +14,9 @@ _preserving = False
 def preserve_node_meta(enable=True):
     """Within this context `annotate` keeps its notes.
 
+    Arguments:
+        enable: whether it has an effect
+
     Example:
         >>> with torch.fx.traceback.preserve_node_meta():
         ...     torch.fx.traceback.has_preserved_node_meta()
@@ -41,6 +44,9 @@ def has_preserved_node_meta():
 def annotate(annotation_dict):
     """Within this context the notes of a dict are the current ones, where preserve_node_meta is active.
 
+    Arguments:
+        annotation_dict: the notes by name
+
     Example:
         >>> with torch.fx.traceback.preserve_node_meta(), torch.fx.traceback.annotate({"stage": 0}):
         ...     torch.fx.traceback.get_current_meta()["custom"]
@@ -58,6 +64,9 @@ def annotate(annotation_dict):
 
 def annotate_fn(annotation_dict):
     """A decorator: `annotate` around each call.
+
+    Arguments:
+        annotation_dict: the notes by name
 
     Example:
         >>> @torch.fx.traceback.annotate_fn({"stage": 1})

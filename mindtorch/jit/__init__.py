@@ -41,6 +41,10 @@ _said = False
 class ScriptModule(Module):
     """The type of TorchScript modules. Only instances of subclasses are instances of it.
 
+    Arguments:
+        *args: refused
+        **kwargs: refused
+
     Example:
         >>> isinstance(nn.Linear(1, 1), torch.ScriptModule)
         False
@@ -53,6 +57,10 @@ TensorType = abstract_class("torch", "TensorType", "mindtorch has no TorchScript
 class ScriptFunction:
     """The type of TorchScript functions. It has no instances.
 
+    Arguments:
+        *args: refused
+        **kwargs: refused
+
     Example:
         >>> isinstance(torch.relu, torch.ScriptFunction)
         False
@@ -64,6 +72,11 @@ class ScriptFunction:
 
 def script(obj: Any, optimize: Any = None, _frames_up: float = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
     """`obj`, a function, class or Module, unchanged: it runs as the Python that it is. Says so, once.
+
+    Arguments:
+        obj: a function, class or module
+        optimize: not read
+        example_inputs: not read
 
     Example:
         >>> @torch.jit.script
@@ -103,6 +116,9 @@ def is_tracing() -> Any:
 def export(fn: Any) -> Any:
     """`fn` unchanged.
 
+    Arguments:
+        fn: the function
+
     Example:
         >>> torch.jit.export(len) is len
         True
@@ -112,6 +128,9 @@ def export(fn: Any) -> Any:
 
 def interface(obj: Any) -> Any:
     """The class `obj` unchanged: a set of signatures for TorchScript.
+
+    Arguments:
+        obj: the class
 
     Example:
         >>> @torch.jit.interface
@@ -128,6 +147,9 @@ def interface(obj: Any) -> Any:
 def unused(fn: Any) -> Any:
     """`fn` unchanged.
 
+    Arguments:
+        fn: the function
+
     Example:
         >>> torch.jit.unused(len) is len
         True
@@ -137,6 +159,10 @@ def unused(fn: Any) -> Any:
 
 def ignore(drop: bool = False, **kwargs: Any) -> Any:
     """The function given, unchanged; given a bool, a decorator that changes nothing.
+
+    Arguments:
+        drop: a function, or a bool
+        **kwargs: not read
 
     Example:
         >>> @torch.jit.ignore
@@ -154,6 +180,9 @@ def ignore(drop: bool = False, **kwargs: Any) -> Any:
 
 def script_if_tracing(fn: Any) -> Any:
     """`fn` unchanged, for nothing is ever traced.
+
+    Arguments:
+        fn: the function
 
     Example:
         >>> torch.jit.script_if_tracing(len) is len
@@ -183,6 +212,10 @@ def _overload(func):
 def annotate(the_type: Any, the_value: Any) -> Any:
     """`the_value`.
 
+    Arguments:
+        the_type: the type, which is not looked at
+        the_value: the value
+
     Example:
         >>> torch.jit.annotate(list[int], [1, 2])
         [1, 2]
@@ -192,6 +225,11 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
     """A completed Future of func(*args, **kwargs): outside of TorchScript torch, too, runs the function at once.
+
+    Arguments:
+        func: the function
+        *args: its arguments
+        **kwargs: its arguments by name
 
     Example:
         >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
@@ -204,6 +242,9 @@ def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
 
 def wait(future: Future) -> Any:
     """The result of a Future.
+
+    Arguments:
+        future: the Future
 
     Example:
         >>> torch.jit.wait(torch.jit.fork(len, "abc"))

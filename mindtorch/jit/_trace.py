@@ -70,6 +70,16 @@ def trace(func: Any, example_inputs: Any = None, optimize: Any = None, check_tra
     and branches stay as they were for the example. It cannot be saved: save the state_dict. The result is not checked
     against that of `func`.
 
+    Arguments:
+        func: a function or module
+        example_inputs: a tensor, or the arguments as a tuple
+        optimize: not read
+        check_trace: not read: the result is not run again to compare
+        check_inputs: not read
+        check_tolerance: not read
+        strict: whether containers in the results are refused
+        example_kwarg_inputs: the arguments by name, in place of example_inputs
+
     Example:
         >>> traced = torch.jit.trace(lambda x: x.sin() + 1, torch.zeros(2))
         >>> traced(torch.ones(1))
@@ -98,6 +108,12 @@ def trace(func: Any, example_inputs: Any = None, optimize: Any = None, check_tra
 
 def trace_module(mod: Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> TracedModule:
     """The trace of a module's forward: `inputs` is {"forward": example inputs}.
+
+    Arguments:
+        mod: the module
+        inputs: the arguments of each method, by its name
+        *args: as of trace
+        **kwargs: as of trace
 
     Example:
         >>> traced = torch.jit.trace_module(torch.nn.ReLU(), {"forward": torch.ones(2)})

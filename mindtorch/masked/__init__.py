@@ -11,6 +11,7 @@ from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
 from mindtorch._core.tensor.dtype import float32
 from mindtorch._sparse.tensors import coordinates, make
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -326,6 +327,9 @@ def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: An
               mask: Tensor | None = None) -> Tensor:
     """The elements that take part, divided by their norm or by `eps`.
 
+    Arguments:
+        eps: a small number that avoids a division by zero
+
     Example:
         >>> torch.masked.normalize(torch.tensor([3.0, 5.0, 4.0]), 2.0, 0, mask=torch.tensor([True, False, True]))
         tensor([0.6000, 0.0000, 0.8000])
@@ -351,6 +355,11 @@ def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: A
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Tensor | None = None,
               other_mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of two exponentials.
+
+    Arguments:
+        other: the second tensor
+        input_mask: the mask of the input
+        other_mask: the mask of the second tensor
 
     Example:
         >>> mask = torch.tensor([True, False])
@@ -391,3 +400,6 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
         tensor([0.5000, 0.0000, 0.5000])
     """
     return (-_filled(input, mask, inf, dtype)).softmax(dim)
+
+
+_complete_docstrings(globals(), "masked")

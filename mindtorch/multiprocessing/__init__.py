@@ -46,6 +46,9 @@ def get_sharing_strategy() -> Any:
 def set_sharing_strategy(new_strategy: Any) -> None:
     """Stores the strategy. It has no effect: shared memory has no file names and keeps no descriptor open.
 
+    Arguments:
+        new_strategy: "file_descriptor" or "file_system"
+
     Example:
         >>> torch.multiprocessing.set_sharing_strategy("file_system")
         >>> torch.multiprocessing.get_sharing_strategy()

@@ -19,7 +19,13 @@ _GRACE = 30                     # seconds that the other processes have to end w
 
 
 class ProcessException(Exception):
-    """A process has failed: `error_index` is its number, `error_pid` its process id."""
+    """A process has failed: `error_index` is its number, `error_pid` its process id.
+
+    Arguments:
+        msg: the message
+        error_index: the number of the process that failed
+        pid: its process number
+    """
 
     def __init__(self, msg: str, error_index: int, pid: Any) -> None:
         super().__init__(msg)
@@ -30,14 +36,28 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """The function has raised; the message holds the traceback of its process."""
+    """The function has raised; the message holds the traceback of its process.
+
+    Arguments:
+        msg: the message
+        error_index: the number of the process that failed
+        error_pid: its process number
+    """
 
     def __init__(self, msg: Any, error_index: Any, error_pid: Any) -> None:
         super().__init__(msg, error_index, error_pid)
 
 
 class ProcessExitedException(ProcessException):
-    """A process has ended by itself, or by a signal."""
+    """A process has ended by itself, or by a signal.
+
+    Arguments:
+        msg: the message
+        error_index: the number of the process that failed
+        error_pid: its process number
+        exit_code: its exit code
+        signal_name: the name of the signal that ended it; None for none
+    """
 
     def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int,
                  signal_name: str | None = None) -> None:
@@ -68,6 +88,10 @@ def _end_with_parent():
 
 class ProcessContext:
     """The processes that start_processes has started.
+
+    Arguments:
+        processes: the processes
+        reports: the files with their errors
 
     Example:
         >>> context = torch.multiprocessing.start_processes(print, nprocs=2, join=False, start_method="fork")
@@ -143,6 +167,10 @@ class ProcessContext:
 class SpawnContext(ProcessContext):
     """The processes that `spawn` has started.
 
+    Arguments:
+        processes: the processes
+        reports: the files with their errors
+
     Example:
         >>> context = torch.multiprocessing.spawn(print, join=False)
         >>> while not context.join():
@@ -156,6 +184,14 @@ def start_processes(fn: Any, args: Any = (), nprocs: float = 1, join: bool = Tru
                     start_method: str = "spawn") -> Any:
     """Runs fn(i, *args) in `nprocs` processes, i from 0 on. None once all have ended well; with join=False at once, a
     ProcessContext. Raises what ProcessContext.join does.
+
+    Arguments:
+        fn: a function of the number of the process and the arguments
+        args: further arguments of the function
+        nprocs: the number of processes
+        join: whether to wait until all have ended
+        daemon: whether they end with this process
+        start_method: "spawn", "fork" or "forkserver"
 
     Example:
         >>> torch.multiprocessing.start_processes(print, nprocs=2, start_method="fork")
@@ -178,6 +214,14 @@ def start_processes(fn: Any, args: Any = (), nprocs: float = 1, join: bool = Tru
 def spawn(fn: Any, args: Any = (), nprocs: float = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:
     """start_processes, each process being a fresh interpreter.
+
+    Arguments:
+        fn: a function of the number of the process and the arguments
+        args: further arguments of the function
+        nprocs: the number of processes
+        join: whether to wait until all have ended
+        daemon: whether they end with this process
+        start_method: "spawn", "fork" or "forkserver"
 
     Example:
         >>> torch.multiprocessing.spawn(print, nprocs=2)        # each prints its number

@@ -17,6 +17,9 @@ __all__ += modules.__all__
 def factory_kwargs(kwargs: Any) -> Any:
     """The entries for making tensors (device, dtype, memory_format) in `kwargs` and its dictionary `factory_kwargs`.
 
+    Arguments:
+        kwargs: the options; None means none
+
     Example:
         >>> nn.factory_kwargs({"device": "cpu", "dtype": torch.float64})
         {'device': 'cpu', 'dtype': torch.float64}

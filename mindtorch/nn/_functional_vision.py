@@ -89,6 +89,11 @@ _MODES = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exa
 def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
     """AssertionError with `message`, which may name the argument by {}, unless `arg` is an int or a pair.
 
+    Arguments:
+        arg: the value
+        arg_name: its name, for the message
+        message: the message, in which {} is the name
+
     Example:
         >>> F.assert_int_or_pair((2, 3), "size", "{} must be an int or a pair")
     """
@@ -164,6 +169,13 @@ def upsample(input: Tensor, size: int | None = None, scale_factor: float | None 
              align_corners: bool | None = None) -> Tensor:
     """interpolate under its old name.
 
+    Arguments:
+        input: the tensor (N, C, ...)
+        size: the sizes of the last dimensions
+        scale_factor: the factor, in place of the size
+        mode: as of interpolate
+        align_corners: as of interpolate
+
     Example:
         >>> F.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
         tensor([[[1., 1., 2., 2.]]])
@@ -174,6 +186,11 @@ def upsample(input: Tensor, size: int | None = None, scale_factor: float | None 
 
 def upsample_nearest(input: Tensor, size: int | None = None, scale_factor: float | None = None) -> Tensor:
     """interpolate in the mode "nearest", under its old name.
+
+    Arguments:
+        input: the tensor (N, C, ...)
+        size: the sizes of the last dimensions
+        scale_factor: the factor, in place of the size
 
     Example:
         >>> F.upsample_nearest(torch.tensor([[[[1.0, 2.0]]]]), scale_factor=2)
@@ -187,6 +204,11 @@ def upsample_nearest(input: Tensor, size: int | None = None, scale_factor: float
 
 def upsample_bilinear(input: Tensor, size: int | None = None, scale_factor: float | None = None) -> Tensor:
     """interpolate in the mode "bilinear" with aligned corners, under its old name.
+
+    Arguments:
+        input: the tensor (N, C, H, W)
+        size: the sizes of the last dimensions
+        scale_factor: the factor, in place of the size
 
     Example:
         >>> F.upsample_bilinear(torch.tensor([[[[1.0, 4.0]]]]), size=(1, 4))

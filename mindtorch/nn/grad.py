@@ -1,6 +1,7 @@
 """Gradients of convolutions with respect to their input and weight."""
 from mindtorch import Size, empty
 from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.nn.modules.utils import _ntuple
 
 __all__ = [f"conv{dims}d_{what}" for dims in (1, 2, 3) for what in ("input", "weight")]
@@ -43,3 +44,6 @@ def _with_name(function, name, what, dims):
 
 conv1d_input, conv2d_input, conv3d_input = map(_of_input, (1, 2, 3))
 conv1d_weight, conv2d_weight, conv3d_weight = map(_of_weight, (1, 2, 3))
+
+
+_complete_docstrings(globals(), "nn.grad")

@@ -98,6 +98,10 @@ class _BufferMeta(type):
 class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that a module counts among its buffers, and keeps out of its state_dict if not `persistent`.
 
+    Arguments:
+        data: the tensor
+        persistent: whether the state_dict has it
+
     Example:
         >>> class Counter(nn.Module):
         ...     def __init__(self):
@@ -211,6 +215,9 @@ _prepare(UninitializedTensorMixin)
 def is_lazy(param: Tensor) -> Any:
     """Whether the shape of a parameter or buffer is not known yet.
 
+    Arguments:
+        param: a parameter or buffer
+
     Example:
         >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter()), torch.nn.parameter.is_lazy(torch.ones(1))
         (True, False)
@@ -220,6 +227,11 @@ def is_lazy(param: Tensor) -> Any:
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet: layers that see their input first have it.
+
+    Arguments:
+        requires_grad: whether autograd records operators on it
+        device: the device; None means the default device
+        dtype: the dtype; None means the default dtype
 
     Example:
         >>> net = nn.LazyLinear(2)
@@ -240,6 +252,12 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet.
+
+    Arguments:
+        requires_grad: whether autograd records operators on it
+        device: the device; None means the default device
+        dtype: the dtype; None means the default dtype
+        persistent: whether the state_dict has it
 
     Example:
         >>> net = nn.LazyBatchNorm1d()

@@ -19,6 +19,13 @@ def make_graphed_callables(callables: Any, sample_args: tuple[Tensor, ...] | tup
     A tuple is captured in its order, in one pool of memory, and must be called in that order. A module is returned as
     it is, with another forward. allow_unused_input: whether inputs may have no gradient. pool: memory to share.
 
+    Arguments:
+        callables: a function or module, or a tuple of them
+        sample_args: the tensors of a call, as a tuple; a tuple of such tuples for several callables
+        num_warmup_iters: how often each is run before it is captured
+        allow_unused_input: whether an input may get no gradient
+        pool: the memory pool: a MemPool, or what graph_pool_handle returns; None means one of its own
+
     Example:
         >>> layer = torch.nn.Linear(2, 2, device="npu")
         >>> graphed = torch.npu.make_graphed_callables(layer, (torch.ones(4, 2, device="npu"),))

@@ -38,6 +38,11 @@ def _requested_limits(index, cube_num, vector_num):
 def set_device_limit(device: Device, cube_num: Any = -1, vector_num: Any = -1) -> None:
     """Limits the cores of `device` that operators of this process use; -1 leaves a limit as it is.
 
+    Arguments:
+        device: the NPU: an index, "npu:0" or a torch.device; None means the current one
+        cube_num: the number of cube cores; -1 leaves it as it is
+        vector_num: the number of vector cores; -1 leaves it as it is
+
     Example:
         >>> cores = torch.npu.get_device_limit(0)
         >>> torch.npu.set_device_limit(0, cube_num=4)
@@ -54,6 +59,9 @@ def set_device_limit(device: Device, cube_num: Any = -1, vector_num: Any = -1) -
 def get_device_limit(device: Device) -> Any:
     """The numbers of cores that operators may use on `device`, by kind; all cores where no limit is set.
 
+    Arguments:
+        device: the NPU: an index, "npu:0" or a torch.device; None means the current one
+
     Example:
         >>> sorted(torch.npu.get_device_limit(0))
         ['cube_core_num', 'vector_core_num']
@@ -68,6 +76,11 @@ def get_device_limit(device: Device) -> Any:
 
 def set_stream_limit(stream: Any, cube_num: Any = -1, vector_num: Any = -1) -> None:
     """Limits the cores that operators of `stream` use; -1 leaves a limit as it is.
+
+    Arguments:
+        stream: the stream; None means the current one
+        cube_num: the number of cube cores; -1 leaves it as it is
+        vector_num: the number of vector cores; -1 leaves it as it is
 
     Example:
         >>> stream = torch.npu.Stream()
@@ -88,6 +101,9 @@ def set_stream_limit(stream: Any, cube_num: Any = -1, vector_num: Any = -1) -> N
 def get_stream_limit(stream: Any) -> Any:
     """The numbers of cores that operators of `stream` may use, by kind; those of its device where it has no limit.
 
+    Arguments:
+        stream: the stream; None means the current one
+
     Example:
         >>> sorted(torch.npu.get_stream_limit(torch.npu.current_stream()))
         ['cube_core_num', 'vector_core_num']
@@ -102,6 +118,9 @@ def get_stream_limit(stream: Any) -> Any:
 
 def reset_stream_limit(stream: Any) -> None:
     """Removes the limits of set_stream_limit.
+
+    Arguments:
+        stream: the stream; None means the current one
 
     Example:
         >>> stream = torch.npu.Stream()

@@ -54,6 +54,9 @@ def _dump_snapshot(filename="dump_snapshot.pickle", augment_with_fx_traces=False
 def memory_snapshot(mempool_id: Any = None) -> Any:
     """All segments of device memory with their blocks, as dictionaries; with `mempool_id` those of one pool.
 
+    Arguments:
+        mempool_id: the `id` of a MemPool; None means all memory
+
     Example:
         >>> x = torch.ones(1000, device="npu")
         >>> segment = torch.npu.memory_snapshot()[0]

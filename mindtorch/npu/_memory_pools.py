@@ -21,6 +21,11 @@ class NPUPluggableAllocator:
     alloc: void *(size_t bytes, int device, aclrtStream stream); NULL when out of memory.
     free: void (void *pointer, size_t bytes, int device, aclrtStream stream).
 
+    Arguments:
+        path_to_so_file: the path of the shared library
+        alloc_fn_name: the name of its function that allocates
+        free_fn_name: the name of its function that frees
+
     Example:
         >>> library = f"{torch.npu.toolkit().root}/lib64/libascendcl.so"        # or one of your own
         >>> allocator = torch.npu.NPUPluggableAllocator(library, "aclrtMalloc", "aclrtFree")
@@ -95,6 +100,10 @@ class MemPool:
     `allocator` (an NPUPluggableAllocator) provides its memory, by default the driver. `use_on_oom`: allocations outside
     the pool may use its free memory before they run out of memory. `no_split`: a block is a whole segment. The pool
     returns its free memory to the driver when it is deleted, the rest once it is freed and the cache is emptied.
+
+    Arguments:
+        use_on_oom: whether other allocations may take memory of the pool before they fail
+        no_split: whether blocks are given whole
 
     Example:
         >>> pool = torch.npu.MemPool()
@@ -172,6 +181,9 @@ def caching_allocator_alloc(size: Any, device: Device = None, stream: Any = None
 
     `stream` (None: the current one) is a Stream or a stream handle. Free it by caching_allocator_delete.
 
+    Arguments:
+        size: the number of bytes
+
     Example:
         >>> address = torch.npu.caching_allocator_alloc(1024)
         >>> address % 512
@@ -193,6 +205,9 @@ def caching_allocator_alloc(size: Any, device: Device = None, stream: Any = None
 
 def caching_allocator_delete(mem_ptr: Any) -> None:
     """Frees the memory of caching_allocator_alloc. RuntimeError for any other address.
+
+    Arguments:
+        mem_ptr: an address that caching_allocator_alloc returned
 
     Example:
         >>> torch.npu.caching_allocator_delete(torch.npu.caching_allocator_alloc(1024))

@@ -56,6 +56,9 @@ def _only(name, value, allowed, reason):
 def set_compile_mode(jit_compile: bool = False) -> None:
     """Accepts False only: ACLNN's operators are precompiled.
 
+    Arguments:
+        jit_compile: False
+
     Example:
         >>> torch.npu.set_compile_mode(jit_compile=False)
     """
@@ -80,6 +83,9 @@ def set_option(option: Any) -> None:
     """Sets options of CANN's operator compiler by aclSetCompileopt. ACLNN's operators are precompiled and ignore them.
 
     ValueError for an unknown option or value; then no option is set.
+
+    Arguments:
+        option: a dict of options and their values
 
     Example:
         >>> torch.npu.set_option({"ACL_OP_DEBUG_LEVEL": "0"})
@@ -123,6 +129,9 @@ def is_jit_compile_false() -> Any:
 def set_mm_bmm_format_nd(is_nd: bool = True) -> None:
     """Accepts True only: matrices are stored row by row (format ND).
 
+    Arguments:
+        is_nd: True
+
     Example:
         >>> torch.npu.set_mm_bmm_format_nd(True)
     """
@@ -141,6 +150,9 @@ def get_mm_bmm_format_nd() -> Any:
 
 def use_compatible_impl(is_enable: Any) -> None:
     """Accepts False only: each operator has one implementation.
+
+    Arguments:
+        is_enable: False
 
     Example:
         >>> torch.npu.use_compatible_impl(False)
@@ -169,6 +181,9 @@ def clear_npu_overflow_flag() -> None:
 
 def set_task_queue_enable(mode: Any) -> None:
     """0: the thread that calls an operator launches it. 1, 2: another thread does, later, in the same order.
+
+    Arguments:
+        mode: 0, 1 or 2
 
     Example:
         >>> mode = torch.npu.get_task_queue_enable()
@@ -213,6 +228,9 @@ def _acl():
 def set_deterministic_level(level: Any) -> None:
     """0: operators may sum in any order. 1, 2, 3: the same inputs give bitwise the same results.
 
+    Arguments:
+        level: the level, 0 to 3
+
     Example:
         >>> torch.npu.set_deterministic_level(1)
         >>> total = torch.ones(1000, device="npu").sum()
@@ -244,6 +262,9 @@ def _toggled(tensor, forward, backward):
 def enable_deterministic_with_backward(tensor: Any) -> Any:
     """Returns `tensor` and makes later operators deterministic, until backward reaches this tensor.
 
+    Arguments:
+        tensor: the tensor
+
     Example:
         >>> x = torch.ones(2, device="npu", requires_grad=True)
         >>> y = torch.npu.disable_deterministic_with_backward(torch.npu.enable_deterministic_with_backward(x) * 2)
@@ -254,6 +275,9 @@ def enable_deterministic_with_backward(tensor: Any) -> Any:
 
 def disable_deterministic_with_backward(tensor: Any) -> Any:
     """Returns `tensor` and lets later operators be non-deterministic, until backward reaches this tensor.
+
+    Arguments:
+        tensor: the tensor
 
     Example:
         >>> x = torch.ones(2, device="npu", requires_grad=True)
@@ -280,6 +304,9 @@ def executor_cache_stats() -> dict[str, int]:
 def set_op_timeout_ms(timeout: Any) -> None:
     """Sets the execution timeout of an operator in milliseconds. A longer run is a device fault.
 
+    Arguments:
+        timeout: the milliseconds
+
     Example:
         >>> torch.npu.set_op_timeout_ms(60_000)
     """
@@ -298,6 +325,9 @@ def init_dump() -> None:
 
 def set_dump(cfg_file: Any) -> None:
     """Sets what is dumped, by a JSON file: aclmdlSetDump.
+
+    Arguments:
+        cfg_file: the path of the JSON file
 
     Example:
         >>> import json, tempfile

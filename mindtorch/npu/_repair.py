@@ -16,6 +16,9 @@ def check_uce_in_memory(device_id: Any) -> Any:
     0: none. 1: outside the memory of this process's allocator. 2: in free cached memory, which is now returned to the
     driver, so the training step can be repeated. 3: in memory in use, whose contents must be loaded again.
 
+    Arguments:
+        device_id: the index of the NPU
+
     Example:
         >>> torch.npu.check_uce_in_memory(0)
         0
@@ -41,6 +44,9 @@ def _cached(index, errors):
 def stop_device(device_id: Any) -> Any:
     """Aborts the pending work of the device; waiting for it raises RuntimeError. Returns 0 on success, else 1.
 
+    Arguments:
+        device_id: the index of the NPU
+
     Example:
         >>> torch.npu.stop_device(0)
         0
@@ -57,6 +63,11 @@ def restart_device(device_id: Any, rebuild_all_resources: bool = False,
     """Resumes after stop_device. Outputs of the aborted work are undefined.
 
     RuntimeError where `rebuild_all_resources`: a device is closed only when the process ends.
+
+    Arguments:
+        device_id: the index of the NPU
+        rebuild_all_resources: whether streams and communicators are made anew
+        disable_tensor_unsafe_check: not read
 
     Example:
         >>> torch.npu.stop_device(0)

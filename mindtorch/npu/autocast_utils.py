@@ -45,6 +45,9 @@ def is_autocast_enabled() -> Any:
 def set_autocast_enabled(enable: Any) -> None:
     """torch.set_autocast_enabled("npu", enable).
 
+    Arguments:
+        enable: whether autocast is on
+
     Example:
         >>> torch.npu.set_autocast_enabled(True)
         >>> torch.npu.is_autocast_enabled()
@@ -66,6 +69,9 @@ def get_autocast_dtype() -> Any:
 
 def set_autocast_dtype(dtype: dtype) -> None:
     """torch.set_autocast_dtype("npu", dtype).
+
+    Arguments:
+        dtype: the dtype that autocast casts to on the NPU
 
     Example:
         >>> torch.npu.set_autocast_dtype(torch.bfloat16)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mindtorch import npu
 from mindtorch._npu.availability import device_count, is_available, is_initialized
 from mindtorch._npu.toolkit import mode as _mode  # noqa: F401  (of MINDTORCH_NPU; torch.cuda's stand-in asks)
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.npu._properties import _NPUDeviceProperties, _NPUuuid
 
 if TYPE_CHECKING:
@@ -146,6 +147,9 @@ class device:
 class device_of(device):
     """with torch.npu.device_of(tensor): ... makes the tensor's device current inside, unless it is a CPU tensor.
 
+    Arguments:
+        obj: a tensor or storage
+
     Example:
         >>> x = torch.ones(1, device="npu:0")
         >>> with torch.npu.device_of(x):
@@ -243,6 +247,9 @@ def get_device_properties(device_name: Any = None) -> Any:
 def utilization(device: Device = None) -> int:
     """The mean utilization of the cube and vector cores in per cent, as far as the driver measures it.
 
+    Arguments:
+        device: the NPU; None means the current one
+
     Example:
         >>> 0 <= torch.npu.utilization() <= 100
         True
@@ -262,6 +269,9 @@ def utilization(device: Device = None) -> int:
 def is_bf16_supported(including_emulation: bool = False) -> Any:
     """Whether the chip computes in bfloat16: the 910B family and later do.
 
+    Arguments:
+        including_emulation: not read: no chip emulates it
+
     Example:
         >>> dtype = torch.bfloat16 if torch.npu.is_bf16_supported() else torch.float16
     """
@@ -270,6 +280,9 @@ def is_bf16_supported(including_emulation: bool = False) -> Any:
 
 def can_device_access_peer(device_id: Any, peer_device_id: Any) -> bool:
     """Whether a device can access the memory of another one; False for a peer that does not exist.
+
+    Arguments:
+        device_id: the index of the NPU
 
     Example:
         >>> torch.npu.can_device_access_peer(0, torch.npu.device_count())
@@ -318,3 +331,6 @@ def _peer_index(peer, device):
         raise RuntimeError(f"peer access from npu:{index} to npu:{peer} is not possible: "
                            f"{_existing_devices()} device(s) available")
     return index
+
+
+_complete_docstrings(globals(), "npu")

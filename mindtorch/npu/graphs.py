@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch import npu
 from mindtorch._npu.graph import GraphBase
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.npu.device import is_initialized, synchronize
 from mindtorch.npu.streams import StreamContext
 
@@ -59,6 +60,10 @@ class graph:
     pool: memory to share, as in NPUGraph.capture_begin, as is capture_error_mode. stream: the
     capturing stream, by default one per device for all graphs. auto_dispatch_capture has no effect: it is for operators
     that mindtorch does not have.
+
+    Arguments:
+        npu_graph: the NPUGraph that is captured
+        auto_dispatch_capture: not read
 
     Example:
         >>> x = torch.ones(2, device="npu")
@@ -147,6 +152,9 @@ def graph_task_update_begin(stream: Any, handle: Any) -> None:
 
     They must be the operators of the group in the same order; only arguments may differ, and must be kept alive.
 
+    Arguments:
+        handle: what graph_task_group_end returned
+
     Example:
         >>> x, out = torch.ones(2, device="npu"), torch.zeros(2, device="npu")
         >>> graph, stream = torch.npu.NPUGraph(), torch.npu.Stream()
@@ -188,3 +196,6 @@ def graph_task_update_end(stream: Any) -> None:
     """
     from mindtorch._npu.graph import task_update_end
     task_update_end(stream)
+
+
+_complete_docstrings(globals(), "npu")

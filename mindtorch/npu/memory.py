@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch import npu
 from mindtorch._core.tensor.factories import clear_constants as _forget_constants
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.npu._memory_history import (
     _dump_snapshot,
     _record_memory_history,
@@ -220,6 +221,9 @@ def host_empty_cache() -> None:
 def set_per_process_memory_fraction(fraction: Any, device: Device = None) -> None:
     """Limits what this process may take from the device to `fraction` of its memory; 1.0 removes the limit.
 
+    Arguments:
+        fraction: the share of the NPU's memory, from 0 to 1
+
     Example:
         >>> torch.npu.set_per_process_memory_fraction(0.5)
         >>> torch.npu.get_per_process_memory_fraction()
@@ -269,6 +273,9 @@ def is_pinned(tensor: Any) -> Any:
 
 def memory_summary(device: Device = None, abbreviated: bool = False) -> str:
     """memory_stats as a readable table, in the layout of torch_npu.
+
+    Arguments:
+        abbreviated: whether the table has fewer rows
 
     Example:
         >>> "Allocated memory" in torch.npu.memory_summary(abbreviated=True)
@@ -364,3 +371,6 @@ def _attach_out_of_memory_observer(observer):
         raise TypeError(f"'{type(observer).__name__}' object is not callable")
     from mindtorch._npu.allocator import OOM_OBSERVERS
     OOM_OBSERVERS.append(observer)
+
+
+_complete_docstrings(globals(), "npu")

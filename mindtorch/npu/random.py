@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mindtorch._core.tensor.generator import get_default_npu_generator, seed_npus
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.npu.device import _existing_devices, _get_device_index, current_device, device_count, is_initialized
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ def get_rng_state(device: int | str | device = "npu") -> Tensor:
 def set_rng_state(new_state: Tensor, device: int | str | device = "npu") -> None:
     """Set the state of a device's default generator: what `get_rng_state` returned, or the 8 bytes of a seed.
 
+    Arguments:
+        new_state: a uint8 tensor, as get_rng_state returns it
+
     Example:
         >>> torch.npu.manual_seed(7)
         >>> state = torch.npu.get_rng_state()
@@ -61,6 +65,9 @@ def get_rng_state_all() -> list[Tensor]:
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
     """Set the states of the first devices.
+
+    Arguments:
+        new_states: a uint8 tensor for each NPU, as get_rng_state_all returns them
 
     Example:
         >>> states = torch.npu.get_rng_state_all()
@@ -145,3 +152,6 @@ def _set_rng_state_offset(offset, device="npu"):
 def _default_generators():
     """The default generators of all devices; none before the first use of a device."""
     return tuple(get_default_npu_generator(index) for index in range(device_count())) if is_initialized() else ()
+
+
+_complete_docstrings(globals(), "npu")

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch._npu.stream_context import StreamContext, set_stream
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.npu.device import _get_device_index, _lazy_init
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
     0, 1 and 2 stand for these. Explicit synchronize() calls never warn.
 
+    Arguments:
+        debug_mode: "default", "warn" or "error", or 0, 1 or 2
+
     Example:
         >>> torch.npu.set_sync_debug_mode("error")
         >>> try:
@@ -110,3 +114,6 @@ def get_sync_debug_mode() -> int:
     _lazy_init()
     from mindtorch._npu import streams
     return streams.get_sync_debug_mode()
+
+
+_complete_docstrings(globals(), "npu")

@@ -37,6 +37,11 @@ def is_in_onnx_export() -> bool:
 def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable, opset_version: int) -> None:
     """Keeps the function that says what an operator, "domain::name", is in ONNX from an opset on.
 
+    Arguments:
+        symbolic_name: the operator, as "namespace::name"
+        symbolic_fn: the function that would write it
+        opset_version: the version of the operator set
+
     Example:
         >>> torch.onnx.register_custom_op_symbolic("mine::double", lambda g, x: g.op("Add", x, x), 17)
         >>> torch.onnx.unregister_custom_op_symbolic("mine::double", 17)
@@ -50,6 +55,10 @@ def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable, opset
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
     """Forgets what register_custom_op_symbolic has kept.
+
+    Arguments:
+        symbolic_name: the operator, as "namespace::name"
+        opset_version: the version of the operator set
 
     Example:
         >>> torch.onnx.register_custom_op_symbolic("mine::double", lambda g, x: g.op("Add", x, x), 17)

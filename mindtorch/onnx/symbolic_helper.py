@@ -10,6 +10,9 @@ __all__ = ["parse_args"]
 def parse_args(*arg_descriptors: Any) -> Any:
     """A decorator: notes the kinds of a function's arguments on it ("v" value, "i" integer, "f" float ...).
 
+    Arguments:
+        *arg_descriptors: the kinds of the arguments
+
     Example:
         >>> @torch.onnx.symbolic_helper.parse_args("v", "i")
         ... def symbolic(g, x, dim):

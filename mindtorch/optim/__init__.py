@@ -1,6 +1,21 @@
 """torch.optim: optimizers and schedules of learning rates."""
-from mindtorch._tensor.docstrings import CompletedDocstring as _CompletedDocstring
-from mindtorch.optim import lr_scheduler, swa_utils
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
+from mindtorch.optim import (
+    adadelta,
+    adagrad,
+    adam,
+    adamax,
+    adamw,
+    asgd,
+    lr_scheduler,
+    nadam,
+    optimizer,
+    radam,
+    rmsprop,
+    rprop,
+    sgd,
+    swa_utils,
+)
 from mindtorch.optim._adafactor import Adafactor
 from mindtorch.optim._muon import Muon
 from mindtorch.optim._stateless import swap_in_optimizer_params_and_state
@@ -23,7 +38,8 @@ __all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "
            "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils",
            "swap_in_optimizer_params_and_state"]
 
-for _space in (globals(), vars(lr_scheduler), vars(swa_utils)):
-    for _name in _space["__all__"]:
-        if isinstance(_space[_name], type):
-            _space[_name].__doc__ = _CompletedDocstring(_space[_name].__doc__, "optimizers")
+_complete_docstrings(globals(), "optimizers")
+for _module in (lr_scheduler, optimizer, swa_utils):
+    _complete_docstrings(vars(_module), "optimizers")
+for _module in (adadelta, adagrad, adam, adamax, adamw, asgd, nadam, radam, rmsprop, rprop, sgd):
+    _complete_docstrings(vars(_module), "optimizers.functional")

@@ -56,6 +56,10 @@ def swap_in_optimizer_params_and_state(optimizer: Optimizer, swapin_parameters: 
     """Within it, the optimizer has the tensors of the first dict, in its groups' order, as parameters, and the state
     and options of a state dict. What is written to those tensors stays; the optimizer is afterwards as it was before.
 
+    Arguments:
+        swapin_parameters: the parameters that take the place of its own
+        swapin_optim_state: the state that takes the place of its own
+
     Example:
         >>> w = torch.tensor([1.0], requires_grad=True)
         >>> optimizer = torch.optim.Adam([w], lr=0.1)

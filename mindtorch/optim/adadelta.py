@@ -60,6 +60,10 @@ def adadelta(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor
              weight_decay: float, maximize: bool) -> None:
     """One step of Adadelta for all parameters of a list, in place; the counters in `state_steps` go on.
 
+    Arguments:
+        acc_deltas: the averages of the squares of steps, which are updated
+        rho: the decay of the averages
+
     Example:
         >>> p, zero = torch.ones(1), torch.zeros(1)
         >>> torch.optim.adadelta.adadelta([p], [torch.ones(1)], [zero.clone()], [zero.clone()], [torch.tensor(0.0)],

@@ -99,6 +99,10 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
             maximize: bool) -> None:
     """One step of Adagrad for all parameters of a list, in place; the counters in `state_steps` go on.
 
+    Arguments:
+        state_sums: the sums of the squares of gradients, which are updated
+        lr_decay: how fast the rate falls
+
     Example:
         >>> p = torch.ones(1)
         >>> torch.optim.adagrad.adagrad([p], [torch.ones(1)], [torch.zeros(1)], [torch.tensor(0.0)],

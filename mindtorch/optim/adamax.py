@@ -54,6 +54,9 @@ def adamax(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], ex
            weight_decay: float) -> None:
     """One step of Adamax for all parameters of a list, in place; the counters in `state_steps` go on.
 
+    Arguments:
+        exp_infs: the largest absolute gradients, which are updated
+
     Example:
         >>> p = torch.ones(1)
         >>> torch.optim.adamax.adamax([p], [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [torch.tensor(0.0)],

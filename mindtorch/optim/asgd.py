@@ -69,6 +69,14 @@ def asgd(params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list
          weight_decay: float) -> None:
     """One step of ASGD for all parameters of a list, in place; the counters in `state_steps` go on.
 
+    Arguments:
+        axs: the averages of parameters, which are updated
+        mus: the weights of the average, which are updated
+        etas: the rates, which are updated
+        lambd: the decay of the parameters
+        t0: the step from which on parameters are averaged
+        alpha: the exponent with which the rate falls
+
     Example:
         >>> p = torch.ones(1)
         >>> torch.optim.asgd.asgd([p], [torch.ones(1)], [torch.zeros(1)], [torch.ones(1)], [torch.tensor(0.1)],

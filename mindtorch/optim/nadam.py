@@ -85,6 +85,10 @@ def nadam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
           weight_decay: float, momentum_decay: float, eps: float) -> None:
     """One step of NAdam for all parameters of a list, in place; the counters in `state_steps` go on.
 
+    Arguments:
+        mu_products: the products of the momenta, which are updated
+        momentum_decay: how fast the momentum grows
+
     Example:
         >>> p = torch.ones(1)
         >>> torch.optim.nadam.nadam([p], [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [torch.tensor(1.0)],

@@ -55,6 +55,9 @@ def _add_hook(hooks, hook, prepend=False):
 def register_optimizer_step_pre_hook(hook: Any) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` before the step of every optimizer; it may return other arguments.
 
+    Arguments:
+        hook: the function: (optimizer, args, kwargs)
+
     Example:
         >>> show = lambda optimizer, args, kwargs: print("step of", type(optimizer).__name__)
         >>> handle = torch.optim.optimizer.register_optimizer_step_pre_hook(show)
@@ -67,6 +70,9 @@ def register_optimizer_step_pre_hook(hook: Any) -> RemovableHandle:
 
 def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` after the step of every optimizer.
+
+    Arguments:
+        hook: the function: (optimizer, args, kwargs)
 
     Example:
         >>> show = lambda optimizer, args, kwargs: print("step of", type(optimizer).__name__)

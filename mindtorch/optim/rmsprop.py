@@ -77,6 +77,11 @@ def rmsprop(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor]
             *, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float, centered: bool) -> None:
     """One step of RMSprop for all parameters of a list, in place; the counters in `state_steps` go on.
 
+    Arguments:
+        grad_avgs: the averages of gradients, which are updated
+        alpha: the decay of the average of squares
+        centered: whether the average of gradients is subtracted
+
     Example:
         >>> p = torch.ones(1)
         >>> torch.optim.rmsprop.rmsprop([p], [torch.ones(1)], [torch.zeros(1)], [], [], [torch.tensor(0.0)],

@@ -73,6 +73,14 @@ def rprop(params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_s
           etaminus: float, etaplus: float) -> None:
     """One step of Rprop for all parameters of a list, in place; the counters in `state_steps` go on.
 
+    Arguments:
+        prevs: the gradients of the step before, which are updated
+        step_sizes: the sizes of steps, which are updated
+        step_size_min: the least step
+        step_size_max: the largest step
+        etaminus: the factor of a step where the sign of the gradient changes
+        etaplus: the factor of a step where it stays
+
     Example:
         >>> p = torch.ones(1)
         >>> torch.optim.rprop.rprop([p], [torch.ones(1)], [torch.zeros(1)], [torch.full((1,), 0.1)],

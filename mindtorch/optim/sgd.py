@@ -96,6 +96,10 @@ def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list
         lr: float, dampening: float, nesterov: bool, maximize: bool) -> None:
     """One step of SGD for all parameters of a list, in place; missing momenta are filled in.
 
+    Arguments:
+        d_p_list: the gradients
+        dampening: the share of the gradient that the average leaves out
+
     Example:
         >>> p = torch.ones(1)
         >>> torch.optim.sgd.sgd([p], [torch.ones(1)], [None], weight_decay=0, momentum=0, lr=0.1, dampening=0,

@@ -33,6 +33,9 @@ def _is_smooth(tensor):
 def get_ema_avg_fn(decay: float = 0.999) -> Any:
     """A function of (average, value, count): the average moved towards the value by 1 - `decay`.
 
+    Arguments:
+        decay: the share of the old average
+
     Example:
         >>> average = torch.optim.swa_utils.get_ema_avg_fn(decay=0.9)
         >>> average(torch.tensor(1.0), torch.tensor(2.0), 5)
@@ -48,6 +51,9 @@ def get_ema_avg_fn(decay: float = 0.999) -> Any:
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
     """The same on lists of one dtype, in place.
+
+    Arguments:
+        decay: the share of the old average
 
     Example:
         >>> average = torch.optim.swa_utils.get_ema_multi_avg_fn(decay=0.9)
@@ -189,6 +195,11 @@ def update_bn(loader: Iterable[Any], model: Module, device: int | device | None 
     """Compute the running statistics of a model's batch norms anew, from one pass over the batches of `loader`.
 
     Of a batch that is a list or a tuple, the first item is the input.
+
+    Arguments:
+        loader: what gives the batches
+        model: the model
+        device: where batches are moved to; None leaves them
 
     Example:
         >>> net = nn.BatchNorm1d(1)

@@ -51,6 +51,14 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
     `repeat` cycles, 0 for no end. With skip_first_wait the first cycle does not wait. AssertionError for numbers that
     make no schedule.
 
+    Arguments:
+        wait: the steps of a cycle that are left out first
+        warmup: the steps that then run without being kept
+        active: the steps that are recorded
+        repeat: the number of cycles; 0 means until the end
+        skip_first: the steps before the first cycle
+        skip_first_wait: the cycles that begin without `wait`
+
     Example:
         >>> steps = torch.profiler.schedule(wait=1, warmup=1, active=2)
         >>> [steps(step).name for step in range(4)]
@@ -87,6 +95,11 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
     The files are called worker_name (host and process where it is None), time, and .pt.trace.json, with .gz where
     use_gzip is set. RuntimeError where the folder cannot be made.
 
+    Arguments:
+        dir_name: the folder of the files
+        worker_name: the name of this process in the files' names; None means host and process number
+        use_gzip: whether the files are compressed
+
     Example:
         >>> import os, tempfile
         >>> folder = tempfile.mkdtemp()
@@ -118,6 +131,22 @@ class profile:
     autograd.profiler.profile. acc_events: keep the events of all cycles, not the last one's alone. with_modules and
     post_processing_timeout_s change nothing: they are about TorchScript and Kineto. AssertionError for activities that
     are none, NotImplementedError for options of Kineto; RuntimeError from `start` where another profile runs.
+
+    Arguments:
+        activities: what is recorded: ProfilerActivity members; None means CPU and NPU
+        schedule: a function of the number of the step that gives a ProfilerAction; None records all
+        on_trace_ready: a function of the profiler, called when a cycle is recorded
+        record_shapes: whether the shapes of inputs are recorded
+        profile_memory: whether allocations are recorded
+        with_stack: whether the Python lines are recorded
+        with_flops: whether floating-point operations are estimated
+        with_modules: not read
+        experimental_config: refused: it is Kineto's
+        execution_trace_observer: refused: it is Kineto's
+        acc_events: whether events of several cycles are kept
+        use_cuda: deprecated: see activities
+        custom_trace_id_callback: a function that gives the name of a trace
+        post_processing_timeout_s: not read
 
     Example:
         >>> with torch.profiler.profile() as profile:

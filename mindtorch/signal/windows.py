@@ -9,6 +9,7 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import strided
 from mindtorch._core.tensor.dtype import float32, float64, get_default_dtype
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 if TYPE_CHECKING:
     from mindtorch import Tensor, device, dtype, layout
@@ -40,6 +41,10 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
                 layout: layout | None = None, device: device | None = None, requires_grad: bool = False) -> Tensor:
     """exp(-|n - center| / tau).
 
+    Arguments:
+        center: the index of the middle; None means (M - 1) / 2
+        tau: how slowly it falls
+
     Example:
         >>> torch.signal.windows.exponential(5, tau=1.0)
         tensor([0.1353, 0.3679, 1.0000, 0.3679, 0.1353])
@@ -68,6 +73,9 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: dtype | None 
              device: device | None = None, requires_grad: bool = False) -> Tensor:
     """exp(-(n - middle)^2 / (2 std^2)).
 
+    Arguments:
+        std: the standard deviation, in elements
+
     Example:
         >>> torch.signal.windows.gaussian(5, std=1.0)
         tensor([0.1353, 0.6065, 1.0000, 0.6065, 0.1353])
@@ -81,6 +89,9 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: dtype | None 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
            device: device | None = None, requires_grad: bool = False) -> Tensor:
     """I0(beta sqrt(1 - x^2)) / I0(beta), x from -1 to 1.
+
+    Arguments:
+        beta: the shape: the larger, the narrower
 
     Example:
         >>> torch.signal.windows.kaiser(5)
@@ -98,6 +109,9 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: dtype | None 
 def general_cosine(M: Any, *, a: Iterable, sym: bool = True, dtype: dtype | None = None, layout: layout | None = None,
                    device: device | None = None, requires_grad: bool = False) -> Tensor:
     """The sum of (-1)^k a[k] cos(k x), x from 0 to 2 pi.
+
+    Arguments:
+        a: the weights of the cosines
 
     Example:
         >>> torch.signal.windows.general_cosine(5, a=[0.5, 0.5])
@@ -119,6 +133,9 @@ def general_cosine(M: Any, *, a: Iterable, sym: bool = True, dtype: dtype | None
 def general_hamming(M: Any, *, alpha: float = 0.54, sym: bool = True, dtype: dtype | None = None,
                     layout: layout | None = None, device: device | None = None, requires_grad: bool = False) -> Tensor:
     """alpha - (1 - alpha) cos(x), x from 0 to 2 pi.
+
+    Arguments:
+        alpha: the weight of the constant
 
     Example:
         >>> torch.signal.windows.general_hamming(5, alpha=0.54)
@@ -185,3 +202,6 @@ def nuttall(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: lay
     """
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, dtype=dtype, layout=layout,
                           device=device, requires_grad=requires_grad)
+
+
+_complete_docstrings(globals(), "signal")

@@ -14,6 +14,12 @@ __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "lo
 def mm(mat1, mat2, reduce="sum", *, out=None):
     """The product of two matrices of which one or both are sparse; `reduce` says what is done in place of the sum.
 
+    Arguments:
+        mat1: the first matrix (n, m)
+        mat2: the second matrix (m, p)
+        reduce: how products are combined: "sum", "mean", "amax" or "amin"
+        out: a tensor to write the result to
+
     Example:
         >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.tensor([[1.0], [2.0]]))
         tensor([[1.],
@@ -27,6 +33,11 @@ def mm(mat1, mat2, reduce="sum", *, out=None):
 def sum(input, dim=None, dtype=None):
     """The sum of a sparse tensor over dimensions; a number without them.
 
+    Arguments:
+        input: the tensor
+        dim: the dimensions; None means all
+        dtype: the dtype of the result; None means that of the input
+
     Example:
         >>> torch.sparse.sum(torch.eye(2).to_sparse())
         tensor(2.)
@@ -38,6 +49,11 @@ def sum(input, dim=None, dtype=None):
 
 def spsolve(input, other, *, left=True):
     """NotImplementedError: torch has it for CUDA alone.
+
+    Arguments:
+        input: the sparse matrix
+        other: the right-hand side
+        left: whether the matrix stands at the left
 
     Example:
         >>> torch.linalg.solve(2 * torch.eye(2).to_sparse().to_dense(), torch.ones(2))     # in its place
@@ -52,6 +68,9 @@ solve = spsolve
 
 def as_sparse_gradcheck(gradcheck):
     """`gradcheck` itself: it takes sparse inputs and outputs.
+
+    Arguments:
+        gradcheck: the function, torch.autograd.gradcheck
 
     Example:
         >>> check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)

@@ -167,6 +167,19 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     Without tolerances, those of the dtype hold. Shapes must be equal; so must devices, dtypes, layouts and strides as
     far as the check_* arguments say. `msg` replaces the message, or is a function that is given it.
 
+    Arguments:
+        actual: what was found
+        expected: what it should be
+        allow_subclasses: whether tensors of different classes may be compared
+        rtol: the relative tolerance; None means that of the dtype
+        atol: the absolute tolerance; None means that of the dtype
+        equal_nan: whether two NaN count as equal
+        check_device: whether the devices have to be the same
+        check_dtype: whether the dtypes have to be the same
+        check_layout: whether the layouts have to be the same
+        check_stride: whether the strides have to be the same
+        msg: the message, or a function of the usual one; None means the usual one
+
     Example:
         >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
         >>> try:
@@ -192,6 +205,14 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
 def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
     """assert_close that compares no dtypes, as older programs call it.
+
+    Arguments:
+        actual: what was found
+        expected: what it should be
+        rtol: the relative tolerance; None means that of the dtype
+        atol: the absolute tolerance; None means that of the dtype
+        equal_nan: whether two NaN count as equal
+        msg: the message, or a function of the usual one; None means the usual one
 
     Example:
         >>> torch.testing.assert_allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))

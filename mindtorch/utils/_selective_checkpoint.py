@@ -38,6 +38,10 @@ _RECOMPUTED, _USED = object(), object()         # in place of a kept result
 class SelectiveCheckpointContext:
     """A policy's first argument: whether this is the recomputation, and the result of the first run.
 
+    Arguments:
+        is_recompute: whether it is the second run
+        op_output: the result of the operator in the first run; None in that run
+
     Example:
         >>> torch.utils.checkpoint.SelectiveCheckpointContext(is_recompute=False).is_recompute
         False
@@ -119,6 +123,10 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
 
     policy_fn_or_list: a list of overloads (torch.ops.aten.mm.default) whose results are kept, or a function of a
     SelectiveCheckpointContext, the overload and its arguments that returns a CheckpointPolicy, or whether to keep it.
+
+    Arguments:
+        policy_fn_or_list: a function (context, operator, ...) that gives a CheckpointPolicy; or operators to keep
+        allow_cache_entry_mutation: whether results that are kept may be written to
 
     Example:
         >>> from functools import partial

@@ -63,6 +63,16 @@ def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, con
     (default True): the second run sees the random numbers of the first. early_stop: without reentrance, the second run
     ends as soon as it has all that the first one saved.
 
+    Arguments:
+        function: the function
+        *args: its arguments
+        use_reentrant: whether backward runs inside of backward, the older way; None warns
+        context_fn: a function that gives two contexts: of the first run and of the second
+        determinism_check: "default" compares shapes and dtypes of both runs, "none" does not
+        debug: whether an error lists the operators of both runs
+        early_stop: whether the second run ends as soon as all tensors are there
+        **kwargs: its arguments by name
+
     Example:
         >>> layer, x = nn.Linear(2, 2), torch.ones(1, 2, requires_grad=True)
         >>> torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False).sum().backward()
@@ -93,6 +103,9 @@ def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, con
 def set_checkpoint_early_stop(enable: bool) -> Any:
     """Inside, calls of checkpoint without reentrance have that `early_stop`, whatever they were given.
 
+    Arguments:
+        enable: whether the second run ends early
+
     Example:
         >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
         ...     x = torch.ones(1, requires_grad=True)
@@ -112,6 +125,13 @@ def set_checkpoint_early_stop(enable: bool) -> Any:
 def checkpoint_sequential(functions: Any, segments: Any, input: Tensor, use_reentrant: Any = None,
                           **kwargs: Any) -> Any:
     """A chain of functions in `segments` parts, each a checkpoint but for the last.
+
+    Arguments:
+        functions: the functions or modules, in order; or a Sequential
+        segments: the number of parts
+        input: the argument of the first
+        use_reentrant: whether backward runs inside of backward, the older way; None warns
+        **kwargs: preserve_rng_state, as of checkpoint
 
     Example:
         >>> layers, x = [nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)], torch.ones(1, 2, requires_grad=True)
@@ -143,6 +163,9 @@ def checkpoint_sequential(functions: Any, segments: Any, input: Tensor, use_reen
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     """The numbers of the NPUs that hold tensors among `args`, also inside containers, and their generators' states.
 
+    Arguments:
+        *args: its arguments
+
     Example:
         >>> devices, states = torch.utils.checkpoint.get_device_states(torch.ones(1, device="npu"))
         >>> devices, len(states)
@@ -156,6 +179,11 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 
 def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> None:
     """Sets the generators of the NPUs with these numbers. `device_type` is "npu" wherever there is a number.
+
+    Arguments:
+        devices: the indexes of the NPUs
+        states: the state of each generator
+        device_type: not read
 
     Example:
         >>> devices, states = torch.utils.checkpoint.get_device_states(torch.ones(1, device="npu"))

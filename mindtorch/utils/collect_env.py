@@ -19,7 +19,22 @@ PATTERNS = ("mindtorch", "numpy", "scipy", "torch", "mypy", "flake8", "onnx", "m
 
 
 class SystemEnv(NamedTuple):
-    """The result of `get_env_info`: torch's fields, and `npu`, the doctor's findings as text."""
+    """The result of `get_env_info`: torch's fields, and `npu`, the doctor's findings as text.
+
+    Arguments:
+        torch_version: the version
+        is_debug_build: whether it is a debug build
+        cuda_compiled_version: None: there is no CUDA
+        os: the operating system
+        libc_version: the C library
+        python_version: the Python
+        python_platform: the platform as Python names it
+        is_cuda_available: False
+        pip_version: the pip
+        pip_packages: the packages that matter
+        cpu_info: the processor
+        npu: the NPUs and their toolkit
+    """
     torch_version: str
     is_debug_build: str
     cuda_compiled_version: str | None
@@ -82,7 +97,7 @@ def _has(name):
 
 
 def get_pretty_env_info():
-    """The same as text, to be pasted into a report.
+    """What get_env_info finds, as text, to be pasted into a report.
 
     Example:
         >>> text = torch.utils.collect_env.get_pretty_env_info()

@@ -32,6 +32,10 @@ _NO_API = ("mindtorch has none of PyTorch's C++ API (torch/extension.h, ATen): w
 def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
     """The folders with the declarations of ACL and ACLNN: the toolkit's, where it has them, and the simulator's.
 
+    Arguments:
+        device_type: not read
+        torch_include_dirs: not read
+
     Example:
         >>> import os
         >>> any(os.path.exists(f"{path}/acl/acl.h") for path in torch.utils.cpp_extension.include_paths())
@@ -43,6 +47,11 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
 def library_paths(device_type: str = "cpu", torch_include_dirs: bool = True,
                   cross_target_platform: str | None = None) -> list[str]:
     """The folders with CANN's libraries.
+
+    Arguments:
+        device_type: not read
+        torch_include_dirs: not read
+        cross_target_platform: not read
 
     Example:
         >>> import os
@@ -105,6 +114,22 @@ def load(name: str, sources: str | Sequence[str | os.PathLike[str]], extra_cflag
     next time. Returns the Python module where the sources define PyInit_<name>, else the library as ctypes has it; with
     `is_standalone` the path of the library.
 
+    Arguments:
+        name: the name of the module
+        sources: the paths of the files
+        extra_cflags: options of the compiler
+        extra_cuda_cflags: refused: there is no CUDA
+        extra_sycl_cflags: refused: there is no SYCL
+        extra_ldflags: options of the linker
+        extra_include_paths: folders of further headers
+        build_directory: where it is built; None means a folder of the user
+        verbose: whether the compiler's output is shown
+        with_cuda: refused: there is no CUDA
+        with_sycl: refused: there is no SYCL
+        is_python_module: whether the library is a module of Python; False loads it for its operators
+        is_standalone: whether a program is built
+        keep_intermediates: not read
+
     Example:
         >>> import pathlib, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -151,6 +176,15 @@ def load_inline(name: str, cpp_sources: str | Sequence[str], cuda_sources: Any =
                 build_directory: str | os.PathLike[str] | None = None, **options: Any) -> Any:
     """The same for sources in strings, in C++. `functions` names what the library must export, as extern "C".
 
+    Arguments:
+        name: the name of the module
+        cpp_sources: the source, a str or several
+        cuda_sources: refused: there is no CUDA
+        sycl_sources: refused: there is no SYCL
+        functions: the names of functions that Python calls; or name -> docstring
+        build_directory: where it is built; None means a folder of the user
+        **options: as of load
+
     Example:
         >>> code = 'extern "C" int thrice(int x) { return 3 * x; }'
         >>> torch.utils.cpp_extension.load_inline("thrice", code, functions=["thrice"]).thrice(14)
@@ -178,6 +212,10 @@ def _build_extension() -> type:
     class BuildExtension(build_ext):
         """setuptools' build_ext; the options are those of torch's, which chooses compilers by them.
 
+        Arguments:
+            dist: the distribution of setuptools
+            **kw: as of setuptools' build_ext
+
         Example:
             >>> from setuptools import Distribution
             >>> torch.utils.cpp_extension.BuildExtension(Distribution()).get_finalized_command("build").build_base
@@ -203,6 +241,12 @@ def __getattr__(name: str) -> Any:
 
 def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:
     """A setuptools.Extension that is compiled against CANN's declarations and linked with its libraries.
+
+    Arguments:
+        name: the name of the module
+        sources: the paths of the files
+        *args: as of setuptools.Extension
+        **kwargs: as of setuptools.Extension
 
     Example:
         >>> torch.utils.cpp_extension.CppExtension("mine", ["mine.cpp"]).libraries

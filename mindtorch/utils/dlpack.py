@@ -31,6 +31,11 @@ def _is_on(device, *described):
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """The tensor of another library (or a DLPack capsule), sharing its memory. BufferError where that is impossible.
 
+    Arguments:
+        ext_tensor: an object with `__dlpack__`, or a capsule
+        device: the device of the result; None means that of the object
+        copy: True copies always, False never, None if need be
+
     Example:
         >>> import numpy
         >>> array = numpy.arange(3)
@@ -52,6 +57,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def to_dlpack(tensor: Any) -> Any:
     """A DLPack capsule that shares the tensor's memory; it can be consumed once.
+
+    Arguments:
+        tensor: the tensor
 
     Example:
         >>> capsule = torch.utils.dlpack.to_dlpack(torch.ones(2))

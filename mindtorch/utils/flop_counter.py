@@ -40,6 +40,10 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Any:
 
     Shapes stand for tensors in its arguments; with `get_raw` it is given the tensors, and the result as `out_val`.
 
+    Arguments:
+        targets: the operators, or one
+        get_raw: whether the formula gets tensors, in place of shapes
+
     Example:
         >>> from mindtorch.utils.flop_counter import FlopCounterMode, register_flop_formula
         >>> @register_flop_formula(torch.ops.aten.frac)
@@ -133,6 +137,12 @@ class FlopCounterMode:
     layer written in Python, calls, and their gradients if backward runs within. Products inside fused operators are
     not counted, as in torch. custom_mapping: {operator: formula}, as for register_flop_formula. With `display` the
     table is printed at the end.
+
+    Arguments:
+        mods: not read
+        depth: how many levels of modules the table shows
+        display: whether the table is printed at the end
+        custom_mapping: operator -> formula of its floating-point operations
 
     Example:
         >>> from mindtorch.utils.flop_counter import FlopCounterMode

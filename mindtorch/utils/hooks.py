@@ -17,6 +17,11 @@ __all__ = ["BackwardHook", "RemovableHandle"]
 class BackwardHook:
     """The full backward hooks of one call of a module: identity nodes before and behind it, with hooks on them.
 
+    Arguments:
+        module: the module
+        user_hooks: the full backward hooks
+        user_pre_hooks: the full backward pre-hooks
+
     Example:
         >>> layer = torch.nn.Linear(1, 1)
         >>> handle = layer.register_full_backward_hook(lambda module, given, taken: print(taken[0].shape))

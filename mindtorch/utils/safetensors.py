@@ -45,6 +45,10 @@ def _serialized(tensors, metadata):
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
     """A file with the tensors as bytes. Tensors that share memory are written whole, each.
 
+    Arguments:
+        tensors: the tensors by name
+        metadata: texts by name; None means none
+
     Example:
         >>> data = torch.utils.safetensors.save({"weight": torch.ones(2)}, metadata={"format": "pt"})
         >>> type(data), len(data)
@@ -56,6 +60,11 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str],
               metadata: dict[str, str] | None = None) -> None:
     """Write the tensors to a file, with the texts of `metadata`. ValueError for a dtype that the format lacks.
+
+    Arguments:
+        tensors: the tensors by name
+        filename: the path of the file
+        metadata: texts by name; None means none
 
     Example:
         >>> import os, tempfile
@@ -92,6 +101,9 @@ def _tensors(data, device):
 def load(data: bytes) -> dict[str, Tensor]:
     """The tensors of a file that has been read. ValueError where it is damaged.
 
+    Arguments:
+        data: the bytes
+
     Example:
         >>> data = torch.utils.safetensors.save({"weight": torch.ones(2)})
         >>> torch.utils.safetensors.load(data)
@@ -102,6 +114,10 @@ def load(data: bytes) -> dict[str, Tensor]:
 
 def load_file(filename: str | os.PathLike[str], device: Device = "cpu") -> dict[str, Tensor]:
     """The tensors of a file, on a device. ValueError where it is damaged.
+
+    Arguments:
+        filename: the path of the file
+        device: where the tensors come to
 
     Example:
         >>> import os, tempfile

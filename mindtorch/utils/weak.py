@@ -10,6 +10,10 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 class WeakIdRef(weakref.ref):
     """A weak reference that is equal to those of the same object alone.
 
+    Arguments:
+        key: the object
+        callback: a function of the reference, called when the object is gone
+
     Example:
         >>> x = torch.ones(2)
         >>> torch.utils.weak.WeakIdRef(x) == torch.utils.weak.WeakIdRef(x)
@@ -39,6 +43,9 @@ WeakTensorRefKey = WeakIdRef
 class TensorWeakRef:
     """A weak reference to a tensor.
 
+    Arguments:
+        tensor: the tensor
+
     Example:
         >>> x = torch.ones(2)
         >>> reference = torch.utils.weak.TensorWeakRef(x)
@@ -57,6 +64,10 @@ class TensorWeakRef:
 
 class WeakIdKeyDictionary(MutableMapping):
     """A dictionary with keys by identity. An entry goes when no other reference to its key is left.
+
+    Arguments:
+        dict: the first keys and values; None means none
+        ref_type: the class of the references
 
     Example:
         >>> x = torch.ones(2)

@@ -30,6 +30,9 @@ globals().update({name: raising("torch.xpu", name, RuntimeError(f"Tried to insta
 def stream(stream: Stream | None) -> Any:
     """A context in which nothing is different.
 
+    Arguments:
+        stream: not read
+
     Example:
         >>> with torch.xpu.stream(None):
         ...     torch.ones(1) + 1
@@ -40,6 +43,9 @@ def stream(stream: Stream | None) -> Any:
 
 class device:
     """with torch.xpu.device(0): is refused on entry.
+
+    Arguments:
+        device: an index
 
     Example:
         >>> with torch.xpu.device(0):
@@ -61,6 +67,9 @@ class device:
 
 class device_of(device):
     """with torch.xpu.device_of(tensor): is refused on entry.
+
+    Arguments:
+        obj: a tensor
 
     Example:
         >>> issubclass(torch.xpu.device_of, torch.xpu.device)

@@ -1,4 +1,5 @@
 """Every public name has a docstring with an example, which gives what it prints; parameters are described."""
+import collections
 import contextlib
 import doctest
 import enum
@@ -17,6 +18,7 @@ from doc_checker import Checker
 import mindtorch as torch
 from mindtorch import _docs
 from mindtorch import distributed as dist
+from mindtorch._tensor.docstrings import CompletedDocstring, CompletedText
 from mindtorch.distributed.elastic import metrics, timer
 from mindtorch.npu._unavailable import _Unavailable
 
@@ -82,6 +84,50 @@ def test_examples_import_mindtorch():
     """Not the torch that is installed beside it for comparison."""
     assert [name for name, value in public_names()
             if re.search(r"(>>>|\.\.\.) +(from|import) +torch\b", inspect.getdoc(value) or "")] == []
+
+
+def described_parameters(value):
+    """The names in the list of arguments of a docstring."""
+    _, _, rest = (inspect.getdoc(value) or "").partition("Arguments:\n")
+    return {line.strip().partition(":")[0].lstrip("*") for line in rest.partition("\n\n")[0].splitlines()}
+
+
+def parameters_of(value):
+    """The parameters of a function, or of a constructor: of a layer those that it passes to its base, too."""
+    if isinstance(value, type) and issubclass(value, torch.nn.Module):
+        names = _docs.constructor_parameters(value)
+    elif isinstance(value, type) and issubclass(value, RESULTS) and not hasattr(value, "_fields"):
+        names = []                              # no program makes one
+    else:
+        try:
+            names = inspect.signature(value).parameters
+        except ValueError:
+            names = []                          # a class of Cython, whose text says how it is called
+    return {name for name in names if name[0] != "_"} - INTERNAL.get(getattr(value, "__name__", ""), set())
+
+
+def test_every_parameter_is_described():
+    """Those of operators: tests/docs/test_reference.py; objects that can be called tell it in their text."""
+    of_rows = {id(function) for _, function in _docs.public_functions()}
+    missing = {name: parameters_of(value) - described_parameters(value) for name, value in public_names()
+               if id(value) not in of_rows and (isinstance(value, type) or hasattr(value, "__code__"))}
+    assert {name: parameters for name, parameters in missing.items() if parameters} == {}
+
+
+def test_a_file_describes_parameters_of_several_names():
+    """What only one has stands in its docstring."""
+    used = collections.Counter()
+    for _, value in public_names():
+        docstring = vars(value).get("__doc__") if isinstance(value, type) else value.__doc__
+        if isinstance(docstring, (CompletedDocstring, CompletedText)):
+            used.update((docstring.file, name) for name in parameters_of(value))
+    for file in {file for file, _ in used}:
+        around = file.rpartition(".")[0]
+        outer = _docs.parameters(around) if (_docs.FOLDER / f"{around}.txt").exists() else {}
+        own = [name for name, text in _docs.parameters(file).items() if outer.get(name) != text]
+        alone = {name for name in own if sum(count for (other, known), count in used.items() if known == name and
+                                             f"{other}.".startswith(f"{file}.")) < 2}
+        assert alone == set(), file
 
 
 def described_classes():

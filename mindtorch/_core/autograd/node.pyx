@@ -138,6 +138,10 @@ def is_anomaly_check_nan_enabled():
 def set_anomaly_enabled(bint enabled, bint check_nan=True):
     """Switch anomaly detection for the process; `autograd.set_detect_anomaly` is the context manager.
 
+    Arguments:
+        enabled: whether it is on
+        check_nan: whether NaN in a gradient raises an error
+
     Example:
         >>> torch.set_anomaly_enabled(True)
         >>> torch.is_anomaly_enabled()

@@ -224,6 +224,9 @@ cdef int device_slot(object device_type, str function) except -1:
 def is_autocast_enabled(device_type="cuda"):
     """Whether autocast is on for that type of device, in this thread.
 
+    Arguments:
+        device_type: the type of the device, such as "npu"; None means "cuda"
+
     Example:
         >>> with torch.autocast("npu"):
         ...     print(torch.is_autocast_enabled("npu"), torch.is_autocast_enabled("cpu"))
@@ -234,6 +237,10 @@ def is_autocast_enabled(device_type="cuda"):
 
 def set_autocast_enabled(device_type, enabled=None):
     """Turn autocast on or off for a type of device, in this thread; with one argument, a bool, for "cuda".
+
+    Arguments:
+        device_type: the type of the device, such as "npu"
+        enabled: whether it is on
 
     Example:
         >>> torch.set_autocast_enabled("cpu", True)
@@ -253,6 +260,9 @@ def set_autocast_enabled(device_type, enabled=None):
 def get_autocast_dtype(device_type):
     """The dtype of autocast's lower precision: bfloat16 on the CPU, else float16, until set_autocast_dtype.
 
+    Arguments:
+        device_type: the type of the device, such as "npu"
+
     Example:
         >>> torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("npu")
         (torch.bfloat16, torch.float16)
@@ -262,6 +272,10 @@ def get_autocast_dtype(device_type):
 
 def set_autocast_dtype(device_type, dtype):
     """Set the dtype of autocast's lower precision for a type of device, in this thread.
+
+    Arguments:
+        device_type: the type of the device, such as "npu"
+        dtype: the dtype that operators are cast to
 
     Example:
         >>> torch.set_autocast_dtype("npu", torch.bfloat16)
@@ -287,6 +301,9 @@ def is_autocast_cache_enabled():
 
 def set_autocast_cache_enabled(enabled):
     """Switch the cache of casts of parameters, for this thread.
+
+    Arguments:
+        enabled: whether casts are kept
 
     Example:
         >>> torch.set_autocast_cache_enabled(True)

@@ -408,6 +408,9 @@ cdef TensorBase from_array(object value):
 def from_numpy(ndarray, /):
     """A tensor that shares the memory of a NumPy array. Writing to one shows in the other.
 
+    Arguments:
+        ndarray: the array, whose memory the tensor shares
+
     Example:
         >>> import numpy
         >>> array = numpy.zeros(3)

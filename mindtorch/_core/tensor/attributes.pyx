@@ -317,6 +317,9 @@ def set_requires_grad(TensorBase self, value):
 def increment_version(tensor):
     """Increase the version of a tensor, or of several, for a write that no operator has made.
 
+    Arguments:
+        tensor: a tensor, or several
+
     Example:
         >>> x = torch.ones(1)
         >>> torch.autograd.graph.increment_version(x)

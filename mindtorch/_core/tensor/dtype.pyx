@@ -369,6 +369,9 @@ NUMPY_TO_SCALAR_TYPE = {instance.numpy_dtype: instance.code for instance in DTYP
 def set_default_dtype(d, /):
     """Set the dtype of new floating-point tensors and of results of true divisions; float32 at first.
 
+    Arguments:
+        d: a dtype of floating point numbers
+
     Example:
         >>> torch.set_default_dtype(torch.float64)
         >>> torch.tensor(0.5).dtype
@@ -400,6 +403,10 @@ def _promote_types(type1, type2):
 
     TypeError for anything but dtypes.
 
+    Arguments:
+        type1: the first dtype
+        type2: the second dtype
+
     Example:
         >>> torch.promote_types(torch.int64, torch.float16)
         torch.float16
@@ -413,6 +420,10 @@ def _can_cast(from_, to):
 
     Not from complex numbers to real ones, from floats to integers, or from numbers to bool. TypeError for anything but
     dtypes.
+
+    Arguments:
+        from_: the dtype of the source
+        to: the dtype of the destination
 
     Example:
         >>> torch.can_cast(torch.int32, torch.float32)

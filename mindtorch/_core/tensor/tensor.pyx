@@ -235,6 +235,9 @@ cdef device default_device():
 def set_default_device(device_or_none):
     """Set the device on which factory functions make tensors when none is given; None goes back to the CPU.
 
+    Arguments:
+        device_or_none: the device; None means the CPU
+
     Example:
         >>> torch.set_default_device("npu")
         >>> torch.ones(1).device

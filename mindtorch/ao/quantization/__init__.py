@@ -15,6 +15,9 @@ __all__ = ["DeQuantStub", "QuantStub"]
 class QuantStub(Module):
     """Where a converted model would quantize its input. Hands it on.
 
+    Arguments:
+        qconfig: kept as an attribute
+
     Example:
         >>> torch.ao.quantization.QuantStub()(torch.ones(2))
         tensor([1., 1.])
@@ -31,6 +34,9 @@ class QuantStub(Module):
 
 class DeQuantStub(QuantStub):
     """Where a converted model would make floating point numbers of its output. Hands it on.
+
+    Arguments:
+        qconfig: kept as an attribute
 
     Example:
         >>> torch.ao.quantization.DeQuantStub()(torch.ones(2))

@@ -69,6 +69,12 @@ class Joinable(ABC):
 class Join:
     """The context of a training loop in which ranks have different numbers of inputs.
 
+    Arguments:
+        joinables: the objects that take part, such as DistributedDataParallel models
+        enable: whether uneven inputs are expected; False does nothing
+        throw_on_early_termination: whether all ranks raise an error once one has no more inputs
+        **kwargs: options for the objects that take part
+
     Example:
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
         >>> with dist.algorithms.join.Join([model]):

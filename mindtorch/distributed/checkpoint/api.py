@@ -23,6 +23,10 @@ def _is_wrapped_exception(obj: object) -> bool:
 class CheckpointException(BaseException):
     """A step of a save or a load has failed; `failures` says in which ranks, and of what.
 
+    Arguments:
+        msg: the message
+        failures: what each rank has raised
+
     Example:
         >>> try:
         ...     dist.checkpoint.load({"x": torch.zeros(2)}, checkpoint_id="/no/such/folder")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch
 from mindtorch import Tensor
 from mindtorch import distributed as dist
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.checkpoint._nested_dict import flatten_state_dict, set_element
 from mindtorch.distributed.checkpoint.metadata import (
     STATE_DICT_TYPE,
@@ -42,6 +43,11 @@ class DefaultSavePlanner(SavePlanner):
 
     `flatten_sharded_tensors`, `dedup_replicated_tensors` and `enable_plan_caching` change nothing: there are no
     ShardedTensors here, replicas are never written twice, and plans are always made anew.
+
+    Arguments:
+        dedup_replicated_tensors: deprecated, not read
+        dedup_save_to_lowest_rank: whether the lowest rank writes what several have, in place of spreading the work
+        enable_plan_caching: not read
 
     Example:
         >>> import tempfile
@@ -104,6 +110,9 @@ class DefaultSavePlanner(SavePlanner):
 
 class DefaultLoadPlanner(LoadPlanner):
     """Nested dicts become flat. A name that the checkpoint lacks is an error unless `allow_partial_load`.
+
+    Arguments:
+        allow_partial_load: whether a name that the checkpoint lacks keeps its value
 
     Example:
         >>> import tempfile
@@ -200,6 +209,9 @@ def _narrowed(tensor, offsets, lengths):
 def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
     """All that this rank could write.
 
+    Arguments:
+        is_coordinator: not read
+
     Example:
         >>> planner = dist.checkpoint.default_planner
         >>> plan = planner.create_default_local_save_plan({"weight": torch.ones(2), "epoch": 3}, is_coordinator=True)
@@ -228,6 +240,9 @@ def _without_replicas(plans, to_lowest_rank):
 def create_default_global_save_plan(all_plans: list[SavePlan],
                                     rewrite_index_hints: bool = True) -> tuple[list[SavePlan], Metadata]:
     """(the plans, where each item knows its place in the metadata; the metadata).
+
+    Arguments:
+        rewrite_index_hints: whether each MetadataIndex tells the place of its part
 
     Example:
         >>> planner = dist.checkpoint.default_planner
@@ -289,6 +304,10 @@ def _overlapping(size, chunks):
 def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True) -> LoadPlan:
     """What this rank reads, of however many parts each tensor was saved in.
 
+    Arguments:
+        metadata: the Metadata of the checkpoint
+        strict: whether each name has to be in the checkpoint
+
     Example:
         >>> planner = dist.checkpoint.default_planner
         >>> state = {"weight": torch.ones(2)}
@@ -319,3 +338,6 @@ def create_default_global_load_plan(all_plans: list[LoadPlan]) -> list[LoadPlan]
         []
     """
     return all_plans
+
+
+_complete_docstrings(globals(), "distributed.checkpoint")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch
 from mindtorch import serialization
 from mindtorch._refusals.modules import refused_names
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.checkpoint.default_planner import _narrowed
 from mindtorch.distributed.checkpoint.metadata import Metadata, MetadataIndex, StorageMeta
 from mindtorch.distributed.checkpoint.planner import (
@@ -75,6 +76,13 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     Each rank writes `thread_count` files, or with `single_file_per_rank=False` one for each object. With `sync_files`
     they are on the disk when `.metadata` appears, which is written last. Where the folder has a checkpoint already it
     is written over, or with `overwrite=False` RuntimeError. `per_thread_copy_ahead` changes nothing.
+
+    Arguments:
+        single_file_per_rank: whether each rank writes one file, in place of one for each tensor
+        sync_files: whether files are flushed to disk
+        per_thread_copy_ahead: not read
+        cache_staged_state_dict: whether the memory of the copy is kept for the next checkpoint
+        overwrite: whether an existing checkpoint may be replaced
 
     Example:
         >>> import os, tempfile
@@ -265,4 +273,5 @@ class FileSystemReader(StorageReader):
         return _is_folder(checkpoint_id)
 
 
+_complete_docstrings(globals(), "distributed.checkpoint")
 __getattr__ = refused_names(__name__)

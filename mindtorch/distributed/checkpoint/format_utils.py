@@ -33,6 +33,10 @@ class BroadcastingTorchSaveReader(StorageReader):
     """Reads a file of torch.save, which must be one that you trust, in one rank, and gives all ranks its tensors, one
     after the other. To be used with DynamicMetaLoadPlanner.
 
+    Arguments:
+        checkpoint_id: the path of the file
+        coordinator_rank: the rank that makes the global plan
+
     Example:
         >>> import os, tempfile
         >>> from mindtorch.distributed.checkpoint import format_utils
@@ -99,6 +103,11 @@ class DynamicMetaLoadPlanner(DefaultLoadPlanner):
 
     A value that is no tensor raises RuntimeError.
 
+    Arguments:
+        flatten_state_dict: whether nested dicts become names with dots
+        flatten_sharded_tensors: whether sharded tensors within sharded ones are flattened
+        allow_partial_load: whether a name that the checkpoint lacks keeps its value
+
     Example:
         >>> import os, tempfile
         >>> from mindtorch.distributed.checkpoint import format_utils
@@ -128,6 +137,10 @@ class DynamicMetaLoadPlanner(DefaultLoadPlanner):
 def dcp_to_torch_save(dcp_checkpoint_dir: str | os.PathLike[str], torch_save_path: str | os.PathLike[str]) -> None:
     """Write all that a checkpoint holds to one file. It must fit into the memory of this process.
 
+    Arguments:
+        dcp_checkpoint_dir: the folder of the checkpoint
+        torch_save_path: the path of the file of torch.save
+
     Example:
         >>> import os, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -146,6 +159,10 @@ def dcp_to_torch_save(dcp_checkpoint_dir: str | os.PathLike[str], torch_save_pat
 
 def torch_save_to_dcp(torch_save_path: str | os.PathLike[str], dcp_checkpoint_dir: str | os.PathLike[str]) -> None:
     """Write the state dict of a file, which must be one that you trust, as a checkpoint.
+
+    Arguments:
+        torch_save_path: the path of the file of torch.save
+        dcp_checkpoint_dir: the folder of the checkpoint
 
     Example:
         >>> import os, tempfile

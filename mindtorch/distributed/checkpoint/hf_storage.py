@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import Size, Tensor
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.checkpoint.filesystem import (
     CURRENT_DCP_VERSION,
     FileSystemReader,
@@ -64,6 +65,9 @@ def _header(file):
 class HuggingFaceStorageReader(FileSystemReader):
     """Reads the safetensors files of a folder, whole models or the shards of ranks. `thread_count` changes nothing.
 
+    Arguments:
+        thread_count: not read
+
     Example:
         >>> import tempfile
         >>> from mindtorch.distributed.checkpoint import HuggingFaceStorageReader, HuggingFaceStorageWriter
@@ -107,6 +111,13 @@ class HuggingFaceStorageWriter(FileSystemWriter):
 
     `fqn_to_index_mapping` says into which of the files each tensor goes, from 1 on. Ranks that have shards write files
     of their own (`save_distributed`), which the reader puts together. `thread_count` changes nothing.
+
+    Arguments:
+        thread_count: not read
+        fqn_to_index_mapping: the number of the file of each tensor, by name
+        save_distributed: whether each rank writes a file of its own
+        enable_consolidation: whether these files are joined to whole ones at the end
+        thread_count_consolidation: not read
 
     Example:
         >>> import os, tempfile
@@ -173,3 +184,6 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         index = {"metadata": {"total_size": sum(each.size_in_bytes for each in written)},
                  "weight_map": {each.index.fqn: each.storage_data.relative_path for each in written}}
         (self.path / INDEX).write_text(json.dumps(index, indent=2), encoding="utf-8")
+
+
+_complete_docstrings(globals(), "distributed.checkpoint")

@@ -20,6 +20,10 @@ STATE_DICT_TYPE = dict[str, Any]
 class ChunkStorageMetadata:
     """A part of a tensor: where it begins, and how large it is, in each dimension.
 
+    Arguments:
+        offsets: where the part begins in the whole tensor, for each dimension
+        sizes: the sizes of the part
+
     Example:
         >>> dist.checkpoint.ChunkStorageMetadata(offsets=torch.Size([0]), sizes=torch.Size([2])).sizes
         torch.Size([2])
@@ -45,6 +49,13 @@ _FORMATS = {_MEM_FORMAT_ENCODING.TORCH_CONTIGUOUS_FORMAT: mindtorch.contiguous_f
 @dataclass
 class TensorProperties:
     """The dtype of a tensor; torch has deprecated the rest, but files have it.
+
+    Arguments:
+        dtype: the dtype
+        layout: the layout
+        requires_grad: whether autograd records operators on it
+        memory_format: the order of the elements in memory
+        pin_memory: whether it lies in pinned memory
 
     Example:
         >>> dist.checkpoint.metadata.TensorProperties.create_from_tensor(torch.ones(2, dtype=torch.float16)).dtype
@@ -79,6 +90,11 @@ class TensorProperties:
 class TensorStorageMetadata:
     """A tensor, and the parts in which it is stored.
 
+    Arguments:
+        properties: a TensorProperties
+        size: the sizes of the whole tensor
+        chunks: the parts that are stored
+
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -109,6 +125,12 @@ STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata
 class StorageMeta:
     """Which checkpoint it is, and which save and load.
 
+    Arguments:
+        checkpoint_id: where the checkpoint is: a folder; None leaves it to reader or writer
+        save_id: a name for this save
+        load_id: a name for this load
+        modules: the modules that wrote it
+
     Example:
         >>> dist.checkpoint.metadata.StorageMeta("step_100").checkpoint_id
         'step_100'
@@ -123,6 +145,13 @@ class StorageMeta:
 @dataclass
 class Metadata:
     """What a checkpoint holds: name -> what it is; and what planner and storage add.
+
+    Arguments:
+        state_dict_metadata: what is known of each name
+        planner_data: what the planner keeps of it
+        storage_data: what the storage keeps of it
+        storage_meta: a StorageMeta
+        version: the version of the format
 
     Example:
         >>> import tempfile
@@ -142,6 +171,11 @@ class Metadata:
 @dataclass(frozen=True)
 class MetadataIndex:
     """The key of an object or of the part of a tensor; `index` says at which place to look for it first.
+
+    Arguments:
+        fqn: the name in the state dict
+        offset: where the part begins; None for a whole value
+        index: the number of the part, as a hint
 
     Example:
         >>> index = dist.checkpoint.metadata.MetadataIndex("weight", offset=[4, 0])

@@ -43,6 +43,9 @@ class LoadItemType(Enum):
 class BytesIOWriteData:
     """How many bytes an object has.
 
+    Arguments:
+        nbytes: the number of bytes
+
     Example:
         >>> dist.checkpoint.planner.BytesIOWriteData(nbytes=12).nbytes
         12
@@ -54,6 +57,11 @@ class BytesIOWriteData:
 @dataclass(frozen=True)
 class TensorWriteData:
     """The part that is written, and of which tensor.
+
+    Arguments:
+        chunk: the part
+        properties: a TensorProperties
+        size: the sizes of the whole tensor
 
     Example:
         >>> plan = dist.checkpoint.default_planner.create_default_local_save_plan({"weight": torch.ones(2)}, True)
@@ -69,6 +77,12 @@ class TensorWriteData:
 @dataclass(frozen=True)
 class WriteItem:
     """What is written: an object, a tensor or a part of one.
+
+    Arguments:
+        index: a MetadataIndex
+        type: a WriteItemType: a tensor, a part of one, or bytes
+        bytes_io_data: a BytesIOWriteData; None for tensors
+        tensor_data: a TensorWriteData; None for bytes
 
     Example:
         >>> class Counting(dist.checkpoint.DefaultSavePlanner):
@@ -98,6 +112,14 @@ class WriteItem:
 class ReadItem:
     """What is read: from where in the checkpoint, to where in the state dict, and how much in each dimension.
 
+    Arguments:
+        type: a LoadItemType: a tensor or bytes
+        dest_index: the MetadataIndex of what is read into
+        dest_offsets: where in it the part begins
+        storage_index: the MetadataIndex of what is read
+        storage_offsets: where in it the part begins
+        lengths: the sizes of the part
+
     Example:
         >>> class Counting(dist.checkpoint.DefaultLoadPlanner):
         ...     def create_local_plan(self):
@@ -123,6 +145,12 @@ class ReadItem:
 class SavePlan:
     """What a rank writes.
 
+    Arguments:
+        items: the items of the plan
+        storage_data: what the storage keeps of it
+        planner_data: what the planner keeps of it
+        usable: whether the plan can be used as it is
+
     Example:
         >>> dist.checkpoint.SavePlan(items=[]).usable
         True
@@ -137,6 +165,11 @@ class SavePlan:
 @dataclass
 class LoadPlan:
     """What a rank reads.
+
+    Arguments:
+        items: the items of the plan
+        storage_data: what the storage keeps of it
+        planner_data: what the planner keeps of it
 
     Example:
         >>> dist.checkpoint.LoadPlan(items=[]).items

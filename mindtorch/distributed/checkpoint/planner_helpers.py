@@ -42,6 +42,12 @@ def _create_write_items(fqn: str, object: Any) -> list[WriteItem]:
 def shard_item(fqn: str, chunk: ChunkStorageMetadata, part: Tensor, size: Size) -> WriteItem:
     """The item of `part`, which lies at `chunk` of a tensor of `size`.
 
+    Arguments:
+        fqn: the name in the state dict
+        chunk: the part
+        part: a ChunkStorageMetadata
+        size: the sizes of the whole tensor
+
     Example:
         >>> chunk = dist.checkpoint.metadata.ChunkStorageMetadata(torch.Size([2]), torch.Size([2]))
         >>> item = dist.checkpoint.planner_helpers.shard_item("weight", chunk, torch.ones(2), torch.Size([4]))
@@ -77,6 +83,11 @@ def _overlap(first, second):
 def create_read_items_for_chunk_list(fqn: str, checkpoint_md: TensorStorageMetadata,
                                      local_chunks: list[ChunkStorageMetadata]) -> list[ReadItem]:
     """The reads that fill `local_chunks` from the parts in which a tensor was saved.
+
+    Arguments:
+        fqn: the name in the state dict
+        checkpoint_md: what the checkpoint knows of the name
+        local_chunks: the parts that this rank has
 
     Example:
         >>> planner, helpers = dist.checkpoint.default_planner, dist.checkpoint.planner_helpers

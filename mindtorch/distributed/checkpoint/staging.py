@@ -57,6 +57,10 @@ def _copied(value, place=None):
 class BlockingAsyncStager(AsyncStager):
     """Copies to the CPU before it returns; with `cache_staged_state_dict` into the memory of the last copy.
 
+    Arguments:
+        cache_staged_state_dict: whether the memory of the copy is kept for the next checkpoint
+        type_check: not read
+
     Example:
         >>> weight = torch.ones(2)
         >>> copy = dist.checkpoint.staging.BlockingAsyncStager().stage({"weight": weight})
@@ -80,6 +84,12 @@ class BlockingAsyncStager(AsyncStager):
 class StagingOptions:
     """With `use_async_staging` a thread makes the copy. The others change nothing here.
 
+    Arguments:
+        use_pinned_memory: whether the copy lies in pinned memory
+        use_shared_memory: whether the copy lies in memory that other processes can open
+        use_async_staging: whether a thread makes the copy
+        use_non_blocking_copy: whether copies from the device are not waited for one by one
+
     Example:
         >>> options = dist.checkpoint.staging.StagingOptions(use_async_staging=False)
         >>> stager = dist.checkpoint.staging.DefaultStager(options)
@@ -95,6 +105,9 @@ class StagingOptions:
 
 class DefaultStager(AsyncStager):
     """Copies to the CPU, in a thread if the options say so.
+
+    Arguments:
+        config: a StagingOptions
 
     Example:
         >>> stager = dist.checkpoint.staging.DefaultStager()

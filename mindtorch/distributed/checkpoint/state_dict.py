@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch
 from mindtorch import Tensor
 from mindtorch import distributed as dist
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.checkpoint._nested_dict import flatten_state_dict, unflatten_state_dict
 from mindtorch.distributed.fsdp import FullyShardedDataParallel, StateDictType
 from mindtorch.distributed.fsdp.wrap import WRAPPED
@@ -40,6 +41,16 @@ class StateDictOptions:
     strict: that of load_state_dict. broadcast_from_rank0: rank 0 alone is given the full state.
     flatten_optimizer_state_dict: names such as "state.layer.weight.exp_avg" in place of nested dicts.
     keep_submodule_prefixes: the names in a submodule begin with its own.
+
+    Arguments:
+        full_state_dict: whether whole tensors are given, in place of each rank's part
+        cpu_offload: whether tensors are moved to the CPU
+        ignore_frozen_params: whether parameters without gradients are left out
+        keep_submodule_prefixes: whether names of `submodules` keep the names of modules around them
+        strict: whether missing and unexpected names raise an error
+        broadcast_from_rank0: whether rank 0 alone has the tensors and sends them to the others
+        flatten_optimizer_state_dict: whether the state of optimizers gets names with dots
+        dsd_fqn_modifiers: the name of a method of modules that changes names
 
     Example:
         >>> dist.checkpoint.state_dict.StateDictOptions(full_state_dict=True, cpu_offload=True).strict
@@ -275,6 +286,9 @@ def get_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
                              options: StateDictOptions | None = None) -> dict[str, Any]:
     """The state of a model's optimizers, by the names of the parameters in the plain model.
 
+    Arguments:
+        submodules: deprecated, not read
+
     Example:
         >>> model = torch.nn.Linear(2, 1)
         >>> optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
@@ -377,3 +391,6 @@ def set_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *
     if _optimizers(optimizers):
         set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return set_model_state_dict(model, model_state_dict, options=options)
+
+
+_complete_docstrings(globals(), "distributed.checkpoint")

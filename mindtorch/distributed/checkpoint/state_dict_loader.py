@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.checkpoint._storage_utils import _is_alone, _stateful_to_state_dict, _storage_setup
 from mindtorch.distributed.checkpoint.default_planner import DefaultLoadPlanner, _EmptyStateDictLoadPlanner
 from mindtorch.distributed.checkpoint.filesystem import FileSystemReader
@@ -95,3 +96,6 @@ def _load_state_dict_from_keys(keys: set[str] | str | None = None, *,
     planner = _EmptyStateDictLoadPlanner({keys} if isinstance(keys, str) else keys)
     _load_state_dict(read, reader, process_group, no_dist=alone, planner=planner)
     return read
+
+
+_complete_docstrings(globals(), "distributed.checkpoint")

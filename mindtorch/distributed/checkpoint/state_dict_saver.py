@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.checkpoint._storage_utils import _is_alone, _stateful_to_state_dict, _storage_setup
 from mindtorch.distributed.checkpoint.default_planner import DefaultSavePlanner
 from mindtorch.distributed.checkpoint.filesystem import FileSystemWriter
@@ -99,6 +100,10 @@ class AsyncCheckpointerType(Enum):
 class AsyncSaveResponse:
     """The end of the copy, and that of the save.
 
+    Arguments:
+        staging_completion: a Future that is done when the tensors may be changed again
+        upload_completion: a Future that is done when the checkpoint is written
+
     Example:
         >>> from concurrent.futures import Future
         >>> response = dist.checkpoint.state_dict_saver.AsyncSaveResponse(Future(), Future())
@@ -120,6 +125,10 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[s
 
     The thread communicates: give it a group of its own for the CPU (`new_group(backend="cpu:mpi")`), since
     collectives of two threads in one group mix. With a stager that returns a Future, an AsyncSaveResponse.
+
+    Arguments:
+        async_checkpointer_type: an AsyncCheckpointerType: a thread or a process does the work
+        async_stager: an AsyncStager, which copies the tensors before they are written
 
     Example:
         >>> import tempfile
@@ -146,3 +155,6 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[s
     if async_stager.should_synchronize_after_execute:
         async_stager.synchronize_staging()
     return saved
+
+
+_complete_docstrings(globals(), "distributed.checkpoint")

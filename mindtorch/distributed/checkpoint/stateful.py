@@ -10,6 +10,10 @@ __all__ = ["Stateful", "StatefulT"]
 class Stateful(Protocol):
     """Anything with these two methods: a module, an optimizer, a class of the program.
 
+    Arguments:
+        *args: not read: it is a protocol
+        **kwargs: not read: it is a protocol
+
     Example:
         >>> isinstance(torch.nn.Linear(2, 1), dist.checkpoint.stateful.Stateful)
         True

@@ -19,6 +19,11 @@ __all__ = ["StorageReader", "StorageWriter", "WriteResult"]
 class WriteResult:
     """Where an item was written.
 
+    Arguments:
+        index: the MetadataIndex of what was written
+        size_in_bytes: the number of bytes
+        storage_data: what the storage keeps of it
+
     Example:
         >>> index = dist.checkpoint.metadata.MetadataIndex("weight")
         >>> dist.checkpoint.storage.WriteResult(index, size_in_bytes=8, storage_data=None).size_in_bytes

@@ -127,6 +127,10 @@ class _DistWrapper:
 def find_tensor_shard(tensor: Tensor, index: MetadataIndex) -> Tensor:
     """The part of a tensor that an index means: one of a tensor's shards, or a plain tensor as a whole.
 
+    Arguments:
+        tensor: the tensor
+        index: a MetadataIndex
+
     Example:
         >>> index = dist.checkpoint.metadata.MetadataIndex("weight")
         >>> dist.checkpoint.utils.find_tensor_shard(torch.ones(2), index)
@@ -141,6 +145,10 @@ def find_tensor_shard(tensor: Tensor, index: MetadataIndex) -> Tensor:
 
 def find_state_dict_object(state_dict: dict[str, Any], index: MetadataIndex) -> Any:
     """The object of a flat state dict that an index means.
+
+    Arguments:
+        state_dict: the tensors and other values by name; `load` writes to the tensors in place
+        index: a MetadataIndex
 
     Example:
         >>> index = dist.checkpoint.metadata.MetadataIndex("weight")

@@ -1,5 +1,6 @@
 """torch.distributed.fsdp: parameters, gradients and optimizer states cut over the ranks."""
 from mindtorch._refusals.modules import refused_names
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.fsdp._fully_shard import (
     CPUOffloadPolicy,
     FSDPModule,
@@ -33,4 +34,5 @@ __all__ = ["BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "
            "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig",
            "StateDictSettings", "StateDictType", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
 
+_complete_docstrings(globals(), "distributed.fsdp")
 __getattr__ = refused_names(__name__)

@@ -55,6 +55,11 @@ class MixedPrecision:
     Shards and their gradients keep the dtype of the parameters. The inputs of the root are cast to `param_dtype`, with
     `cast_forward_inputs` those of all. Modules of the classes to ignore compute in float32 under an auto_wrap_policy.
 
+    Arguments:
+        buffer_dtype: the dtype of buffers; None leaves it
+        keep_low_precision_grads: whether gradients stay in the dtype in which they were reduced
+        cast_root_forward_inputs: whether the inputs of the outermost module are cast
+
     Example:
         >>> dtypes = dist.fsdp.MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
         >>> dtypes.param_dtype, dtypes.buffer_dtype
@@ -73,6 +78,9 @@ class MixedPrecision:
 @dataclass
 class CPUOffload:
     """Whether shards, their gradients and the optimizer's state lie in host memory.
+
+    Arguments:
+        offload_params: whether parameters lie on the CPU while they are not used
 
     Example:
         >>> dist.fsdp.CPUOffload(offload_params=True)
@@ -97,7 +105,7 @@ class StateDictType(Enum):
 
 @dataclass
 class StateDictConfig:
-    """Of a module's state dict.
+    """Options of a module's state dict.
 
     Example:
         >>> dist.fsdp.StateDictConfig().offload_to_cpu
@@ -109,7 +117,7 @@ class StateDictConfig:
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """Of whole tensors, on all ranks or on the first.
+    """Options of a state dict of whole tensors, on all ranks or on the first.
 
     Example:
         >>> dist.fsdp.FullStateDictConfig(offload_to_cpu=True, rank0_only=True).rank0_only
@@ -121,7 +129,7 @@ class FullStateDictConfig(StateDictConfig):
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """Of this rank's parts as they lie in memory.
+    """Options of a state dict of this rank's parts as they lie in memory.
 
     Example:
         >>> dist.fsdp.LocalStateDictConfig().offload_to_cpu
@@ -131,7 +139,7 @@ class LocalStateDictConfig(StateDictConfig):
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """Of DTensors.
+    """Options of a state dict of DTensors.
 
     Example:
         >>> dist.fsdp.ShardedStateDictConfig().offload_to_cpu
@@ -141,7 +149,7 @@ class ShardedStateDictConfig(StateDictConfig):
 
 @dataclass
 class OptimStateDictConfig:
-    """Of an optimizer's state dict.
+    """Options of an optimizer's state dict.
 
     Example:
         >>> dist.fsdp.OptimStateDictConfig().offload_to_cpu
@@ -153,7 +161,7 @@ class OptimStateDictConfig:
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Of whole tensors, on all ranks or on the first.
+    """Options of a state dict of whole tensors, on all ranks or on the first.
 
     Example:
         >>> dist.fsdp.FullOptimStateDictConfig(rank0_only=True).offload_to_cpu
@@ -165,7 +173,7 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """Of this rank's parts as they lie in memory.
+    """Options of a state dict of this rank's parts as they lie in memory.
 
     Example:
         >>> dist.fsdp.LocalOptimStateDictConfig().offload_to_cpu
@@ -177,7 +185,7 @@ class LocalOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """Of DTensors.
+    """Options of a state dict of DTensors.
 
     Example:
         >>> dist.fsdp.ShardedOptimStateDictConfig().offload_to_cpu
@@ -188,6 +196,11 @@ class ShardedOptimStateDictConfig(OptimStateDictConfig):
 @dataclass
 class StateDictSettings:
     """What the state dicts of a FullyShardedDataParallel have.
+
+    Arguments:
+        state_dict_type: a StateDictType
+        state_dict_config: a StateDictConfig
+        optim_state_dict_config: an OptimStateDictConfig
 
     Example:
         >>> settings = dist.fsdp.StateDictSettings(dist.fsdp.StateDictType.FULL_STATE_DICT,

@@ -126,6 +126,23 @@ class FullyShardedDataParallel(ShardedModule, nn.Module):
 
     `state_dict()` has whole tensors by the names of the module itself; see `state_dict_type`.
 
+    Arguments:
+        process_group: the ranks that share the parameters; None means all
+        sharding_strategy: a ShardingStrategy: what is shared out; None means FULL_SHARD
+        cpu_offload: a CPUOffload; None keeps parameters on the device
+        auto_wrap_policy: which submodules are wrapped by themselves: a policy of torch.distributed.fsdp.wrap
+        backward_prefetch: a BackwardPrefetch: when the next parameters are gathered in backward
+        mixed_precision: a MixedPrecision; None computes in the dtype of the parameters
+        ignored_modules: modules whose parameters are left alone
+        param_init_fn: a function that makes the parameters of a module on the meta device
+        device_id: the device of this rank
+        sync_module_states: whether all ranks begin with the parameters of rank 0
+        forward_prefetch: not read
+        limit_all_gathers: not read
+        use_orig_params: not read
+        ignored_states: parameters, or modules, that are left alone
+        device_mesh: a DeviceMesh, in place of process_group
+
     Example:
         >>> model = dist.fsdp.FullyShardedDataParallel(torch.nn.Linear(2, 1), device_id=torch.device("cpu"))
         >>> list(model.state_dict())

@@ -18,6 +18,15 @@ __all__ = ["ShardedGradScaler"]
 class ShardedGradScaler(GradScaler):
     """A GradScaler by which all ranks of a group leave out a step if one of them has found an infinity or a NaN.
 
+    Arguments:
+        device: the type of the device
+        init_scale: the scale at the beginning
+        backoff_factor: what the scale is multiplied by after a step with an infinity
+        growth_factor: what the scale is multiplied by after growth_interval steps without an infinity
+        growth_interval: the number of steps without an infinity after which the scale grows
+        enabled: whether it has an effect
+        process_group: the ranks that share the parameters; None means all
+
     Example:
         >>> scaler = dist.fsdp.sharded_grad_scaler.ShardedGradScaler(device="cpu", init_scale=4.0)
         >>> scaler.scale(torch.ones(1))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from mindtorch import nn
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 __all__ = ["CustomPolicy", "ModuleWrapPolicy", "always_wrap_policy", "enable_wrap", "lambda_auto_wrap_policy",
            "size_based_auto_wrap_policy", "transformer_auto_wrap_policy", "wrap"]
@@ -28,6 +29,10 @@ def name_without_wrappers(name: str) -> str:
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
     """Wrap every module.
 
+    Arguments:
+        *args: not read
+        **kwargs: not read
+
     Example:
         >>> dist.fsdp.wrap.always_wrap_policy()
         True
@@ -37,6 +42,9 @@ def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
 
 def lambda_auto_wrap_policy(module: nn.Module, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable) -> bool:
     """Wrap the modules for which lambda_fn(module) is true.
+
+    Arguments:
+        nonwrapped_numel: not read
 
     Example:
         >>> def linear_only(module):
@@ -56,6 +64,9 @@ def transformer_auto_wrap_policy(module: nn.Module, recurse: bool, nonwrapped_nu
                                  transformer_layer_cls: set[type[nn.Module]]) -> bool:
     """Wrap the modules of these classes.
 
+    Arguments:
+        transformer_layer_cls: the classes of layers that are wrapped
+
     Example:
         >>> layer = torch.nn.TransformerEncoderLayer(4, 2)
         >>> dist.fsdp.wrap.transformer_auto_wrap_policy(layer, False, 100, {torch.nn.TransformerEncoderLayer})
@@ -70,6 +81,11 @@ def size_based_auto_wrap_policy(module: nn.Module, recurse: bool, nonwrapped_num
                                 exclude_wrap_modules: set[type[nn.Module]] | None = None) -> bool:
     """Wrap modules with at least so many elements that no module below holds. Those of `force_leaf_modules` are not
     looked into, and those of `exclude_wrap_modules`, by default lists and dicts of modules, not wrapped.
+
+    Arguments:
+        min_num_params: the number of parameters from which on a module is wrapped
+        force_leaf_modules: classes whose submodules are not looked at
+        exclude_wrap_modules: classes that are not wrapped
 
     Example:
         >>> policy = dist.fsdp.wrap.size_based_auto_wrap_policy
@@ -98,6 +114,9 @@ class _Policy(ABC):
 
 class ModuleWrapPolicy(_Policy):
     """Wrap the modules of these classes.
+
+    Arguments:
+        module_classes: the classes of modules that are wrapped
 
     Example:
         >>> policy = dist.fsdp.wrap.ModuleWrapPolicy({torch.nn.Linear})
@@ -192,6 +211,10 @@ _wrapping: list[tuple[Callable, dict[str, Any]]] = []       # of the enable_wrap
 def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
     """Let `wrap` within the block wrap modules by this class, with these arguments.
 
+    Arguments:
+        wrapper_cls: the class that modules are wrapped in, such as FullyShardedDataParallel
+        **wrapper_kwargs: the arguments of that class
+
     Example:
         >>> wrap = dist.fsdp.wrap
         >>> with wrap.enable_wrap(wrapper_cls=dist.fsdp.FullyShardedDataParallel, device_id=torch.device("cpu")):
@@ -209,6 +232,9 @@ def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
 def wrap(module: nn.Module, **wrap_overrides: Any) -> nn.Module:
     """The module, wrapped where this is within enable_wrap; the arguments override those given there.
 
+    Arguments:
+        **wrap_overrides: arguments of the class that are different for this module
+
     Example:
         >>> type(dist.fsdp.wrap.wrap(torch.nn.Linear(2, 2))).__name__       # not within enable_wrap
         'Linear'
@@ -217,3 +243,6 @@ def wrap(module: nn.Module, **wrap_overrides: Any) -> nn.Module:
         return module
     wrapper, arguments = _wrapping[-1]
     return functools.partial(wrapper, **{**arguments, **wrap_overrides})(module)
+
+
+_complete_docstrings(globals(), "distributed.fsdp")

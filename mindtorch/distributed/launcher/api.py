@@ -30,6 +30,26 @@ __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
 class LaunchConfig:
     """The arguments of torchrun.
 
+    Arguments:
+        min_nodes: the least number of nodes
+        max_nodes: the largest number of nodes
+        nproc_per_node: the number of processes on each node
+        logs_specs: a LogsSpecs: where output goes; None means to the terminal
+        run_id: the name of the job
+        role: the name of the workers' task
+        rdzv_endpoint: host:port where nodes find each other
+        rdzv_backend: "c10d" or "static"
+        rdzv_configs: further options of the rendezvous, as a dict
+        rdzv_timeout: the seconds that nodes wait for each other; -1 leaves it to rdzv_configs
+        max_restarts: how often failed workers are started again
+        monitor_interval: the seconds between two looks at the workers
+        start_method: how processes are started: "spawn", "fork" or "forkserver"
+        log_line_prefix_template: what comes before each line of output; None means the role and the rank
+        local_addr: the address of this node; None finds it
+        signals_to_handle: the names of signals that end the workers, with commas
+        virtual_local_rank: whether each worker sees its device alone, as number 0
+        shutdown_timeout: the seconds that workers have to end before they are killed
+
     Example:
         >>> config = dist.launcher.LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2, max_restarts=0)
         >>> config.nproc_per_node, config.rdzv_configs
@@ -69,6 +89,10 @@ class LaunchConfig:
 class elastic_launch:
     """Calling it runs `entrypoint` in the processes of this node: {rank: what the function has returned}.
 
+    Arguments:
+        config: a LaunchConfig
+        entrypoint: a function, or a command as a str
+
     Example:
         >>> import math
         >>> config = dist.launcher.LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2)
@@ -106,6 +130,11 @@ def _signals_raise(names):
 
 def launch_agent(config: LaunchConfig, entrypoint: Callable | str | None, args: list[Any]) -> dict[int, Any]:
     """Run the workers of this node; what functions return by global rank. ChildFailedError if a rank fails.
+
+    Arguments:
+        config: a LaunchConfig
+        entrypoint: a function, or a command as a str
+        args: the arguments of the function or command
 
     Example:
         >>> import math

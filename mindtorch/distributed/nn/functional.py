@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch import empty_like, zeros_like
 from mindtorch._refusals.modules import refused_names
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.autograd import Function
 from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._options import ReduceOp
@@ -44,6 +45,9 @@ def gather(tensor: Tensor, dst: int = 0, group: ProcessGroup | None = None) -> t
 
 def scatter(tensors: Any, src: int = 0, group: ProcessGroup | None = None) -> Tensor:
     """What stands in this rank's place in the list of rank `src`.
+
+    Arguments:
+        tensors: a tensor for each rank, on the rank that sends
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)
@@ -268,4 +272,5 @@ class _AllReduce(Function):
         return None, None, _AllReduce.apply(ctx.op, ctx.group, grad)
 
 
+_complete_docstrings(globals(), "distributed.nn")
 __getattr__ = refused_names(__name__)

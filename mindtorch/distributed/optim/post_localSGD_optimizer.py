@@ -15,6 +15,10 @@ __all__ = ["PostLocalSGDOptimizer"]
 class PostLocalSGDOptimizer(Optimizer):
     """`optim`, after whose steps a ModelAverager averages its parameters. Its state has the averager's count.
 
+    Arguments:
+        optim: the optimizer of this rank
+        averager: a ModelAverager
+
     Example:
         >>> from mindtorch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
         >>> averager = PeriodicModelAverager(period=4, warmup_steps=100)

@@ -34,6 +34,14 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     share and broadcasts it. `parameters_as_bucket_view`: the parameters of a rank are views of one tensor, which is
     broadcast at once. Further arguments are those of `optimizer_class`.
 
+    Arguments:
+        params: the parameters, or groups of them
+        optimizer_class: the class of the optimizer
+        process_group: the ranks that share the state; None means all
+        parameters_as_bucket_view: whether parameters become views of one tensor for each rank
+        overlap_with_ddp: whether steps run in the communication hook of DistributedDataParallel
+        **defaults: the arguments of the optimizer
+
     Example:
         >>> model = torch.nn.Linear(2, 1)
         >>> optimizer = dist.optim.ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)

@@ -228,6 +228,11 @@ def _warn_of_shared(modules):
 class Pipe(nn.Module):
     """A module cut into stages, which `pipeline` makes. Called, it runs them all and returns a tuple.
 
+    Arguments:
+        split_gm: the module, cut into stages
+        has_loss_and_backward: whether the loss is part of the pipeline
+        loss_spec: which result is the loss
+
     Example:
         >>> from mindtorch.distributed.pipelining import SplitPoint, pipeline
         >>> model = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Sigmoid())
@@ -273,6 +278,10 @@ def build_stage(stage_module: nn.Module, stage_index: int, pipe_info: PipeInfo, 
                 group: ProcessGroup | None = None) -> PipelineStage:
     """A PipelineStage of a module that a Pipe gave, which may have been changed since; it is moved to the device.
 
+    Arguments:
+        stage_module: the module of the stage
+        pipe_info: the description of the whole pipeline, Pipe.info()
+
     Example:
         >>> from mindtorch.distributed.pipelining import build_stage, pipeline
         >>> pipe = pipeline(torch.nn.Linear(2, 1), (torch.zeros(4, 2),))
@@ -290,6 +299,13 @@ def pipeline(module: nn.Module, mb_args: tuple[Any, ...], mb_kwargs: dict[str, A
 
     mb_args and mb_kwargs are those of one microbatch. `split_policy` gets the graph of the whole and inserts calls of
     pipe_split.
+
+    Arguments:
+        module: the model
+        mb_args: the arguments of one part of a batch
+        mb_kwargs: the arguments by name of one part of a batch
+        split_spec: where to cut: submodule -> SplitPoint
+        split_policy: a function that cuts, in place of split_spec
 
     Example:
         >>> from mindtorch.distributed.pipelining import SplitPoint, pipeline

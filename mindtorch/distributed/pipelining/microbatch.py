@@ -18,6 +18,9 @@ __all__ = ["TensorChunkSpec", "merge_chunks", "split_args_kwargs_into_chunks", "
 class TensorChunkSpec:
     """A tensor is cut, or put together, along a dimension.
 
+    Arguments:
+        split_dim: the dimension that is cut
+
     Example:
         >>> microbatch = dist.pipelining.microbatch
         >>> spec = microbatch.TensorChunkSpec(split_dim=1)
@@ -91,6 +94,13 @@ def split_args_kwargs_into_chunks(
         kwargs_chunk_spec: dict | None = None) -> tuple[list[tuple], list[dict]]:
     """The arguments of each microbatch. Without a spec tensors are cut along dimension 0, all else is given whole.
 
+    Arguments:
+        args: the arguments
+        kwargs: the arguments by name
+        chunks: the number of parts
+        args_chunk_spec: how arguments are cut: a TensorChunkSpec for each; None cuts dimension 0
+        kwargs_chunk_spec: how arguments by name are cut
+
     Example:
         >>> args, _ = dist.pipelining.microbatch.split_args_kwargs_into_chunks((torch.arange(4), "all"), None, chunks=2)
         >>> args
@@ -101,6 +111,10 @@ def split_args_kwargs_into_chunks(
 
 def merge_chunks(chunks: list[Any], chunk_spec: Any) -> Any:
     """One result of those of all microbatches. Without a spec tensors are put together along dimension 0.
+
+    Arguments:
+        chunks: the parts
+        chunk_spec: how each result is put together
 
     Example:
         >>> dist.pipelining.microbatch.merge_chunks([torch.zeros(2), torch.ones(2)], None)

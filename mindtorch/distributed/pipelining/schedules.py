@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mindtorch
 from mindtorch._refusals.modules import refused_names
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.pipelining.microbatch import (
     TensorChunkSpec,
     _split_tensor,
@@ -248,6 +249,10 @@ class _ScheduleForwardOnly(PipelineScheduleSingle):
 class Schedule1F1B(PipelineScheduleSingle):
     """As soon as a rank has a gradient it takes one backward and one forward in turn, so few activations are kept.
 
+    Arguments:
+        *args: as of ScheduleGPipe
+        **options: as of ScheduleGPipe
+
     Example:
         >>> stage = dist.pipelining.PipelineStage(torch.nn.Linear(2, 2), 0, 1, torch.device("cpu"))
         >>> schedule = dist.pipelining.Schedule1F1B(stage, n_microbatches=2, loss_fn=torch.nn.functional.mse_loss)
@@ -270,6 +275,9 @@ class Schedule1F1B(PipelineScheduleSingle):
 
 class PipelineScheduleMulti(_PipelineSchedule):
     """Schedules with several stages on each rank: rank r of n has the stages r, r + n, r + 2n ...
+
+    Arguments:
+        use_full_backward: deprecated, not read
 
     Example:
         >>> schedules = dist.pipelining.schedules
@@ -345,6 +353,9 @@ class ScheduleInterleaved1F1B(PipelineScheduleMulti):
 def get_schedule_class(schedule_name: str) -> type[_PipelineSchedule]:
     """The class of a schedule: "GPipe", "1f1b", "Interleaved1F1B", "LoopedBFS".
 
+    Arguments:
+        schedule_name: the name of the class; upper and lower case are the same
+
     Example:
         >>> dist.pipelining.schedules.get_schedule_class("1f1b").__name__
         'Schedule1F1B'
@@ -358,4 +369,5 @@ def get_schedule_class(schedule_name: str) -> type[_PipelineSchedule]:
     return found[0]
 
 
+_complete_docstrings(globals(), "distributed.pipelining")
 __getattr__ = refused_names(__name__)

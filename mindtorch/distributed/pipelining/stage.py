@@ -76,6 +76,15 @@ class PipelineStage:
     first stage takes the positional arguments of `step`. Shapes and dtypes are those of the first microbatch, so that
     examples (`input_args`, ...) are not needed and not looked at.
 
+    Arguments:
+        submodule: the module of this stage
+        input_args: not read: the first run finds out the shapes
+        output_args: not read
+        output_grads: not read
+        input_grads: not read
+        dw_builder: a function that gives another function, which computes the gradients of the weights
+        get_mesh: not read
+
     Example:
         >>> stage = dist.pipelining.PipelineStage(torch.nn.Linear(2, 2), 0, 1, torch.device("cpu"))
         >>> stage.is_first, stage.is_last

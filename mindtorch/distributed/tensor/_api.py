@@ -83,6 +83,11 @@ class DTensor(Tensor, _activates=False):
     Made by `distribute_tensor` or `DTensor.from_local`. Operators compute on the parts, and communicate where the
     placements of their arguments ask for it; all ranks call them alike.
 
+    Arguments:
+        local_tensor: the part of this rank
+        spec: mesh, placements and properties of the whole
+        requires_grad: whether autograd records operators on it
+
     Example:
         >>> mesh = dist.init_device_mesh("cpu", (dist.get_world_size(),))
         >>> x = dist.tensor.distribute_tensor(torch.ones(4, 2), mesh, [dist.tensor.Shard(0)])
@@ -236,6 +241,9 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None,
 
     Ranks have the tensor of rank `src_data_rank` of each mesh dimension; None: each cuts its own.
 
+    Arguments:
+        tensor: the whole tensor
+
     Example:
         >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> x = dist.tensor.distribute_tensor(torch.arange(4.0), mesh, [dist.tensor.Shard(0)])
@@ -275,6 +283,11 @@ def distribute_module(module: nn.Module, device_mesh: DeviceMesh | None = None, 
 
     `partition_fn(name, module, mesh)` may distribute those of each module below it; the others become whole on each
     rank. `input_fn(module, inputs, mesh)` and `output_fn(module, outputs, mesh)` prepare inputs and outputs.
+
+    Arguments:
+        partition_fn: a function (name, module, mesh) that distributes parameters; None copies them
+        input_fn: a function (module, inputs, mesh) that changes the inputs
+        output_fn: a function (module, results, mesh) that changes the results
 
     Example:
         >>> mesh = dist.init_device_mesh("cpu", (1,))
@@ -359,6 +372,10 @@ def full(size: Any, fill_value: Any, *, dtype: Dtype | None = None, layout: Any 
          requires_grad: bool = False, device_mesh: DeviceMesh | None = None,
          placements: Sequence[Placement] | None = None) -> DTensor:
     """A DTensor of one value.
+
+    Arguments:
+        size: the sizes of the whole tensor
+        fill_value: the value of each element
 
     Example:
         >>> mesh = dist.init_device_mesh("cpu", (1,))

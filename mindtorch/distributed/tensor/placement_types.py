@@ -33,6 +33,9 @@ class Placement:
 class Shard(Placement):
     """Each rank has a part along `dim`, as torch.chunk cuts it: the last parts may be smaller, or empty.
 
+    Arguments:
+        dim: the dimension that is cut
+
     Example:
         >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> x = dist.tensor.distribute_tensor(torch.ones(4, 2), mesh, [dist.tensor.Shard(0)])
@@ -86,6 +89,9 @@ class Replicate(Placement):
 @dataclass(frozen=True)
 class Partial(Placement):
     """The tensor is the sum, avg, product, min or max of the ranks' tensors, or the norm `norm_2.0` of their norms.
+
+    Arguments:
+        reduce_op: how the parts are combined, such as "sum"
 
     Example:
         >>> DTensor, Partial, Replicate = (getattr(dist.tensor, n) for n in ("DTensor", "Partial", "Replicate"))

@@ -22,6 +22,13 @@ class FoldedGraphModule(GraphModule):
     has_folding_been_run tells whether it has. Without const_subgraph_module there was nothing to fold.
     device_for_folded_attrs: the device of results that are numbers.
 
+    Arguments:
+        root: a module or function
+        graph: the graph
+        const_subgraph: the graph of what can be computed beforehand
+        fx_const_folded_attrs_name: the name of the attribute for the results
+        device_for_folded_attrs: the device of the results
+
     Example:
         >>> from mindtorch.fx.experimental.const_fold import FoldedGraphModule, split_const_subgraphs
         >>> class Negated(torch.nn.Linear):
@@ -69,6 +76,10 @@ class FoldedGraphModule(GraphModule):
 def get_unique_attr_name_in_module(mod_traced: Module, name: str) -> str:
     """`name` as an attribute name that the module does not have, with a number behind it where need be.
 
+    Arguments:
+        mod_traced: the module
+        name: the wanted name
+
     Example:
         >>> from mindtorch.fx.experimental.const_fold import get_unique_attr_name_in_module
         >>> get_unique_attr_name_in_module(torch.nn.Linear(1, 1), "weight")
@@ -90,6 +101,11 @@ def split_const_subgraphs(module: Module | GraphModule,
 
     A module that is no GraphModule is traced first. skip_folding_node_fn: whether a node is left as it is, and so all
     that uses it. Operators with side effects, random ones too, are left as well.
+
+    Arguments:
+        module: a module or GraphModule
+        skip_folding_node_fn: a function of a node: whether it is left as it is
+        device_for_folded_attrs: the device of the results
 
     Example:
         >>> from mindtorch.fx.experimental.const_fold import split_const_subgraphs

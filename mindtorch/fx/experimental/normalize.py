@@ -19,6 +19,10 @@ class NormalizeArgs(Transformer):
     The types of nodes, which ShapeProp notes, choose among overloads. With normalize_to_only_use_kwargs=False
     arguments that may be given by position are.
 
+    Arguments:
+        module: the module
+        normalize_to_only_use_kwargs: whether all arguments are given by name
+
     Example:
         >>> module = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
         >>> print(torch.fx.experimental.normalize.NormalizeArgs(module).transform().code.strip())
@@ -67,6 +71,9 @@ class NormalizeArgs(Transformer):
 
 class NormalizeOperators(Transformer):
     """Exchanges functions that Python has an operator for by that: torch.add(x, y) becomes x + y.
+
+    Arguments:
+        module: the module
 
     Example:
         >>> module = torch.fx.symbolic_trace(lambda x: torch.add(x, 1))

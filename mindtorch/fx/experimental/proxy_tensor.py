@@ -30,6 +30,14 @@ def make_fx(f: Callable, decomposition_table: dict | None = None, tracing_mode: 
     as it was for these arguments. NotImplementedError for tracing_mode="symbolic", for pre_dispatch, and for containers
     as arguments.
 
+    Arguments:
+        f: the function
+        decomposition_table: operator -> function that takes its place; None means none
+        tracing_mode: "real" or "fake"
+        pre_dispatch: whether what autograd and autocast do is recorded too
+        record_module_stack: not read
+        record_stack_traces: not read
+
     Example:
         >>> from mindtorch.fx.experimental.proxy_tensor import make_fx
         >>> module = make_fx(lambda x: torch.nn.functional.softplus(x).sum())(torch.ones(2))

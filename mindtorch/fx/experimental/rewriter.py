@@ -80,6 +80,11 @@ def _within_function(definition, free):
 class RewritingTracer(Tracer):
     """A Tracer of the rewritten source of what it is given: a function, or the forward of a module.
 
+    Arguments:
+        autowrap_modules: modules whose functions are recorded as calls
+        autowrap_functions: functions that are recorded as calls
+        param_shapes_constant: whether the shapes of parameters are constants of the graph
+
     Example:
         >>> graph = torch.fx.experimental.rewriter.RewritingTracer().trace(torch.nn.Sequential(torch.nn.ReLU()))
         >>> [node.op for node in graph.nodes]

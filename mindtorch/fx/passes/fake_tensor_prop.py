@@ -17,6 +17,10 @@ class FakeTensorProp(Interpreter):
 
     Parameters must be fake tensors of the same mode, or the mode allow others (`allow_non_fake_inputs`).
 
+    Arguments:
+        module: the module
+        mode: the FakeTensorMode; None makes one
+
     Example:
         >>> from mindtorch.fx.passes.fake_tensor_prop import FakeTensorProp
         >>> module = torch.fx.symbolic_trace(lambda x: x.reshape(-1))

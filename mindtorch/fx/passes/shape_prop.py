@@ -12,6 +12,15 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 class TensorMetadata(NamedTuple):
     """The properties of a tensor without its elements.
 
+    Arguments:
+        shape: the shape
+        dtype: the dtype
+        requires_grad: whether it requires a gradient
+        stride: the strides
+        memory_format: the order of the elements in memory
+        is_quantized: False: there are no quantized tensors
+        qparams: an empty dict
+
     Example:
         >>> from mindtorch.fx.passes.shape_prop import ShapeProp
         >>> module = torch.fx.symbolic_trace(lambda x: x + 1)
@@ -40,6 +49,10 @@ class ShapeProp(Interpreter):
     """ShapeProp(module).propagate(*args) runs the module and gives each node `meta["tensor_meta"]` and `meta["type"]`.
 
     With a fake_mode, or the module and the arguments on the meta device, nothing is computed.
+
+    Arguments:
+        gm: the GraphModule
+        fake_mode: a FakeTensorMode; None runs on real tensors
 
     Example:
         >>> from mindtorch.fx.passes.shape_prop import ShapeProp

@@ -19,6 +19,10 @@ class Partition:
     inputs and outputs: the nodes of the whole graph that cross its border; partitions_dependent_on: the names of the
     partitions that compute inputs; environment: its node for each of the whole graph's; targets: its modules.
 
+    Arguments:
+        name: the name of the part
+        submod_name: the name of the submodule
+
     Example:
         >>> torch.fx.passes.split_module.Partition("0", "submod_0").submod_name
         'submod_0'
@@ -49,6 +53,17 @@ def split_module(m: GraphModule, root_m: Module | None, split_callback: Callable
     qualname_map: takes for each module in a submodule its former path. keep_original_order: submodules are called in
     the order in which their first nodes come, and not by what they need of each other; ValueError where that cannot be.
     tuple_return: each returns a tuple. RuntimeError where two submodules need each other.
+
+    Arguments:
+        m: the GraphModule
+        root_m: the module that attributes are read from
+        split_callback: a function of a node: the number of its part
+        qualname_map: a dict to which the old name of each attribute is added by the new one
+        keep_original_order: whether parts follow the order of the graph
+        keep_original_node_name: whether nodes keep their names
+        keep_original_input_name: whether inputs of parts keep their names
+        partition_affix: a text in the names of the parts
+        tuple_return: whether each part returns a tuple
 
     Example:
         >>> split_module = torch.fx.passes.split_module.split_module

@@ -28,6 +28,10 @@ class _Part:
 def getattr_recursive(obj: Any, name: str) -> Any:
     """The attribute at a path with dots; a part that is a number counts in a list. None where a part is missing.
 
+    Arguments:
+        obj: the object
+        name: the path
+
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 1))
         >>> torch.fx.passes.split_utils.getattr_recursive(model, "0.weight").shape
@@ -45,6 +49,11 @@ def getattr_recursive(obj: Any, name: str) -> Any:
 
 def setattr_recursive(obj: Any, attr: str, value: Any) -> None:
     """Puts a value at a path with dots; modules on the way are made.
+
+    Arguments:
+        obj: the object
+        attr: the path
+        value: the value
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 1))
@@ -67,6 +76,13 @@ def split_by_tags(gm: GraphModule, tags: list[str], return_fqn_mapping: bool = F
     A node's tag is its attribute `tag`; every call needs one, and no part may need what a later one computes.
     return_fqn_mapping: a pair, with the new path of each submodule and parameter that moved. return_tuple: submodules
     with one result return a tuple as well.
+
+    Arguments:
+        gm: the GraphModule
+        tags: the tags, in the order of the parts
+        return_fqn_mapping: whether the new names of submodules are returned as well
+        return_tuple: whether each part returns a tuple
+        GraphModuleCls: the class of the modules
 
     Example:
         >>> module = torch.fx.symbolic_trace(lambda x: torch.relu(x + 1))

@@ -24,6 +24,10 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
 
     An attention that none of them can compute is a RuntimeError.
 
+    Arguments:
+        backends: a SDPBackend, or several
+        set_priority: whether their order counts
+
     Example:
         >>> q = k = v = torch.ones(1, 1, 2, 4)
         >>> with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):

@@ -38,6 +38,12 @@ def evaluated(function: Any, shape: Any, *arguments: Any) -> Any:
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
     """Allows all pairs.
 
+    Arguments:
+        batch: the index of the sample
+        head: the index of the head
+        token_q: the index of the query
+        token_kv: the index of the key
+
     Example:
         >>> from mindtorch.nn.attention.flex_attention import create_mask, noop_mask
         >>> create_mask(noop_mask, 1, 1, 2, 2, device="cpu").all()
@@ -61,6 +67,9 @@ def _joined(mask_mods, start, join):
 def and_masks(*mask_mods: Any) -> Any:
     """The mask_mod that allows what all of them allow.
 
+    Arguments:
+        *mask_mods: such functions
+
     Example:
         >>> from mindtorch.nn.attention.flex_attention import and_masks, create_mask
         >>> near = and_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: q - k < 2)
@@ -74,6 +83,9 @@ def and_masks(*mask_mods: Any) -> Any:
 
 def or_masks(*mask_mods: Any) -> Any:
     """The mask_mod that allows what one of them allows.
+
+    Arguments:
+        *mask_mods: such functions
 
     Example:
         >>> from mindtorch.nn.attention.flex_attention import create_mask, or_masks
@@ -110,6 +122,19 @@ def _dense(num_blocks, indices, columns):
 class BlockMask:
     """Blocks of BLOCK_SIZE scores: of each row of blocks the columns in which some pairs are allowed, those in which
     all are (`full_`), and both the other way round (`q_`); `mask_mod` says which pairs of the former are allowed.
+
+    Arguments:
+        seq_lengths: the numbers of queries and keys
+        kv_num_blocks: how many blocks of keys each block of queries sees in part (B, H, rows)
+        kv_indices: the numbers of these blocks (B, H, rows, columns)
+        full_kv_num_blocks: how many blocks of keys each block of queries sees whole
+        full_kv_indices: the numbers of these blocks
+        q_num_blocks: how many blocks of queries see each block of keys in part
+        q_indices: the numbers of these blocks
+        full_q_num_blocks: how many blocks of queries see each block of keys whole
+        full_q_indices: the numbers of these blocks
+        BLOCK_SIZE: the size of a block; one int, or one for queries and one for keys
+        mask_mod: a function (batch, head, query, key) of indices: whether the query sees the key
 
     Example:
         >>> from mindtorch.nn.attention.flex_attention import create_block_mask

@@ -29,6 +29,11 @@ class CausalBias(Tensor):
     """The mask (seq_len_q, seq_len_kv) that is True where a query may look, as scaled_dot_product_attention takes it:
     there it follows the query to its device.
 
+    Arguments:
+        variant: a CausalVariant: where the diagonal begins
+        seq_len_q: the number of queries
+        seq_len_kv: the number of keys
+
     Example:
         >>> from mindtorch.nn.attention.bias import causal_upper_left
         >>> q, k = torch.ones(1, 1, 2, 4), torch.ones(1, 1, 3, 4)
@@ -81,6 +86,9 @@ def _two(name, size):
 def causal_upper_left(*size: Any) -> CausalBias:
     """The mask (queries, keys) in which the first query may look at the first key.
 
+    Arguments:
+        *size: the number of queries and of keys
+
     Example:
         >>> from mindtorch.nn.attention.bias import causal_upper_left
         >>> causal_upper_left(2, 3)._materialize()
@@ -92,6 +100,9 @@ def causal_upper_left(*size: Any) -> CausalBias:
 
 def causal_lower_right(*size: Any) -> CausalBias:
     """The mask (queries, keys) in which the last query may look at the last key.
+
+    Arguments:
+        *size: the number of queries and of keys
 
     Example:
         >>> from mindtorch.nn.attention.bias import causal_lower_right

@@ -33,6 +33,10 @@ __all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_ma
 class AuxRequest(NamedTuple):
     """The additional results of flex_attention.
 
+    Arguments:
+        lse: whether the logarithms of the sums are returned; or they themselves
+        max_scores: whether the largest scores are returned; or they themselves
+
     Example:
         >>> from mindtorch.nn.attention.flex_attention import AuxRequest, flex_attention
         >>> q = torch.ones(1, 1, 2, 4)
@@ -46,6 +50,10 @@ class AuxRequest(NamedTuple):
 
 class AuxOutput(NamedTuple):
     """The results of an AuxRequest: logarithms of sums of exponentials and the largest of the scores.
+
+    Arguments:
+        lse: whether the logarithms of the sums are returned; or they themselves
+        max_scores: whether the largest scores are returned; or they themselves
 
     Example:
         >>> from mindtorch.nn.attention.flex_attention import AuxRequest, flex_attention
@@ -63,6 +71,14 @@ def create_mask(mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: i
     """A bool tensor (B, H, Q_LEN, KV_LEN) of what a mask_mod allows, or of where a score_mod leaves a score above -inf.
 
     B and H may be None for 1.
+
+    Arguments:
+        mod_fn: a function (batch, head, query, key), or of a score and these
+        B: the size of the batch; None means one mask for all
+        H: the number of heads; None means one mask for all
+        Q_LEN: the number of queries
+        KV_LEN: the number of keys
+        device: the device of the mask
 
     Example:
         >>> from mindtorch.nn.attention.flex_attention import create_mask
@@ -87,6 +103,16 @@ def create_block_mask(mask_mod: Any, B: int | None, H: int | None, Q_LEN: int, K
                       device: Device | None = None, BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
                       _compile: bool = False, separate_full_blocks: bool = True) -> BlockMask:
     """The BlockMask of mask_mod(batch, head, q_idx, kv_idx); for all batches or heads alike where B or H is None.
+
+    Arguments:
+        mask_mod: a function (batch, head, query, key) of indices: whether the query sees the key
+        B: the size of the batch; None means one mask for all
+        H: the number of heads; None means one mask for all
+        Q_LEN: the number of queries
+        KV_LEN: the number of keys
+        device: the device of the mask
+        BLOCK_SIZE: the size of a block; one int, or one for queries and one for keys
+        separate_full_blocks: whether blocks that are seen whole are listed by themselves
 
     Example:
         >>> from mindtorch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -135,6 +161,18 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Any = N
     query (B, H, L, E), key (B, H, S, E), value (B, H, S, Ev) -> (B, H, L, Ev); 0 where nothing is allowed. With
     `enable_gqa` key and value may have fewer heads, a divisor of H. score_mod(score, batch, head, q_idx, kv_idx).
     `kernel_options` are for kernels that are not here. With an AuxRequest it is a pair with an AuxOutput.
+
+    Arguments:
+        query: the queries (B, H, L, E)
+        key: the keys (B, H, S, E)
+        value: the values (B, H, S, Ev)
+        score_mod: a function (score, batch, head, query, key) that changes the score; None leaves it
+        block_mask: a BlockMask of what is seen; None means all
+        scale: the factor of the scores; None means 1 / sqrt(E)
+        enable_gqa: whether keys and values may have fewer heads
+        return_lse: whether the logarithms of the sums are returned too
+        kernel_options: not read
+        return_aux: an AuxRequest of further results; None means none
 
     Example:
         >>> from mindtorch.nn.attention.flex_attention import flex_attention

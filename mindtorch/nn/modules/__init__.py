@@ -1,7 +1,7 @@
 """torch.nn.modules: the layers."""
 from importlib import import_module as _import_module
 
-from mindtorch._tensor.docstrings import CompletedDocstring as _CompletedDocstring
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.nn.modules.module import Module
 
 _LAYERS = [_import_module(f"mindtorch.nn.modules.{name}") for name in (
@@ -13,5 +13,4 @@ globals().update({name: getattr(module, name) for module in _LAYERS for name in 
 __all__ = ["Module"]
 __all__ += [name for module in _LAYERS for name in module.__all__]
 
-for _name in __all__[1:]:
-    globals()[_name].__doc__ = _CompletedDocstring(globals()[_name].__doc__, "layers")
+_complete_docstrings(globals(), "layers", __all__[1:])

@@ -13,6 +13,10 @@ class LazyModuleMixin:
     """Stands before a class of modules. The first call has `initialize_parameters` give the parameters their shapes,
     and makes the module one of `cls_to_become`, if that is not None.
 
+    Arguments:
+        *args: the arguments of the layer
+        **kwargs: the arguments of the layer by name
+
     Example:
         >>> model = torch.nn.LazyLinear(3)
         >>> isinstance(model, torch.nn.modules.lazy.LazyModuleMixin), model.has_uninitialized_params()

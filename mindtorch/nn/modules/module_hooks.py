@@ -91,6 +91,9 @@ def call_registration_hooks(hooks: Any, module: Module, name: str, value: Tensor
 def register_module_buffer_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, name, buffer) whenever a module registers a buffer; a result replaces the buffer.
 
+    Arguments:
+        hook: the function; what it is called with is said above
+
     Example:
         >>> show = lambda module, name, buffer: print(name)
         >>> handle = torch.nn.modules.module.register_module_buffer_registration_hook(show)
@@ -103,6 +106,9 @@ def register_module_buffer_registration_hook(hook: Callable[..., None]) -> Remov
 
 def register_module_module_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, name, submodule) whenever a module registers another; a result replaces it.
+
+    Arguments:
+        hook: the function; what it is called with is said above
 
     Example:
         >>> show = lambda module, name, submodule: print(name, submodule)
@@ -118,6 +124,9 @@ def register_module_module_registration_hook(hook: Callable[..., None]) -> Remov
 def register_module_parameter_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, name, parameter) whenever a module registers a parameter; a result replaces it.
 
+    Arguments:
+        hook: the function; what it is called with is said above
+
     Example:
         >>> show = lambda module, name, parameter: print(name)
         >>> handle = torch.nn.modules.module.register_module_parameter_registration_hook(show)
@@ -131,6 +140,9 @@ def register_module_parameter_registration_hook(hook: Callable[..., None]) -> Re
 
 def register_module_forward_pre_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call hook(module, args) before the forward of any module.
+
+    Arguments:
+        hook: the function; what it is called with is said above
 
     Example:
         >>> show = lambda module, args: print(type(module).__name__, args)
@@ -146,6 +158,11 @@ def register_module_forward_hook(hook: Callable[..., None], *, with_kwargs: bool
                                  always_call: bool = False) -> RemovableHandle:
     """Call hook(module, args, output) after the forward of any module.
 
+    Arguments:
+        hook: the function; what it is called with is said above
+        with_kwargs: whether the hook gets the arguments by name as well
+        always_call: whether the hook runs after an exception too
+
     Example:
         >>> show = lambda module, args, output: print(type(module).__name__, output)
         >>> handle = torch.nn.modules.module.register_module_forward_hook(show)
@@ -159,6 +176,9 @@ def register_module_forward_hook(hook: Callable[..., None], *, with_kwargs: bool
 
 def register_module_backward_hook(hook: Any) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) for the last node of any module; full hooks are better.
+
+    Arguments:
+        hook: the function; what it is called with is said above
 
     Example:
         >>> show = lambda module, grad_input, grad_output: print(type(module).__name__, grad_output)
@@ -177,6 +197,9 @@ def register_module_backward_hook(hook: Any) -> RemovableHandle:
 def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
     """Call hook(module, grad_output) before the backward of any module.
 
+    Arguments:
+        hook: the function; what it is called with is said above
+
     Example:
         >>> show = lambda module, grad_output: print(type(module).__name__, grad_output)
         >>> handle = torch.nn.modules.module.register_module_full_backward_pre_hook(show)
@@ -190,6 +213,9 @@ def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
 
 def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) after the backward of any module.
+
+    Arguments:
+        hook: the function; what it is called with is said above
 
     Example:
         >>> show = lambda module, grad_input, grad_output: print(type(module).__name__, grad_input)

@@ -34,6 +34,10 @@ def _reverse_repeat_tuple(sizes, n):
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Take `prefix` from the beginning of the keys of a state_dict that have it, and of those of its metadata.
 
+    Arguments:
+        state_dict: the state dict, which is changed
+        prefix: the beginning of the keys
+
     Example:
         >>> state = {"module.weight": 1, "bias": 2}
         >>> torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")

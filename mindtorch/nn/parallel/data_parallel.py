@@ -28,6 +28,12 @@ class DataParallel(Module):
 
     With one NPU the module is moved there; without any it is called as it is.
 
+    Arguments:
+        module: the module
+        device_ids: the NPUs, as indexes; None means all
+        output_device: where the results come to; None means the first NPU
+        dim: the dimension of the batch
+
     Example:
         >>> net = nn.DataParallel(nn.Linear(2, 3))
         >>> net(torch.ones(4, 2)).shape
@@ -88,6 +94,14 @@ class DataParallel(Module):
 def data_parallel(module: Module, inputs: Any, device_ids: Sequence[int | device] | None = None,
                   output_device: int | device | None = None, dim: int = 0, module_kwargs: Any | None = None) -> Tensor:
     """One call of a module as DataParallel makes it.
+
+    Arguments:
+        module: the module
+        inputs: the arguments: a tensor, or containers of them
+        device_ids: the NPUs, as indexes; None means all
+        output_device: where the results come to; None means the first NPU
+        dim: the dimension of the batch
+        module_kwargs: the arguments by name; None means none
 
     Example:
         >>> layer = torch.nn.Linear(2, 1, device="npu")

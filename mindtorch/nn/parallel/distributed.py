@@ -57,6 +57,28 @@ class DistributedDataParallel(Module, Joinable):
     of `delay_all_reduce_named_params`, pairs of name and parameter, have one bucket together, without a hook. It is
     reduced after all others, once `param_to_hook_all_reduce` has its gradient.
 
+    Arguments:
+        module: the module
+        device_ids: the NPU of this process, as a list of one; None on the CPU
+        output_device: where the results come to; None means the NPU of this process
+        dim: not read
+        broadcast_buffers: whether buffers are those of rank 0 before each forward
+        init_sync: whether parameters and buffers are those of rank 0 at the beginning
+        process_group: the ranks that take part; None means all
+        bucket_cap_mb: the size of a bucket of gradients in MiB; None means 25
+        find_unused_parameters: whether parameters that a pass does not use are looked for
+        check_reduction: deprecated, not read
+        gradient_as_bucket_view: whether gradients are views of the buckets, which saves memory
+        static_graph: whether each pass uses the same parameters in the same order
+        delay_all_reduce_named_params: parameters with names, whose gradients are reduced together at the end
+        param_to_hook_all_reduce: the parameter whose gradient starts that
+        mixed_precision: the dtypes of parameters, gradients and buffers; None leaves them
+        device_mesh: a DeviceMesh of one dimension, in place of process_group
+        skip_all_reduce_unused_params: whether parameters that no rank has used are left out
+        bucket_cap_mb_list: the size of each bucket in MiB, in place of bucket_cap_mb
+        batched_grad_copy: not read
+        forward_sync_buffers: whether buffers are sent before forward
+
     Example:
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
         >>> model(torch.ones(4, 2)).sum().backward()

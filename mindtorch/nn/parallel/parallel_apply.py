@@ -20,6 +20,9 @@ __all__ = ["get_a_var", "parallel_apply"]
 def get_a_var(obj: Tensor | list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Tensor | None:
     """A tensor somewhere in `obj`, or None.
 
+    Arguments:
+        obj: a tensor, or containers of them
+
     Example:
         >>> from importlib import import_module
         >>> module = import_module(torch.__name__ + ".nn.parallel.parallel_apply")
@@ -51,6 +54,12 @@ def _call(place, module, args, kwargs, grad_enabled):
 def parallel_apply(modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup: Sequence[dict[str, Any]] | None = None,
                    devices: Sequence[int | device | None] | None = None) -> list[Any]:
     """The results of modules for inputs, each on its device: that given, or that of its input.
+
+    Arguments:
+        modules: a module for each NPU
+        inputs: the arguments of each module
+        kwargs_tup: the arguments by name of each module; None means none
+        devices: the NPU of each module
 
     Example:
         >>> layers = [torch.nn.Linear(2, 1, device="npu") for _ in range(2)]

@@ -46,6 +46,11 @@ def _replica(network, place, detach):
 def replicate(network: Any, devices: Sequence[int | device], detach: bool = False) -> Any:
     """The network on each device: gradients of the copies' parameters add up in the network, unless `detach`.
 
+    Arguments:
+        network: the module
+        devices: the NPU of each module
+        detach: whether the copies get no gradient
+
     Example:
         >>> layer = torch.nn.Linear(2, 1, device="npu")
         >>> torch.nn.parallel.replicate(layer, [0])[0].weight.device

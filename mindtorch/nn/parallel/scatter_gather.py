@@ -24,6 +24,11 @@ def _built(like, values):
 def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
     """For each device its chunk of the tensors, along `dim`; what is no tensor is there for each.
 
+    Arguments:
+        inputs: the arguments: a tensor, or containers of them
+        target_gpus: the NPUs, as indexes
+        dim: the dimension of the batch
+
     Example:
         >>> torch.nn.parallel.scatter(torch.ones(2), [0])
         (tensor([1., 1.], device='npu:0'),)
@@ -46,6 +51,12 @@ def scatter_kwargs(inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, targe
                    dim: int = 0) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """The same for the arguments of a call: as many tuples as dictionaries.
 
+    Arguments:
+        inputs: the arguments: a tensor, or containers of them
+        kwargs: the arguments by name
+        target_gpus: the NPUs, as indexes
+        dim: the dimension of the batch
+
     Example:
         >>> torch.nn.parallel.scatter_gather.scatter_kwargs((torch.arange(4.0),), {"scale": 2}, ["cpu", "cpu"])
         (((tensor([0., 1.]),), (tensor([2., 3.]),)), ({'scale': 2}, {'scale': 2}))
@@ -58,6 +69,11 @@ def scatter_kwargs(inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, targe
 
 def gather(outputs: Any, target_device: int | device, dim: int = 0) -> Any:
     """The tensors of all devices, one behind the other along `dim`, on one device, a number or "cpu".
+
+    Arguments:
+        outputs: the results of the NPUs
+        target_device: where the result comes to
+        dim: the dimension of the batch
 
     Example:
         >>> torch.nn.parallel.gather([torch.ones(1, device="npu:0"), torch.zeros(1, device="npu:0")], "cpu")

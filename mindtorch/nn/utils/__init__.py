@@ -1,4 +1,5 @@
 """torch.nn.utils: what is done to the parameters of a module as a whole."""
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.nn.utils import parametrizations, parametrize, rnn, stateless
 from mindtorch.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -25,3 +26,5 @@ __all__ = [
     "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "get_total_norm", "parameters_to_vector",
     "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init",
     "spectral_norm", "stateless", "vector_to_parameters", "weight_norm"]
+
+_complete_docstrings(globals(), "nn.utils")

@@ -34,6 +34,9 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
                    foreach: bool | None = None) -> Tensor:
     """The norm of all elements of all tensors, as if they were one vector.
 
+    Arguments:
+        tensors: the tensors; one, or several
+
     Example:
         >>> nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
         tensor(5.)
@@ -61,6 +64,9 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: Any, total_norm: Any,
                           foreach: bool | None = None) -> None:
     """Scale the gradients down if their total norm is above `max_norm`.
+
+    Arguments:
+        total_norm: the norm of all gradients together
 
     Example:
         >>> w = nn.Parameter(torch.zeros(2))
@@ -122,6 +128,9 @@ def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_
 @no_grad()
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Limit every element of the gradients to the range from -clip_value to clip_value.
+
+    Arguments:
+        clip_value: the largest absolute value that is left
 
     Example:
         >>> w = nn.Parameter(torch.zeros(2))

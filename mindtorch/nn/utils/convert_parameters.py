@@ -35,6 +35,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make each parameter a view of its part of the vector.
 
+    Arguments:
+        vec: the elements of all parameters, one behind the other
+
     Example:
         >>> net = nn.Linear(2, 1)
         >>> nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), net.parameters())

@@ -30,6 +30,10 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
                          transpose: bool = False) -> tuple[Parameter, Parameter]:
     """Weight and bias of a convolution that computes convolution and norm; None stands for no bias, 1 and 0.
 
+    Arguments:
+        conv_w: the weight of the convolution
+        conv_b: its bias; None means 0
+
     Example:
         >>> mean, variance = torch.zeros(1), torch.tensor([3.0])
         >>> weight, bias = nn.utils.fuse_conv_bn_weights(
@@ -44,6 +48,10 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
 def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
                            bn_w: Tensor, bn_b: Tensor) -> tuple[Parameter, Parameter]:
     """Weight and bias of a Linear that computes Linear and norm.
+
+    Arguments:
+        linear_w: the weight of the linear map
+        linear_b: its bias; None means 0
 
     Example:
         >>> mean, variance, one = torch.zeros(1), torch.tensor([3.0]), torch.ones(1)
@@ -64,6 +72,9 @@ def _check(layer, bn):
 def fuse_conv_bn_eval(conv: Any, bn: _BatchNorm, transpose: bool = False) -> Any:
     """A copy of a convolution with the batch norm after it fused into it; both must be in eval mode.
 
+    Arguments:
+        conv: the convolution, in evaluation mode
+
     Example:
         >>> conv, norm = nn.Conv2d(1, 2, 3).eval(), nn.BatchNorm2d(2).eval()
         >>> x = torch.ones(1, 1, 4, 4)
@@ -79,6 +90,9 @@ def fuse_conv_bn_eval(conv: Any, bn: _BatchNorm, transpose: bool = False) -> Any
 
 def fuse_linear_bn_eval(linear: Any, bn: _BatchNorm) -> Any:
     """A copy of a Linear with the batch norm after it fused into it; both must be in eval mode.
+
+    Arguments:
+        linear: the linear map, in evaluation mode
 
     Example:
         >>> linear, norm = nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval()

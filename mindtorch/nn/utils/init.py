@@ -12,6 +12,11 @@ __all__ = ["skip_init"]
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """A module whose parameters hold anything; the random numbers are those that would come without it.
 
+    Arguments:
+        module_cls: the class of the module
+        *args: its arguments
+        **kwargs: its arguments by name
+
     Example:
         >>> net = nn.utils.skip_init(nn.Linear, 2, 3, device="npu")
         >>> net.weight.shape, net.weight.device

@@ -21,6 +21,9 @@ def _convert(module, memory_format, layers):
 def convert_conv2d_weight_memory_format(module: Any, memory_format: memory_format) -> Any:
     """Lay out the weights of all Conv2d and ConvTranspose2d in `module` so; gives the module.
 
+    Arguments:
+        memory_format: the order of the elements, such as torch.channels_last
+
     Example:
         >>> conv = nn.utils.convert_conv2d_weight_memory_format(nn.Conv2d(2, 4, 3), torch.channels_last)
         >>> conv.weight.stride()
@@ -31,6 +34,9 @@ def convert_conv2d_weight_memory_format(module: Any, memory_format: memory_forma
 
 def convert_conv3d_weight_memory_format(module: Any, memory_format: memory_format) -> Any:
     """Lay out the weights of all Conv3d and ConvTranspose3d in `module` so; gives the module.
+
+    Arguments:
+        memory_format: the order of the elements, such as torch.channels_last_3d
 
     Example:
         >>> conv = nn.utils.convert_conv3d_weight_memory_format(nn.Conv3d(2, 4, 3), torch.channels_last_3d)

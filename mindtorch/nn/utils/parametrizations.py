@@ -5,6 +5,7 @@ import enum
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.conv import _ConvTransposeNd
@@ -148,6 +149,10 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
     `orthogonal_map` is "matrix_exp", "cayley" or "householder". With `use_trivialization` the map is relative to a
     base, and any orthogonal matrix can be assigned.
 
+    Arguments:
+        orthogonal_map: "matrix_exp", "cayley" or "householder"; None chooses by the shape
+        use_trivialization: whether the map begins at the parameter's own value
+
     Example:
         >>> net = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
         >>> torch.allclose(net.weight @ net.weight.t(), torch.eye(3), atol=1e-5)
@@ -266,3 +271,6 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
         dim = 1 if isinstance(module, _ConvTransposeNd) else 0
     register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
     return module
+
+
+_complete_docstrings(globals(), "nn.utils")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn.modules.container import ModuleDict, ModuleList
 from mindtorch.nn.parameter import Parameter
@@ -56,6 +57,10 @@ def _kind(value):
 class ParametrizationList(ModuleList):
     """The modules that compute one tensor, and what they compute it from: `original`, or `original0`, `original1`, ...
     where the first module takes several. `is_tensor` says which, `ntensors` how many.
+
+    Arguments:
+        modules: the parametrizations, in the order in which they apply
+        original: the parameter
 
     Example:
         >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
@@ -231,6 +236,9 @@ def type_before_parametrizations(module: Module) -> type:
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether the tensor of that name, or any, is parametrized.
 
+    Arguments:
+        tensor_name: the name of the parameter; None means any
+
     Example:
         >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
         >>> nn.utils.parametrize.is_parametrized(net, "weight"), nn.utils.parametrize.is_parametrized(net, "bias")
@@ -276,6 +284,9 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
     Unless `unsafe`, shape and dtype must stay. Gives the module, whose class is now one derived from its own.
 
+    Arguments:
+        parametrization: a module that makes the parameter from another tensor
+
     Example:
         >>> class Symmetric(nn.Module):
         ...     def forward(self, x):
@@ -306,6 +317,9 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Make `tensor_name` a parameter or buffer again: as it is computed, or the original.
+
+    Arguments:
+        leave_parametrized: whether the parameter keeps its present value, in place of the original
 
     Example:
         >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
@@ -341,6 +355,11 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
                                          tensor_name: str | None = None) -> Module:
     """Parametrize `to_module` as the other is; the two share modules and originals afterwards.
 
+    Arguments:
+        from_module: the module with parametrizations
+        to_module: the module that gets them
+        tensor_name: the name of the parameter; None means all
+
     Example:
         >>> net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
         >>> other = nn.utils.parametrize.transfer_parametrizations_and_params(net, nn.Linear(2, 3))
@@ -360,3 +379,6 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
         for original, tensor in source.originals().items():
             setattr(to_module.parametrizations[name], original, tensor)
     return to_module
+
+
+_complete_docstrings(globals(), "nn.utils")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 if TYPE_CHECKING:
     from mindtorch.nn.modules.module import Module
@@ -102,6 +103,9 @@ class BasePruningMethod(ABC):
 
 class PruningContainer(BasePruningMethod):
     """The methods that were applied to one parameter, one after the other.
+
+    Arguments:
+        *args: the methods, in order
 
     Example:
         >>> prune = torch.nn.utils.prune
@@ -281,6 +285,9 @@ class _Structured(BasePruningMethod):
 class RandomStructured(_Structured):
     """Prunes slices that are drawn.
 
+    Arguments:
+        dim: the dimension along which units are pruned
+
     Example:
         >>> torch.nn.utils.prune.RandomStructured(amount=1, dim=0).prune(torch.ones(2, 3)).sum()
         tensor(3.)
@@ -298,6 +305,10 @@ class RandomStructured(_Structured):
 
 class LnStructured(_Structured):
     """Prunes the slices of the least norm of order `n`.
+
+    Arguments:
+        n: the exponent of the norm
+        dim: the dimension along which units are pruned
 
     Example:
         >>> torch.nn.utils.prune.LnStructured(amount=1, n=2, dim=0).prune(torch.tensor([[3.0, 4.0], [1.0, 1.0]]))
@@ -388,6 +399,9 @@ def l1_unstructured(module: Module, name: str, amount: Any, importance_scores: A
 def random_structured(module: Module, name: str, amount: Any, dim: Any) -> Any:
     """Prune slices of a parameter along `dim` that are drawn.
 
+    Arguments:
+        dim: the dimension along which units are pruned
+
     Example:
         >>> model = torch.nn.utils.prune.random_structured(torch.nn.Linear(2, 4), "weight", amount=1, dim=0)
         >>> int(model.weight_mask.sum())
@@ -399,6 +413,10 @@ def random_structured(module: Module, name: str, amount: Any, dim: Any) -> Any:
 
 def ln_structured(module: Module, name: str, amount: Any, n: Any, dim: Any, importance_scores: Any = None) -> Any:
     """Prune the slices of a parameter along `dim` that have the least norm of order `n`.
+
+    Arguments:
+        n: the exponent of the norm
+        dim: the dimension along which units are pruned
 
     Example:
         >>> model = torch.nn.utils.prune.ln_structured(torch.nn.Linear(2, 4), "weight", amount=0.5, n=2, dim=0)
@@ -424,6 +442,12 @@ def custom_from_mask(module: Module, name: str, mask: Any) -> Any:
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
     """Prune several parameters, pairs of a module and a name, as if they were one; kwargs are the method's.
+
+    Arguments:
+        parameters: pairs of module and name
+        pruning_method: the class of the method, such as L1Unstructured
+        importance_scores: (module, name) -> what decides, in place of the parameter
+        **kwargs: the arguments of the method
 
     Example:
         >>> layers = [torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)]
@@ -481,3 +505,6 @@ def is_pruned(module: Module) -> bool:
     """
     return any(isinstance(hook, BasePruningMethod)
                for each in module.modules() for hook in each._forward_pre_hooks.values())
+
+
+_complete_docstrings(globals(), "nn.utils")

@@ -21,6 +21,7 @@ from mindtorch import (
     tensor,
     uint8,
 )
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -41,6 +42,12 @@ class PackedSequence(_Fields):
     """The elements of all sequences step by step; `batch_sizes` says how many sequences have each step.
 
     The sequences lie from the longest to the shortest: `sorted_indices` says which are where.
+
+    Arguments:
+        data: the elements of all sequences, step by step
+        batch_sizes: how many sequences each step has, on the CPU
+        sorted_indices: the order in which the sequences were sorted; None means they were not
+        unsorted_indices: the inverse of sorted_indices
 
     Example:
         >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
@@ -104,6 +111,9 @@ for _name, _dtype in (("double", float64), ("float", float32), ("half", float16)
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """Where each index stands in `permutation`.
 
+    Arguments:
+        permutation: the order, a tensor of int64 indices; None gives None
+
     Example:
         >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
         tensor([1, 2, 0])
@@ -117,6 +127,9 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(input: Tensor, lengths: Tensor | list[int], batch_first: bool = False,
                          enforce_sorted: bool = True) -> PackedSequence:
     """The first `lengths` steps of each of the sequences (T, N, *).
+
+    Arguments:
+        input: the padded sequences (L, N, *), or (N, L, *) with batch_first
 
     Example:
         >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
@@ -155,6 +168,10 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:
     """The sequences (T, N, *) with `padding_value` behind the shorter ones, and their lengths.
 
+    Arguments:
+        sequence: a PackedSequence
+        total_length: the length of the result; None means that of the longest
+
     Example:
         >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
         >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
@@ -190,6 +207,9 @@ def pad_sequence(sequences: Tensor | list[Tensor], batch_first: bool = False, pa
                  padding_side: str = "right") -> Tensor:
     """Tensors (length, *) together as (T, N, *), shorter ones padded on `padding_side`.
 
+    Arguments:
+        padding_side: "right" or "left"
+
     Example:
         >>> sequences = [torch.tensor([1, 2, 3]), torch.tensor([4])]
         >>> nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=-1)
@@ -216,6 +236,9 @@ def pad_sequence(sequences: Tensor | list[Tensor], batch_first: bool = False, pa
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Each of the padded sequences alone, at its length.
 
+    Arguments:
+        padded_sequences: the padded sequences (L, N, *), or (N, L, *) with batch_first
+
     Example:
         >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
         >>> nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 1]), batch_first=True)
@@ -240,9 +263,15 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Each of the packed sequences alone.
 
+    Arguments:
+        packed_sequences: a PackedSequence
+
     Example:
         >>> nn.utils.rnn.unpack_sequence(nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]))
         [tensor([1, 2, 3]), tensor([4])]
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+_complete_docstrings(globals(), "nn.utils")

@@ -20,6 +20,12 @@ __all__ = ["SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStat
 class SpectralNorm:
     """The hook that computes the weight before each forward.
 
+    Arguments:
+        name: the name of the parameter
+        n_power_iterations: how many steps of the power method each forward makes
+        dim: the dimension that the matrix has as its rows
+        eps: a small number that avoids a division by zero
+
     Example:
         >>> model = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
         >>> [type(hook).__name__ for hook in model._forward_pre_hooks.values()]
@@ -103,6 +109,9 @@ class SpectralNorm:
 class SpectralNormLoadStateDictPreHook:
     """Completes states from before `<name>_v` was part of them.
 
+    Arguments:
+        fn: the SpectralNorm
+
     Example:
         >>> model = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
         >>> model.load_state_dict(model.state_dict())       # calls it
@@ -135,6 +144,9 @@ class SpectralNormLoadStateDictPreHook:
 
 class SpectralNormStateDictHook:
     """Writes the version of the state.
+
+    Arguments:
+        fn: the SpectralNorm
 
     Example:
         >>> torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2)).state_dict()._metadata[""]["spectral_norm"]

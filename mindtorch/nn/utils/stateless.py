@@ -112,6 +112,14 @@ def functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], a
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
     """torch.func.functional_call under its old name.
 
+    Arguments:
+        module: the module
+        parameters_and_buffers: tensors by name, in place of the module's own
+        args: the arguments; one, or a tuple
+        kwargs: the arguments by name; None means none
+        tie_weights: whether names of the same tensor are all replaced
+        strict: whether missing and unexpected names raise an error
+
     Example:
         >>> net = nn.Linear(1, 1)
         >>> parameters = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}

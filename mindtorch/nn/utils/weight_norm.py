@@ -21,6 +21,10 @@ def weight_of(v: Any, g: Any, dim: int = 0) -> Any:
 class WeightNorm:
     """The hook that computes the weight before each forward.
 
+    Arguments:
+        name: the name of the parameter
+        dim: the dimension that is kept apart; None means none
+
     Example:
         >>> model = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))
         >>> [type(hook).__name__ for hook in model._forward_pre_hooks.values()]

@@ -9,6 +9,9 @@ __all__ = ["GradScaler"]
 class GradScaler(_amp.GradScaler):
     """torch.amp.GradScaler("npu"); with `dynamic=False` the scale stays as it is, and infinities leave out steps.
 
+    Arguments:
+        dynamic: whether infinities make the scale smaller, and their absence larger
+
     Example:
         >>> scaler = torch.npu.amp.GradScaler(init_scale=4.0, dynamic=False)
         >>> scaler.scale(torch.ones(1, device="npu"))

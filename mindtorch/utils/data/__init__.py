@@ -1,5 +1,6 @@
 """torch.utils.data: data sets, samplers and the loader that makes batches of them."""
 from mindtorch._refusals.modules import refused_names
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.utils.data._utils.collate import default_collate, default_convert
 from mindtorch.utils.data._utils.worker import get_worker_info
 from mindtorch.utils.data.dataloader import DataLoader, _DatasetKind
@@ -30,4 +31,5 @@ __all__ = [
 ]
 
 
+_complete_docstrings(globals(), "utils.data")
 __getattr__ = refused_names(__name__)

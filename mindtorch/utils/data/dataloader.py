@@ -89,6 +89,20 @@ class DataLoader(Generic[_T_co]):
     `prefetch_factor` batches each in advance; the process itself does it otherwise. Workers are forked where that is
     the system's way: one that uses the NPU needs `multiprocessing_context="spawn"` if this process has used it.
 
+    Arguments:
+        sampler: a Sampler, or an iterable, of indices; None means by shuffle
+        batch_sampler: a Sampler of lists of indices, in place of batch_size, shuffle, sampler and drop_last
+        num_workers: the number of processes that load; 0 loads in this one
+        collate_fn: a function of a list of samples that makes the batch; None means default_collate
+        pin_memory: whether batches lie in pinned memory, from which copies to the NPU are faster
+        timeout: the seconds that a worker may take for a batch; 0 means any time
+        worker_init_fn: a function of the worker's number, which runs in it first
+        multiprocessing_context: how workers are started: "fork", "spawn" or a context
+        prefetch_factor: how many batches each worker loads ahead; None means 2
+        persistent_workers: whether workers stay for the next epoch
+        pin_memory_device: the device whose pinned memory is meant; "" means the accelerator
+        in_order: whether batches come in the order of the sampler, not as they are ready
+
     Example:
         >>> pairs = torch.utils.data.TensorDataset(torch.arange(4.0), torch.arange(4))
         >>> for x, y in torch.utils.data.DataLoader(pairs, batch_size=2):

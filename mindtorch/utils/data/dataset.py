@@ -61,6 +61,9 @@ class IterableDataset(Dataset[_T_co]):
 class TensorDataset(Dataset):
     """Sample `i` is the tuple of row `i` of each tensor.
 
+    Arguments:
+        *tensors: the tensors, with as many rows
+
     Example:
         >>> torch.utils.data.TensorDataset(torch.arange(3), torch.ones(3))[1]
         (tensor(1), tensor(1.))
@@ -82,6 +85,10 @@ class TensorDataset(Dataset):
 
 class StackDataset(Dataset):
     """Sample `i` is the tuple, or where the data sets were given by name the dict, of sample `i` of each.
+
+    Arguments:
+        *args: the datasets; a sample is a tuple
+        **kwargs: the datasets by name; a sample is a dict
 
     Example:
         >>> torch.utils.data.StackDataset(image=[1, 2], label=["a", "b"])[1]
@@ -242,6 +249,9 @@ def _lengths_of_fractions(fractions, total):
 
 def random_split(dataset: Any, lengths: Sequence[int | float], generator: Generator | None = default_generator) -> Any:
     """Subsets of `dataset` that share no sample, of the given lengths, or fractions that sum to 1.
+
+    Arguments:
+        lengths: the number of samples of each part; or shares whose sum is 1
 
     Example:
         >>> parts = torch.utils.data.random_split(range(10), [0.8, 0.2])

@@ -20,6 +20,12 @@ class DistributedSampler(Sampler):
     The shares are equally long: keys are repeated from the beginning, or with `drop_last` left out at the end. Call
     `set_epoch` before each pass, or every pass has the same order.
 
+    Arguments:
+        num_replicas: the number of processes; None means the world size
+        rank: the number of this process; None means its rank
+        seed: the seed of the order, the same in all processes
+        drop_last: whether the end is left out, in place of repeating some samples
+
     Example:
         >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
         [1, 3, 0]

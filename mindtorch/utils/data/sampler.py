@@ -72,6 +72,9 @@ def _permutation(n, generator):
 class RandomSampler(Sampler[int]):
     """Keys in random order: permutations of all, or with `replacement` independent draws.
 
+    Arguments:
+        num_samples: the number of samples; None means as many as the dataset has
+
     Example:
         >>> sorted(torch.utils.data.RandomSampler(range(4)))
         [0, 1, 2, 3]
@@ -141,6 +144,9 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Keys 0 to len(weights) - 1, each as likely as its weight.
 
+    Arguments:
+        weights: the weight of each sample
+
     Example:
         >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
         [1, 1, 1]
@@ -173,6 +179,9 @@ class WeightedRandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list]):
     """Lists of `batch_size` keys of another sampler; with `drop_last` no shorter one at the end.
+
+    Arguments:
+        sampler: a Sampler, or an iterable, of indices
 
     Example:
         >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))

@@ -270,6 +270,12 @@ def _hparams(values: Mapping[str, Any], metrics: Any, domains: Mapping[str, list
 class FileWriter:
     """Adds events to a file in a folder, in a thread of its own.
 
+    Arguments:
+        log_dir: the folder; None means one of the present time below "runs"
+        max_queue: how many records wait before they are written
+        flush_secs: the seconds between two writes
+        filename_suffix: what is added to the files' names
+
     Example:
         >>> import os, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -306,6 +312,14 @@ class SummaryWriter:
     """Writes what a training run adds to an event file in `log_dir`, by default runs/<time>_<host><comment>.
 
     Values may be tensors of any device, arrays or numbers; `global_step` is where they stand on TensorBoard's axis.
+
+    Arguments:
+        log_dir: the folder; None means one of the present time below "runs"
+        comment: what is added to the name of that folder
+        purge_step: the step from which on earlier records are hidden
+        max_queue: how many records wait before they are written
+        flush_secs: the seconds between two writes
+        filename_suffix: what is added to the files' names
 
     Example:
         >>> import os, tempfile

@@ -50,6 +50,11 @@ class DDPCommHookType(Enum):
 def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: DistributedDataParallel, state: Any = None) -> None:
     """Have the hook of this name reduce the buckets of a model.
 
+    Arguments:
+        comm_hook_type: a DDPCommHookType
+        model: a DistributedDataParallel model
+        state: the state that the hook gets on each call
+
     Example:
         >>> hooks = dist.algorithms.ddp_comm_hooks
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))

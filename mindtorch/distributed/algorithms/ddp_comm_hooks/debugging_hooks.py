@@ -14,6 +14,9 @@ __all__ = ["noop_hook"]
 def noop_hook(_: Any, bucket: GradBucket) -> Future:
     """Leave the gradients of each rank as they are: training is wrong, and as fast as it can be.
 
+    Arguments:
+        bucket: the GradBucket
+
     Example:
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
         >>> model.register_comm_hook(None, dist.algorithms.ddp_comm_hooks.debugging_hooks.noop_hook)

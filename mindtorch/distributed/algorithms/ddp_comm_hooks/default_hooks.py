@@ -26,6 +26,10 @@ def mean_of_ranks(tensor: Tensor, group: ProcessGroup | None) -> Future:
 def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
     """What DistributedDataParallel does without a hook.
 
+    Arguments:
+        process_group: the process group; None means all ranks
+        bucket: the GradBucket
+
     Example:
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
         >>> model.register_comm_hook(None, dist.algorithms.ddp_comm_hooks.default_hooks.allreduce_hook)
@@ -42,6 +46,10 @@ def compressed_mean(dtype: Any, group: ProcessGroup | None, bucket: GradBucket) 
 def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
     """The mean, communicated in float16.
 
+    Arguments:
+        process_group: the process group; None means all ranks
+        bucket: the GradBucket
+
     Example:
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
         >>> model.register_comm_hook(None, dist.algorithms.ddp_comm_hooks.default_hooks.fp16_compress_hook)
@@ -52,6 +60,10 @@ def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -
 
 def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
     """The mean, communicated in bfloat16.
+
+    Arguments:
+        process_group: the process group; None means all ranks
+        bucket: the GradBucket
 
     Example:
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
@@ -78,6 +90,9 @@ def _wrapper(dtype, hook):
 def fp16_compress_wrapper(hook: Callable) -> Callable:
     """`hook`, on a copy of the bucket in float16.
 
+    Arguments:
+        hook: a communication hook
+
     Example:
         >>> hooks = dist.algorithms.ddp_comm_hooks.default_hooks
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
@@ -89,6 +104,9 @@ def fp16_compress_wrapper(hook: Callable) -> Callable:
 
 def bf16_compress_wrapper(hook: Callable) -> Callable:
     """`hook`, on a copy of the bucket in bfloat16.
+
+    Arguments:
+        hook: a communication hook
 
     Example:
         >>> hooks = dist.algorithms.ddp_comm_hooks.default_hooks

@@ -23,6 +23,12 @@ class PostLocalSGDState:
 
     Without `post_local_gradient_allreduce` later gradients are not reduced at all.
 
+    Arguments:
+        process_group: the process group; None means all ranks
+        subgroup: the ranks among which gradients are averaged; None means those of one node
+        start_localSGD_iter: the step from which on gradients are averaged in the subgroup alone
+        post_local_gradient_allreduce: whether gradients are averaged in the subgroup after that step
+
     Example:
         >>> hooks = dist.algorithms.ddp_comm_hooks.post_localSGD_hook
         >>> state = hooks.PostLocalSGDState(None, None, start_localSGD_iter=100)
@@ -44,6 +50,10 @@ class PostLocalSGDState:
 
 def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future:
     """The mean of the ranks of the group that the state says.
+
+    Arguments:
+        state: the state that the hook gets on each call
+        bucket: the GradBucket
 
     Example:
         >>> hooks = dist.algorithms.ddp_comm_hooks.post_localSGD_hook

@@ -24,6 +24,16 @@ __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
 class PowerSGDState:
     """The settings, and what a step keeps for the next: the errors and the matrices Q.
 
+    Arguments:
+        process_group: the process group; None means all ranks
+        matrix_approximation_rank: the rank of the two factors that stand for a matrix
+        start_powerSGD_iter: the step from which on gradients are compressed
+        min_compression_rate: the least rate for which a matrix is compressed
+        use_error_feedback: whether what compression loses is added to the next gradient
+        warm_start: whether factors begin as those of the step before
+        orthogonalization_epsilon: a small number that avoids a division by zero
+        random_seed: the seed of the first factors
+
     Example:
         >>> hooks = dist.algorithms.ddp_comm_hooks.powerSGD_hook
         >>> state = hooks.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=10)
@@ -71,6 +81,10 @@ def _orthogonal(matrix, epsilon):
 def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
     """The mean of the ranks, each matrix as its best product of two thin ones; vectors and small matrices whole.
 
+    Arguments:
+        state: the state that the hook gets on each call
+        bucket: the GradBucket
+
     Example:
         >>> hooks = dist.algorithms.ddp_comm_hooks.powerSGD_hook
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(20, 20))
@@ -84,6 +98,10 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
     """The mean of the ranks, the whole bucket as a square matrix: faster, and further from the mean.
+
+    Arguments:
+        state: the state that the hook gets on each call
+        bucket: the GradBucket
 
     Example:
         >>> hooks = dist.algorithms.ddp_comm_hooks.powerSGD_hook

@@ -17,6 +17,9 @@ __all__ = ["ModelAverager", "PeriodicModelAverager"]
 class ModelAverager(ABC):
     """Averages parameters over a group, by default that of all ranks; `step` counts the calls.
 
+    Arguments:
+        process_group: the process group; None means all ranks
+
     Example:
         >>> averagers = dist.algorithms.model_averaging.averagers
         >>> issubclass(averagers.PeriodicModelAverager, averagers.ModelAverager)
@@ -34,6 +37,11 @@ class ModelAverager(ABC):
 
 class PeriodicModelAverager(ModelAverager):
     """Averages at each `period`-th call, after `warmup_steps` calls.
+
+    Arguments:
+        period: the number of steps between two averages
+        warmup_steps: the number of steps before the first average
+        process_group: the process group; None means all ranks
 
     Example:
         >>> model = torch.nn.Linear(2, 1)

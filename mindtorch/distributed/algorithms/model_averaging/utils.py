@@ -17,6 +17,10 @@ __all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_
 def average_parameters(params: Iterable[Parameter], process_group: ProcessGroup | None) -> None:
     """Replace the parameters of all ranks of a group by their mean, with one all_reduce.
 
+    Arguments:
+        params: the parameters, or groups of them as an optimizer has them
+        process_group: the process group; None means all ranks
+
     Example:
         >>> model = torch.nn.Linear(2, 1)
         >>> dist.algorithms.model_averaging.utils.average_parameters(model.parameters(), None)
@@ -33,6 +37,9 @@ def average_parameters(params: Iterable[Parameter], process_group: ProcessGroup 
 
 def get_params_to_average(params: Iterable[Parameter] | Iterable[dict[str, Iterable[Parameter]]]) -> list[Parameter]:
     """Those that have a gradient, of a model's parameters or an optimizer's groups.
+
+    Arguments:
+        params: the parameters, or groups of them as an optimizer has them
 
     Example:
         >>> model = torch.nn.Linear(2, 1)
@@ -53,6 +60,10 @@ def get_params_to_average(params: Iterable[Parameter] | Iterable[dict[str, Itera
 def average_parameters_or_parameter_groups(params: Iterable[Parameter] | Iterable[dict[str, Iterable[Parameter]]],
                                            process_group: ProcessGroup | None) -> None:
     """Replace parameters that have a gradient by their mean over the ranks.
+
+    Arguments:
+        params: the parameters, or groups of them as an optimizer has them
+        process_group: the process group; None means all ranks
 
     Example:
         >>> model = torch.nn.Linear(2, 1)

@@ -58,6 +58,12 @@ class _Serialized:
 class Event(_Serialized):
     """Something that happened at `timestamp`, in seconds since 1970.
 
+    Arguments:
+        name: the name
+        source: who records it, an EventSource
+        timestamp: the time in seconds since 1970
+        metadata: further facts, as a dict
+
     Example:
         >>> from mindtorch.distributed.elastic.events import Event, EventSource
         >>> event = Event("started", EventSource.WORKER, metadata={"rank": 0})
@@ -79,6 +85,18 @@ class RdzvEvent(_Serialized):
     """Something that happened in a rendezvous, on the node `hostname`, in the process `pid`.
 
     A node_state that NodeState does not have raises ValueError.
+
+    Arguments:
+        name: the name
+        run_id: the name of the job
+        message: what has happened
+        hostname: the name of the node
+        pid: the number of the process
+        node_state: a NodeState
+        master_endpoint: host:port of the store, where it is known
+        rank: the rank of this process or node
+        local_id: the number of the process on its node
+        error_trace: the traceback as a str; empty for none
 
     Example:
         >>> from mindtorch.distributed.elastic.events import NodeState, RdzvEvent
@@ -107,6 +125,9 @@ def get_logging_handler(destination: str = "null") -> logging.Handler:
 
     Another name raises KeyError.
 
+    Arguments:
+        destination: "console", "null" or "dynamic_rendezvous"
+
     Example:
         >>> from mindtorch.distributed.elastic.events import get_logging_handler
         >>> type(get_logging_handler("console")).__name__
@@ -133,6 +154,10 @@ def _get_or_create_logger(destination="null"):
 def record(event: Event, destination: str = "null") -> None:
     """Write an event to the log of `destination`, which is one of get_logging_handler.
 
+    Arguments:
+        event: the event
+        destination: "console", "null" or "dynamic_rendezvous"
+
     Example:
         >>> from mindtorch.distributed.elastic.events import Event, EventSource, record
         >>> record(Event("started", EventSource.WORKER), destination="null")
@@ -142,6 +167,9 @@ def record(event: Event, destination: str = "null") -> None:
 
 def record_rdzv_event(event: RdzvEvent) -> None:
     """Write an event of a rendezvous to the log of dynamic rendezvous, which is dropped.
+
+    Arguments:
+        event: the event
 
     Example:
         >>> from mindtorch.distributed.elastic.events import NodeState, RdzvEvent, record_rdzv_event
@@ -161,8 +189,12 @@ def construct_and_record_rdzv_event(run_id: str, message: str, node_state: NodeS
         message: what happened
         node_state: the state of this node
         name: the file and function of the caller unless given
-        hostname, pid: this machine and process unless given
+        hostname: the name of the node
+        pid: the number of the process
         master_endpoint: the address of the store
+        local_id: the number of the process on its node
+        rank: the rank of this process or node
+        hostname, pid: this machine and process unless given
         local_id, rank: the number of this process on its node, and that of the node
 
     Example:

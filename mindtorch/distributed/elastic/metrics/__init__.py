@@ -15,10 +15,26 @@ __all__ = ["ConsoleMetricHandler", "MetricData", "MetricHandler", "MetricStream"
 DEFAULT_GROUP = "torchelastic"
 
 MetricData = namedtuple("MetricData", ["timestamp", "group_name", "name", "value"])
+MetricData.__doc__ = """A value of a metric.
+
+Arguments:
+    timestamp: the time in seconds since 1970
+    group_name: the name of the group of metrics
+    name: the name of the metric
+    value: the value
+
+Example:
+    >>> from mindtorch.distributed.elastic.metrics import MetricData
+    >>> MetricData(1.5, "training", "steps", 3).value
+    3
+"""
 
 
 class MetricsConfig:
     """Options of handlers, in `params`.
+
+    Arguments:
+        params: options, as a dict
 
     Example:
         >>> from mindtorch.distributed.elastic.metrics import MetricsConfig
@@ -77,6 +93,10 @@ class NullMetricHandler(MetricHandler):
 class MetricStream:
     """The values of a group, on their way to a handler.
 
+    Arguments:
+        group_name: the name of the group of metrics
+        handler: what takes the values, a MetricHandler
+
     Example:
         >>> from mindtorch.distributed.elastic.metrics import MetricHandler, MetricStream
         >>> class Values(MetricHandler):
@@ -101,6 +121,10 @@ _handlers: dict[str, MetricHandler] = {}
 def configure(handler: MetricHandler, group: str | None = None) -> None:
     """Let `handler` take the values of a group, or of all groups that have none.
 
+    Arguments:
+        handler: what takes the values, a MetricHandler
+        group: the name of the group of metrics; None means all that have no handler
+
     Example:
         >>> from mindtorch.distributed.elastic import metrics
         >>> class Kept(metrics.MetricHandler):
@@ -122,6 +146,9 @@ def configure(handler: MetricHandler, group: str | None = None) -> None:
 def getStream(group: str) -> MetricStream:
     """The stream of a group, to the handler that `configure` has set for it.
 
+    Arguments:
+        group: the name of the group of metrics; None means all that have no handler
+
     Example:
         >>> from mindtorch.distributed.elastic import metrics
         >>> metrics.getStream("training").group_name
@@ -132,6 +159,11 @@ def getStream(group: str) -> MetricStream:
 
 def put_metric(metric_name: str, metric_value: int, metric_group: str = DEFAULT_GROUP) -> None:
     """Send a value of a group to its handler.
+
+    Arguments:
+        metric_name: the name of the metric
+        metric_value: the value, an int
+        metric_group: the name of the group of metrics
 
     Example:
         >>> from mindtorch.distributed.elastic import metrics
@@ -148,6 +180,11 @@ def put_metric(metric_name: str, metric_value: int, metric_group: str = DEFAULT_
 def publish_metric(metric_group: str, metric_name: str, metric_value: int) -> None:
     """put_metric with its arguments in another order; torch has deprecated it.
 
+    Arguments:
+        metric_group: the name of the group of metrics
+        metric_name: the name of the metric
+        metric_value: the value, an int
+
     Example:
         >>> from mindtorch.distributed.elastic import metrics
         >>> class Values(metrics.MetricHandler):
@@ -162,6 +199,9 @@ def publish_metric(metric_group: str, metric_name: str, metric_value: int) -> No
 
 def get_elapsed_time_ms(start_time_in_seconds: float) -> int:
     """The whole milliseconds since a time of time.time().
+
+    Arguments:
+        start_time_in_seconds: the time in seconds since 1970
 
     Example:
         >>> import time
@@ -220,6 +260,9 @@ def prof(fn: Callable | None = None, group: str = DEFAULT_GROUP) -> Any:
 def profile(group: str | None = None) -> Callable:
     """prof, by its older name: always with parentheses.
 
+    Arguments:
+        group: the name of the group of metrics; None means all that have no handler
+
     Example:
         >>> from mindtorch.distributed.elastic.metrics import profile
         >>> @profile("training")
@@ -233,6 +276,9 @@ def profile(group: str | None = None) -> Callable:
 
 def initialize_metrics(cfg: MetricsConfig | None = None) -> None:
     """Does nothing: a place for programs that set handlers.
+
+    Arguments:
+        cfg: not read
 
     Example:
         >>> from mindtorch.distributed.elastic import metrics

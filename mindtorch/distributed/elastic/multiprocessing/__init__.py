@@ -29,7 +29,12 @@ _TAIL_INTERVAL = 0.1        # seconds between two looks at a log that is shown o
 
 
 class SignalException(Exception):
-    """torchrun has received a signal."""
+    """torchrun has received a signal.
+
+    Arguments:
+        msg: the message
+        sigval: the number of the signal
+    """
 
     def __init__(self, msg: str, sigval: signal.Signals) -> None:
         super().__init__(msg)
@@ -58,6 +63,10 @@ class Std(IntFlag):
 def to_map(val_or_map: Std | dict[int, Std], local_world_size: int) -> dict[int, Std]:
     """The streams of each local rank.
 
+    Arguments:
+        val_or_map: one value for all ranks, or a dict by local rank
+        local_world_size: the number of workers on this node
+
     Example:
         >>> multiprocessing = dist.elastic.multiprocessing
         >>> multiprocessing.to_map(multiprocessing.Std.OUT, local_world_size=2)
@@ -71,6 +80,13 @@ def to_map(val_or_map: Std | dict[int, Std], local_world_size: int) -> dict[int,
 @dataclass
 class LogsDest:
     """By local rank: the files of the streams ("" for none), those that are shown as well, and the error files.
+
+    Arguments:
+        stdouts: the files of the standard output, by local rank
+        stderrs: the files of the errors, by local rank
+        tee_stdouts: the files of standard output that the terminal shows as well
+        tee_stderrs: the files of errors that the terminal shows as well
+        error_files: the files of exceptions, by local rank
 
     Example:
         >>> dist.elastic.multiprocessing.LogsDest(stdouts={0: "stdout.log"}).stdouts[0]
@@ -86,6 +102,12 @@ class LogsDest:
 
 class LogsSpecs(ABC):
     """Decides where the output of the workers goes. `reify` is called for each start.
+
+    Arguments:
+        log_dir: the folder of the files; None makes one
+        redirects: which streams go to files: a Std, or one by local rank
+        tee: which streams go to files and to the terminal: a Std, or one by local rank
+        local_ranks_filter: the local ranks whose output the terminal shows; None means all
 
     Example:
         >>> multiprocessing = dist.elastic.multiprocessing
@@ -116,6 +138,12 @@ class LogsSpecs(ABC):
 
 class DefaultLogsSpecs(LogsSpecs):
     """<log_dir>/<run id>_<random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}.
+
+    Arguments:
+        log_dir: the folder of the files; None makes one
+        redirects: which streams go to files: a Std, or one by local rank
+        tee: which streams go to files and to the terminal: a Std, or one by local rank
+        local_ranks_filter: the local ranks whose output the terminal shows; None means all
 
     Example:
         >>> import os, tempfile
@@ -166,6 +194,12 @@ class DefaultLogsSpecs(LogsSpecs):
 class RunProcsResult:
     """What the workers have returned, or how they have failed, by local rank.
 
+    Arguments:
+        return_values: what each rank has returned
+        failures: how ranks have failed: rank -> ProcessFailure
+        stdouts: the files of the standard output, by local rank
+        stderrs: the files of the errors, by local rank
+
     Example:
         >>> dist.elastic.multiprocessing.RunProcsResult(return_values={0: 1, 1: 4}).is_failed()
         False
@@ -207,6 +241,14 @@ class _Tail(threading.Thread):
 
 class PContext(ABC):
     """The workers of a node. Each is the first of its process group, which `close` ends.
+
+    Arguments:
+        name: the name
+        entrypoint: a function, or a command as a str
+        args: the arguments of the function or command, by local rank
+        envs: the environment variables, by local rank
+        logs_specs: a LogsSpecs: where output goes
+        log_line_prefixes: what comes before each line of output, by local rank
 
     Example:
         >>> multiprocessing = dist.elastic.multiprocessing
@@ -314,6 +356,10 @@ class PContext(ABC):
 class SubprocessContext(PContext):
     """Workers that run a command.
 
+    Arguments:
+        *args: the arguments of PContext
+        **kwargs: the arguments of PContext by name
+
     Example:
         >>> import sys
         >>> multiprocessing = dist.elastic.multiprocessing
@@ -341,6 +387,11 @@ class SubprocessContext(PContext):
 
 class MultiprocessContext(PContext):
     """Workers that run a function of Python.
+
+    Arguments:
+        *args: the arguments of PContext
+        start_method: how processes are started: "spawn", "fork" or "forkserver"
+        **kwargs: further arguments of the base
 
     Example:
         >>> import math
@@ -393,6 +444,15 @@ def start_processes(name: str, entrypoint: Callable | str, args: dict[int, tuple
                     logs_specs: LogsSpecs, log_line_prefixes: dict[int, str] | None = None,
                     start_method: str = "spawn") -> PContext:
     """Start a worker for each local rank: the command or the function `entrypoint` with its arguments.
+
+    Arguments:
+        name: the name
+        entrypoint: a function, or a command as a str
+        args: the arguments of the function or command, by local rank
+        envs: the environment variables, by local rank
+        logs_specs: a LogsSpecs: where output goes
+        log_line_prefixes: what comes before each line of output, by local rank
+        start_method: how processes are started: "spawn", "fork" or "forkserver"
 
     Example:
         >>> import math

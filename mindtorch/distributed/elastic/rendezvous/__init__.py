@@ -64,6 +64,15 @@ _BOOLS = {"1": True, "true": True, "t": True, "yes": True, "y": True,
 class RendezvousParameters:
     """`backend` is "c10d" or "static", `endpoint` host:port; `config` has the options of `rdzv_conf`.
 
+    Arguments:
+        backend: "c10d" or "static"
+        endpoint: the text, such as "host:29400"
+        run_id: the name of the job
+        min_nodes: the least number of nodes
+        max_nodes: the largest number of nodes
+        local_addr: the address of this node; None finds it
+        **kwargs: further options of the rendezvous
+
     Example:
         >>> parameters = dist.elastic.rendezvous.RendezvousParameters("c10d", "host:29500", "job", 1, 4, timeout="60")
         >>> parameters.max_nodes, parameters.get_as_int("timeout")
@@ -115,6 +124,15 @@ class RendezvousParameters:
 class RendezvousInfo:
     """A round: the processes of each node in the order of its rank, and where its workers find their store.
 
+    Arguments:
+        number: the number of the round
+        rank: the rank of this process or node
+        local_world_sizes: the number of workers on each node, by its rank
+        master_addr: the host of the store
+        master_port: the port of the store
+        store: the store that the workers use
+        worker_server: a server of the workers' state; None for none
+
     Example:
         >>> info = dist.elastic.rendezvous.RendezvousInfo(0, 1, [8, 8], "host", 29500, store=None, worker_server=None)
         >>> info.rank, sum(info.local_world_sizes)
@@ -142,6 +160,10 @@ def shares_store() -> bool:
 
 class RendezvousHandler:
     """Finds the other nodes of a job.
+
+    Arguments:
+        params: a RendezvousParameters
+        local_world_size: the number of workers on this node
 
     Example:
         >>> rendezvous = dist.elastic.rendezvous

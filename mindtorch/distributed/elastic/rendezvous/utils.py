@@ -33,6 +33,10 @@ def _try_parse_port(port_str: str) -> int | None:
 def parse_rendezvous_endpoint(endpoint: str | None, default_port: int) -> tuple[str, int]:
     """(host, port) of "host", "host:port" or "[IPv6 address]:port"; localhost where there is none.
 
+    Arguments:
+        endpoint: the text, such as "host:29400"
+        default_port: the port where the text has none
+
     Example:
         >>> from mindtorch.distributed.elastic.rendezvous.utils import parse_rendezvous_endpoint
         >>> parse_rendezvous_endpoint("[::1]:29500", 29400), parse_rendezvous_endpoint("node0", 29400)

@@ -30,6 +30,11 @@ _log = logging.getLogger(__name__)
 class TimerRequest:
     """A timer of a worker for a scope, which runs out at a time since 1970. A negative time releases it.
 
+    Arguments:
+        worker_id: the number of the worker
+        scope_id: the name of the scope
+        expiration_time: the time in seconds since 1970; negative to release the timer
+
     Example:
         >>> from mindtorch.distributed.elastic.timer import TimerRequest
         >>> TimerRequest(17, "step", 1.5e9)
@@ -172,6 +177,9 @@ _client: TimerClient | None = None
 def configure(timer_client: TimerClient) -> None:
     """Let the timers of this process be those of a client; `expires` without one raises RuntimeError before.
 
+    Arguments:
+        timer_client: a TimerClient
+
     Example:
         >>> import multiprocessing
         >>> from mindtorch.distributed.elastic import timer
@@ -189,6 +197,11 @@ def configure(timer_client: TimerClient) -> None:
 @contextlib.contextmanager
 def expires(after: float, scope: str | None = None, client: TimerClient | None = None) -> Iterator[None]:
     """The server ends this process if the block takes longer than `after` seconds.
+
+    Arguments:
+        after: the seconds that the block may take
+        scope: the name of the block; None means its place in the program
+        client: a TimerClient; None means that of this process
 
     Example:
         >>> import multiprocessing
@@ -214,6 +227,9 @@ def expires(after: float, scope: str | None = None, client: TimerClient | None =
 class LocalTimerClient(TimerClient):
     """A worker of this machine, whose number is that of its process. `mp_queue` is a multiprocessing.Queue.
 
+    Arguments:
+        mp_queue: a multiprocessing.Queue
+
     Example:
         >>> import multiprocessing, os
         >>> from mindtorch.distributed.elastic.timer import LocalTimerClient
@@ -236,6 +252,9 @@ class LocalTimerClient(TimerClient):
 
 class MultiprocessingRequestQueue(RequestQueue):
     """The requests in a multiprocessing.Queue.
+
+    Arguments:
+        mp_queue: a multiprocessing.Queue
 
     Example:
         >>> import multiprocessing

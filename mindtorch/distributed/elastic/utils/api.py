@@ -13,6 +13,9 @@ __all__ = ["get_env_variable_or_raise", "get_socket_with_port", "macros"]
 def get_env_variable_or_raise(env_name: str) -> str:
     """The value of an environment variable; a ValueError where it is not set.
 
+    Arguments:
+        env_name: the name of the variable
+
     Example:
         >>> from mindtorch.distributed.elastic.utils import get_env_variable_or_raise
         >>> get_env_variable_or_raise("NOT_SET")

@@ -34,6 +34,9 @@ def get_free_port() -> int:
 def is_local_address(host: str) -> bool:
     """Whether `host` names this machine: only then a socket can be bound to its address.
 
+    Arguments:
+        host: the name or address
+
     Example:
         >>> dist.elastic.utils.distributed.is_local_address("localhost")
         True
@@ -56,6 +59,16 @@ def create_c10d_store(is_server: bool, server_addr: str, server_port: int = -1, 
                       timeout: float = 600, wait_for_workers: bool = True, retries: int = 3,
                       use_libuv: bool | None = None) -> TCPStore:
     """A TCPStore: the server takes a free port where none is given, again if another process has been faster.
+
+    Arguments:
+        is_server: whether this process serves the store
+        server_addr: the host of the store
+        server_port: the port of the store; -1 takes a free one
+        world_size: the number of processes
+        timeout: the longest wait in seconds
+        wait_for_workers: whether the server waits until world_size processes are there
+        retries: how often to try again
+        use_libuv: not read: there is one server
 
     Example:
         >>> from mindtorch.distributed.elastic.utils.distributed import create_c10d_store

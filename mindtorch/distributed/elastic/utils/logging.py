@@ -23,6 +23,9 @@ def get_logger(name: str | None = None) -> logging.Logger:
 
     Without the variable the level is that of get_log_level. A level that `logging` does not know raises ValueError.
 
+    Arguments:
+        name: the name of the logger; None means the calling module
+
     Example:
         >>> from mindtorch.distributed.elastic.utils.logging import get_logger
         >>> get_logger().name, get_logger("training").name

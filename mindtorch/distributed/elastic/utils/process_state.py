@@ -9,6 +9,9 @@ __all__ = ["is_uninterruptible_state", "read_proc_state"]
 def read_proc_state(pid: int) -> str | None:
     """The letter of the state of process `pid` in /proc: "R" for one that runs; None where there is none.
 
+    Arguments:
+        pid: the number of the process
+
     Example:
         >>> import os
         >>> from mindtorch.distributed.elastic.utils.process_state import read_proc_state
@@ -27,6 +30,9 @@ def read_proc_state(pid: int) -> str | None:
 
 def is_uninterruptible_state(state: str | None) -> bool:
     """Whether a process of this state of read_proc_state waits for a device, and no signal ends it.
+
+    Arguments:
+        state: the state, a letter or a member of an enumeration
 
     Example:
         >>> from mindtorch.distributed.elastic.utils.process_state import is_uninterruptible_state

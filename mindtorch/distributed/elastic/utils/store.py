@@ -17,6 +17,10 @@ _MEMBERS, _LAST, _TRACE, _GATE = "/num_members", "/last_member", "/TRACE", "/TRA
 def store_timeout(store: Any, timeout: float) -> Iterator[None]:
     """The store waits at most `timeout` seconds inside.
 
+    Arguments:
+        store: the store
+        timeout: the longest wait in seconds
+
     Example:
         >>> from mindtorch.distributed.elastic.utils.store import store_timeout
         >>> store = dist.HashStore()
@@ -34,6 +38,12 @@ def store_timeout(store: Any, timeout: float) -> Iterator[None]:
 
 def get_all(store: Any, rank: int, prefix: str, world_size: int) -> list[bytes]:
     """What all ranks have set under `prefix`. Rank 0, which may serve the store, waits until all have read it.
+
+    Arguments:
+        store: the store
+        rank: the rank of this process or node
+        prefix: what comes before each key
+        world_size: the number of processes
 
     Example:
         >>> from mindtorch.distributed.elastic.utils.store import get_all

@@ -136,6 +136,9 @@ def _cast(value, dtype):
 class UnshardHandle:
     """What `module.unshard(async_op=True)` returns.
 
+    Arguments:
+        group: the parameters that are being gathered
+
     Example:
         >>> layer = dist.fsdp.fully_shard(torch.nn.Linear(2, 2), mesh=dist.init_device_mesh("cpu", (1,)))
         >>> layer.unshard(async_op=True).wait()
@@ -175,6 +178,10 @@ class ShardedModule:
 
 class FSDPModule(ShardedModule):
     """What a module's class gets as its first base by fully_shard.
+
+    Arguments:
+        *args: the arguments of the wrapped class
+        **kwargs: the arguments of the wrapped class by name
 
     Example:
         >>> layer = dist.fsdp.fully_shard(torch.nn.Linear(2, 2), mesh=dist.init_device_mesh("cpu", (1,)))
@@ -338,6 +345,14 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     (`reshard_after_forward`); so does the backward, which averages gradients over the ranks. On a mesh of two
     dimensions shards lie along the second, and the first has replicas.
 
+    Arguments:
+        mesh: a DeviceMesh: one dimension shares out, a second one before it keeps copies; None means all ranks
+        reshard_after_forward: whether parameters are shared out again after forward; an int: among so many ranks
+        shard_placement_fn: a function of a parameter that gives the dimension to cut; None means dimension 0
+        mp_policy: a MixedPrecisionPolicy
+        offload_policy: an OffloadPolicy
+        ignored_params: parameters that are left alone
+
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 1))
         >>> mesh = dist.init_device_mesh("cpu", (1,))
@@ -412,6 +427,9 @@ def _shards_for_state_dict(state, *_):
 
 def register_fsdp_forward_method(module: nn.Module, method_name: str) -> None:
     """Let another method of a module gather and free as its forward does; nothing for one without fully_shard.
+
+    Arguments:
+        method_name: the name of a method that needs the gathered parameters, as forward does
 
     Example:
         >>> class Model(torch.nn.Linear):

@@ -16,6 +16,9 @@ class MixedPrecisionPolicy:
 
     Shards and their gradients keep the dtype of the parameters. `cast_forward_inputs`: also cast the inputs.
 
+    Arguments:
+        output_dtype: the dtype that results are cast to; None leaves it
+
     Example:
         >>> dtypes = dist.fsdp.MixedPrecisionPolicy(param_dtype=torch.bfloat16)
         >>> layer = torch.nn.Linear(2, 2)
@@ -43,6 +46,9 @@ class OffloadPolicy:
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
     """Shards, their gradients and the optimizer's state lie in host memory, which is pinned.
+
+    Arguments:
+        pin_memory: whether they lie in pinned memory
 
     Example:
         >>> policy = dist.fsdp.CPUOffloadPolicy(pin_memory=False)

@@ -25,6 +25,14 @@ def local_map(func: Callable | None = None, out_placements: Any = None, in_place
     `redistribute_inputs` are brought to, `in_grad_placements` those of their gradients; None stands for what is no
     tensor. Without a DTensor among its arguments `func` is called as it is. Without `func` it is a decorator.
 
+    Arguments:
+        func: a function of the parts of this rank
+        out_placements: the placements of the results
+        in_placements: the placements that the inputs are to have; None takes them as they are
+        in_grad_placements: the placements of the inputs' gradients
+        device_mesh: the DeviceMesh
+        redistribute_inputs: whether inputs of other placements are redistributed, in place of an error
+
     Example:
         >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
         >>> shard = [dist.tensor.Shard(0)]

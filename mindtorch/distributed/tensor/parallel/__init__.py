@@ -1,5 +1,6 @@
 """torch.distributed.tensor.parallel: modules with layers cut over the ranks."""
 from mindtorch._refusals.modules import refused_names
+from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.tensor.parallel.api import parallelize_module
 from mindtorch.distributed.tensor.parallel.loss import loss_parallel
 from mindtorch.distributed.tensor.parallel.style import (
@@ -15,4 +16,5 @@ from mindtorch.distributed.tensor.parallel.style import (
 __all__ = ["ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
            "RowwiseParallel", "SequenceParallel", "loss_parallel", "parallelize_module"]
 
+_complete_docstrings(globals(), "distributed.tensor")
 __getattr__ = refused_names(__name__)

@@ -21,6 +21,9 @@ def parallelize_module(module: nn.Module, device_mesh: DeviceMesh | None = None,
 
     The mesh has one dimension. Parameters are those of rank `src_data_rank`; None: of each rank.
 
+    Arguments:
+        parallelize_plan: a ParallelStyle, or one by name of the submodule
+
     Example:
         >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 4))

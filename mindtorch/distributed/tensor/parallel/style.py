@@ -129,6 +129,9 @@ class RowwiseParallel(_LayerStyle):
 class SequenceParallel(_LayerStyle):
     """A LayerNorm, RMSNorm or Dropout on tensors that are cut along the sequence; its parameters are whole.
 
+    Arguments:
+        sequence_dim: the dimension of the sequence
+
     Example:
         >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> layer = dist.tensor.parallel.parallelize_module(
@@ -230,6 +233,9 @@ class PrepareModuleOutput(ParallelStyle):
 
 class PrepareModuleInputOutput(ParallelStyle):
     """PrepareModuleInput and PrepareModuleOutput for one module.
+
+    Arguments:
+        use_local_input: whether inputs reach the module as the part of this rank
 
     Example:
         >>> mesh, Shard, Replicate = dist.init_device_mesh("cpu", (1,)), dist.tensor.Shard, dist.tensor.Replicate

@@ -10,7 +10,12 @@ __all__ = ["PassBase", "PassResult"]
 
 
 class PassResult(NamedTuple):
-    """What a pass returns: the module, and whether the pass has changed it."""
+    """What a pass returns: the module, and whether the pass has changed it.
+
+    Arguments:
+        graph_module: the module
+        modified: whether the pass has changed it
+    """
 
     graph_module: GraphModule
     modified: bool

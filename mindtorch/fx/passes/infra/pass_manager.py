@@ -15,6 +15,9 @@ __all__ = ["PassManager", "pass_result_wrapper", "this_before_that_pass_constrai
 def pass_result_wrapper(fn: Callable | None) -> Callable | None:
     """A pass that may return nothing, as one that returns a PassResult: it then counts as having changed the module.
 
+    Arguments:
+        fn: the pass
+
     Example:
         >>> wrapped = torch.fx.passes.infra.pass_manager.pass_result_wrapper(lambda module: None)
         >>> wrapped(torch.fx.symbolic_trace(torch.nn.ReLU())).modified
@@ -36,6 +39,10 @@ def pass_result_wrapper(fn: Callable | None) -> Callable | None:
 
 def this_before_that_pass_constraint(this: Callable, that: Callable) -> Callable[[Callable, Callable], bool]:
     """A constraint: `this` runs before `that`. A constraint says of two passes whether they may run in that order.
+
+    Arguments:
+        this: the pass that comes first
+        that: the pass that comes later
 
     Example:
         >>> constraint = torch.fx.passes.infra.pass_manager.this_before_that_pass_constraint(min, max)
@@ -78,6 +85,13 @@ class PassManager:
 
     It ends earlier when no pass changes the module any more. run_checks_after_each_pass: the checks that add_checks
     added run after each pass, not only at the end of a step.
+
+    Arguments:
+        passes: the passes
+        constraints: what has to hold of the order of two passes
+        steps: how often the passes run at most
+        run_checks_after_each_pass: whether `check` runs after each pass
+        suppress_check_failures: whether an error of `check` is ignored
 
     Example:
         >>> def stop_dropout(module):

@@ -23,6 +23,13 @@ class InternalMatch:
     the pattern; placeholder_nodes: what the pattern's inputs stand for, in their order; returning_nodes: the graph's
     nodes for those that the pattern returns; name_node_map: the same by the names that a pattern gives.
 
+    Arguments:
+        anchors: the nodes at which the pattern ends
+        nodes_map: node of the pattern -> node of the graph
+        placeholder_nodes: the nodes that are the inputs of the place
+        returning_nodes: the nodes that are the results of the place
+        name_node_map: names of the pattern -> nodes
+
     Example:
         >>> torch.fx.passes.utils.matcher_utils.InternalMatch(anchors=[]).nodes_map
         {}
@@ -45,6 +52,13 @@ class SubgraphMatcher:
     match_output: the pattern's output must be the graph's; match_placeholder: its inputs stand for inputs alone.
     Without remove_overlapping_matches a node may be in several matches; with ignore_literals numbers and strings need
     not be equal. ValueError for a pattern without nodes, or with one that nothing uses.
+
+    Arguments:
+        pattern: the graph to look for
+        match_output: whether the output of the graph counts as well
+        match_placeholder: whether inputs of the pattern fit inputs alone
+        remove_overlapping_matches: whether of places that overlap the first one counts
+        ignore_literals: whether constants may be different
 
     Example:
         >>> pattern = torch.fx.symbolic_trace(lambda x: torch.relu(x))

@@ -30,6 +30,16 @@ MAX_DIGITS = 4
 class TaskSpec:
     """The result of a Timer.
 
+    Arguments:
+        stmt: the statement, as a str
+        setup: what runs before it, as a str
+        global_setup: what C++ code has before it; not for Python
+        label: the name of what is measured
+        sub_label: a further name, for the row
+        description: what tells measurements apart, for the column
+        env: the name of the environment
+        num_threads: the number of threads
+
     Example:
         >>> from mindtorch.utils import benchmark
         >>> benchmark.Timer("1 + 1", label="sum").timeit(10).task_spec.label
@@ -70,6 +80,12 @@ class TaskSpec:
 @dataclass(init=True, repr=False)
 class Measurement:
     """Times of a statement: `raw_times` in seconds, each of `number_per_run` executions.
+
+    Arguments:
+        number_per_run: how often the statement ran in a measured run
+        raw_times: the seconds of each run
+        task_spec: the TaskSpec
+        metadata: further facts, as a dict
 
     Example:
         >>> from mindtorch.utils import benchmark
@@ -165,6 +181,9 @@ class Measurement:
 def select_unit(t: float) -> tuple[str, float]:
     """The unit that suits a time in seconds, and its length in seconds.
 
+    Arguments:
+        t: the time in seconds
+
     Example:
         >>> from mindtorch.utils import benchmark
         >>> benchmark.select_unit(3e-5)
@@ -176,6 +195,9 @@ def select_unit(t: float) -> tuple[str, float]:
 def unit_to_english(u: str) -> str:
     """The name of a unit of time.
 
+    Arguments:
+        u: "ns", "us", "ms" or "s"
+
     Example:
         >>> from mindtorch.utils import benchmark
         >>> benchmark.unit_to_english("us")
@@ -186,6 +208,10 @@ def unit_to_english(u: str) -> str:
 
 def trim_sigfig(x: float, n: int) -> float:
     """The number with `n` significant digits.
+
+    Arguments:
+        x: the number
+        n: the number of digits
 
     Example:
         >>> from mindtorch.utils import benchmark
@@ -202,6 +228,9 @@ def trim_sigfig(x: float, n: int) -> float:
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
     """The distinct elements, in the order of their first occurrence.
 
+    Arguments:
+        elements: the elements
+
     Example:
         >>> from mindtorch.utils import benchmark
         >>> benchmark.ordered_unique([2, 1, 2])
@@ -213,6 +242,9 @@ def ordered_unique(elements: Iterable[Any]) -> list[Any]:
 @contextlib.contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
     """torch.set_num_threads for a with block.
+
+    Arguments:
+        n: the number
 
     Example:
         >>> from mindtorch.utils import benchmark

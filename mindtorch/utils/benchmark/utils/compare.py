@@ -34,6 +34,9 @@ class Compare:
     """Measurements side by side: a table for each label, a column for each description, a row for each sub-label,
     number of threads and environment.
 
+    Arguments:
+        results: the Measurements
+
     Example:
         >>> from mindtorch.utils import benchmark
         >>> timers = [benchmark.Timer("x + 1", globals={"x": torch.ones(n)}, label="add", sub_label=str(n))

@@ -48,6 +48,19 @@ class Timer:
         >>> measured = Timer("x + x", globals={"x": torch.ones(8)}).timeit(100)
         >>> measured.number_per_run, len(measured.times), measured.median > 0
         (100, 1, True)
+
+    Arguments:
+        stmt: the statement, as a str
+        setup: what runs before it, as a str
+        global_setup: what C++ code has before it; not for Python
+        timer: a function that gives the time in seconds
+        globals: the names that the statement knows
+        label: the name of what is measured
+        sub_label: a further name, for the row
+        description: what tells measurements apart, for the column
+        env: the name of the environment
+        num_threads: the number of threads
+        language: Language.PYTHON; C++ is refused
     """
 
     def __init__(self, stmt: str = "pass", setup: str = "pass", global_setup: str = "",

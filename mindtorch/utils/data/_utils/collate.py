@@ -32,6 +32,9 @@ def _holds_text_or_objects(dtype):
 def default_convert(data: Any) -> Any:
     """NumPy arrays and numbers, also inside containers, as tensors; all else as it is.
 
+    Arguments:
+        data: arrays, also in containers
+
     Example:
         >>> import numpy
         >>> torch.utils.data.default_convert({"x": numpy.arange(2)})
@@ -123,6 +126,9 @@ default_collate_fn_map = {
 
 def default_collate(batch: Any) -> Any:
     """One sample that holds all of the list `batch`: tensors stacked, numbers made tensors, texts left in lists.
+
+    Arguments:
+        batch: a list of samples
 
     Example:
         >>> torch.utils.data.default_collate([{"x": 1.0, "y": "a"}, {"x": 2.0, "y": "b"}])

@@ -30,6 +30,16 @@ class WorkerState(StrEnum):
 class WorkerSpec:
     """What a node runs: `local_world_size` processes of `entrypoint`, a command or a function, with `args`.
 
+    Arguments:
+        role: the name of the workers' task
+        local_world_size: the number of workers on this node
+        rdzv_handler: the RendezvousHandler
+        run_id: the name of the job
+        entrypoint: a function, or a command as a str
+        args: the arguments of the function or command, by local rank
+        max_restarts: how often failed workers are started again
+        monitor_interval: the seconds between two looks at the workers
+
     Example:
         >>> elastic = dist.elastic
         >>> parameters = elastic.rendezvous.RendezvousParameters("c10d", "localhost:0", "job", 1, 1)
@@ -53,6 +63,11 @@ class WorkerSpec:
 class RunResult:
     """By global rank: what functions have returned, or how processes have failed.
 
+    Arguments:
+        state: the state, a letter or a member of an enumeration
+        return_values: what each rank has returned
+        failures: how ranks have failed: rank -> ProcessFailure
+
     Example:
         >>> server = dist.elastic.agent.server
         >>> server.RunResult(server.WorkerState.SUCCEEDED, return_values={0: "done"}).is_failed()
@@ -70,6 +85,15 @@ class RunResult:
 
 class LocalElasticAgent:
     """Runs the workers of this node as processes.
+
+    Arguments:
+        spec: a WorkerSpec
+        logs_specs: a LogsSpecs: where output goes
+        start_method: how processes are started: "spawn", "fork" or "forkserver"
+        log_line_prefix_template: what comes before each line of output; None means the role and the rank
+        signals: the names of signals that end the workers, with commas
+        virtual_local_rank: whether each worker sees its device alone, as number 0
+        shutdown_timeout: the seconds that workers have to end before they are killed
 
     Example:
         >>> import sys

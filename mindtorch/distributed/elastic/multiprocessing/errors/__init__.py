@@ -77,6 +77,12 @@ def get_error_handler() -> ErrorHandler:
 class ProcessFailure:
     """How a rank has failed; `message` is read from its error file.
 
+    Arguments:
+        local_rank: the number of the process on its node
+        pid: the number of the process
+        exitcode: how the process has ended
+        error_file: the file with its exception
+
     Example:
         >>> failure = dist.elastic.multiprocessing.ProcessFailure(local_rank=1, pid=4711, exitcode=-9, error_file="")
         >>> failure.local_rank, failure.exitcode
@@ -126,7 +132,12 @@ class ProcessFailure:
 
 
 class ChildFailedError(Exception):
-    """Ranks have failed: `failures` by global rank. The message shows each, the first last."""
+    """Ranks have failed: `failures` by global rank. The message shows each, the first last.
+
+    Arguments:
+        name: the name
+        failures: how ranks have failed: rank -> ProcessFailure
+    """
 
     def __init__(self, name: str, failures: dict[int, ProcessFailure]) -> None:
         if not failures:
@@ -161,6 +172,10 @@ class ChildFailedError(Exception):
 
 def record(fn: Callable, error_handler: ErrorHandler | None = None) -> Callable:
     """A decorator: `fn` writes its exception to the error file before it raises it.
+
+    Arguments:
+        fn: the function
+        error_handler: an ErrorHandler; None means that of this process
 
     Example:
         >>> @dist.elastic.multiprocessing.errors.record

@@ -14,6 +14,11 @@ __all__ = ["CyclingIterator", "ElasticDistributedSampler"]
 class CyclingIterator:
     """The iterators that `generator_fn` makes for the epochs from `start_epoch` to n - 1, one behind the other.
 
+    Arguments:
+        n: the epoch before which to end
+        generator_fn: a function of the epoch that gives an iterator
+        start_epoch: the first epoch
+
     Example:
         >>> from mindtorch.distributed.elastic.utils.data import CyclingIterator
         >>> list(CyclingIterator(2, lambda epoch: iter([epoch, epoch])))
@@ -40,6 +45,12 @@ class CyclingIterator:
 
 class ElasticDistributedSampler(DistributedSampler):
     """DistributedSampler from the sample `start_index` on.
+
+    Arguments:
+        dataset: the dataset
+        num_replicas: the number of processes that share the dataset; None means the world size
+        rank: the number of this process among them; None means its rank
+        start_index: the number of the first sample
 
     Example:
         >>> from mindtorch.distributed.elastic.utils.data import ElasticDistributedSampler

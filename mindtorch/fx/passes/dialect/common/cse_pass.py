@@ -33,6 +33,9 @@ def get_CSE_banned_ops() -> set[Any]:
 class CSEPass(PassBase):
     """Replaces a call by an earlier one of the same function with the same arguments. banned_ops: those that stay.
 
+    Arguments:
+        banned_ops: operators that are left as they are
+
     Example:
         >>> module = torch.fx.symbolic_trace(lambda x: torch.sin(x) + torch.sin(x))
         >>> result = torch.fx.passes.dialect.common.cse_pass.CSEPass()(module)
