@@ -11,6 +11,8 @@ from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor.attributes import StorageBase
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from mindtorch import dtype
     from mindtorch.types import Device
 
@@ -56,7 +58,7 @@ class UntypedStorage(StorageBase):
     __slots__ = ()
     is_cuda = is_sparse = is_hpu = False
 
-    def __new__(cls, data: float = 0, *, device: Device = None) -> Any:
+    def __new__(cls, data: float = 0, *, device: Device = None) -> Self:
         if isinstance(data, int):
             return StorageBase.__new__(cls, mindtorch.empty(data, dtype=mindtorch.uint8, device=device))
         try:

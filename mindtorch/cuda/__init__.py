@@ -30,11 +30,40 @@ memory_summary = returning("torch.cuda", "memory_summary", str)
 _is_in_bad_fork = returning("torch.cuda", "_is_in_bad_fork", bool)
 _lazy_call = returning("torch.cuda", "_lazy_call")             # it would run when CUDA starts, which it never does
 globals().update({name: raising("torch.cuda", name, _REFUSED) for name in (
-    "_record_memory_history", "_sleep", "_snapshot", "check_error", "cudart", "list_gpu_processes",
+    "_record_memory_history", "_sleep", "_snapshot", "check_error", "cudart", "get_stream_from_external",
     "set_stream", "current_blas_handle", "current_solver_handle", "default_stream", "get_sync_debug_mode",
     "ipc_collect", "reset_peak_memory_stats", "set_sync_debug_mode")})
 
+# What torch asks NVIDIA's management library, which is not there either.
+globals().update({name: raising("torch.cuda", name, ModuleNotFoundError(
+    "nvidia-ml-py does not seem to be installed or it can't be imported."))
+                  for name in ("clock_rate", "device_memory_used", "memory_usage", "power_draw", "temperature",
+                               "utilization")})
+list_gpu_processes = returning("torch.cuda", "list_gpu_processes",
+                               lambda: "pynvml module not found, please install nvidia-ml-py")
+caching_allocator_enable = returning("torch.cuda", "caching_allocator_enable")
+
+
+class CudaError(RuntimeError):
+    """Never raised: there is no CUDA.
+
+    Example:
+        >>> issubclass(torch.cuda.CudaError, RuntimeError)
+        True
+    """
+
+
+class DeferredCudaCallError(Exception):
+    """Never raised: no call waits for CUDA's start.
+
+    Example:
+        >>> issubclass(torch.cuda.DeferredCudaCallError, Exception)
+        True
+    """
+
+
 CUDAGraph = abstract_class("torch.cuda", "CUDAGraph")
+CUDAPluggableAllocator = abstract_class("torch.cuda", "CUDAPluggableAllocator")
 Event = abstract_class("torch.cuda", "Event")
 ExternalStream = abstract_class("torch.cuda", "ExternalStream", "torch.cuda.Stream requires CUDA support")
 MemPool = abstract_class("torch.cuda", "MemPool")

@@ -9,11 +9,16 @@ import warnings
 
 import mindtorch
 from mindtorch import cuda, npu
+from mindtorch._compat.absent_device import raising
 from mindtorch._core.tensor.tensor import is_cuda_read_as_npu, read_cuda_as_npu
 from mindtorch.cuda import nvtx
 from mindtorch.npu.device import _mode
 
-_OTHER_NAMES = {"CUDAGraph": "NPUGraph"}
+_OTHER_NAMES = {"CUDAGraph": "NPUGraph", "CUDAPluggableAllocator": "NPUPluggableAllocator"}
+# Functions of torch.cuda without a counterpart in torch.npu: what they say then is not that CUDA is absent.
+_WITHOUT_COUNTERPART = ("caching_allocator_enable", "check_error", "clock_rate", "cudart", "current_solver_handle",
+                        "device_memory_used", "get_stream_from_external", "list_gpu_processes", "memory_usage",
+                        "power_draw", "temperature")
 _warned = set()
 _SUBMODULES = ("graphs", "memory", "random", "streams")
 
@@ -29,6 +34,9 @@ def transfer_to_npu():
     for name in [name for name in vars(cuda) if not name.startswith("_") and name != "amp"]:   # amp names "cuda" itself
         if hasattr(npu, _OTHER_NAMES.get(name, name)):
             delattr(cuda, name)
+    for name in _WITHOUT_COUNTERPART:
+        setattr(cuda, name, raising("torch.cuda", name, NotImplementedError(
+            f"torch.cuda.{name} has no counterpart on the NPU, which cuda means in this process")))
     cuda.__getattr__, cuda._absent = _of_npu, cuda.__getattr__
     for name in ("mark", "range_end", "range_pop", "range_push", "range_start"):
         setattr(nvtx, name, getattr(npu.mstx, name))

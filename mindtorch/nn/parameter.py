@@ -12,6 +12,8 @@ from mindtorch._tensor.factories import tensor
 from mindtorch._utils import _rebuild_parameter, _rebuild_parameter_with_state
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from mindtorch import dtype
     from mindtorch.types import Device
 
@@ -62,7 +64,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         """A leaf over the elements of `data` (empty without), whatever history `data` has."""
         if data is not None and type(data) is not Tensor and not issubclass(type(data), Parameter):
             return _of_other_class(data, requires_grad)
@@ -115,7 +117,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         """A tensor over the elements of `data`, marked as a buffer."""
         made = tensor([]) if data is None else data.detach().requires_grad_(data.requires_grad)
         made.persistent = persistent
@@ -244,7 +246,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     cls_to_become = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device: Device = None, dtype: dtype | None = None) -> None:
+    def __new__(cls, requires_grad: bool = True, device: Device = None, dtype: dtype | None = None) -> Self:
         made = Parameter(empty(0, device=device, dtype=dtype), requires_grad)
         made.__class__ = cls
         return made
@@ -273,7 +275,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     cls_to_become = Tensor
 
     def __new__(cls, requires_grad: bool = False, device: Device = None, dtype: dtype | None = None,
-                persistent: bool = True) -> None:
+                persistent: bool = True) -> Self:
         made = _as_class(cls, empty(0, device=device, dtype=dtype))
         Tensor.requires_grad_(made, requires_grad)
         made.persistent = persistent

@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 _LAZY = ("_mode_utils", "_pytree", "checkpoint", "data", "deterministic", "dlpack", "hooks")
 
 if TYPE_CHECKING:
+    from mindtorch.utils import checkpoint as checkpoint
+    from mindtorch.utils import data as data
+    from mindtorch.utils import deterministic as deterministic
+    from mindtorch.utils import dlpack as dlpack
+    from mindtorch.utils import hooks as hooks
     from mindtorch.utils._swap import swap_tensors as swap_tensors
 else:
     def __getattr__(name):

@@ -119,3 +119,44 @@ def test_without_it_a_cuda_program_runs_on_the_cpu_and_says_why():
     assert done.stderr.count("--cuda-is-npu") == 1
     done = python("-m", "mindtorch", "-c", ASK, MINDTORCH_NPU="off")
     assert (done.stdout, done.stderr) == ("[False, False] cpu\n", "")
+
+
+WITHOUT_COUNTERPART = """
+import torch
+print(torch.cuda.is_available(), torch.cuda.CUDAPluggableAllocator.__name__, torch.cuda.CudaError.__base__.__name__)
+for name in ("cudart", "list_gpu_processes", "temperature", "power_draw", "get_stream_from_external", "check_error"):
+    try:
+        getattr(torch.cuda, name)()
+    except NotImplementedError as error:
+        print(error)
+print(torch.cuda.utilization() >= 0, torch.cuda.get_arch_list())
+"""
+
+
+def test_what_the_npu_lacks_does_not_say_that_cuda_is_absent():
+    done = python("-m", "mindtorch", "--cuda-is-npu", "-c", WITHOUT_COUNTERPART)
+    assert done.returncode == 0, done.stderr
+    first, *lines, last = done.stdout.splitlines()
+    assert (first, last) == ("True NPUPluggableAllocator RuntimeError", "True []")
+    assert len(lines) == 6
+    for line in lines:
+        assert line.startswith("torch.cuda.")
+        assert line.endswith(" has no counterpart on the NPU, which cuda means in this process")
+
+
+MONITOR = """
+import torch
+for name in ("temperature", "power_draw", "clock_rate", "memory_usage", "device_memory_used", "utilization"):
+    try:
+        getattr(torch.cuda, name)()
+    except ModuleNotFoundError as error:
+        print(error)
+print(torch.cuda.list_gpu_processes(), torch.cuda.caching_allocator_enable(), torch.cuda.CudaError.__mro__[1:],
+      torch.cuda.DeferredCudaCallError.__mro__[1:])
+"""
+
+
+def test_monitors_of_a_gpu_find_what_torch_without_cuda_has():
+    ours, theirs = python("-m", "mindtorch", "-c", MONITOR), python("-c", MONITOR)
+    assert (ours.returncode, theirs.returncode) == (0, 0), ours.stderr + theirs.stderr
+    assert ours.stdout == theirs.stdout

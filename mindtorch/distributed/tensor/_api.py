@@ -99,7 +99,7 @@ class DTensor(Tensor, _activates=False):
     _spec: DTensorSpec
 
     @staticmethod
-    def __new__(cls, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool) -> Any:
+    def __new__(cls, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool) -> DTensor:
         """The wrapper of this rank's part."""
         shape, stride, dtype = spec.tensor_meta
         made = Tensor._make_wrapper_subclass(cls, tuple(shape), strides=stride, dtype=dtype,

@@ -43,7 +43,7 @@ class CausalBias(Tensor):
 
     __torch_function__ = _disabled_torch_function_impl
 
-    def __new__(cls, variant: Any, seq_len_q: Any, seq_len_kv: Any) -> Any:
+    def __new__(cls, variant: Any, seq_len_q: Any, seq_len_kv: Any) -> CausalBias:
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
         made = _mask(variant, seq_len_q, seq_len_kv, None)

@@ -8,6 +8,9 @@ from mindtorch.utils.data import DataLoader, TensorDataset
 x = torch.ones(2, 3)
 number: int = x + 1  # mistake
 x.bakward()  # mistake
+nn.Parameter(x).bakward()  # mistake
+nn.Buffer(x).to("npu").sum(dimension=0)  # mistake
+torch.utils.data.DataLoader([1], batchsize=3)  # mistake
 x.sum(dim="rows")  # mistake
 x + "1"  # mistake
 x["rows"]  # mistake

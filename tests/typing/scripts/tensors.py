@@ -46,6 +46,9 @@ torch.manual_seed(0)
 (found,) = torch.nonzero(x.sum(1) > 0, as_tuple=True)
 places: Tensor = x.nonzero()
 found_columns: Tensor = x.nonzero(as_tuple=True)[1]
+wide, high = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
+both: tuple[torch.Tensor, ...] = torch.atleast_2d(torch.ones(2), torch.ones(3))
+products: torch.Tensor = torch.cartesian_prod(torch.arange(2), torch.arange(3))
 grid = torch.meshgrid(torch.arange(3), torch.arange(3), indexing="ij")
 ordered, order = torch.sort(x, dim=1, descending=True)
 top = x.topk(1).indices
