@@ -133,7 +133,7 @@ NAMES = {
         torch.distributed.tensor.parallel.ddp:
         torch.distributed.tensor.parallel.fsdp: DTensorExtensions
         torch.distributed.tensor.parallel.input_reshard: input_reshard
-        torch.distributed.tensor.experimental: context_parallel register_sharding
+        torch.distributed.tensor.experimental: context_parallel
         torch.distributed.tensor.experimental._attention: _HeadTailLoadBalancer _PTRRLoadBalancer
             _context_parallel_shard _cp_options _enable_context_parallel_dispatcher set_rotate_method
         torch.distributed.tensor.experimental._context_parallel:

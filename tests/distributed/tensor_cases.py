@@ -222,3 +222,27 @@ def functions_of_parts(n):
     return [y.placements[0].is_replicate(), y.to_local(), count, partial.full_tensor(), x.grad.full_tensor(), mixed,
             error_of(lambda: strict(x, w)), error_of(lambda: experimental.local_map(lambda x: 5, [n.Shard(0)])(x)),
             type(plain[0]).__name__]
+
+
+@case
+def placements_of_the_program(n):
+    """register_sharding: of an operator that DTensor has, and of one of the program."""
+    experimental = importlib.import_module(f"{n.torch.__name__}.distributed.tensor.experimental")
+
+    @experimental.register_sharding([n.torch.ops.aten.cumsum.default])
+    def by_columns(x, dim):
+        return [([n.Shard(1)], [n.Shard(1)])]
+
+    @n.torch.library.custom_op("tensor_cases::centred", mutates_args=())
+    def centred(x: n.torch.Tensor, dim: int) -> n.torch.Tensor:
+        return x - x.mean(dim, keepdim=True)
+
+    centred.register_fake(lambda x, dim: n.torch.empty_like(x))
+
+    @experimental.register_sharding(n.torch.ops.tensor_cases.centred.default)
+    def along_others(x, dim):
+        return [([n.Shard(other)], [n.Shard(other), None]) for other in range(x.ndim) if other != dim]
+
+    x = n.distribute(n.numbers(4, 6) * 3, n.mesh, [n.Shard(0)])
+    small = n.distribute(n.numbers(1, 1), n.mesh, [n.Replicate()])
+    return [both(x.cumsum(0)), both(centred(x, 1)), both(centred(x, 0)), error_of(lambda: small.cumsum(0))]

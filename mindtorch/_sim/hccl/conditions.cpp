@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -104,6 +105,14 @@ double microseconds() {
   return std::chrono::duration<double, std::micro>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// The count of a call; of one that has counts by rank, what the rank sends, of messages what they hold.
+uint64_t elementsOf(const Operation &operation) {
+  if (operation.count != 0) return operation.count;
+  uint64_t elements = std::accumulate(operation.send_counts.begin(), operation.send_counts.end(), uint64_t{0});
+  for (const HcclSendRecvItem &item : operation.items) elements += item.count;
+  return elements;
+}
+
 }  // namespace
 
 const std::string &problemOfConditions() { return conditions().problem; }
@@ -143,6 +152,7 @@ Tracing::Tracing(const Operation &operation, uint64_t number)
 void Tracing::end(aclError result) const {
   if (begun_ == 0) return;
   const Communicator &communicator = *operation_.communicator;
+  const HcclDataType data_type = operation_.items.empty() ? operation_.data_type : operation_.items.front().dataType;
   const std::string path = conditions().trace + "/hccl-" + std::to_string(getpid()) + ".jsonl";
   std::FILE *file = std::fopen(path.c_str(), "a");
   if (file == nullptr) return;
@@ -152,7 +162,7 @@ void Tracing::end(aclError result) const {
                "\"status\": %d}\n",
                communicator.id.c_str(), communicator.rank, communicator.size(), communicator.device,
                static_cast<unsigned long long>(number_), operation_.function,
-               static_cast<unsigned long long>(operation_.count), static_cast<int>(operation_.data_type), begun_,
+               static_cast<unsigned long long>(elementsOf(operation_)), static_cast<int>(data_type), begun_,
                microseconds(), result);
   std::fclose(file);
 }

@@ -107,6 +107,25 @@ def _as_list(result):
     return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
+_placements_of_program: dict[Any, Callable] = {}       # operator -> function, by register_sharding
+
+
+def register_placements(func: Any, function: Callable) -> None:
+    """Let `function` say on which placements an operator computes."""
+    _placements_of_program[func] = function
+    _plan.cache_clear()
+
+
+def _given_placements(func, values):
+    """What the program's function gives for these arguments, or None without one."""
+    function = _placements_of_program.get(func)
+    if function is None:
+        return None
+    by_name = {argument.name for argument in func._schema.arguments if argument.kwarg_only}
+    return function(*[value for name, value in values.items() if name not in by_name],
+                    **{name: value for name, value in values.items() if name in by_name})
+
+
 @lru_cache(maxsize=4096)
 def _plan(func, values, implicit):
     name = func._schema.name.partition("::")[2]
@@ -122,12 +141,15 @@ def _plan(func, values, implicit):
     mesh = found[0][1].mesh
     inputs, outputs = [[] for _ in found], [[] for _ in results]
     compute, sharded_over = None, 1
+    placements = _given_placements(func, given)
     for dim, parts in enumerate(mesh.shape):
         strided = next((spec.placements[dim] for _, spec in found if isinstance(spec.placements[dim], _StridedShard)),
                        None)
         call = Call(name.removesuffix("_") if written else name, given, found, results, parts * sharded_over, dim,
-                    strided)
-        best = min(strategies_of(call), key=lambda strategy: _cost_of(strategy, found, written, dim))
+                    strided, placements)
+        best = min(strategies_of(call), key=lambda strategy: _cost_of(strategy, found, written, dim), default=None)
+        if best is None:
+            raise RuntimeError(f"{func}: the function given to register_sharding has no placements for these arguments")
         for places, (argument, _) in zip(inputs, found, strict=True):
             places.append(best.inputs[argument])
         for places, place in zip(outputs, best.outputs, strict=True):

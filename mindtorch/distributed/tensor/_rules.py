@@ -45,6 +45,7 @@ class Call(NamedTuple):
     parts: int          # into how many a dimension would be cut
     dim: int            # of the mesh, along which the call is cut
     strided: _StridedShard | None = None    # how a tensor is cut there, if not plainly
+    placements: Any = None      # what a function of register_sharding gives for the arguments
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor."""
@@ -364,8 +365,24 @@ def _rule_of(name):
     return None
 
 
+def _registered(call):
+    """The strategies that a program gives, of which none cuts a dimension into more parts than it has elements."""
+    shapes = [spec.shape for _, spec in call.tensors]
+    for outputs, arguments in call.placements:
+        places = [place for place in arguments if place is not None]
+        if len(places) != len(shapes):
+            raise ValueError(f"register_sharding: {call.name} has {len(shapes)} tensors among its arguments, and the "
+                             f"function gives {len(places)} placements")
+        if all(shape[place.dim] >= call.parts for shape, place in zip(shapes, places, strict=True)
+               if isinstance(place, Shard)):
+            yield Strategy({name: place for (name, _), place in zip(call.tensors, places, strict=True)}, outputs)
+
+
 def strategies_of(call: Call) -> Iterator[Strategy]:
     """The strategies to compute an operator along a mesh dimension; the first one on whole tensors."""
+    if call.placements is not None:
+        yield from _registered(call)
+        return
     yield Strategy(_all(call, _WHOLE), [_WHOLE] * len(call.results))
     rule = _rule_of(call.name)
     if rule is None:

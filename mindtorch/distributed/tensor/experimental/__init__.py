@@ -2,7 +2,8 @@
 from mindtorch._refusals.modules import refused_names
 from mindtorch.distributed.tensor._dispatch import implicit_replication
 from mindtorch.distributed.tensor.experimental._local_map import local_map
+from mindtorch.distributed.tensor.experimental._register_sharding import register_sharding
 
-__all__ = ["implicit_replication", "local_map"]
+__all__ = ["implicit_replication", "local_map", "register_sharding"]
 
 __getattr__ = refused_names(__name__)
