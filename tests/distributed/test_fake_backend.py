@@ -213,6 +213,7 @@ def test_a_group_in_python_of_a_few_methods_trains_a_replica(library):
         replica(input).backward()
     net(input).backward()   # no step of the replica's
     assert net.weight.grad.tolist() == [[8, 12]]
+    assert replica._get_ddp_logging_data()["backend_name"] == "alone"
 
 
 @pytest.mark.parametrize("library", [mindtorch, torch])
