@@ -4,8 +4,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any
 
-from mindtorch import cat, no_grad
-from mindtorch.distributed._objects import all_gather_object
+from mindtorch import cat, empty_like, no_grad
+from mindtorch.distributed._objects import _object_to_tensor, _tensor_to_object
+from mindtorch.distributed._options import AllgatherOptions, BroadcastOptions
+from mindtorch.distributed._work import NO_TIMEOUT
+from mindtorch.distributed._world import _get_object_coll_device
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -27,6 +30,13 @@ def _buckets(tensors, size):
     yield from filter(None, open_buckets.values())
 
 
+def _broadcast(process_group, tensor, src):
+    """The Work of a broadcast, called as torch does it, which a group that is written in Python relies on."""
+    opts = BroadcastOptions()
+    opts.rootRank = src
+    return process_group.broadcast([tensor], opts)
+
+
 @no_grad()
 def _broadcast_coalesced(process_group: ProcessGroup, tensors: Iterable[Tensor], buffer_size: int,
                          src: int = 0) -> None:
@@ -34,18 +44,32 @@ def _broadcast_coalesced(process_group: ProcessGroup, tensors: Iterable[Tensor],
     started = []
     for bucket in _buckets((tensor.detach() for tensor in tensors), buffer_size):
         flat = cat([tensor.reshape(-1) for tensor in bucket])
-        started.append((process_group.broadcast(flat, src), flat, bucket))
+        started.append((_broadcast(process_group, flat, src), flat, bucket))
     for work, flat, bucket in started:
-        work.wait()
+        work.wait(NO_TIMEOUT)
         for tensor, part in zip(bucket, flat.split([each.numel() for each in bucket]), strict=True):
             tensor.copy_(part.view(tensor.shape))
 
 
+def _gathered(process_group, tensor):
+    every = [empty_like(tensor) for _ in range(process_group.size())]
+    process_group.allgather([every], [tensor], AllgatherOptions()).wait(NO_TIMEOUT)
+    return every
+
+
+def _gathered_objects(process_group, own):
+    """By allgather, as torch does it: a group that is written in Python need have no more."""
+    data, size = _object_to_tensor(own, _get_object_coll_device(process_group))
+    sizes = [each.item() for each in _gathered(process_group, size)]
+    data.resize_(max(sizes))
+    return [_tensor_to_object(each, size) for each, size in
+            zip(_gathered(process_group, data), sizes, strict=True)]
+
+
 def _verify_params_across_processes(process_group: ProcessGroup, params: list[Tensor], logger: Any = None) -> None:
     """RuntimeError where the ranks have not the same number of tensors, or not the same shapes."""
-    every: list[Any] = [None] * process_group.size()
     own = [(list(tensor.shape), list(tensor.stride())) for tensor in params]
-    all_gather_object(every, own, process_group)
+    every = _gathered_objects(process_group, own)
     rank = process_group.rank()
     for other, described in enumerate(every):
         if len(described) != len(own):

@@ -52,7 +52,8 @@ def _filled(kind, opts, timeout, **fields):
 _TWO_NAMES = (("all_gather_single", "_allgather_base"), ("reduce_scatter_single", "_reduce_scatter_base"),
               ("all_gather_single_coalesced", "allgather_into_tensor_coalesced"),
               ("reduce_scatter_single_coalesced", "reduce_scatter_tensor_coalesced"),
-              ("all_to_all_single", "alltoall_base"))
+              ("all_to_all_single", "alltoall_base"), ("rank", "getRank"), ("size", "getSize"),
+              ("_set_group_name", "setGroupName"), ("_set_group_desc", "setGroupDesc"))
 
 
 class ProcessGroup:
@@ -70,13 +71,16 @@ class ProcessGroup:
     BackendType = BackendType
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """A group that is written in Python may have methods by torch's newer or by its older names."""
+        """A group that is written in Python may have methods by either of the names that torch has for them."""
         super().__init_subclass__(**kwargs)
         own = vars(cls)
         for names in _TWO_NAMES:
             for name, other in (names, names[::-1]):
                 if name in own and other not in own:
                     setattr(cls, other, own[name])
+        for name, other in (("group_name", "getGroupName"), ("group_desc", "getGroupDesc")):
+            if other in own and name not in own:
+                setattr(cls, name, property(own[other]))
 
     def __init__(self, *args: Any) -> None:
         """(rank, size) or (store, rank, size)."""

@@ -11,7 +11,9 @@ import mindtorch
 from mindtorch import Tensor
 from mindtorch._core.autograd.engine import queue_callback
 from mindtorch.distributed import _collectives as collectives
+from mindtorch.distributed._module_states import _broadcast
 from mindtorch.distributed._options import ReduceOp
+from mindtorch.distributed._work import NO_TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -133,7 +135,7 @@ class Reducer:
         on_gradient = WeakMethod(self._on_gradient)
         self.hooks = [parameter.register_post_accumulate_grad_hook(partial(_call, on_gradient, number))
                       for number, parameter in enumerate(self._parameters)]
-        self.active = True                          # False in no_sync
+        self.active = True                          # False in no_sync, and after a backward
 
     def _make_buckets(self, order):
         order = list(order)
@@ -169,7 +171,7 @@ class Reducer:
         if not self._order or len(self._order) != len(self._parameters):
             return
         order = mindtorch.tensor(self._order, device=self._parameters[0].device)
-        collectives.broadcast(order, group=self._group, group_src=0)
+        _broadcast(self._group, order, 0).wait(NO_TIMEOUT)
         self._order = None
         self._make_buckets(order.tolist())
         if self._as_view:
@@ -290,8 +292,10 @@ class Reducer:
                 continue
             if bucket.work is None:     # nobody has used its parameters
                 continue
-            result = bucket.work.wait()
-            if self._hook is not None and bucket not in self._delayed_buckets:
+            if self._hook is None or bucket in self._delayed_buckets:
+                bucket.work.wait(NO_TIMEOUT)    # which a Work that is written in Python need not have as a default
+            else:
+                result = bucket.work.wait()
                 result = result[0] if isinstance(result, (list, tuple)) else result
                 if result.data_ptr() != bucket.buffer().data_ptr():
                     bucket.set_buffer(result)
@@ -305,7 +309,7 @@ class Reducer:
                     parameter.grad = view.clone()
                 else:
                     parameter.grad.copy_(view)
-        self._began = False
+        self._began = self.active = False       # what comes until the next forward is the caller's own
 
     def _gather_sparse(self, parameter):
         """The mean of the ranks' sparse gradients: their indices and values behind each other."""

@@ -161,6 +161,62 @@ def test_a_group_in_python_has_a_name_of_its_own(library):
 
 
 @pytest.mark.parametrize("library", [mindtorch, torch])
+def test_a_group_in_python_of_a_few_methods_trains_a_replica(library):
+    dist, nn = library.distributed, library.nn
+
+    class Done(dist._Work):
+        def __init__(self, tensors):
+            super().__init__()
+            self.future = library.futures.Future()
+            self.future.set_result(tensors)
+
+        def wait(self, timeout):
+            return True
+
+        def get_future(self):
+            return self.future
+
+    class Alone(dist.ProcessGroup):
+        def broadcast(self, tensors, opts):
+            return Done(tensors)
+
+        def allreduce(self, tensors, opts):
+            return Done(tensors)
+
+        def allgather(self, outputs, inputs, opts):
+            for output, input in zip(outputs[0], inputs, strict=True):
+                output.copy_(input)
+            return Done(outputs)
+
+        def getRank(self):
+            return 0
+
+        def getSize(self):
+            return 1
+
+        def getBackendName(self):
+            return "alone"
+
+        def setGroupName(self, name):
+            self.own_name = f"own {name}"
+
+        def getGroupName(self):
+            return self.own_name
+
+    group = Alone(3, 4)
+    assert (group.rank(), group.size()) == (0, 1)
+    group._set_group_name("name")
+    assert group.group_name == "own name"
+    net = nn.Linear(2, 1, bias=False)
+    replica, input = nn.parallel.DistributedDataParallel(net, process_group=group), library.tensor([2.0, 3.0])
+    for _ in range(3):      # after the first, the buckets are made anew
+        replica(input).backward()
+    net(input).backward()   # no step of the replica's
+    assert net.weight.grad.tolist() == [[8, 12]]
+    assert replica._get_ddp_logging_data()["backend_name"] == "alone"
+
+
+@pytest.mark.parametrize("library", [mindtorch, torch])
 def test_debug_levels(library, monkeypatch):
     dist, before = library.distributed, library.distributed.get_debug_level()
     try:

@@ -196,7 +196,7 @@ def described(error):
         root = root.__cause__
     frames = traceback.extract_tb(root.__traceback__ or error.__traceback__)
     kind, message = type(root).__name__, str(root)
-    if re.match(r"Process \d+ exited with error code", message):        # a rank: what it raised
+    if re.match(r"(Process|Thread) \d+ exited with", message):        # a rank: what it raised
         kind, message = re.findall(r"^(?:\w+\.)*(\w+): (.*)", message, re.MULTILINE)[-1]
     return {"type": kind, "message": message[:700],
             "frames": [f"{'/'.join(Path(f.filename).parts[-2:])}:{f.lineno}:{f.name}" for f in frames[-6:]],

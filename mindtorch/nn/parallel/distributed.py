@@ -217,7 +217,7 @@ class DistributedDataParallel(Module, Joinable):
     def _get_ddp_logging_data(self) -> dict[str, Any]:
         """The settings, by torch's names, for frameworks that print them."""
         return {"world_size": self.process_group.size(), "rank": self.process_group.rank(),
-                "backend_name": dist.get_backend(self.process_group), "module_name": type(self.module).__name__,
+                "backend_name": self.process_group.name(), "module_name": type(self.module).__name__,
                 "broadcast_buffers": self.broadcast_buffers, "gradient_as_bucket_view": self.gradient_as_bucket_view,
                 "find_unused_parameters": self.find_unused_parameters, "static_graph": self.static_graph,
                 "num_parameter_tensors": len(self._named_parameters_to_reduce())}
