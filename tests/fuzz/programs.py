@@ -601,7 +601,7 @@ class Comparison:
         return None
 
     def reason(self, number, kind, words):
-        return self.allowed(self.device, self.program[number], kind, words, self.program[:number])
+        return self.allowed(self.device, self.program[number], kind, words, self.program[:number], self.theirs)
 
     def forget(self, statement):
         """The variable of a statement that was left out is not there for those that follow."""

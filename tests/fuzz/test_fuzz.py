@@ -110,6 +110,36 @@ def test_a_reason_has_to_fit():
     assert allowed("cpu", statement, "values", "") is None
 
 
+@pytest.mark.parametrize(("operator", "text", "words", "values"), [
+    ("argsort", "v2 = v1.argsort()", "torch np.int64(1)", ([1.0, 1.0], [1.0, 2.0])),
+    ("bucketize", "v2 = torch.bucketize(1, v1)", "", ([2.0, 1.0], [1.0, 2.0])),
+    ("signbit", "v2 = torch.signbit(v1)", "", ([float("nan")], [1.0])),
+])
+def test_a_reason_asks_for_what_makes_it_true(operator, text, words, values):
+    statement = Statement(text, operator)
+    found = [allowed("cpu", statement, "values", words, (), {"v1": torch.tensor(each)}) for each in values]
+    assert found[0] is not None
+    assert found[1] is None
+    assert allowed("cpu", statement, "values", words) is None
+
+
+def test_a_reason_asks_for_the_factor_of_an_earlier_statement():
+    before = [Statement("v2 = torch.cholesky_inverse(v1)", "cholesky_inverse")]
+    backward = Statement("v2.sum().backward()", "backward")
+    for matrix, fits in ((torch.ones(2, 2), True), (torch.ones(2, 2).tril(), False)):
+        assert (allowed("cpu", backward, "values", "", before, {"v1": matrix}) is not None) == fits
+
+
+def test_one_inexact_element_does_not_excuse_others():
+    """A large element's error is allowed for its size: others have to be as exact for theirs."""
+    texts = program("a = torch.tensor([1e-3, 2.0, 2.0])", "b = 1 / a")
+    one = Comparison(texts, "cpu")
+    assert one.run() is None
+    right = one.theirs["b"]
+    assert one.unequal(right, right + torch.tensor([1e-4, 0.0, 0.0]), "b", 1) == ""
+    assert one.unequal(right, right + torch.tensor([0.0, 1e-4, 0.0]), "b", 1) != ""
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_hostile_calls_run(seed):
     steps = list(fuzz_hostile(seed))

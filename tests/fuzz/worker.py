@@ -12,6 +12,7 @@ from pathlib import Path
 
 import hostile
 import programs
+import torch
 
 from mindtorch import npu, sim
 
@@ -24,13 +25,47 @@ LENGTH = 14             # statements of a program
 EVENTS = sys.stdout
 
 
-def allowed(device, statement, kind, words, before=()):
-    """The reason for which a difference is allowed, or None. `before` holds the statements before it."""
+def operands(statement, names):
+    """torch's tensors that a statement names."""
+    named = map(names.get, re.findall(r"\w+", statement.text))
+    return [value.detach() for value in named if isinstance(value, torch.Tensor)]
+
+
+def unsorted(statement, names):
+    boundaries = re.findall(r"(?:searchsorted\(|(?:bucketize|histogram)\(\w+, |\.(?:histogram|bucketize)\()(\w+)",
+                            statement.text)
+    found = [names[name] for name in boundaries if isinstance(names.get(name), torch.Tensor)]
+    return "sorter" in statement.text or any(
+        not bool((each[..., 1:] >= each[..., :-1]).all()) for each in found or operands(statement, names) if each.dim())
+
+
+# What a reason may ask of the statement that differs, or of the one before that it names by `uses`.
+CONDITIONS = {
+    "an operand has NaN": lambda statement, names: any(bool(each.isnan().any()) for each in operands(statement, names)),
+    "an operand has equal elements": lambda statement, names: any(
+        each.unique().numel() < each.numel() for each in operands(statement, names)),
+    "boundaries are not sorted": unsorted,
+    "a matrix is not triangular": lambda statement, names: any(
+        bool(each.triu(1).any()) and bool(each.tril(-1).any()) for each in operands(statement, names)
+        if each.dim() > 1),
+}
+
+
+def fits(entry, statement, before, names):
+    """Whether `uses` and `when` of a reason are true."""
+    used = [earlier for earlier in before if re.fullmatch(entry["uses"], earlier.operator)] if "uses" in entry else \
+        [statement]
+    return any("when" not in entry or (names is not None and CONDITIONS[entry["when"]](each, names)) for each in used)
+
+
+def allowed(device, statement, kind, words, before=(), names=None):
+    """The reason for which a difference is allowed, or None. `before` holds the statements before it, `names` torch's
+    variables."""
     for entry in ALLOWED:
         if entry.get("device", device) == device and re.fullmatch(entry["kind"], kind) and \
                 re.fullmatch(entry.get("operator", ".*"), statement.operator) and \
-                re.search(entry.get("words", ""), words) and \
-                ("uses" not in entry or any(re.fullmatch(entry["uses"], earlier.operator) for earlier in before)):
+                re.search(entry.get("words", ""), words) and re.search(entry.get("text", ""), statement.text) and \
+                fits(entry, statement, before, names):
             return entry["reason"]
     return None
 

@@ -183,6 +183,11 @@ REFUSED_FIRST = {
     "a dimension that the source has not": lambda lib, d: lib.index_reduce(
         lib.ones(2, 2), 1, lib.tensor([0]), lib.ones(2), "amax"),
     "a mean into whole numbers": lambda lib, d: lib.mean(lib.ones(2), 0, out=whole(lib, d, "int64")),
+    "bits into what requires a gradient": lambda lib, d: lib.bitwise_and(
+        whole(lib, d, "int64", 3), 2, out=lib.ones(1, device=d, requires_grad=True)),
+    "a backward of reflections": lambda lib, d: lib.geqrf(lib.eye(2, requires_grad=True)).a.sum().backward(),
+    "a backward of an indefinite matrix": lambda lib, d: lib.linalg.ldl_factor(
+        lib.eye(2, requires_grad=True)).LD.sum().backward(),
     "sizes": lambda lib, d: lib.bitwise_and(lib.ones(2, device=d), lib.ones(3, device=d)),
     "a dimension, before out=": lambda lib, d: lib.argmin(lib.ones(2, 3, device=d), 5, out=lib.ones(2, 3, device=d)),
     "sizes, before out=": lambda lib, d: lib.stack([lib.ones(2), lib.ones(3)], out=flags(lib, d)),

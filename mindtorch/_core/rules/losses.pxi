@@ -1,6 +1,7 @@
 # Rules of losses.
 from libc.stdint cimport int64_t
 
+from mindtorch._core.autograd.history cimport should_record
 from mindtorch._core.autograd.node cimport grad_enabled, requires_grad
 from mindtorch._core.operators.operator cimport check_subtract, real_dtype
 from mindtorch._core.rules.infer cimport broadcast, broadcast_shapes, check_cast, promote, same_shape, sum_dtype
@@ -160,6 +161,13 @@ cdef int check_not_differentiated(TensorBase tensor, str function, str argument)
     if tensor is not None and grad_enabled() and requires_grad(tensor):
         raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{argument}'. "
                            "This input cannot have requires_grad True.")
+    return 0
+
+
+cdef int check_out_not_differentiated(TensorBase out, str op) except -1:
+    """Refuses an out= that requires a gradient, which an operator of integers does not give it."""
+    if requires_grad(out):
+        should_record(out, f"aten::{op}")
     return 0
 
 

@@ -236,6 +236,7 @@ cdef int check_smooth_l1_beta(double beta) except -1
 cdef int check_kl_div(TensorBase self, TensorBase target) except -1
 cdef int check_bce_with_logits(TensorBase self, TensorBase target) except -1
 cdef int check_not_differentiated(TensorBase tensor, str function, str argument) except -1
+cdef int check_out_not_differentiated(TensorBase out, str op) except -1
 cdef int check_nll_loss_target(TensorBase target) except -1
 cdef int check_nll_loss2d(TensorBase self, TensorBase target) except -1
 cdef int check_multilabel_margin(TensorBase self, TensorBase target) except -1

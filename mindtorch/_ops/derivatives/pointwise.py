@@ -146,8 +146,8 @@ def no_derivative(name, grads=None):
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
-def no_derivative_registered(name):
-    """The derivative of an operator that has none in torch: raises torch's error."""
+def no_derivative_registered(name, grads=None):
+    """The derivative of an operator that has none in torch: raises torch's error; `grads` is not used."""
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
