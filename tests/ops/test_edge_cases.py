@@ -254,6 +254,9 @@ def cat_of_nothing(lib, d, *others, dim):
 
 
 LAYOUTS = {
+    "a product added to columns": lambda lib, d: laid_out(
+        *[lib.addr(a, lib.ones(2, device=d), lib.ones(3, device=d))
+          for a in (lib.ones(3, 2, device=d).t(), lib.ones(2, 3, device=d), lib.ones(3, device=d))]),
     "places in a tensor": lambda lib, d: laid_out(*lib.unravel_index(lib.arange(6, device=d), (2, 3))),
     "places in a tensor, by columns": lambda lib, d: laid_out(
         *lib.unravel_index(lib.arange(6, device=d).reshape(2, 3).t(), (4, 1, 2))),
