@@ -146,7 +146,8 @@ _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", 
          "__future__", "_VF", "_utils", "storage", "quasirandom", "sparse")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
-               "_assert_async": "jit", "ScriptFunction": "jit", "ScriptModule": "jit", "TensorType": "jit",
+               "_assert_async": "jit", "ScriptFunction": "jit", "ScriptMethod": "jit", "ScriptModule": "jit",
+               "TensorType": "jit",
                "PyTorchFileReader": "_serialization.zip_archive", "Future": "futures",
                "Stream": "_compat.streams", "Event": "_compat.streams", "vmap": "func", "ops": "_library.overloads",
                "classes": "_library.classes"}

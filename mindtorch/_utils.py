@@ -120,8 +120,22 @@ def _check_geometry(count, offset, size, stride):
     return needed
 
 
+def loaded_storage(elements):
+    """The storage of a file, whose elements are a tensor of one dimension."""
+    from mindtorch._compat.legacy_types import TypedStorage
+    made = TypedStorage._of(elements.untyped_storage(), elements.dtype)
+    made.loaded = elements
+    return made
+
+
+def _elements_of(storage):
+    """What loaded_storage was given; anything else as it is."""
+    return getattr(storage, "loaded", storage)
+
+
 def _rebuild_tensor(storage, storage_offset, size, stride, marks=()):
     """A view of `storage`, which is a tensor of one dimension; of a conjugate or negated copy where `marks` say so."""
+    storage = _elements_of(storage)
     if not isinstance(storage, mindtorch.Tensor) or storage.dim() != 1 or storage.stride() != (1,):
         raise RuntimeError(f"A tensor can be put together from a storage only, not from {type(storage)}")
     if not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
@@ -170,7 +184,7 @@ def set_attributes(made, state):
 def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
     """A tensor whose storage has no dtype."""
     with torch_dispatch.DisableModes():
-        storage = storage.view(dtype)
+        storage = _elements_of(storage).view(dtype)
     return _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks,
                               metadata)
 

@@ -42,6 +42,7 @@ from mindtorch._utils import (
     _rebuild_sparse_tensor,
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
+    loaded_storage,
     meta_arguments,
     sparse_arguments,
     storage_bytes,
@@ -312,6 +313,10 @@ class _TorchNames:
         self.end_of_id = ()         # what the format adds to a reference
 
     def persistent_id(self, obj: Any) -> Any:
+        if type(obj) is UntypedStorage:
+            obj = self.reference(obj._as_tensor(), UNTYPED_STORAGE)
+        elif hasattr(type(obj), "_untyped_storage"):            # a TypedStorage
+            obj = self.reference(obj._elements())
         return obj.id + self.end_of_id if type(obj) is _StorageReference else None
 
     def reducer_override(self, obj: Any) -> Any:
@@ -357,10 +362,10 @@ class _TorchNames:
             return _rebuild_from_type_v2, (rebuild, type(tensor), args, tensor_state(tensor))
         return rebuild, args
 
-    def reference(self, tensor: Any) -> Any:
+    def reference(self, tensor: Any, kind: Any = None) -> Any:
         """The reference to the tensor's storage; one record serves all tensors that share it."""
         identity = tensor.untyped_storage()._cdata
-        kind = _STORAGE_TYPE_OF.get(tensor.dtype, UNTYPED_STORAGE)
+        kind = kind or _STORAGE_TYPE_OF.get(tensor.dtype, UNTYPED_STORAGE)
         if identity not in self.storages:
             count = tensor.untyped_storage().nbytes() // kind.dtype.itemsize
             reference = _StorageReference(kind, str(len(self.storages)), location_tag(tensor), count)
@@ -482,7 +487,7 @@ class _Storages:
         return order.decode() != sys.byteorder
 
     def load(self, saved_id: Any) -> Any:
-        """The tensor of one dimension that holds the elements of a storage."""
+        """A storage."""
         if not isinstance(saved_id, tuple) or len(saved_id) != 5 or saved_id[0] != "storage":
             raise pickle.UnpicklingError("Unknown typename for persistent_load, expected 'storage' and its description")
         _, kind, key, location, count = saved_id
@@ -499,7 +504,7 @@ class _Storages:
         if not 0 <= nbytes <= storage.numel():
             raise RuntimeError(f"storage {key} has {storage.numel()} bytes in the file, but the pickle says {count} "
                                f"elements of {kind.dtype}")
-        return storage.as_strided((nbytes,), (1,), 0).view(kind.dtype)
+        return loaded_storage(storage.as_strided((nbytes,), (1,), 0).view(kind.dtype))
 
     def _read(self, key, kind, location):
         record = f"data/{key}"

@@ -1,6 +1,7 @@
 """torch.storage: the bytes below tensors."""
 from __future__ import annotations
 
+import io
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from mindtorch.types import Device
 
 __all__ = ["TypedStorage", "UntypedStorage"]      # noqa: F822 - the first comes when it is asked for
+
+
+def _load_from_bytes(b: bytes) -> Any:
+    """What pickles of storages call, of torch and of mindtorch."""
+    return mindtorch.load(io.BytesIO(b), weights_only=False)
 
 
 def mapped_bytes(filename: Any, shared: Any, nbytes: Any) -> Any:

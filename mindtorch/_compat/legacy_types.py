@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import io
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from mindtorch._core.tensor.dtype import set_default_dtype
 from mindtorch._core.tensor.tensor import is_cuda_read_as_npu, set_default_device
 from mindtorch._ops.composite.common import scalar_type
 from mindtorch._tensor import methods
-from mindtorch.storage import UntypedStorage
+from mindtorch.storage import UntypedStorage, _load_from_bytes
 
 if TYPE_CHECKING:
     from mindtorch import dtype
@@ -222,6 +223,11 @@ class TypedStorage:
 
     def __deepcopy__(self, memo: Any) -> Any:
         return memo.setdefault(id(self), self._of(copy.deepcopy(self._bytes, memo), self.dtype))
+
+    def __reduce__(self) -> Any:
+        file = io.BytesIO()
+        mindtorch.save(self, file, _use_new_zipfile_serialization=False)
+        return _load_from_bytes, (file.getvalue(),)
 
     def cpu(self) -> Any:
         """The elements on the CPU."""

@@ -14,7 +14,7 @@ import numpy
 
 import mindtorch
 from mindtorch._serialization import weights_only_unpickler as restricted
-from mindtorch._utils import StorageType
+from mindtorch._utils import StorageType, loaded_storage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
@@ -88,7 +88,7 @@ class _UnreadStorages:
         self.made = {}              # key -> (dtype, the bytes on the CPU, the bytes where the caller wants them)
 
     def load(self, saved_id):
-        """The tensor of one dimension that holds the elements of a storage."""
+        """A storage."""
         if isinstance(saved_id, tuple) and len(saved_id) == 4 and saved_id[0] == "module":
             return saved_id[1]      # a class with its source, which torch compared
         if not isinstance(saved_id, tuple) or len(saved_id) != 6 or saved_id[0] != "storage":
@@ -103,7 +103,7 @@ class _UnreadStorages:
         dtype, _, moved = self.made[key]
         if dtype != kind.dtype:
             raise RuntimeError(f"storage {key} is said to hold {dtype} and {kind.dtype}")
-        return moved.view(dtype)
+        return loaded_storage(moved.view(dtype))
 
     def _make(self, dtype, count, location):
         nbytes = count * dtype.itemsize if type(count) is int and count >= 0 else -1

@@ -1,4 +1,6 @@
 """The sparse kernels of functions and methods: arithmetic, shapes, copies, and access to indices and values."""
+import functools
+import inspect
 import operator
 
 from mindtorch import (
@@ -864,3 +866,27 @@ def item(self):
     if self.numel() != 1:
         raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
     return to_dense(self).item()
+
+
+# --- out= -------------------------------------------------------------------------------------------------------------
+
+def _writing_out(kernel):
+    """The kernel with an argument out=, which is given the result."""
+    @functools.wraps(kernel)
+    def run(*args, out=None, **kwargs):
+        if out is None:
+            return kernel(*args, **kwargs)
+        if is_grad_enabled() and any(getattr(value, "requires_grad", False) for value in (*args, out)):
+            raise RuntimeError(f"{kernel.__name__}(): functions with out=... arguments don't support automatic "
+                               "differentiation, but one of the arguments requires grad.")
+        result = kernel(*args, **kwargs)
+        _check_cast(result.dtype, out.dtype)
+        if is_sparse(out):
+            return _write(out, result)
+        result = to_dense(result) if is_sparse(result) else result
+        return (out if out.shape == result.shape else out.resize_(result.shape)).copy_(result)
+    return run
+
+
+KERNELS |= {name: _writing_out(kernel) for name, kernel in KERNELS.items()
+            if "out" in inspect.signature(kernel).parameters}

@@ -52,6 +52,7 @@ class ScriptModule(Module):
 
 
 TensorType = abstract_class("torch", "TensorType", "mindtorch has no TorchScript, whose types these are")
+ScriptMethod = abstract_class("torch", "ScriptMethod", "mindtorch has no TorchScript, whose methods these are")
 
 
 class ScriptFunction:

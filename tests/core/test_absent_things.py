@@ -162,4 +162,5 @@ def test_second_names():
     assert all(getattr(mindtorch.functional, name) is getattr(mindtorch, name) for name in torch.functional.__all__)
     assert mindtorch.Future is mindtorch.futures.Future
     assert issubclass(mindtorch.ScriptModule, mindtorch.nn.Module)
+    assert not isinstance(mindtorch.relu, mindtorch.ScriptMethod)
     assert mindtorch.ScriptFunction is mindtorch.jit.ScriptFunction

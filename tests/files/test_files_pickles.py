@@ -104,3 +104,37 @@ def test_dtypes_are_pickled_by_their_public_name(name):
     pickled = pickle.dumps(getattr(mindtorch, name), 2)
     assert f"cmindtorch\n{name}\n".encode() in pickled
     assert pickle.loads(pickled) is getattr(mindtorch, name)
+
+
+def storages(lib):
+    matrix, ones = lib.arange(25.).reshape(5, 5), lib.ones(3)
+    parts = ones.storage(), ones.storage(), ones.clone().storage(), ones
+    return [matrix, matrix.storage(), matrix[1:].storage(), parts]
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("is_zip", [True, False])
+@pytest.mark.parametrize("reader", [torch, mindtorch])
+@pytest.mark.parametrize("writer", [torch, mindtorch])
+def test_storages_in_files(writer, reader, is_zip, weights_only):
+    file = io.BytesIO()
+    writer.save(storages(writer), file, _use_new_zipfile_serialization=is_zip)
+    file.seek(0)
+    matrix, storage, other, (first, same, copied, ones) = reader.load(file, weights_only=weights_only)
+    assert type(storage) is reader.storage.TypedStorage
+    assert (storage.dtype, storage.tolist()) == (reader.float32, list(range(25)))
+    assert storage._cdata == other._cdata == matrix.untyped_storage()._cdata
+    assert first._cdata == same._cdata == ones.untyped_storage()._cdata != copied._cdata
+    storage[0] = 9
+    assert matrix[0, 0] == 9
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_bytes_in_files_and_pickles_of_storages():
+    file = io.BytesIO()
+    mindtorch.save(mindtorch.tensor([1, 2, 3], dtype=mindtorch.uint8).untyped_storage(), file)
+    for lib in (torch, mindtorch):
+        file.seek(0)
+        assert lib.load(file).tolist() == [1, 2, 3]
+    assert pickle.loads(pickle.dumps(mindtorch.ones(2).storage())).tolist() == [1, 1]

@@ -77,8 +77,16 @@ def test_what_is_refused():
         make_fx(mindtorch)(mindtorch.sin, tracing_mode="symbolic")
     with pytest.raises(AssertionError, match="tracing_mode must be"):
         make_fx(mindtorch)(mindtorch.sin, tracing_mode="other")
-    with pytest.raises(NotImplementedError, match="container"):
-        make_fx(mindtorch)(lambda pair: pair[0])((mindtorch.ones(1),))
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_containers_of_arguments(lib):
+    def run(parts, named, number):
+        return lib.cat(parts) * named["a"][0] + number
+
+    made = make_fx(lib)(run)([lib.ones(2), lib.ones(3)], {"a": (lib.ones(5) * 2, "text")}, 3)
+    given = [lib.zeros(2), lib.ones(3)], {"a": (lib.ones(5) * 4, "text")}, 3
+    assert made(*given).tolist() == run(*given).tolist() == [3, 3, 7, 7, 7]
 
 
 def test_cond():

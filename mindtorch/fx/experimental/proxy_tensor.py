@@ -15,6 +15,7 @@ from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import map_aggregate
 from mindtorch.nn import Module, Parameter
 from mindtorch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from mindtorch.utils._pytree import tree_leaves
 
 __all__ = ["get_proxy_mode", "make_fx"]
 
@@ -27,8 +28,8 @@ def make_fx(f: Callable, decomposition_table: dict | None = None, tracing_mode: 
 
     Derivatives that `f` takes are in the graph, as operators. decomposition_table: functions to run in the place of
     operators. Tensors that are no arguments become attributes of the module; what depends on elements, and sizes, is
-    as it was for these arguments. NotImplementedError for tracing_mode="symbolic", for pre_dispatch, and for containers
-    as arguments.
+    as it was for these arguments. Tensors in lists, tuples and dicts, which arguments may be, are nodes that take them
+    out there. NotImplementedError for tracing_mode="symbolic" and for pre_dispatch.
 
     Arguments:
         f: the function
@@ -85,12 +86,16 @@ class _Recorder(TorchDispatchMode):
 
     def add_input(self, name: str, value: Any) -> None:
         """A placeholder for an argument."""
-        if isinstance(value, (list, tuple, dict)):
-            raise NotImplementedError("make_fx: arguments are tensors and numbers; pass the elements of a container one"
-                                      " by one")
-        node = self.graph.placeholder(name)
+        self._note_parts(value, self.graph.placeholder(name))
+
+    def _note_parts(self, value: Any, node: Any) -> None:
+        """Nodes for the tensors of an argument, which lists, tuples and dicts may hold."""
         if isinstance(value, Tensor):
             self._note(value, node)
+        elif isinstance(value, (list, tuple, dict)):
+            for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+                if any(isinstance(leaf, Tensor) for leaf in tree_leaves(part)):
+                    self._note_parts(part, self.graph.call_function(operator.getitem, (node, key)))
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
