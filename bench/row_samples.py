@@ -72,6 +72,8 @@ CALLS = {
     "randperm.generator": "torch.randperm(4, device='npu')",
     "nonzero": "torch.nonzero(b)",
     "npu_dynamic_quant": "aten.npu_dynamic_quant(h)",
+    "_npu_quant_matmul": "aten._npu_quant_matmul(m8, m8, v[:2], None, None, None, torch.float16)",
+    "_npu_weight_quant_batchmatmul": "aten._npu_weight_quant_batchmatmul(h, m8, h[0], None, None)",
     "_foreach_mm": "torch._foreach_mm([m, m], [m, m])",
 }
 CALLS |= {f"_foreach_{op}.Tensor": f"torch._foreach_{op}([v, m], o)" for op in ("add", "mul", "div")}
@@ -95,7 +97,7 @@ class Statements:
         vector = torch.tensor([1.0, -2.0, 3.0, -4.0], device="npu")
         matrix = vector.reshape(2, 2)
         self.operands = {"torch": torch, "aten": SimpleNamespace(**aten), "v": vector, "m": matrix,
-                         "z": matrix.to(torch.complex64), "h": matrix.to(torch.float16),
+                         "z": matrix.to(torch.complex64), "h": matrix.to(torch.float16), "m8": matrix.to(torch.int8),
                          "p": torch.tensor([0.5, 0.25, 0.75, 1.0], device="npu"),
                          "i": torch.tensor([0, 1, 2, 3], device="npu"),
                          "b": torch.tensor([True, False, True, False], device="npu"),

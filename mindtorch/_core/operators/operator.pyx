@@ -582,7 +582,7 @@ cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) exc
 
 
 cdef int check_out_sum(TensorBase out, TensorBase self, ScalarType dtype) except -1:
-    """out= must have this dtype, where one is given; else its own is added up in, which has to hold fractions of self."""
+    """out= must have this dtype, where one is given; else sums are computed in its own, which must hold fractions."""
     if dtype != Undefined:
         return check_out_dtype(out, dtype)
     if KIND[<int>self.dtype] >= FLOAT_KIND and not can_cast(self.dtype, out.dtype):

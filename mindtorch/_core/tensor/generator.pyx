@@ -62,7 +62,7 @@ cdef inline uint32_t temper(uint32_t word) noexcept:
 
 
 cdef void draw_words(Twister *twister, uint32_t *target, Py_ssize_t count) noexcept:
-    """Writes the next `count` words; in runs of what is left of the key, which are loops that the compiler vectorises."""
+    """Writes the next `count` words, in runs of what is left of the key: loops that the compiler vectorises."""
     cdef const uint32_t *key
     cdef Py_ssize_t i, run
     while count:

@@ -18,6 +18,9 @@ def register_sharding(op: Any) -> Callable[[Callable], Callable]:
     a list of pairs: the placements of the results along one dimension of a mesh, and those of the arguments, with None
     for what is no tensor. They take the place of those that the operator has; what sends least is chosen.
 
+    Arguments:
+        op: an operator such as `torch.ops.aten.add.Tensor`, or a list of them
+
     Example:
         >>> @torch.library.custom_op("docs::twice", mutates_args=())
         ... def twice(x: torch.Tensor) -> torch.Tensor:
