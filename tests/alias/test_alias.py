@@ -23,6 +23,8 @@ from torch.multiprocessing.spawn import ProcessContext
 from torch._custom_ops import get_ctx
 from torch._utils import ExceptionWrapper, _rebuild_tensor_v2
 import torch._tensor_str, torch._weights_only_unpickler
+
+pytestmark = pytest.mark.one_mode
 assert torch._tensor_str is mindtorch._tensor.printing is mindtorch._tensor_str        # moved here
 assert callable(torch.autograd.gradcheck) and callable(torch.multiprocessing.spawn)
 assert ProcessContext is mindtorch.multiprocessing.ProcessContext

@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from running import passes, python
 
+pytestmark = pytest.mark.one_mode
+
 PROGRAMS = Path(__file__).parent
 
 # What is left out of einops's own tests, and why.

@@ -6,6 +6,8 @@ PROGRAM = """
 import io, torch
 import torch.cuda.memory
 from torch import nn
+
+pytestmark = pytest.mark.one_mode
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 torch.cuda.manual_seed_all(1)
 model = nn.Linear(4, 4).cuda()

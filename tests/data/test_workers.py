@@ -15,7 +15,8 @@ from loading import Drawn, Everything, Grown, Ours, Samples, Trouble, mark, refu
 import mindtorch
 from mindtorch.utils.data import DataLoader
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+pytestmark = [pytest.mark.one_mode,
+              pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")]
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,8 @@ DOCTOR = [sys.executable, "-m", "mindtorch.distributed.doctor", "--json"]
 SILENT = """
 import datetime, signal, sys
 from mindtorch.distributed import distributed_c10d, doctor
+
+pytestmark = pytest.mark.one_mode
 pairs = doctor._Rank._pairs
 
 def silent_pairs(self):

@@ -13,6 +13,8 @@ from worker import allowed, fuzz_hostile
 
 import mindtorch
 
+pytestmark = pytest.mark.one_mode
+
 
 def program(*texts):
     return [Statement(text, text.partition("(")[0].rpartition(".")[2]) for text in texts]

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from process import BY_CANN, BY_MINDTORCH, COUNT_AT_EXIT, environment, run
 
+pytestmark = pytest.mark.one_mode
+
 HERE = Path(__file__).parent
 by_both = pytest.mark.parametrize("kept", [BY_CANN, BY_MINDTORCH], ids=["by CANN", "by mindtorch"])
 

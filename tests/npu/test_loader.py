@@ -10,6 +10,8 @@ import pytest
 
 from mindtorch._npu import toolkit
 
+pytestmark = pytest.mark.one_mode
+
 MACHINE = platform.machine()
 OTHER = "aarch64" if MACHINE == "x86_64" else "x86_64"
 LOAD = ("from mindtorch._npu import acl_loader\n"

@@ -11,6 +11,8 @@ MIB = 1 << 20
 TAKE = """
 import mindtorch as torch
 from mindtorch import sim
+
+pytestmark = pytest.mark.one_mode
 MIB = 1 << 20
 def take(nbytes):
     return torch.empty(nbytes, dtype=torch.uint8, device="npu")

@@ -15,6 +15,8 @@ from mindtorch._ops.codegen import fit
 from mindtorch._ops.codegen.aclnn import operators
 from mindtorch.npu import doctor
 
+pytestmark = pytest.mark.one_mode
+
 # Functions that CANN gained on the way, and calls of each: of rows without a fallback.
 CALLS = {
     "aclnnAdd": "x + x",
