@@ -44,7 +44,8 @@ def _floating(input, name):
 def _real(input, name):
     input = _floating(input, name)
     if input.is_complex():
-        raise RuntimeError(f"{name} expects a real input tensor, but got {input.dtype}")
+        valued = "-valued" if name == "rfftn" else ""
+        raise RuntimeError(f"{name} expects a real{valued} input tensor, but got {_scalar_type(input.dtype)}")
     return input
 
 
@@ -115,6 +116,13 @@ def _checks_out(name):
             return function(*args, out=out, **options)
         return wrapper
     return decorate
+
+
+def _refuse_wider_out(input, out, name):
+    """torch's inverse transforms of real numbers along one dimension write to no other dtype than theirs."""
+    dtype = _floating(input, name).dtype.to_complex()
+    if out is not None and not input.is_complex() and out.dtype is not dtype:
+        raise RuntimeError(f"Found dtype {_scalar_type(out.dtype)} but expected {_scalar_type(dtype)}")
 
 
 # --- n dimensions ----------------------------------------------------------------------------------------------------
@@ -217,6 +225,7 @@ def fft(input, n=None, dim=-1, norm=None, *, out=None):
 @with_autocast_policy("fft_ifft")
 def ifft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of fft."""
+    _refuse_wider_out(input, out, "ifft")
     return ifftn(input, *_as_lists(n, dim), norm, out=out)
 
 
@@ -245,7 +254,9 @@ def hfft(input, n=None, dim=-1, norm=None, *, out=None):
 @with_autocast_policy("fft_ihfft")
 def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
     """The inverse of hfft."""
-    return ihfftn(_real(input, "ihfft"), *_as_lists(n, dim), norm, out=out)
+    input = _real(input, "ihfft")
+    _refuse_wider_out(input, out, "ihfft")
+    return ihfftn(input, *_as_lists(n, dim), norm, out=out)
 
 
 @with_autocast_policy("fft_fft2")

@@ -25,13 +25,17 @@ assigned(a, (slice(None), 1), torch.tensor([7, 8])) | assigned(a, (0, 0), torch.
 assigned(z, ..., 7) | assigned(a, 0, torch.tensor(3)) | assigned(a.t(), 1, torch.tensor([9., 8.]))
 assigned(c, (slice(None), slice(1, None), slice(None, None, 2)), -1) | assigned(a, ..., 1e30)
 assigned(a.bool(), 0, 0.5) | assigned(a.to(torch.complex64), 0, 2j) | assigned(i.to(torch.uint8), 0, -1)
-assigned(e, ..., 1)
+assigned(e, ..., 1) | assigned(u, u > 40, torch.tensor(-1)) | u.index_put((u > 40,), torch.tensor(7.5))
 """
 
 WRITE_ERRORS = """
 assigned(a, 0, [1, 2, 3]) | assigned(a, 0, torch.ones(2)) | assigned(a, 0, torch.ones(2, 3)) | assigned(a, 5, 1)
 assigned(a, slice(None), torch.ones(3, 3)) | assigned(a, 0, 'x') | assigned(i, 0, 2j)
 assigned(a, (0, 0), torch.ones(2)) | assigned(a, 0, np.float32(3)) | assigned(a, 0, np.ones(3)) | assigned(a, 0, None)
+assigned(u, u > 300, torch.tensor(-0.5)) | assigned(u, u > 40, torch.tensor([300])) | assigned(u, u > 40, -0.5)
+u.index_put((u > 300,), torch.tensor(-0.5)) | assigned(h, h > 9, torch.tensor(1e10))
+torch.ones(3).byte().masked_fill_(m.cpu(), torch.tensor(-0.5)) | torch.ones(3).byte().masked_fill(m.cpu(), -0.5)
+torch.ones(3).byte().index_fill(0, torch.tensor([1]), torch.tensor(-0.5))
 assigned(i.to(torch.uint8), 0, 300) | assigned(i, 0, 1e30) | assigned(i.int(), 0, 2**40) | assigned(i, 0, float('nan'))
 a.__delitem__(0)
 """

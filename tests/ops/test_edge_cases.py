@@ -176,8 +176,16 @@ REPEATS = {
     "combinations of more than there are": lambda lib, d: lib.combinations(lib.ones(1, device=d), 70),
     "a margin that is rounded": lambda lib, d: lib.nn.functional.hinge_embedding_loss(
         whole(lib, d, "int8", 1, 2), -lib.ones(2, device=d), 8.4, reduction="none")}
+AT_NAN = {f"{name} of {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(lib, name)(
+    *(t.reshape(-1) for t in lib.meshgrid(*[whole(
+        lib, d, dtype, float("nan"), float("inf"), 0, 1, -1, 2.5)] * 2, indexing="ij")))
+    for name in ("igamma", "igammac", "heaviside") for dtype in ("float32", "float64")}
 # The last thing that is refused is a dtype without a kernel.
 REFUSED_FIRST = {
+    "a wider Fourier transform of real numbers": lambda lib, d: lib.fft.ifft(
+        lib.ones(3, device=d), out=whole(lib, d, "complex128", 0)),
+    "half a wider Fourier transform": lambda lib, d: lib.fft.ihfft(
+        lib.ones(3, device=d), out=whole(lib, d, "complex128", 0)),
     "places in a line": lambda lib, d: lib.zeros(3, device=d).index_add_(0, lib.tensor([7], device=d), lib.ones(1)),
     "places in rows": lambda lib, d: lib.zeros(2, 3).index_add_(1, lib.tensor([7]), lib.ones(2, 1)),
     "a dimension that the source has not": lambda lib, d: lib.index_reduce(
@@ -254,6 +262,8 @@ def cat_of_nothing(lib, d, *others, dim):
 
 
 LAYOUTS = {
+    "a product added to columns into another shape": lambda lib, d: laid_out(lib.addr(
+        lib.ones(3, 2, device=d).t(), lib.ones(2, device=d), lib.ones(3, device=d), out=lib.ones(0, device=d))),
     "a product added to columns": lambda lib, d: laid_out(
         *[lib.addr(a, lib.ones(2, device=d), lib.ones(3, device=d))
           for a in (lib.ones(3, 2, device=d).t(), lib.ones(2, 3, device=d), lib.ones(3, device=d))]),
@@ -387,7 +397,8 @@ def check(call, device, **tolerance):
 EVERYWHERE = {f"{kind}: {name}": call for kind, calls in {
     "fraction in bool": FRACTIONS, "bytes": NEAREST, "integral": INTEGRALS, "norm of nothing": NORMS,
     "convolution": CONVOLUTIONS, "fractional pool": POOLS, "condition": CONDITIONS, "pad": PADS,
-    "write": WRITES, "repeat": REPEATS, "slope": SLOPES, "found by programs": FOUND_BY_PROGRAMS}.items()
+    "write": WRITES, "repeat": REPEATS, "slope": SLOPES, "found by programs": FOUND_BY_PROGRAMS,
+    "NaN": AT_NAN}.items()
     for name, call in calls.items()}
 
 

@@ -59,6 +59,11 @@ CASES = {
     "take_along_dim": lambda lib, x: lib.take_along_dim(x[:2], places(lib, x), 0, out=x[:2]),
     "msort": lambda lib, x: lib.msort(x[:3], out=x[1:4]),
     "bernoulli": lambda lib, x: lib.bernoulli(x[:2], out=x[1:3]),
+    "scatter, out= expanded": lambda lib, x: lib.scatter(x, 0, places(lib, x), 1.0, out=x[:1].clone().expand(5)),
+    "scatter, out= an expanded row": lambda lib, x: lib.scatter(
+        x, 0, places(lib, x), x[:2], reduce="add", out=x[:1].clone().expand(5)),
+    "scatter_add, out= expanded": lambda lib, x: lib.scatter_add(
+        x, 0, places(lib, x), x[:2], out=x[:1].clone().expand(5)),
     "expanded table of embedding_renorm_": lambda lib, x: lib.embedding_renorm_(
         x[8:10].view(2, 1).expand(2, 3), places(lib, x), 1.0, 2.0),
     "cross, out=": lambda lib, x: lib.linalg.cross(x[:3], x[3:6], out=x[1:4]),

@@ -58,6 +58,13 @@ OPERATORS = {
     "softmax": lambda lib, x, d, i: x.softmax(d),
     "logsigmoid": lambda lib, x, d, i: lib.nn.functional.logsigmoid(x),
     "gelu": lambda lib, x, d, i: lib.nn.functional.gelu(x),
+    "conv1d": lambda lib, x, d, i: lib.nn.functional.conv1d(x[0], lib.ones(5, x.shape[2], 2, device=i.device)),
+    "conv1d of one channel": lambda lib, x, d, i: lib.nn.functional.conv1d(
+        x[0].reshape(x.shape[1], -1, 1).mT, lib.ones(5, 1, 2, device=i.device)),
+    "conv1d with columns": lambda lib, x, d, i: lib.nn.functional.conv1d(
+        x[0], lib.ones(5, 2, x.shape[2], device=i.device).mT),
+    "conv_transpose1d with columns": lambda lib, x, d, i: lib.nn.functional.conv_transpose1d(
+        x[0], lib.ones(x.shape[2], 2, 5, device=i.device).mT),
     "conv2d": lambda lib, x, d, i: lib.nn.functional.conv2d(x, lib.ones(2, x.shape[1], 2, 2, device=i.device)),
     "max_pool2d": lambda lib, x, d, i: lib.nn.functional.max_pool2d(x, 2),
     "adaptive_avg_pool2d": lambda lib, x, d, i: lib.nn.functional.adaptive_avg_pool2d(x, 2),
@@ -181,6 +188,7 @@ def test_an_empty_out_of_lapack_gets_strides_by_columns(device):
 
 
 RESIZED = {
+    "cholesky": lambda lib, a, out: lib.cholesky(a, out=out),
     "cholesky_inverse": lambda lib, a, out: lib.cholesky_inverse(a, out=out),
     "cholesky_solve": lambda lib, a, out: lib.cholesky_solve(a, a, out=out),
     "householder_product": lambda lib, a, out: lib.linalg.householder_product(a, a[0], out=out),
@@ -193,6 +201,7 @@ RESIZED = {
 
 
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.filterwarnings("ignore:torch.cholesky is deprecated")
 @pytest.mark.parametrize("name", RESIZED)
 def test_which_resized_outs_of_matrices_lie_by_columns(name, device):
     def strides(lib, device, *shape):

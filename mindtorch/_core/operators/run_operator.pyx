@@ -521,6 +521,9 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
         return make_tensor(allocate(first.numel, dtype, device_type, device_index), dtype, first.ndim, first.sizes,
                            NULL, 0)
     evaluate_rule(output.shape, arguments, dtypes, &shape)
+    if out is not None and output.keeps_strides and not output.elementwise and not has_shape(out, &shape):
+        check_output(out, dtype, device_type, device_index)
+        out = None                          # write_back will resize it and give it the strides of a new tensor
     if output.keeps_strides if out is None else output.elementwise and not output.keeps_memory_format:
         return elementwise_output(
             out, &shape, dtype, device_type, device_index, output_operand(op, output, arguments, 0),

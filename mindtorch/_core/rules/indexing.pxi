@@ -202,12 +202,21 @@ cdef int check_index_fill_value(ScalarType dtype, const Scalar *value) except -1
 
 
 cdef int check_index_fill_tensor(TensorBase self, TensorBase value) except -1:
-    """The value must be 0-d, and not complex unless `self` is."""
+    """The value must be 0-d, and not complex unless `self` is; one on the host must fit the dtype."""
     if value.ndim:
         raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.ndim} dimension(s).")
     if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return check_value_on_host(self, value)
+
+
+cdef int check_value_on_host(TensorBase self, TensorBase value) except -1:
+    """A value that fills must fit the dtype. On another device the host would have to wait for it."""
+    cdef Scalar number
+    if value.dtype != self.dtype and value.device_type == CPU:
+        read_scalar(value, &number)
+        check_scalar_overflow(&number, self.dtype)
     return 0
 
 
@@ -363,7 +372,7 @@ cdef int check_masked_fill(ScalarType dtype) except -1:
 
 cdef int check_masked_fill_tensor(TensorBase self, ScalarType mask, TensorBase value) except -1:
     """The value must be 0-d, the mask bool, and the value not complex unless `self` is, or its imaginary part is 0: the
-    host reads it then.
+    host reads it then. One on the host must fit the dtype.
     """
     cdef Scalar number
     if value.ndim:
@@ -373,7 +382,7 @@ cdef int check_masked_fill_tensor(TensorBase self, ScalarType mask, TensorBase v
     if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
         read_scalar(value, &number)
         check_scalar_overflow(&number, self.dtype)
-    return 0
+    return check_value_on_host(self, value)
 
 
 cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase source) except -1:

@@ -39,6 +39,7 @@ cdef int bmm(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int cat(Shape *shape, list tensors, int64_t dim) except -1
 cdef int stack(Shape *shape, list tensors, int64_t dim) except -1
 cdef int stack_strides(Shape *strides, list tensors, int64_t dim) except -1
+cdef int convolution_strides(Shape *strides, TensorBase input, TensorBase weight) except -1
 cdef int roll_strides(Shape *strides, TensorBase self, const Shape *dims) except -1
 cdef int angle_strides(Shape *strides, TensorBase self) except -1
 cdef void operand_order_strides(const Shape *shape, TensorBase a, TensorBase b, TensorBase c,

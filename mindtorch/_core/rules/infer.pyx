@@ -681,6 +681,29 @@ cdef int roll_strides(Shape *strides, TensorBase self, const Shape *dims) except
     return strides_in_order(strides, &shape, order)
 
 
+cdef bint is_line_channels_last(TensorBase line) noexcept:
+    """is_channels_last of (batch, channels, length), taken for an image of one row."""
+    cdef int64_t row = line.sizes[2] * line.strides[2]
+    return (line.numel != 0 and line.strides[1] != 0 and line.strides[2] >= line.sizes[1] * line.strides[1]
+            and line.strides[0] >= row and row != line.strides[1])
+
+
+cdef int convolution_strides(Shape *strides, TensorBase input, TensorBase weight) except -1:
+    """channels_last where input or weight is; of a line, which torch makes contiguous first, few are."""
+    cdef Shape shape = strides[0]
+    cdef int order[MAX_DIMS]
+    cdef int i
+    strides.ndim = 0
+    if input.ndim == 3:
+        if not ((input.contiguous and is_line_channels_last(input)) or is_line_channels_last(weight)):
+            return 0
+    elif not (is_channels_last(input) or is_channels_last(weight)):
+        return 0
+    for i in range(shape.ndim):
+        order[i] = channels_last_dim(i, shape.ndim)
+    return strides_in_order(strides, &shape, order)
+
+
 cdef int angle_strides(Shape *strides, TensorBase self) except -1:
     """Those of torch's angle, which asks for new memory where the numbers are complex."""
     cdef Shape shape

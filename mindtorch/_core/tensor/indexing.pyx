@@ -234,13 +234,19 @@ cdef bint is_fill(list indices, TensorBase values):
     return len(given) == 1 and is_mask(<TensorBase>given[0]) and values.numel == 1
 
 
-cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
+cdef TensorBase cast_of_fill(TensorBase self, list indices, TensorBase values, bint accumulate):
+    """The values, in self's dtype where they fill and fit it."""
     cdef Scalar number
-    if not accumulate and values.dtype != self.dtype and is_fill(indices, values):
-        if KIND[<int>values.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
-            read_scalar(values, &number)
-            check_scalar_overflow(&number, self.dtype)          # refuses an imaginary part
-        values = values.type_as(self)
+    if accumulate or values.dtype == self.dtype or not is_fill(indices, values):
+        return values
+    if reported_device_type(values) != META:                    # whose elements nobody knows
+        read_scalar(values, &number)
+        check_scalar_overflow(&number, self.dtype)
+    return values.type_as(self)
+
+
+cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
+    values = cast_of_fill(self, indices, values, accumulate)
     indices = expand_masks(self, indices, True)
     if not has_empty_index(indices):
         return op_index_put_(self, indices, values, accumulate)
@@ -276,8 +282,10 @@ def index_put(input, indices, values, accumulate=False):
     """A copy of the tensor with `values` where the index tensors point; added up there with `accumulate`."""
     cdef TensorBase self = require_tensor(input, b"index_put", b"input", 1)
     cdef TensorBase source = require_tensor(values, b"index_put", b"values", 2)
-    cdef list found = expand_masks(self, require_indices(indices), True)
+    cdef list found = require_indices(indices)
     cdef bint adding = require_bool(accumulate, b"index_put", b"accumulate", 3)
+    source = cast_of_fill(self, found, source, adding)
+    found = expand_masks(self, found, True)
     if not has_empty_index(found):
         return op_index_put(self, found, source, adding, None)
     check_index_put(self, found, source)

@@ -116,7 +116,7 @@ def ldl_factor_ex(a, hermitian, check_errors):
     for index in np.ndindex(info.shape):
         info[index] = _factor_symmetric(factors[index], pivots[index], hermitian)
     if check_errors:
-        raise_first_failure(info, "torch.linalg.ldl_factor_ex", ZERO_PIVOT, RuntimeError)
+        raise_first_failure(info, "torch.linalg.ldl_factor_ex", "diagonal element {0} of D is zero", RuntimeError)
     return factors, pivots, info
 
 

@@ -267,8 +267,9 @@ def _incomplete(a, x, upper):
     result = np.where(series, 1 - low, high) if upper else np.where(series, low, 1 - high)
     if near.any():
         result[near] = _uniform(a[near], x[near], upper)
-    outside = np.where(x == 0, 0.0, np.where(np.isinf(a), np.where(np.isinf(x), np.nan, 0.0), 1.0))
-    undefined = (a < 0) | (x < 0) | np.isnan(a) | np.isnan(x) | ((a == 0) & (x == 0))
+    outside = np.select([x == 0, np.isinf(a), np.isinf(x) | (a == 0)], [0.0, np.where(np.isinf(x), np.nan, 0.0), 1.0],
+                        np.nan)
+    undefined = (a < 0) | (x < 0) | ((a == 0) & ~(x > 0))
     return np.where(inside, result, np.where(undefined, np.nan, 1 - outside if upper else outside))
 
 

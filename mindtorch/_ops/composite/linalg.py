@@ -115,6 +115,12 @@ def lu_solve_method(input, LU_data, LU_pivots):
     return lu_solve(LU_data, LU_pivots, input)
 
 
+@with_out(columns="never")
+def cholesky(input, upper=False):
+    """linalg.cholesky, under its older name, which takes whatever has no elements."""
+    return _ATEN["linalg_cholesky"](input, upper=upper) if input.numel() else input.clone()
+
+
 @with_autocast_policy("cholesky_solve")
 @with_out(columns="never")
 def cholesky_solve(input, input2, upper=False):
@@ -442,6 +448,8 @@ def matrix_power(input, n):
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
     n = index(n)
+    if not -2**63 <= n < 2**63:
+        raise ValueError("Overflow when unpacking long long")
     if input.dim() < 2 or input.shape[-1] != input.shape[-2]:
         require_matrices(input, "linalg.matrix_power", square=True)
     if n == 0:
@@ -738,8 +746,8 @@ def norm_except_dim(v, pow=2, dim=0):
 
 
 _FUNCTIONS_AND_METHODS = {
-    "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross, "det": det,
-    "inverse": inverse, "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
+    "cholesky": cholesky, "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross,
+    "det": det, "inverse": inverse, "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
     "matrix_exp": matrix_exp, "matrix_power": matrix_power, "norm": norm, "orgqr": orgqr, "ormqr": ormqr,
     "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd}
 FUNCTIONS = {**_FUNCTIONS_AND_METHODS, "frobenius_norm": frobenius_norm, "norm_except_dim": norm_except_dim,

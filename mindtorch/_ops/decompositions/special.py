@@ -99,8 +99,11 @@ def incomplete_gamma(a, x, upper):
 
     8.2.1 and 8.2.2 with the variable x exp(y): x^a times the integral over y of exp(a y - x exp(y)), from minus
     infinity to 0 where x < a + 1, else from 0 on. That is P, or Q. The scale of y goes by a, or by x, and points at
-    equal ratios serve all slopes: their weights are the step times y.
+    equal ratios serve all slopes: their weights are the step times y. NaN beside 0 or infinity is any number, as in
+    torch.
     """
+    a = ops.where(a.isnan() & ((x == 0) | x.isinf()), 1, a)
+    x = ops.where(x.isnan() & a.isinf(), 1, x)
     left = x < a + 1
     scale = ops.maximum(a + 1, x).sqrt() / ops.where(left, -a, x)
     y = scale.unsqueeze(-1) * table(x, _points_of_gamma)
@@ -186,13 +189,17 @@ def _check_degree(degree):
 
 
 def _all_degrees(x, slope, start, coefficients):
-    """p_0 = 1, p_1 = slope x + start and p_{k+1} = (a x + b) p_k - c p_{k-1} with a, b, c = coefficients(k), ..."""
+    """p_0 = 1, p_1 = slope x + start and p_{k+1} = ((a x + b) p_k - c p_{k-1}) / d with a, b, c, d = coefficients(k).
+
+    They are integers: fractions would be rounded, which one divides out again at 0.
+    """
     before, now = ops.ones_like(x), x * slope + start
     yield before
     for k in count(1):
         yield now
-        a, b, c = coefficients(k)
+        a, b, c, d = coefficients(k)
         before, now = now, (x * a + b) * now - before * c
+        now = now if d == 1 else now / d
 
 
 def _polynomial(x, n, slope, start, coefficients):
@@ -214,20 +221,20 @@ def _polynomial(x, n, slope, start, coefficients):
 
 def chebyshev(x, n, slope, start, shifted):
     """Of the first kind for slope 1, of the others for slope 2 and start 0, -1, 1; of 2 x - 1 where `shifted`."""
-    return _polynomial(x * 2 - 1 if shifted else x, n, slope, start, lambda k: (2, 0, 1))
+    return _polynomial(x * 2 - 1 if shifted else x, n, slope, start, lambda k: (2, 0, 1, 1))
 
 
 def hermite_h(x, n):
-    return _polynomial(x, n, 2, 0, lambda k: (2, 0, 2 * k))
+    return _polynomial(x, n, 2, 0, lambda k: (2, 0, 2 * k, 1))
 
 
 def hermite_he(x, n):
-    return _polynomial(x, n, 1, 0, lambda k: (1, 0, k))
+    return _polynomial(x, n, 1, 0, lambda k: (1, 0, k, 1))
 
 
 def laguerre(x, n):
-    return _polynomial(x, n, -1, 1, lambda k: (-1 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1)))
+    return _polynomial(x, n, -1, 1, lambda k: (-1, 2 * k + 1, k, k + 1))
 
 
 def legendre(x, n):
-    return _polynomial(x, n, 1, 0, lambda k: ((2 * k + 1) / (k + 1), 0, k / (k + 1)))
+    return _polynomial(x, n, 1, 0, lambda k: (2 * k + 1, 0, k, k + 1))
