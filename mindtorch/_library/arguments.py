@@ -1,14 +1,78 @@
 """Whether the arguments of a call are those of torch's operator of that name: what functions written in Python ask
-once they have failed, since they do not look at the types of their arguments."""
+once they have failed, since they do not look at the types of their arguments.
+
+The types are those that torch's parser takes, not those of torch.ops (binding.py): an int is no bool, a bool no int.
+"""
+import inspect
 from functools import cache
+from numbers import Number, Real
+
+import numpy as np
 
 from mindtorch._core._gen.schemas import SCHEMAS
-from mindtorch._library.binding import Binder
+from mindtorch._core.formats import layout, memory_format
+from mindtorch._core.tensor.dtype import dtype
+from mindtorch._core.tensor.generator import Generator
+from mindtorch._core.tensor.tensor import TensorBase, device
 from mindtorch._library.schema import parse_schema
 
-_PREFIXES = {"mindtorch.fft": "fft_", "mindtorch.linalg": "linalg_", "mindtorch.special": "special_",
-             "mindtorch._ops.composite.linalg": "linalg_"}
-_NAMES = {"input": "self"}          # of parameters: in torch's Python functions, and in the schemas
+_NAMES = {"input": "self", "axis": "dim", "keepdims": "keepdim"}    # of parameters: in Python, and in the schemas
+_ACCEPT_NUMBERS = {f"{name}{form}" for form in ("", "_") for name in (
+    "add", "sub", "mul", "div", "floor_divide", "multiply", "divide", "subtract", "true_divide", "bitwise_and",
+    "bitwise_or", "bitwise_xor")}
+
+
+def _is_number_tensor(value):
+    return isinstance(value, TensorBase) and not value.dim() and not value.requires_grad
+
+
+def _is_int(value):
+    if isinstance(value, TensorBase):
+        return _is_number_tensor(value) and not value.is_complex() and not value.is_floating_point()
+    return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_))
+
+
+def _is_float(value):
+    return isinstance(value, Real) or _is_number_tensor(value)
+
+
+# Type of a schema -> (whether a value is of it, what messages call it).
+_CHECKS = {
+    "Tensor": (lambda value: isinstance(value, TensorBase), "Tensor"),
+    "Scalar": (lambda value: isinstance(value, Number) or _is_number_tensor(value), "Number"),
+    "int": (_is_int, "int"), "SymInt": (_is_int, "int"), "float": (_is_float, "float"),
+    "bool": (lambda value: isinstance(value, (bool, np.bool_)), "bool"),
+    "str": (lambda value: isinstance(value, str), "str"),
+    "ScalarType": (lambda value: isinstance(value, (dtype, type)), "torch.dtype"),
+    "Layout": (lambda value: isinstance(value, layout), "torch.layout"),
+    "MemoryFormat": (lambda value: isinstance(value, memory_format), "torch.memory_format"),
+    "Device": (lambda value: isinstance(value, (str, device, int)), "torch.device"),
+    "Generator": (lambda value: isinstance(value, Generator), "torch.Generator"),
+}
+_ANY = (lambda value: True, "")
+
+
+def _fits(kind, value):
+    if kind.kind == "optional":
+        return value is None or _fits(kind.inner, value)
+    if kind.kind == "list":
+        if isinstance(value, (list, tuple)):
+            return all(isinstance(item, TensorBase) or _fits(kind.inner, item) for item in value)
+        return kind.size is not None and _fits(kind.inner, value)
+    return _CHECKS.get(kind.base, _ANY)[0](value)
+
+
+def _wanted(kind):
+    """What a message calls a type."""
+    if kind.kind == "optional":
+        return _wanted(kind.inner)
+    name = _CHECKS.get(kind.leaf, _ANY)[1]
+    return f"tuple of {name}s" if kind.kind == "list" else name
+
+
+def _type_name(value):
+    named = {dtype: "torch.dtype", layout: "torch.layout", device: "torch.device"}
+    return named.get(type(value), type(value).__name__)
 
 
 @cache
@@ -21,24 +85,83 @@ def _texts():
 
 
 @cache
-def _binders(name):
-    return [Binder(parse_schema(f"aten::{text}")) for text in _texts().get(name, ())]
+def _overloads(name):
+    """The schemas of an operator without those of out=, which `wrong_arguments` checks itself."""
+    found = [parse_schema(f"aten::{text}") for text in _texts().get(name, ())]
+    return [schema for schema in found if not any(argument.is_out for argument in schema.arguments)]
+
+
+def _misfit(schema, args, named):
+    """(the argument whose value has a wrong type, its position from 0 or None); None if the call fits; () if it has too
+    few arguments, or too many.
+    """
+    positional = [argument for argument in schema.arguments if not argument.kwarg_only]
+    last = len(positional) - 1
+    if last in (0, 1) and positional[last].type.kind == "list" and len(args) > last and _is_int(args[last]):
+        args = (*args[:last], args[last:])                  # sizes that are given one by one
+    if len(args) > len(positional):
+        return ()
+    left = dict(named)
+    for place, argument in enumerate(schema.arguments):
+        if place < len(args):
+            value, at = args[place], place
+        elif argument.name in left:
+            value, at = left.pop(argument.name), None
+        elif argument.default:
+            continue
+        else:
+            return ()
+        if value is None and argument.default and argument.default_value in (None, [], ()):     # [] is None in Python
+            continue
+        numbers = argument.type.kind == "base" and argument.type.base == "Tensor" and \
+            schema.name.removeprefix("aten::") in _ACCEPT_NUMBERS and isinstance(value, Number)
+        if not numbers and not _fits(argument.type, value):
+            return argument, at
+    return () if left else None
 
 
 def wrong_arguments(function, args, kwargs):
     """The TypeError of a call whose arguments fit no overload; None if they fit one, or if there are none."""
+    if function.__wrapped__.__module__.startswith("mindtorch._refusals"):
+        return None
     name = function.__name__
-    binders = _binders(_PREFIXES.get(function.__module__, "") + name) or _binders(name)
+    overloads = _overloads(name) or _overloads(name.removesuffix("_"))
+    if not overloads:
+        return _wrong_annotated(function, args, kwargs)
     named = {_NAMES.get(key, key): value for key, value in kwargs.items()}
-    for binder in binders:
-        try:
-            binder.bind(args, named)
-        except RuntimeError:
-            continue
+    out = named.pop("out", None)
+    if out is not None and not isinstance(out, (TensorBase, list, tuple)):
+        return TypeError(f"{name}(): argument 'out' must be Tensor, not {_type_name(out)}")
+    known = {argument.name for schema in overloads for argument in schema.arguments}
+    named = {key: value for key, value in named.items() if key in known}
+    misfits = [_misfit(schema, args, named) for schema in overloads]
+    if None in misfits:
         return None
-    if not binders:
-        return None
-    given = [type(value).__name__ for value in args]
-    given += [f"{key}={type(value).__name__}" for key, value in kwargs.items()]
+    if len(overloads) == 1 and misfits[0]:
+        argument, place = misfits[0]
+        return _wrong_type(function, {"self": "input"}.get(argument.name, argument.name), _wanted(argument.type), place,
+                           args[place] if place is not None else named[argument.name])
+    given = [_type_name(value) for value in args]
+    given += [f"{key}={_type_name(value)}" for key, value in kwargs.items()]
     return TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected "
-                     "one of:\n" + "\n".join(f" * {binder.schema}" for binder in binders))
+                     "one of:\n" + "\n".join(f" * {schema}" for schema in overloads))
+
+
+def _wrong_type(function, parameter, wanted, place, value):
+    where = "" if place is None else f" (position {place + (not function._is_method)})"
+    return TypeError(f"{function.__name__}(): argument '{parameter}'{where} must be {wanted}, not {_type_name(value)}")
+
+
+def _wrong_annotated(function, args, kwargs):
+    """The TypeError of a call with something else where the function's annotation has a Tensor; None if there is none.
+    """
+    try:
+        bound = inspect.signature(function.__wrapped__).bind(*args, **kwargs)
+    except TypeError:
+        return None
+    for place, (name, value) in enumerate(bound.arguments.items()):
+        annotation = bound.signature.parameters[name].annotation
+        wanted = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        if wanted == "Tensor" and not isinstance(value, TensorBase):
+            return _wrong_type(function, name, "Tensor", place if place < len(args) else None, value)
+    return None

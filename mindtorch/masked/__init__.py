@@ -31,7 +31,7 @@ def _filled(input, mask, value, dtype=None):
     if mask is None:
         return input
     if mask.dim() > input.dim():
-        raise ValueError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     return _where(mask.bool(), input, input.new_full((), value))
 
 
@@ -86,7 +86,7 @@ def _input_mask(input, *args, mask=None, **kwargs):
     if mask is None:
         raise ValueError("_input_mask requires explicit mask")
     if mask.dim() > input.dim():
-        raise ValueError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     return mask.bool().expand(input.shape)
 
 

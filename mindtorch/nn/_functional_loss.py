@@ -12,7 +12,7 @@ from mindtorch._core.tensor.dtype import _can_cast, _promote_types
 from mindtorch._ops.composite.common import _require_tensors, scalar_type
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
-from mindtorch.nn._reduction import _REDUCTIONS, get_enum, legacy_get_string
+from mindtorch.nn._reduction import get_enum, is_reduction, legacy_get_string
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
            "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
@@ -123,7 +123,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     """exp(input) - target * input, or input - target * log(input + eps); `full` adds Stirling's term."""
     _require_tensors("poisson_nll_loss", input=input, target=target)
     reduction = _legacy(size_average, reduce, reduction)
-    if reduction not in _REDUCTIONS:
+    if not is_reduction(reduction):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
@@ -147,7 +147,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
             var = var.unsqueeze(-1)
         elif input.shape[:-1] != var.shape[:-1] or var.size(-1) != 1:
             raise ValueError("var is of incorrect size")
-    if reduction not in _REDUCTIONS:
+    if not is_reduction(reduction):
         raise ValueError(f"{reduction} is not valid")
     var = var.clone()
     var.detach().clamp_(min=eps)                # without history: the gradient is that of var, also where it was eps
@@ -266,7 +266,7 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
                                       distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
                                       margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Tensor:
     """triplet_margin_loss with any distance."""
-    if reduction not in _REDUCTIONS:
+    if not is_reduction(reduction):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -357,7 +357,7 @@ def _smooth_loss(logs, target, weight, ignore_index, reduction, classes):
 
 
 def _check_margins(input, target, p, weight, reduction):
-    if reduction not in _REDUCTIONS:
+    if not is_reduction(reduction):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")

@@ -7,7 +7,7 @@ from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.operators.composites import linear
 from mindtorch._ops.composite.nn import ctc_loss as _ctc_loss
 from mindtorch.nn._functional_loss import _legacy, cross_entropy
-from mindtorch.nn._reduction import _REDUCTIONS, get_enum
+from mindtorch.nn._reduction import _REDUCTIONS, get_enum, is_reduction
 
 if TYPE_CHECKING:
     from mindtorch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
@@ -19,7 +19,7 @@ __all__ = ["ctc_loss", "linear_cross_entropy", "multilabel_margin_loss"]
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
              reduction: str = "mean", zero_infinity: bool = False) -> Tensor:
     """-log of the probability of `targets`, over all ways to put blanks between their labels."""
-    if reduction not in _REDUCTIONS:
+    if not is_reduction(reduction):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
 

@@ -23,8 +23,8 @@ def _checked(name, M, dtype, layout):
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     if layout not in (None, strided):
         raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
-    dtype = dtype or get_default_dtype()
-    if dtype not in (float32, float64):
+    dtype = get_default_dtype() if dtype is None else dtype
+    if dtype is not float32 and dtype is not float64:
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
     return dtype
 

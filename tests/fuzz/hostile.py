@@ -69,8 +69,10 @@ def classes():
     found = []
     for path in ("nn", "utils.data", "optim", "optim.lr_scheduler", "distributions"):
         theirs, ours = (functools.reduce(getattr, path.split("."), lib) for lib in (torch, mindtorch))
+        # Transformers copy a layer, whatever it is, as often as they are told, in torch too.
         found += [f"torch.{path}.{name}" for name in dir(theirs)
-                  if isinstance(getattr(theirs, name), type) and hasattr(ours, name) and name[0].isupper()]
+                  if isinstance(getattr(theirs, name), type) and hasattr(ours, name) and name[0].isupper()
+                  and not name.startswith("Transformer")]
     return found
 
 

@@ -150,3 +150,101 @@ def test_what_is_no_tensor_is_a_type_error(name):
             with pytest.raises(TypeError):
                 NO_TENSORS[name](lib)
         assert mindtorch.neg(Handled()) == "handled"
+
+
+# Calls of functions that are written in Python here, and refused by the parser in torch; and others.
+REFUSED = {
+    "cholesky_solve": lambda t, x: t.cholesky_solve(x, -1),
+    "mvlgamma": lambda t, x: t.mvlgamma(x, t.ones(2)),
+    "isin": lambda t, x: t.isin(["x"], x),
+    "multi_dot": lambda t, x: t.linalg.multi_dot(b"x"),
+    "rot90": lambda t, x: x.rot90((0,)),
+    "vsplit": lambda t, x: t.ones(0).vsplit([1.5]),
+    "hfftn": lambda t, x: t.fft.hfftn(x, True, 3),
+    "index_reduce": lambda t, x: t.index_reduce(x, 1, t.zeros(1).long(), x, x),
+    "cov": lambda t, x: t.cov(x, correction=t.ones(2, 3).bool()),
+    "diff": lambda t, x: t.diff(x, t.ones(2, 0)),
+    "quantile": lambda t, x: t.quantile(x, 0.5, interpolation=1),
+    "take_along_dim": lambda t, x: t.take_along_dim(x, x.long(), float("nan")),
+    "logspace": lambda t, x: t.logspace(0, 1, 2, dtype=x),
+    "multi_margin_loss": lambda t, x: t.nn.functional.multi_margin_loss(1j, t.zeros(3).long()),
+    "reduction": lambda t, x: t.nn.functional.mse_loss(x, x, reduction=[1]),
+    "margin_ranking_loss": lambda t, x: t.nn.functional.margin_ranking_loss(x, x, x, reduction=[]),
+    "L1Loss": lambda t, x: t.nn.L1Loss(x, ()),
+    "mask": lambda t, x: t.masked.sum(x, mask=t.ones(1, 1, 1)),
+    "window": lambda t, x: t.signal.windows.cosine(3, dtype=False),
+    "window of a tensor": lambda t, x: t.signal.windows.kaiser(3, dtype=x),
+    "tril_indices": lambda t, x: t.tril_indices(2, 2, dtype=t.float32),
+    "tensordot": lambda t, x: t.tensordot(x, x, dims=t.ones(3, 3)),
+    "tensordot of an object": lambda t, x: t.tensordot(x, x, dims=object()),
+    "tensorsolve": lambda t, x: t.linalg.tensorsolve(t.ones(()), t.ones(()), dims=(0, 2)),
+    "vander": lambda t, x: t.linalg.vander(x.bool()),
+    "pinv": lambda t, x: t.linalg.pinv(x, t.ones(2, dtype=t.complex64)),
+    "pinv of a list": lambda t, x: t.linalg.pinv(x, [1, 2]),
+    "matrix_rank": lambda t, x: t.linalg.matrix_rank(x, t.ones(2, dtype=t.complex64)),
+    "ormqr": lambda t, x: t.ormqr(t.ones(3, 2), t.ones(2), t.ones(4, 3)),
+    "cov of NaN": lambda t, x: t.cov(t.ones(2, 2), aweights=t.full((2,), float("nan"))),
+    "broadcast_shapes": lambda t, x: t.broadcast_shapes((1, 3), t.int64),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_wrong_types_are_refused_as_torch_does(name):
+    ours = error_of(lambda: REFUSED[name](mindtorch, mindtorch.ones(2, 2)))
+    assert type(ours) is type(error_of(lambda: REFUSED[name](torch, torch.ones(2, 2))))
+
+
+def test_the_argument_of_a_wrong_type_is_named():
+    for call in (lambda t: t.cholesky_solve(t.ones(2, 2), -1), lambda t: t.ones(2, 2).cov(correction=t.ones(3))):
+        assert str(error_of(lambda call=call: call(mindtorch))) == str(error_of(lambda call=call: call(torch)))
+
+
+def test_an_error_that_is_not_of_types_stays():
+    """Numbers, 0-d tensors and sizes given one by one are types that the parser takes."""
+    for call, words in ((lambda: mindtorch.ones(3).tile(-5), "negative dimension"),
+                        (lambda: mindtorch.ones(3).vsplit(mindtorch.tensor(2)), "at least 2 dimensions"),
+                        (lambda: mindtorch.ones(3).rot90(1, [0, 1]), "total dims >= 2")):
+        with pytest.raises(RuntimeError, match=words):
+            call()
+
+
+INTO_NOTHING = {
+    "scatter": lambda t, x, i: x.scatter(0, i, t.ones(2, device=i.device)),
+    "scatter_": lambda t, x, i: x.scatter_(0, i, 1.0),
+    "scatter_add": lambda t, x, i: x.scatter_add(0, i, t.ones(2, device=i.device)),
+    "scatter_reduce": lambda t, x, i: x.scatter_reduce(0, i, t.ones(2, device=i.device), "amax"),
+    "index_add": lambda t, x, i: x.index_add(0, i, t.ones(2, device=i.device)),
+    "index_copy": lambda t, x, i: x.index_copy(0, i, t.ones(2, device=i.device)),
+    "index_fill": lambda t, x, i: x.index_fill(0, i, 1.0),
+    "index_reduce": lambda t, x, i: x.index_reduce(0, i, t.ones(2, device=i.device), "prod"),
+}
+
+
+@pytest.mark.parametrize("name", INTO_NOTHING)
+def test_indices_into_a_dimension_of_size_0_are_out_of_bounds(name, device):
+    def call(lib, where):
+        return INTO_NOTHING[name](lib, lib.ones(0, device=where), lib.zeros(2, dtype=lib.int64, device=where))
+    assert type(error_of(lambda: call(mindtorch, device))) is type(error_of(lambda: call(torch, "cpu")))
+
+
+def test_windows_that_only_their_ends_make_fit(device):
+    """With ceil_mode a window may be larger than the image, as long as the next stride reaches it."""
+    for dtype in ("float32", "float16", "float64"):
+        if device == "npu" and dtype == "float64":
+            continue
+        for sizes, strides in ((4, 2), ((4, 3), (3, 2))):
+            x = torch.arange(9.0).reshape(1, 3, 3)
+            theirs = torch.nn.functional.max_pool2d(x, sizes, strides, ceil_mode=True, return_indices=True)
+            ours = mindtorch.nn.functional.max_pool2d(
+                mindtorch.arange(9.0, dtype=getattr(mindtorch, dtype)).reshape(1, 3, 3).to(device), sizes, strides,
+                ceil_mode=True, return_indices=True)
+            assert [value.cpu().tolist() for value in ours] == [value.tolist() for value in theirs]
+
+
+def test_no_gradients_are_clipped_by_whatever():
+    weight = mindtorch.ones(2)
+    assert mindtorch.nn.utils.clip_grads_with_norm_(weight, 3, "no norm") is None
+
+
+def test_histogram_has_a_hundred_bins():
+    assert mindtorch.histogram(mindtorch.ones(3)).hist.shape == (100,)

@@ -28,6 +28,7 @@ cdef class WrappedFunction(OverridableFunction):
     cdef readonly object __wrapped__
     cdef str _module, _name             # under which it is published; None: those of the wrapped function
     cdef bint _builtin                  # whether torch has it in C++
+    cdef readonly bint _is_method       # of Tensor
     cdef tuple _location                   # (module of mindtorch, name) where pickles find it; None: by the name alone
 
 # Has Python call objects of a class derived from OverridableFunction by `vectorcall`; is_method: they bind.

@@ -351,13 +351,24 @@ cdef tuple with_defaults(object function, tuple args, dict kwargs):
     return tuple(given), by_name
 
 
+cdef bint may_have_wrong_arguments(PyObject *callable, PyObject *kind) noexcept:
+    """Whether a call that failed with such an error is one of a function in Python whose types torch's parser checks.
+
+    Where torch's function is in Python, too, it comes upon a wrong type as ours does, except for what is no tensor.
+    """
+    cdef WrappedFunction function
+    if not isinstance(<object>callable, WrappedFunction) or not issubclass(<object>kind, Exception) or issubclass(
+            <object>kind, TypeError):
+        return False
+    function = <WrappedFunction>callable
+    return function._builtin or function._is_method or issubclass(<object>kind, AttributeError)
+
+
 cdef object raise_wrong_arguments(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names):
     """Raise the TypeError of a function in Python that has failed, if its arguments have types that torch refuses."""
-    cdef OverridableFunction function = <OverridableFunction>callable
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     from mindtorch._library.arguments import wrong_arguments
-    error = wrong_arguments(<object>function.target, positional_tuple(values, count), keyword_dict(values + count,
-                                                                                                   names))
+    error = wrong_arguments(<object>callable, positional_tuple(values, count), keyword_dict(values + count, names))
     if error is not None:
         raise error
     return True
@@ -375,8 +386,7 @@ cdef PyObject *handle_torch_function_after_error(PyObject *callable, PyObject *c
     cdef PyObject *checked
     PyErr_Fetch(&kind, &value, &trace)          # a lookup in a class would clear it
     cdef bint found = call_has_torch_function(callable, values, nargsf, names)
-    if not found and isinstance(<object>(<OverridableFunction>callable).target, FunctionType) and issubclass(
-            <object>kind, AttributeError):
+    if not found and may_have_wrong_arguments(callable, kind):
         checked = (<NoexceptCall>raise_wrong_arguments)(callable, values, nargsf, names)
         if checked == NULL:
             Py_XDECREF(kind)
@@ -513,7 +523,7 @@ def overridable_method(function, str name):
     shared, made = <WrappedFunction>value, WrappedFunction.__new__(WrappedFunction)
     made.__wrapped__, made.target, made.implementation = shared.__wrapped__, shared.target, shared.implementation
     made._modes_only, made._unpack = shared._modes_only, shared._unpack
-    made._location, made._name = ("mindtorch", f"Tensor.{name}"), name
+    made._location, made._name, made._is_method = ("mindtorch", f"Tensor.{name}"), name, True
     return made
 
 

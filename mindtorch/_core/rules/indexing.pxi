@@ -40,6 +40,18 @@ cdef int check_gather(TensorBase self, int64_t dim, TensorBase index) except -1:
     return 0
 
 
+cdef int check_has_places(TensorBase self, int64_t dim, TensorBase index) except -1:
+    """Refuses indices of a dimension of size 0: no kernel, which would find them, runs for a result without elements.
+    """
+    cdef int i
+    if self.numel or index.numel == 0 or self.ndim == 0 or self.sizes[dim] or self.device_type == META:
+        return 0
+    for i in range(self.ndim):
+        if i != dim and self.sizes[i] == 0:
+            return 0
+    raise RuntimeError(f"index {index.flatten()[0].item()} is out of bounds for dimension {dim} with size 0")
+
+
 cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBase src) except -1:
     """The index must be int32 or int64 and fit `self` and src; these must have one dtype. src may be None."""
     cdef int i
@@ -62,7 +74,7 @@ cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBas
         source = f" and to be no larger size than src {size_text(src)}" if src is not None else ""
         raise RuntimeError(f"Expected index {size_text(index)} to be no larger than self {size_text(self)} apart "
                            f"from dimension {dim}{source}")
-    return 0
+    return check_has_places(self, dim, index)
 
 
 cdef int check_no_overlap_with(TensorBase written, list operands) except -1:
@@ -136,6 +148,8 @@ cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorB
     if not fits:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
                            f"self.shape = {size_text(self)} source.shape = {size_text(source)}")
+    if self.ndim == 1 and self.numel == 0 and index.numel and self.device_type != META:
+        raise IndexError("index out of range in self")
     return 0
 
 
@@ -166,7 +180,7 @@ cdef int check_index_copy(TensorBase self, int64_t dim, TensorBase index, Tensor
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{space_separated(&mine)} at dimension {dim} and source slice shape: {space_separated(&theirs)} at "
             "dimension 0.")
-    return 0
+    return check_has_places(self, dim, index)
 
 
 cdef int slice_shape(Shape *shape, TensorBase tensor, int64_t dim) except -1:
@@ -186,12 +200,12 @@ cdef str space_separated(const Shape *shape):
 
 cdef int check_index_fill(TensorBase self, int64_t dim, TensorBase index) except -1:
     """The index must be an int64 vector or scalar."""
-    wrap_dim(dim, self.ndim)
+    dim = wrap_dim(dim, self.ndim)
     if index.dtype != Long:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if index.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
-    return 0
+    return check_has_places(self, dim, index)
 
 
 cdef int check_index_fill_value(ScalarType dtype, const Scalar *value) except -1:

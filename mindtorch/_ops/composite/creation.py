@@ -144,7 +144,7 @@ def _histogram(name, input, bins, bounds, weight, density):
 
 
 @run_for_each_sample
-def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
+def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """Weights of the elements by bin, and the edges of the bins, which are `bins` or that many equal ones."""
     if isinstance(bins, TensorBase) and bins.dim() != 1:
         raise RuntimeError(f"histogramdd: bins tensor should have one dimension, but got {bins.dim()} dimensions")

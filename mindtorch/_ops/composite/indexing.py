@@ -41,7 +41,7 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = _wrapped(dim, self.dim())
     if index.dim() > 1:
-        raise RuntimeError("index_reduce_(): Index is supposed to be a vector, but got dim: "
+        raise IndexError("index_reduce_(): Index is supposed to be a vector, but got dim: "
                            f"{index.dim()} with type: {_name(index.dtype)} and size: {list(index.shape)}")
     if _name(index.dtype) not in ("Long", "Int"):
         raise RuntimeError(
@@ -60,6 +60,8 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     if mine[:dim] + mine[dim + 1:] != theirs[:dim] + theirs[dim + 1:]:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
                            f"self.shape = {mine} source.shape = {theirs}")
+    if self.dim() and not self.shape[dim] and index.numel() and not self.is_meta:
+        raise IndexError("index out of range in self")
     positions = index.reshape([-1 if i == dim else 1 for i in range(source.dim())]).expand(source.shape)
     return self.scatter_reduce_(dim, positions, source, reduce, include_self=include_self)
 
@@ -110,6 +112,9 @@ def unravel_index(indices, shape):
 def broadcast_shapes(*shapes):
     """The shape to which these shapes broadcast."""
     from mindtorch._core.tensor.tensor import Size
+    for shape in shapes:
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
     shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     made = [1] * max((len(shape) for shape in shapes), default=0)
     for shape in shapes:

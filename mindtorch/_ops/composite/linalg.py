@@ -1,6 +1,7 @@
 """torch.linalg and its older names, written with the decompositions of the table."""
 import functools
 from math import inf
+from numbers import Real
 from operator import index
 
 from mindtorch import return_types
@@ -11,6 +12,7 @@ from mindtorch._core.errors import NOT_INVERTIBLE, raise_first_failure
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.operators.composites import conj as _conj
+from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.dtype import float64, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import randn as _randn
@@ -284,6 +286,8 @@ def ormqr(input, input2, input3, left=True, transpose=False):
     """The product of the unitary matrix of geqrf and `other`."""
     require_matrices(input, "torch.ormqr")
     side = -2 if left else -1
+    if input3.dim() < 2 or input3.shape[side] != input.shape[-2]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
     if input3.dim() >= 2 and input2.shape[-1] != min(input3.shape[side], input.shape[-1]):
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to "
                            f"min(other.shape[{side}], input.shape[-1])")
@@ -298,6 +302,15 @@ def _multiplied(input, input2, input3, left, transpose):
 
 
 # --- rank, pseudo-inverse, condition ---------------------------------------------------------------------------------
+
+def _refuse_complex_tolerances(name, **tolerances):
+    for tolerance, value in tolerances.items():
+        if isinstance(value, TensorBase) and value.is_complex():
+            raise RuntimeError(f"{name}: {tolerance} tensor of complex type is not supported. Got "
+                               f"{_composite.scalar_type(value.dtype)}")
+        if value is not None and not isinstance(value, (TensorBase, Real)):
+            raise TypeError(f"{name}(): argument '{tolerance}' must be float, not {type(value).__name__}")
+
 
 def _tolerance(values, shape, atol, rtol):
     """The size below which a singular value counts as zero."""
@@ -324,6 +337,7 @@ def _sizes_of_values(A, hermitian):
 def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
     """How many singular values are larger than max(atol, rtol * the largest); `tol` is the older name of atol."""
     require_matrices(input, "linalg.matrix_rank")
+    _refuse_complex_tolerances("torch.linalg.matrix_rank", atol=atol if tol is None else tol, rtol=rtol)
     if tol is not None:
         atol, rtol = tol, 0.0
     if 0 in input.shape[-2:]:
@@ -340,6 +354,7 @@ def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None):
         if isinstance(tolerance, TensorBase) and tolerance.requires_grad and is_grad_enabled():
             raise RuntimeError(f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'. "
                                "This input cannot have requires_grad True.")
+    _refuse_complex_tolerances("torch.linalg.pinv", rcond=rcond, atol=atol, rtol=rtol)
     if not input.numel():           # whatever the tolerances
         return with_history_of(input.new_zeros((*input.shape[:-2], input.shape[-1], input.shape[-2])), input)
     return _pinv_function().apply(input, hermitian, atol, rtol if rcond is None else rcond)
@@ -516,6 +531,8 @@ def multi_dot(tensors):
 
 def vander(x, N=None):
     """Powers 0, 1, ... N - 1 of every element, along a new last dimension."""
+    if x.dtype is bool_:
+        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
     x = x.reshape(1) if x.dim() == 0 else x
     count = x.shape[-1] if N is None else N
     if count <= 1:
@@ -574,7 +591,7 @@ def tensorsolve(input, other, dims=None):
     """X of tensordot(A, X) = B."""
     _composite._require_tensors("linalg_tensorsolve", input=input, other=other)
     if dims is not None:
-        dims = [d % input.dim() for d in dims]
+        dims = [_wrapped(d, input.dim()) for d in dims]
         input = input.permute([d for d in range(input.dim()) if d not in dims] + dims)
     rest = input.shape[other.dim():]
     if _count(rest) != other.numel() or input.numel() != other.numel() ** 2:

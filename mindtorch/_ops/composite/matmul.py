@@ -73,7 +73,12 @@ def tensordot(a, b, dims=2, out=None):
 def _contracted(a, b, dims):
     """The dimensions of both that are summed over, none negative."""
     if isinstance(dims, TensorBase):
-        dims = dims.tolist()
+        if dims.numel() > 1 and dims.shape[0] != 2:
+            raise AssertionError(f"dims tensor must have size 2 in first dimension, got {dims.shape[0]}")
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if not isinstance(dims, (int, list, tuple)):
+        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+                           f"containing two lists, but got dims={dims}")
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

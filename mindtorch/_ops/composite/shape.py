@@ -12,7 +12,7 @@ from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor import copy_cast as _copy_cast
 from mindtorch._core.tensor import views as _views
 from mindtorch._core.tensor.dtype import _promote_types as promote_types
-from mindtorch._core.tensor.dtype import int64
+from mindtorch._core.tensor.dtype import int32, int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import expand_to_batch, scalar_type, with_names
@@ -87,6 +87,8 @@ def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
     """Rows and columns of the elements of a row x col matrix with c - r >= offset if `upper`, else c - r <= offset."""
     if layout is not None:
         require_strided(layout, name)
+    if dtype not in (None, int32, int64):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type(dtype)}'")
     for words, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{words} must be non-negative, got{size}")

@@ -159,7 +159,7 @@ def _check_weights(input, weights, name, integral):
     if weights.numel() != input.shape[1]:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but "
                            f"got {weights.numel()} != {input.shape[1]}")
-    if bool((weights < 0).any()):
+    if not bool((weights >= 0).all()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
