@@ -66,6 +66,18 @@ def sym_storage_offset(self):
     return self.storage_offset()
 
 
+def _writing_out(function):
+    """The function with out=, for operators whose out= forms torch has under torch.ops.aten alone."""
+    def run(*args, out=None, **kwargs):
+        result = function(*args, **kwargs)
+        return result if out is None else out.resize_(result.shape).copy_(result)
+    return run
+
+
+fill = _writing_out(mindtorch.fill)
+repeat_interleave = _writing_out(mindtorch.repeat_interleave)
+
+
 def copy(self, src, non_blocking=False):
     """`src` as a new tensor of the shape, dtype and device of self."""
     return mindtorch.empty_like(self).copy_(src, non_blocking=non_blocking)
@@ -163,6 +175,12 @@ def _wrapped(self, dims):
     if len(set(wrapped)) < len(wrapped):
         raise RuntimeError("FFT dims must be unique")
     return wrapped
+
+
+def _sparse_compressed_tensor_with_dims(*args, **kwargs):
+    """A compressed tensor with room for elements."""
+    from mindtorch._sparse.constructors import with_dims
+    return with_dims(*args, **kwargs)
 
 
 def _sparse_addmm(self, mat1, mat2, *, beta=1, alpha=1):

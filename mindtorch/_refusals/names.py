@@ -432,8 +432,7 @@ NAMES = {
         torch._C._distributed_c10d: Reducer _register_process_group
         torch._C._distributed_rpc: PyRRef _is_current_rpc_agent_set
         torch._C._profiler: _ExperimentalConfig
-        torch._prims_common: DeviceLikeType alert_not_deterministic canonicalize_dims get_computation_dtype
-            is_contiguous_or_false
+        torch._prims_common: DeviceLikeType alert_not_deterministic canonicalize_dims is_contiguous_or_false
         torch._prims_common.wrappers: _maybe_convert_to_dtype
         torch._tensor_str: _add_suffixes _str_intern printoptions
         torch._vendor.packaging.version: parse
