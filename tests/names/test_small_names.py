@@ -209,6 +209,13 @@ def test_strides_of_contiguous_tensors(shape):
     assert ours(shape, row_major=False) == theirs(shape, row_major=False)
 
 
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_kernels_in_python(lib):
+    switch = importlib.import_module(f"{lib.__name__}._dispatch.python")
+    with switch.enable_python_dispatcher(), switch.no_python_dispatcher():
+        assert (lib.ones(2, device="meta") + 1).shape == (2,)
+
+
 def test_vmap_of_before_torch_func():
     x = mindtorch.arange(6.).reshape(2, 3)
     assert mindtorch._vmap_internals._vmap(mindtorch.sum)(x).tolist() == [3, 12]

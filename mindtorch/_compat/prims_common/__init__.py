@@ -10,7 +10,8 @@ import mindtorch
 from mindtorch._compat.prims_common import wrappers  # noqa: F401 - an attribute of this module, as in torch
 from mindtorch._refusals.modules import refused_names
 
-__all__ = ["ELEMENTWISE_TYPE_PROMOTION_KIND", "MetadataMismatchError", "compare_tensor_meta",
+__all__ = ["ELEMENTWISE_TYPE_PROMOTION_KIND", "MetadataMismatchError", "check_all_strides",
+           "check_significant_strides", "compare_tensor_meta",
            "corresponding_complex_dtype", "corresponding_real_dtype", "dtype_to_type", "elementwise_dtypes",
            "get_computation_dtype", "is_boolean_dtype", "is_complex_dtype", "is_float_dtype", "is_integer_dtype",
            "is_low_precision_dtype", "make_contiguous_strides_for", "suggest_memory_format"]
@@ -139,11 +140,35 @@ def compare_tensor_meta(a: mindtorch.Tensor, b: mindtorch.Tensor, check_sizes: b
         raise MetadataMismatchError(f"Dtypes {a.dtype} and {b.dtype} are not equal!")
     if a.device != b.device:
         raise MetadataMismatchError(f"Devices {a.device} and {b.device} are not equal!")
-    if check_strides and a.numel() > 0:
-        for place, (size, mine, its) in enumerate(zip(a.shape, a.stride(), b.stride(), strict=True)):
-            if size > 1 and mine != its:
-                raise MetadataMismatchError(f"Stride mismatch! Strides are {a.stride()} and {b.stride()} "
-                                            f"(mismatched at {place})!")
+    if check_strides:
+        same, place = check_significant_strides(a, b, only_cuda=False)
+        if not same:
+            raise MetadataMismatchError(f"Stride mismatch! Strides are {a.stride()} and {b.stride()} "
+                                        f"(mismatched at {place})!")
+
+
+def check_significant_strides(a: mindtorch.Tensor, b: mindtorch.Tensor, *, only_cuda: bool = True
+                              ) -> tuple[bool, int | None]:
+    """(whether strides are equal where the size is not 1, else the first dimension where they are not).
+
+    With `only_cuda` the strides of other devices' tensors count as equal; so do those of tensors without elements.
+    """
+    return _compare_strides(a, b, only_cuda, significant=True)
+
+
+def check_all_strides(a: mindtorch.Tensor, b: mindtorch.Tensor, *, only_cuda: bool = True
+                      ) -> tuple[bool, int | None]:
+    """check_significant_strides for all dimensions."""
+    return _compare_strides(a, b, only_cuda, significant=False)
+
+
+def _compare_strides(a, b, only_cuda, significant):
+    if (only_cuda and "cuda" not in (a.device.type, b.device.type)) or a.numel() == 0:
+        return True, None
+    for place, (size, mine, its) in enumerate(zip(a.shape, a.stride(), b.stride(), strict=True)):
+        if mine != its and not (significant and size == 1):
+            return False, place
+    return True, None
 
 
 def suggest_memory_format(x: mindtorch.Tensor) -> mindtorch.memory_format:
