@@ -272,5 +272,5 @@ _refused = refused_names(__name__)
 _OF_VMAP = {"_debug_only_display_vmap_fallback_warnings": "warn_of_loops",
             "_debug_only_are_vmap_fallback_warnings_enabled": "are_loops_warned_of"}
 _OF_LIBRARY = {"DispatchKey": "keys", "DispatchKeySet": "keys", "_ExcludeDispatchKeyGuard": "keys",
-               "_AutoDispatchBelowAutograd": "keys", "FunctionSchema": "schema", "Argument": "schema",
-               "parse_schema": "schema"}
+               "_AutoDispatchBelowAutograd": "keys", "_dispatch_tls_local_exclude_set": "keys",
+               "FunctionSchema": "schema", "Argument": "schema", "parse_schema": "schema"}

@@ -170,7 +170,10 @@ _LAZY_NAMES |= dict.fromkeys((
     "TypedStorage", "_storage_classes"), "_compat.legacy_types")
 _LAZY_NAMES |= dict.fromkeys((
     "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
-    "sparse_csr_tensor"), "_sparse.constructors")
+    "sparse_csr_tensor", "_validate_compressed_sparse_indices", "_validate_sparse_bsc_tensor_args",
+    "_validate_sparse_bsr_tensor_args",
+    "_validate_sparse_compressed_tensor_args", "_validate_sparse_coo_tensor_args", "_validate_sparse_csc_tensor_args",
+    "_validate_sparse_csr_tensor_args"), "_sparse.constructors")
 _LAZY_NAMES |= dict.fromkeys((
     "ccol_indices_copy", "col_indices_copy", "crow_indices_copy", "dsmm", "hsmm", "hspmm", "indices_copy",
     "resize_as_sparse_", "row_indices_copy", "saddmm", "smm", "spmm", "sspaddmm", "values_copy"), "_sparse.functions")

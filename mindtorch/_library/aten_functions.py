@@ -26,11 +26,6 @@ def slice(self, dim=0, start=None, end=None, step=1):
     return self[(*index, builtins.slice(start, end, step), *behind)]
 
 
-def index(self, indices):
-    """self[indices]; None leaves a dimension whole."""
-    return self[tuple(_ALL if given is None else given for given in indices)]
-
-
 def lift_fresh(self):
     """A tensor that was made from numbers, as it is."""
     return self
@@ -64,6 +59,24 @@ def sym_numel(self):
 def sym_storage_offset(self):
     """The storage offset."""
     return self.storage_offset()
+
+
+def _writing_out(function):
+    """The function with out=, for operators whose out= forms torch has under torch.ops.aten alone."""
+    def run(*args, out=None, **kwargs):
+        result = function(*args, **kwargs)
+        return result if out is None else out.resize_(result.shape).copy_(result)
+    return run
+
+
+@_writing_out
+def index(self, indices):
+    """self[indices]; None leaves a dimension whole."""
+    return self[tuple(_ALL if given is None else given for given in indices)]
+
+
+fill = _writing_out(mindtorch.fill)
+repeat_interleave = _writing_out(mindtorch.repeat_interleave)
 
 
 def copy(self, src, non_blocking=False):
@@ -165,9 +178,27 @@ def _wrapped(self, dims):
     return wrapped
 
 
+def _sparse_compressed_tensor_with_dims(*args, **kwargs):
+    """A compressed tensor with room for elements."""
+    from mindtorch._sparse.constructors import with_dims
+    return with_dims(*args, **kwargs)
+
+
 def _sparse_addmm(self, mat1, mat2, *, beta=1, alpha=1):
     """addmm; torch has it for sparse matrices too."""
     return mindtorch.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def _of_cuda(name):
+    def refuse(query, *args, **kwargs):
+        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the "
+                                  f"'{query.device.type.upper()}' backend. It is CUDA's: call "
+                                  "torch.nn.functional.scaled_dot_product_attention.")
+    return refuse
+
+
+_efficient_attention_forward = _of_cuda("_efficient_attention_forward")
+_flash_attention_forward = _of_cuda("_flash_attention_forward")
 
 
 def _sparse_mm_reduce_impl(self, other, reduce):

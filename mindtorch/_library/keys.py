@@ -10,13 +10,13 @@ from mindtorch._core.operators.autocast import is_autocast_enabled
 from mindtorch._core.tensor.tensor import device as Device
 
 __all__ = ["AutoDispatchBelowAutograd", "DispatchKey", "DispatchKeySet", "ExcludeDispatchKeyGuard", "backend_of",
-           "casting", "excluded", "key_of_device", "parse_key"]
+           "casting", "dispatch_tls_local_exclude_set", "excluded", "key_of_device", "parse_key"]
 
 _BACKENDS = ("CPU", "CUDA", "HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA", "PrivateUse1",
              "PrivateUse2", "PrivateUse3", "Meta")
 _AUTOCAST = ("CPU", "MTIA", "MAIA", "XPU", "IPU", "HPU", "XLA", "MPS", "CUDA", "PrivateUse1")
 # From the innermost to the outermost, then the names that stand for several.
-_NAMES = ("Undefined", *_BACKENDS, "BackendSelect", "ADInplaceOrView", "AutogradOther",
+_NAMES = ("Undefined", *_BACKENDS, "BackendSelect", "Python", "ADInplaceOrView", "AutogradOther",
           *(f"Autograd{name}" for name in _BACKENDS), *(f"Autocast{name}" for name in _AUTOCAST),
           "Autograd", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
 
@@ -95,6 +95,11 @@ _AUTOGRAD = frozenset(name for name in _NAMES if name.startswith(("Autograd", "A
 def excluded():
     """The names of the keys that this thread excludes."""
     return _state.excluded
+
+
+def dispatch_tls_local_exclude_set():
+    """What `excluded` gives, as a set of keys."""
+    return DispatchKeySet(*(DispatchKey[name] for name in _state.excluded))
 
 
 class ExcludeDispatchKeyGuard:

@@ -16,7 +16,7 @@ class OpOverload:
     """One overload of an operator, callable with the arguments of its schema."""
 
     def __init__(self, packet, operator):
-        self._packet, self._operator = packet, operator
+        self._overloadpacket, self._operator = packet, operator
         self._schema = operator.schema
         self._overloadname = operator.schema.overload_name or "default"
         self._opname = packet.__name__
@@ -34,10 +34,10 @@ class OpOverload:
             return overrides.handle_torch_function(self, others, *args, **kwargs)
 
     def __repr__(self):
-        return f"<OpOverload(op='{self._packet}', overload='{self._overloadname}')>"
+        return f"<OpOverload(op='{self._overloadpacket}', overload='{self._overloadname}')>"
 
     def __str__(self):
-        return f"{self._packet}.{self._overloadname}"
+        return f"{self._overloadpacket}.{self._overloadname}"
 
     def __deepcopy__(self, memo=None):
         return self
@@ -57,7 +57,7 @@ class OpOverload:
     @property
     def overloadpacket(self):
         """The operator that this is an overload of."""
-        return self._packet
+        return self._overloadpacket
 
     @property
     def tags(self):

@@ -398,9 +398,7 @@ NAMES = {
             disable_proxy_modes_tracing fetch_object_proxy fetch_sym_proxy get_proxy_slot
             track_tensor_tree
         torch.fx.experimental.symbolic_shapes: DimDynamic DivideByKey GuardOnDataDependentSymNode
-            RelaxedUnspecConstraint ShapeEnv StatelessSymbolicContext StrictMinMaxConstraint free_symbols
-            free_unbacked_symbols guard_or_false guard_or_true has_free_symbols optimization_hint
-            statically_known_true
+            RelaxedUnspecConstraint StatelessSymbolicContext StrictMinMaxConstraint optimization_hint
         torch.fx.passes.regional_inductor: regional_inductor
         torch.fx.passes.runtime_assert: insert_deferred_runtime_asserts
         torch.fx.passes.utils.matcher_with_name_node_map_utils: InternalMatch SubgraphMatcherWithNameNodeMap
@@ -432,8 +430,7 @@ NAMES = {
         torch._C._distributed_c10d: Reducer _register_process_group
         torch._C._distributed_rpc: PyRRef _is_current_rpc_agent_set
         torch._C._profiler: _ExperimentalConfig
-        torch._prims_common: DeviceLikeType alert_not_deterministic canonicalize_dims get_computation_dtype
-            is_contiguous_or_false
+        torch._prims_common: DeviceLikeType alert_not_deterministic canonicalize_dims is_contiguous_or_false
         torch._prims_common.wrappers: _maybe_convert_to_dtype
         torch._tensor_str: _add_suffixes _str_intern printoptions
         torch._vendor.packaging.version: parse

@@ -204,9 +204,14 @@ def check_compressed(layout, indices, values, size, check):
     if first.dtype is not plain.dtype:
         raise RuntimeError(f"{name} and {plain_name} must have the same dtype, bot got {first.dtype} and "
                            f"{plain.dtype}, respectively")
-    if not check:
-        return
-    lines, width_name = ("nrows", "ncols") if layout in BY_ROWS else ("ncols", "nrows")
+    if check:
+        check_indices(layout in BY_ROWS, first, plain, across)
+
+
+def check_indices(by_rows, first, plain, across):
+    """RuntimeError where compressed and plain indices are those of no tensor with `across` columns (or rows)."""
+    (name, plain_name) = _names(sparse_csr if by_rows else sparse_csc)
+    lines, width_name = ("nrows", "ncols") if by_rows else ("ncols", "nrows")
     _require(bool((first[..., 0] == 0).all()), f"`{name}[..., 0] == 0` is not satisfied.")
     _require(bool((first[..., -1] == plain.shape[-1]).all()), f"`{name}[..., -1] == nnz` is not satisfied.")
     steps = first[..., 1:] - first[..., :-1]
@@ -218,7 +223,8 @@ def check_compressed(layout, indices, values, size, check):
 
 def _check_order(first, plain, plain_name, name, lines):
     rows = ops.arange(first.shape[-1] - 1, device=plain.device)
-    for starts, line in zip(first.reshape(-1, first.shape[-1]), plain.reshape(-1, plain.shape[-1]), strict=True):
+    for starts, line in zip(first.flatten(0, -2) if first.dim() > 1 else [first],
+                            plain.flatten(0, -2) if plain.dim() > 1 else [plain], strict=True):
         row = rows.repeat_interleave((starts[1:] - starts[:-1]).long())
         rising = (line[1:] > line[:-1]) | (row[1:] != row[:-1])
         _require(bool(rising.all()), f"`{plain_name}[..., {name}[..., i - 1]:{name}[..., i]] for all i = 1, ..., "
@@ -300,6 +306,51 @@ sparse_bsc_tensor = _of_layout(sparse_bsc, _COLUMNS, """Example:
     tensor([[0., 0., 1., 2.],
             [0., 0., 0., 0.]])
 """)
+
+
+def _validate_sparse_coo_tensor_args(indices, values, size, is_coalesced=None, check_pinning=None):
+    """RuntimeError where sparse_coo_tensor of these arguments would be no valid tensor."""
+    coo(indices, values, size, bool(is_coalesced), check=True)
+
+
+def _validate_sparse_compressed_tensor_args(compressed_indices, plain_indices, values, size, layout,
+                                            check_pinning=None):
+    """RuntimeError where sparse_compressed_tensor of these arguments would be no valid tensor."""
+    with check_sparse_tensor_invariants():
+        sparse_compressed_tensor(compressed_indices, plain_indices, values, size, layout=layout)
+
+
+def _validation_of(layout):
+    def validate(compressed_indices, plain_indices, values, size, check_pinning=None):
+        _validate_sparse_compressed_tensor_args(compressed_indices, plain_indices, values, size, layout)
+    validate.__name__ = validate.__qualname__ = f"_validate_{str(layout).removeprefix('torch.')}_tensor_args"
+    return validate
+
+
+_validate_sparse_csr_tensor_args = _validation_of(sparse_csr)
+_validate_sparse_csc_tensor_args = _validation_of(sparse_csc)
+_validate_sparse_bsr_tensor_args = _validation_of(sparse_bsr)
+_validate_sparse_bsc_tensor_args = _validation_of(sparse_bsc)
+
+
+def _validate_compressed_sparse_indices(is_crow, compressed_idx, plain_idx, cdim, dim, nnz):
+    """RuntimeError where the indices are those of no tensor of `cdim` rows (or columns), `dim` columns, `nnz` elements.
+    """
+    check_indices(is_crow, compressed_idx, plain_idx, dim)
+
+
+def with_dims(nnz, dense_dim, size, blocksize, index_dtype, *, dtype=None, layout=None, device=None, pin_memory=False):
+    """A compressed tensor with room for `nnz` elements per matrix, or blocks of them; indices and values are zeros."""
+    size = tuple(size)
+    if layout not in COMPRESSED or (layout in BLOCKED) != (len(blocksize) == 2):
+        raise RuntimeError(f"sparse_compressed_tensor_with_dims: blocksize {list(blocksize)} is none of a tensor of "
+                           f"layout {layout}")
+    batch, dense = size[:len(size) - dense_dim - 2], size[len(size) - dense_dim:]
+    rows, columns = (each // step for each, step in zip(size[len(batch):], blocksize or (1, 1), strict=False))
+    indices = [ops.zeros((*batch, length), dtype=index_dtype, device=device)
+               for length in ((rows if layout in BY_ROWS else columns) + 1, nnz)]
+    values = ops.zeros((*batch, nnz, *blocksize, *dense), dtype=dtype, device=device)
+    return make(layout, tuple(indices), values, size)
 
 
 def empty(size, layout, dtype=None, device=None):

@@ -22,6 +22,7 @@ from mindtorch._sparse import constructors, products, reductions, tensors
 from mindtorch._sparse.tensors import (
     BLOCKED,
     BY_ROWS,
+    COMPRESSED,
     LAYOUT_NAMES,
     coalesce,
     coordinates,
@@ -61,7 +62,7 @@ def _kernel_named(name):
 
 
 KERNELS |= {name: getattr(products, name) for name in (
-    "addmm", "addmm_", "bmm", "hspmm", "matmul", "mm", "mv", "smm", "sspaddmm")}
+    "addmm", "addmm_", "addmv", "bmm", "hspmm", "matmul", "mm", "mv", "smm", "sspaddmm")}
 KERNELS |= {"spmm": products.mm, "dsmm": products.mm, "hsmm": products.mm, "saddmm": products.addmm,
             "__matmul__": products.matmul, "__rmatmul__": lambda a, b: products.matmul(b, a)}
 KERNELS |= {name: getattr(reductions, name) for name in ("any", "norm", "sum")}
@@ -319,10 +320,14 @@ def _empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fa
         none, values = plain.narrow(-1, 0, 0), values_of(input.detach()).narrow(plain.dim() - 1, 0, 0)
         made = make(layout, (ops.zeros_like(first, device=device), none.to(device)), values.to(device, dtype),
                     input.shape)
-    elif layout is sparse_coo and input.layout is sparse_coo:
-        first = sparse_dims(input)
+    elif layout is sparse_coo:
+        first = sparse_dims(input) + tensors.batch_dims(input)
         made = make(layout, (ops.zeros((first, 0), dtype=indices_of(input)[0].dtype, device=device),),
                     ops.zeros((0, *input.shape[first:]), dtype=dtype, device=device), input.shape)
+    elif input.layout in COMPRESSED:
+        made = constructors.with_dims(0, input.dim() - tensors.batch_dims(input) - 2, input.shape,
+                                      tensors.blocksize_of(input) if layout in BLOCKED else (),
+                                      indices_of(input)[0].dtype, dtype=dtype, layout=layout, device=device)
     else:
         made = constructors.empty(input.shape, layout, dtype, device)
     return made.requires_grad_(requires_grad)
@@ -482,21 +487,36 @@ def _kept(input, keep, rows, size, coalesced):
 @_kernel
 def select(input, dim, index):
     """The part at one index of a dimension, without that dimension; dense where no sparse dimension is left."""
-    compressed = input.layout is not sparse_coo
-    input, dim = to_coo(input), _wrapped(dim, input.dim())
+    compressed, dim, batch = input.layout is not sparse_coo, _wrapped(dim, input.dim()), tensors.batch_dims(input)
     if not -input.shape[dim] <= index < input.shape[dim]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension "
                          f"{dim}")
+    if batch and batch <= dim < batch + 2:
+        raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed "
+                           "tensors")
+    if dim < batch:
+        indices = tuple(each.select(dim, index) for each in indices_of(input))
+        return make(input.layout, indices, values_of(input).select(dim, index),
+                    input.shape[:dim] + input.shape[dim + 1:])
+    input = to_coo(input)
     index, first, size = index % input.shape[dim], sparse_dims(input), list(input.shape)
     del size[dim]
     if dim >= first:
         values = values_of(input).select(dim - first + 1, index)
-        return make(sparse_coo, indices_of(input), values, size)
+        return make(sparse_coo, indices_of(input), values, size, compressed)
     rows = list(indices_of(input)[0].unbind(0))
     keep = rows.pop(dim) == index
     if not rows:
         return values_of(input).index_select(0, keep.nonzero().reshape(-1)).sum(0).to(input.dtype)
     return _kept(input, keep, rows, size, compressed)
+
+
+@_kernel
+def select_copy(input, dim, index, *, out=None):
+    """select, of a compressed tensor."""
+    if input.layout is sparse_coo:
+        refuse("select_copy", input)
+    return select(input, dim, index)
 
 
 @_kernel
@@ -750,8 +770,18 @@ def to_sparse(self, *args, layout=None, blocksize=None, dense_dim=None, sparse_d
     elif args:
         layout = args[0]
     layout = layout or sparse_coo
+    if layout is strided:
+        return to_dense(self)
     blocksize = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
+    blocksize = tuple(blocksize) if blocksize is not None else None
     if is_sparse(self):
+        if tensors.batch_dims(self) and layout in COMPRESSED and layout is not self.layout:
+            if (layout in BLOCKED) != (self.layout in BLOCKED):
+                raise RuntimeError(f"sparse_compressed_to_sparse: conversion from {LAYOUT_NAMES[self.layout]} to "
+                                   f"{LAYOUT_NAMES[layout]} for batched inputs is not supported")
+            dense_dim = self.dim() - tensors.batch_dims(self) - 2
+            blocksize = blocksize or tensors.blocksize_of(self)
+            return _batched(to_dense(self), layout, blocksize, dense_dim, tensors.batch_dims(self))
         return to_layout(self, layout, blocksize)
     if layout in BLOCKED and blocksize is None:
         raise RuntimeError(f"to_sparse: {layout} needs a blocksize")
@@ -870,7 +900,7 @@ def item(self):
 
 # --- out= -------------------------------------------------------------------------------------------------------------
 
-def _writing_out(kernel):
+def writing_out(kernel):
     """The kernel with an argument out=, which is given the result."""
     @functools.wraps(kernel)
     def run(*args, out=None, **kwargs):
@@ -888,5 +918,5 @@ def _writing_out(kernel):
     return run
 
 
-KERNELS |= {name: _writing_out(kernel) for name, kernel in KERNELS.items()
+KERNELS |= {name: writing_out(kernel) for name, kernel in KERNELS.items()
             if "out" in inspect.signature(kernel).parameters}

@@ -2,12 +2,14 @@
 from mindtorch import sparse_coo, sparse_csr, strided
 from mindtorch._ops.operators import ops
 from mindtorch._sparse.tensors import (
+    COMPRESSED,
     coalesce,
     compress,
     coordinates,
     indices_of,
     is_sparse,
     make,
+    positions,
     refuse,
     sum_at,
     to_coo,
@@ -148,6 +150,14 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     return product if beta == 0 else _scaled(input, beta) + product
 
 
+def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
+    """beta * input + alpha * (mat @ vec), of a compressed matrix."""
+    if mat.layout not in COMPRESSED:
+        refuse("addmv", mat)
+    product = _scaled(mv(mat, vec), alpha)
+    return product if beta == 0 else _scaled(input, beta) + product
+
+
 def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     """addmm, into a dense input."""
     return input.copy_(addmm(input, mat1, mat2, beta=beta, alpha=alpha))
@@ -197,9 +207,15 @@ def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
     """
     if input.layout is not sparse_csr:
         raise RuntimeError(f"sampled_addmm: Expected self to have sparse csr layout, but got {input.layout}")
-    (rows, columns), values = _triples(input)
-    products = (mat1.index_select(0, rows) * mat2.t().index_select(0, columns)).sum(1)
-    return make(sparse_csr, indices_of(input), _scaled(values, beta) + _scaled(products, alpha), input.shape)
+    indices, values, shape = indices_of(input), values_of(input), input.shape
+    if input.dim() == 2 and mat1.dim() > 2:             # one matrix of indices for the whole batch
+        shape = mat1.shape[:-2] + shape
+        indices = tuple(each.expand(*mat1.shape[:-2], each.shape[0]) for each in indices)
+        values = values.expand(*mat1.shape[:-2], values.shape[0])
+    *batch, rows, columns = positions(sparse_csr, indices, values.shape).unbind(0)
+    left, right = mat1[(*batch, rows)], mat2.mT[(*batch, columns)]
+    products = (left * right).sum(-1).reshape(values.shape)
+    return make(sparse_csr, indices, _scaled(values, beta) + _scaled(products, alpha), shape)
 
 
 def reduced_mm(sparse, dense, reduce):

@@ -176,6 +176,17 @@ def coalesce(sparse):
     return make(sparse_coo, (unflatten(flat, sizes),), values, sparse.shape, True)
 
 
+def batch_dims(sparse):
+    """The number of dimensions before the matrices of a compressed layout."""
+    return indices_of(sparse)[0].dim() - 1 if sparse.layout in COMPRESSED else 0
+
+
+def blocksize_of(sparse):
+    """The shape of the blocks; () where the layout has none."""
+    first = batch_dims(sparse) + 1
+    return tuple(sparse_storage(sparse).values.shape[first:first + 2]) if sparse.layout in BLOCKED else ()
+
+
 def to_dense(sparse):
     """The dense tensor."""
     if not is_sparse(sparse):
@@ -272,12 +283,12 @@ def to_blocks(dense, blocksize, layout):
 
 def to_layout(sparse, layout, blocksize=None):
     """A sparse tensor in another layout."""
-    if sparse.layout is layout and blocksize is None:
+    if sparse.layout is layout and blocksize in (None, blocksize_of(sparse)):
         return sparse
     if layout is sparse_coo:
         return to_coo(sparse)
     coo = to_coo(sparse)
     if sparse_dims(coo) != 2:
-        raise RuntimeError(f"to_sparse_{str(layout)[-3:]}: conversion from Sparse to {LAYOUT_NAMES[layout]} for input "
-                           f"tensors with sparse_dim() != 2 is not supported")
+        raise RuntimeError(f"coo_to_sparse_{str(layout)[-3:]}: conversion from Sparse to {LAYOUT_NAMES[layout]} for "
+                           "input tensors with sparse_dim()!=2 is not supported")
     return to_blocks(to_dense(coo), blocksize, layout) if layout in BLOCKED else to_compressed(coo, layout)

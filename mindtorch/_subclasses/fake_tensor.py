@@ -165,9 +165,8 @@ class FakeTensorMode(TorchDispatchMode):
     def __init__(self, *, allow_fallback_kernels=True, allow_non_fake_inputs=False, shape_env=None,
                  static_shapes=None, export=False):
         super().__init__()
-        if shape_env is not None:
-            raise NotImplementedError("FakeTensorMode: symbolic shapes (shape_env) are not available")
-        self.allow_non_fake_inputs, self.shape_env, self.static_shapes = allow_non_fake_inputs, None, True
+        self.allow_non_fake_inputs, self.shape_env = allow_non_fake_inputs, shape_env
+        self.static_shapes = shape_env is None if static_shapes is None else static_shapes
         self.allow_fallback_kernels, self.fake_tensor_converter = allow_fallback_kernels, FakeTensorConverter()
         self._constants = {}            # storage of a constant -> weak references to the fake tensors that have one
 
@@ -177,6 +176,9 @@ class FakeTensorMode(TorchDispatchMode):
             if tensor.fake_mode is not self:
                 raise AssertionError("Mixing fake modes NYI")
             return tensor
+        if not (self.static_shapes if static_shapes is None else static_shapes) and self.shape_env is not None:
+            raise NotImplementedError("FakeTensorMode: sizes that are symbols (shape_env) are not available: call "
+                                      "from_tensor(tensor, static_shapes=True)")
         return self.fake_tensor_converter.from_real_tensor(self, tensor)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

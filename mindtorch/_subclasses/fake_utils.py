@@ -1,5 +1,5 @@
 """torch._subclasses.fake_utils: what operators make of fake tensors, held against what they compute."""
-from mindtorch import Tensor
+from mindtorch import Tensor, strided
 from mindtorch._compat.prims_common import MetadataMismatchError, compare_tensor_meta
 from mindtorch._subclasses.fake_tensor import (
     DynamicOutputShapeException,
@@ -11,7 +11,28 @@ from mindtorch._subclasses.fake_tensor import (
 from mindtorch.utils._python_dispatch import TorchDispatchMode
 from mindtorch.utils._pytree import tree_leaves, tree_map_only
 
-__all__ = ["CrossRefFakeMode"]
+__all__ = ["CrossRefFakeMode", "output_alias_each_other", "outputs_alias_inputs", "outputs_are_inputs"]
+
+
+def _storages(values):
+    """What tells the storages of the tensors apart, one for each tensor."""
+    return [tensor.untyped_storage()._cdata for tensor in _tensors(values) if tensor.layout is strided]
+
+
+def outputs_alias_inputs(outputs, inputs):
+    """Whether a tensor of `outputs` shares memory with one of `inputs`."""
+    return not set(_storages(outputs)).isdisjoint(_storages(inputs))
+
+
+def outputs_are_inputs(outputs, inputs):
+    """Whether a tensor of `outputs` is one of `inputs`."""
+    return not {id(tensor) for tensor in _tensors(outputs)}.isdisjoint(id(tensor) for tensor in _tensors(inputs))
+
+
+def output_alias_each_other(outputs):
+    """Whether two tensors of `outputs` share memory."""
+    storages = _storages(outputs)
+    return len(set(storages)) < len(storages)
 
 
 class CrossRefFakeMode(TorchDispatchMode):

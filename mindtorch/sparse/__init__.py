@@ -3,7 +3,8 @@ from mindtorch._refusals.modules import refused_names as _refused_names
 from mindtorch._sparse import products as _products
 from mindtorch._sparse import reductions as _reductions
 from mindtorch._sparse.constructors import check_sparse_tensor_invariants, spdiags
-from mindtorch._sparse.products import addmm, sampled_addmm
+from mindtorch._sparse.kernels import writing_out as _writing_out
+from mindtorch._sparse.products import addmm
 from mindtorch._sparse.reductions import log_softmax, softmax
 from mindtorch._sparse.tensors import is_sparse as _is_sparse
 
@@ -11,6 +12,10 @@ __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "lo
            "softmax", "solve", "spdiags", "spsolve", "sum"]
 
 
+sampled_addmm = _writing_out(_products.sampled_addmm)
+
+
+@_writing_out
 def mm(mat1, mat2, reduce="sum", *, out=None):
     """The product of two matrices of which one or both are sparse; `reduce` says what is done in place of the sum.
 

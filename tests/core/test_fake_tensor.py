@@ -259,6 +259,11 @@ def test_operators_held_against_fake_ones(lib):
 def test_metadata_of_two_tensors(lib):
     common = importlib.import_module(f"{lib.__name__}._prims_common")
     one = lib.ones(2, 3)
+    for first, second in ((one, lib.ones(3, 2).t()), (one[:1], one[:1].clone()), (one[:0], lib.ones(3, 0).t())):
+        assert common.check_significant_strides(first, second) == (True, None)
+        found = [check(first, second, only_cuda=False)
+                 for check in (common.check_significant_strides, common.check_all_strides)]
+        assert found == ([(False, 0)] * 2 if first is one else [(True, None)] * 2)
     common.compare_tensor_meta(one, lib.ones(3, 2).t())
     for other in (lib.ones(2, 4), one.int(), one.to("meta"), lib.ones(3, 2).t()):
         with pytest.raises(RuntimeError):
@@ -267,3 +272,38 @@ def test_metadata_of_two_tensors(lib):
                         ((2, 3), lib.contiguous_format)):
         made = lib.empty(shape, memory_format=kind)
         assert common.suggest_memory_format(made) is kind
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_which_results_share_memory(lib):
+    utils = importlib.import_module(f"{lib.__name__}._subclasses.fake_utils")
+    with lib._subclasses.FakeTensorMode():
+        x = lib.ones(2, 3)
+        for results, found in (((x.t(),), (True, False, False)), (x, (True, True, False)),
+                               ([x[0], x[1]], (True, False, True)), ((x + 1, x.clone()), (False, False, False))):
+            assert (utils.outputs_alias_inputs(results, [x]), utils.outputs_are_inputs(results, [x]),
+                    utils.output_alias_each_other(results)) == found
+
+
+@pytest.mark.filterwarnings("ignore:guard_size_oblivious")
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_questions_about_sizes_of_numbers(lib):
+    shapes = importlib.import_module(f"{lib.__name__}.fx.experimental.symbolic_shapes")
+    size = lib.ones(2, 3).shape[0]
+    for ask in (shapes.statically_known_true, shapes.guard_or_true, shapes.guard_or_false,
+                shapes.guard_size_oblivious):
+        assert ask(size == 2) is True
+        assert ask(size == 3) is False
+    assert (shapes.is_symbolic(size), shapes.is_concrete_int(size), shapes.is_concrete_bool(True)) == (
+        False, True, True)
+    assert shapes.has_free_symbols(size) is False
+    assert not {*shapes.free_symbols(size), *shapes.free_unbacked_symbols(size)}
+    mode = lib._subclasses.FakeTensorMode(shape_env=shapes.ShapeEnv(allow_scalar_outputs=False))
+    assert mode.shape_env.allow_scalar_outputs is False
+    assert tuple(mode.from_tensor(lib.ones(2, 3), static_shapes=True).shape) == (2, 3)
+
+
+def test_sizes_that_are_symbols_are_refused():
+    shapes = importlib.import_module("mindtorch.fx.experimental.symbolic_shapes")
+    with pytest.raises(NotImplementedError, match="static_shapes=True"):
+        mindtorch._subclasses.FakeTensorMode(shape_env=shapes.ShapeEnv()).from_tensor(mindtorch.ones(2))

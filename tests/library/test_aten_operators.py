@@ -183,3 +183,17 @@ def test_classes_may_say_that_their_tensors_are_taken_as_they_are():
     assert not mindtorch.overrides.has_torch_function((tensor,))
     assert not torch.overrides.has_torch_function((torch.ones(2),))
     assert mindtorch._C._disabled_torch_function_impl(mindtorch.add, (), (tensor, 1)).tolist() == [2.0, 2.0]
+
+
+def test_out_forms_that_only_the_namespace_has():
+    aten, out = mindtorch.ops.aten, mindtorch.empty(0, dtype=mindtorch.int64)
+    assert aten.repeat_interleave.Tensor_out(mindtorch.tensor([1, 2]), out=out) is out
+    assert out.tolist() == [0, 1, 1]
+    assert aten.fill.Scalar_out(mindtorch.ones(2), 3, out=mindtorch.empty(0)).tolist() == [3, 3]
+
+
+def test_keys_that_a_thread_excludes():
+    excluded, key = mindtorch._C._dispatch_tls_local_exclude_set, mindtorch._C.DispatchKey.CPU
+    with mindtorch._C._ExcludeDispatchKeyGuard(mindtorch._C.DispatchKeySet(key)):
+        assert excluded().has(key)
+    assert not excluded().has(key)

@@ -183,12 +183,37 @@ def test_facts_about_dtypes(dtype):
     assert found[1] == found[0]
 
 
+@pytest.mark.parametrize("kind", ["DEFAULT", "NO_OPMATH", "INT_TO_FLOAT", "ALWAYS_BOOL", "COMPLEX_TO_FLOAT",
+                                  "BOOL_TO_LONG"])
+def test_dtypes_of_elementwise_operators(kind):
+    def found(lib):
+        vector = lib.zeros(2)
+        cases = [(vector.to(getattr(lib, name)), other) for name in (
+                    "bool", "int32", "float16", "bfloat16", "complex64")
+                 for other in (None, True, 2, 2.5, vector.double()[0], lib.tensor(3), lib.zeros(1).half())]
+        cases += [(3,), (2, 1j), (True, 2.5), (2.5, lib.tensor(3), None), (1.5, vector.int(), vector.bool())]
+        prims = lib._prims_common
+        return [tuple(map(str, prims.elementwise_dtypes(
+            *case, type_promotion_kind=prims.ELEMENTWISE_TYPE_PROMOTION_KIND[kind]))) for case in cases]
+    assert found(mindtorch) == found(torch)
+    with pytest.raises(ValueError, match="Unexpected type"):
+        mindtorch._prims_common.elementwise_dtypes(
+            "x", type_promotion_kind=mindtorch._prims_common.ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT)
+
+
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4), (2, 0, 4), (1, 1)])
 def test_strides_of_contiguous_tensors(shape):
     ours, theirs = (lib._prims_common.make_contiguous_strides_for
                     for lib in (mindtorch, torch))
     assert ours(shape) == theirs(shape)
     assert ours(shape, row_major=False) == theirs(shape, row_major=False)
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_kernels_in_python(lib):
+    switch = importlib.import_module(f"{lib.__name__}._dispatch.python")
+    with switch.enable_python_dispatcher(), switch.no_python_dispatcher():
+        assert (lib.ones(2, device="meta") + 1).shape == (2,)
 
 
 def test_vmap_of_before_torch_func():

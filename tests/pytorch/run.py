@@ -54,9 +54,9 @@ def run(library, device, chosen, options):
     results = BUILD / "results"
     results.mkdir(exist_ok=True)
     with open(results / f"{library}.{device}.log", "w") as log:
-        subprocess.run(["nice", sys.executable, HERE / "worker.py", "--timeout", str(options.timeout), library, device,
-                        BUILD / "suite", results, *files], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                       check=False)
+        subprocess.run(["nice", sys.executable, HERE / "worker.py", "--timeout", str(options.timeout),
+                        "--residue", str(options.residue), library, device, BUILD / "suite", results, *files], env=env,
+                       stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
 
 
 def read(library, device, file):
@@ -75,7 +75,7 @@ def read(library, device, file):
     return tests, names
 
 
-def compare(device, file, every):
+def compare(device, file, every, residue=0):
     """{id: record of mindtorch} of the tests that torch passes; what mindtorch did not collect is absent.
 
     On the NPU without those that PyTorch has for the CPU alone: its runner makes no such test for another device, or
@@ -88,8 +88,9 @@ def compare(device, file, every):
     made = read("torch", device, file)[1] if device != "cpu" else ()
     absent = {"status": "fail", "type": "absent", "message": "not collected"}
     return {name: ours.get(name, absent) for name, record in theirs.items()
-            if record["status"] == "pass" and is_chosen(name, every) and (name in ours or name not in names)
-            and (not made or name in made) and ours.get(name, absent).get("message") != ONLY_CPU}
+            if record["status"] == "pass" and is_chosen(name, every, residue % every)
+            and (name in ours or name not in names) and (not made or name in made)
+            and ours.get(name, absent).get("message") != ONLY_CPU}
 
 
 def listed(device):
@@ -107,7 +108,7 @@ def write_list(device, failures):
     HERE.joinpath(f"failures-{device}.txt").write_text(head + "".join(lines))
 
 
-def report(device, files):
+def report(device, files, residue=0):
     """Prints 'passed N of M' per file and in total; returns {(file, id): record} of all that were compared."""
     def line(what, found):
         passed = sum(record["status"] == "pass" for record in found.values())
@@ -117,7 +118,7 @@ def report(device, files):
     print(f"{device:40} passed     of")
     compared = {}
     for file, every in files.items():
-        found = compare(device, file, every)
+        found = compare(device, file, every, residue)
         line(file, found)
         compared |= {(file, name): record for name, record in found.items()}
     line("total", compared)
@@ -154,7 +155,7 @@ def changes(device, compared):
 
 def check(device, files, options):
     """Whether the list is true of the last run. What fails unlisted is run a second time, alone, before it counts."""
-    compared = report(device, files)
+    compared = report(device, files, options.residue)
     passing, failing = changes(device, compared)
     if failing and not options.report:
         again = defaultdict(list)
@@ -162,7 +163,7 @@ def check(device, files, options):
             if "id" in compared[file, name]:                # it is there
                 again[file].append(compared[file, name]["id"])
         run("mindtorch", device, again, options)
-        compared = report(device, files)
+        compared = report(device, files, options.residue)
         passing, failing = changes(device, compared)
     if options.causes:
         causes({key: cause(*key, record) for key, record in compared.items() if record["status"] != "pass"})
@@ -182,6 +183,7 @@ def main():
     parser.add_argument("files", nargs="*", help="paths below PyTorch's test folder; those of files.txt without")
     parser.add_argument("--device", default="cpu,npu")
     parser.add_argument("--every", type=int, help="run each K-th test, in place of what files.txt says")
+    parser.add_argument("--residue", type=int, default=0, help="which of the K parts; the lists are about part 0")
     parser.add_argument("--timeout", type=float, default=25, help="seconds for a test")
     parser.add_argument("--reuse", action="store_true", help="take torch's results from the last run")
     parser.add_argument("--report", action="store_true", help="run nothing, compare the last run's results")

@@ -5,7 +5,7 @@ it does not have, it writes the names of the tests alone.
 The library and the helpers are imported once. A child is forked for each file, and by that one a child for every eight
 tests: a crash or a hang costs one test, and what a test leaves behind (hooks, modes) few others.
 
-usage: worker.py [--timeout S] LIBRARY DEVICE SUITE RESULTS FILE:EVERY[:NAME,NAME...] ...
+usage: worker.py [--timeout S] [--residue R] LIBRARY DEVICE SUITE RESULTS FILE:EVERY[:NAME,NAME...] ...
 """
 import argparse
 import contextlib
@@ -36,9 +36,9 @@ def as_cpu(name):
     return name
 
 
-def is_chosen(name, every):
-    """Whether a test is among each `every`-th: by a hash of its id, so that all libraries run the same."""
-    return int.from_bytes(hashlib.md5(as_cpu(name).encode()).digest()[:6]) % every == 0
+def is_chosen(name, every, residue=0):
+    """Whether a test is in one of `every` parts: by a hash of its id, so that all libraries run the same."""
+    return int.from_bytes(hashlib.md5(as_cpu(name).encode()).digest()[:6]) % every == residue
 
 
 # ---------------------------------------------------------------------------------------------------- importing
@@ -300,8 +300,8 @@ def run_file(options, file, every, wanted):
     except BaseException as error:  # noqa: BLE001 - a file that raises as it is imported has no tests
         write(status="import", **described(error))
         return
-    tests = {name: test for name, test in tests.items() if not EXCLUDED.search(name) and is_chosen(name, every)
-             and (not wanted or name in wanted)}
+    tests = {name: test for name, test in tests.items() if not EXCLUDED.search(name)
+             and is_chosen(name, every, options.residue % every) and (not wanted or name in wanted)}
     if not wanted:
         missing = getattr(sys.modules.get("shim"), "missing_names", ())
         write(status="collected", names=list(tests), missing=sorted(missing))
@@ -331,6 +331,7 @@ def run_file(options, file, every, wanted):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--timeout", type=float, default=25)
+    parser.add_argument("--residue", type=int, default=0)
     parser.add_argument("library", choices=["mindtorch", "torch"])
     parser.add_argument("device")
     parser.add_argument("suite", type=lambda path: Path(path).resolve())

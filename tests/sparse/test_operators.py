@@ -2,6 +2,8 @@
 import pytest
 from sparse_cases import agree
 
+import mindtorch
+
 pytestmark = [pytest.mark.filterwarnings("ignore:Sparse (CSR|CSC|BSR|BSC|invariant)"), pytest.mark.filterwarnings(
     "ignore:.*sparse")]
 
@@ -64,6 +66,26 @@ lib.sparse_bsr_tensor([0,1,2],[0,1],[[[1,2],[3,4]],[[5,6],[7,8]]])
 lib.sparse_bsc_tensor([0,1,2],[0,1],[[[1,2],[3,4]],[[5,6],[7,8]]]).to_dense()
 lib.sparse_compressed_tensor([0,1,2],[0,1],[1.,2.],layout=lib.sparse_csr)
 lib.sparse_compressed_tensor([0,1,2],[0,1],[1.,2.],layout=lib.strided)
+lib.addmv(d[:,0],s,d[0])  lib.addmv(d[:,0],r,d[0],beta=2,alpha=3)  lib.addmv(d[:,0],r,d[0],beta=0)
+lib.sparse.sampled_addmm(lib.stack([d,d*2]).to_sparse_csr(),lib.stack([d@d.t()]*2),lib.stack([d]*2)).to_dense()
+lib.sparse.sampled_addmm(r,lib.stack([d@d.t()]*2),lib.stack([d]*2)).to_dense()
+lib.sparse.sampled_addmm(r,d@d.t(),d,out=r.clone())
+d.to_sparse(layout=lib.strided)  s.to_sparse(layout=lib.strided)  b.to_sparse_csr()  b.to_sparse_bsc((1,1))
+lib.stack([d,d*2]).to_sparse_csr().to_sparse(layout=lib.sparse_bsr,blocksize=(2,1))
+lib.stack([d,d*2]).to_sparse_csr().to_sparse_csc()
+lib.stack([d,d*2]).to_sparse_csr()[1]  lib.stack([d,d*2]).to_sparse_csr().select(1,0)  r.select(0,5)
+lib.select_copy(r,0,1)  lib.select_copy(c,1,2)  lib.zeros_like(r,layout=lib.sparse_csc).to_dense()
+lib.zeros_like(d.to_sparse_bsr((1,3)),layout=lib.sparse_bsc).values()
+lib.zeros_like(lib.stack([d,d*2]).to_sparse_csr(),layout=lib.sparse_coo).sparse_dim()
+lib._validate_sparse_coo_tensor_args(s._indices(),s._values(),s.shape)
+lib._validate_sparse_coo_tensor_args(s._indices(),s._values(),(2,2))
+lib._validate_sparse_csr_tensor_args(r.crow_indices(),r.col_indices(),r.values(),r.shape)
+lib._validate_sparse_csr_tensor_args(r.crow_indices()[:0],r.col_indices()[:0],r.values()[:0],(0,3))
+lib._validate_sparse_csr_tensor_args(tensor([0,1,1]),tensor([5]),d[0,:1],(2,3))
+lib._validate_sparse_csc_tensor_args(tensor([1,1,1,1]),tensor([0]),d[0,:1],(2,3))
+lib._validate_sparse_compressed_tensor_args(tensor([0,1,1]),tensor([3]),d[0,:1],(2,3),lib.sparse_csr)
+lib._validate_compressed_sparse_indices(True,tensor([0,1]),tensor([4]),1,3,1)
+lib.ops.aten._sparse_compressed_tensor_with_dims(0,0,(2,4),(2,1),lib.int32,layout=lib.sparse_bsr,device=d.device).shape
 """
 
 
@@ -90,3 +112,10 @@ def test_invariants_are_checked_where_asked():
             lib.sparse_coo_tensor([[0, 3]], [1, 2], (3,))
         return found
     agree(case, "cpu")
+
+
+def test_a_product_is_written_to_out(device):
+    out = mindtorch.empty(0, device=device)
+    ones = mindtorch.ones(2, 1, device=device)
+    assert mindtorch.sparse.mm(mindtorch.eye(2, device=device).to_sparse(), ones, out=out) is out
+    assert out.tolist() == [[1], [1]]
