@@ -381,8 +381,7 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
 
     Arguments:
         mesh: a DeviceMesh: one dimension shares out, a second one before it keeps copies; None means all ranks
-        reshard_after_forward: whether parameters are shared out again after forward; an int, a divisor of the ranks:
-            until the backward among so many, such as those of one machine, among whom the backward gathers faster
+        reshard_after_forward: whether parameters are shared out again after forward; an int: among so many ranks
         shard_placement_fn: a function of a parameter that gives the dimension to cut; None means dimension 0
         mp_policy: a MixedPrecisionPolicy
         offload_policy: an OffloadPolicy
