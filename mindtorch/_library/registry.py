@@ -1,4 +1,5 @@
 """The registry of operators and kernels, and the dispatch of calls."""
+import threading
 import weakref
 
 from mindtorch._compat.absent_dtypes import Tag
@@ -16,6 +17,7 @@ _operators = {}         # "ns::name.overload" -> Operator
 _kernels = {}           # the same -> {key: kernels, the last of which is in force}; they may come before the operator
 _packets = {}           # "ns::name" -> overloads, in the order of their definitions
 _providers = {}         # namespace -> function that gives the schemas and kernels of a name, for mindtorch's own
+_lock = threading.RLock()           # an operator of ours is made when it is first asked for, by any thread
 _changes = weakref.WeakSet()        # caches of operators, which are cleared when an operator is added
 
 
@@ -195,14 +197,15 @@ def remember(namespace):
 
 def overloads_of(name):
     """The overloads of "ns::name" in the order of their definitions; empty for what does not exist."""
-    if name not in _packets:
-        namespace, _, short = name.partition("::")
-        source = _providers.get(namespace)
-        for schema, kernel in source(short) if source else ():
-            operator = Operator(schema)
-            operator.kernels.setdefault("CompositeImplicitAutograd", []).append(kernel)
-            register(operator)
-    return list(_packets.get(name, ()))
+    with _lock:
+        if name not in _packets:
+            namespace, _, short = name.partition("::")
+            source = _providers.get(namespace)
+            for schema, kernel in source(short) if source else ():
+                operator = Operator(schema)
+                operator.kernels.setdefault("CompositeImplicitAutograd", []).append(kernel)
+                register(operator)
+        return list(_packets.get(name, ()))
 
 
 def find(qualname):

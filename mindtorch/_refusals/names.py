@@ -148,11 +148,9 @@ NAMES = {
             TORCHELASTIC_HEALTH_CHECK_PORT TORCHELASTIC_TIMER_FILE TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT
         torch.distributed.elastic.control_plane: worker_main
         torch.distributed.elastic.multiprocessing.api: get_std_cm
-        torch.distributed.elastic.multiprocessing.redirects: get_libc redirect
         torch.distributed.elastic.multiprocessing.subprocess_handler: SubprocessHandler get_subprocess_handler
         torch.distributed.elastic.multiprocessing.subprocess_handler.handlers: get_subprocess_handler
         torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler: SubprocessHandler
-        torch.distributed.elastic.multiprocessing.tail_log: TailLog tail_logfile
         torch.distributed.elastic.rendezvous: RendezvousHandlerCreator RendezvousHandlerRegistry RendezvousStoreInfo
             rendezvous_handler_registry
         torch.distributed.elastic.rendezvous.c10d_rendezvous_backend: C10dRendezvousBackend create_backend
@@ -165,9 +163,7 @@ NAMES = {
         torch.distributed.elastic.rendezvous.etcd_store: EtcdStore cas_delay
         torch.distributed.elastic.rendezvous.registry: get_rendezvous_handler
         torch.distributed.elastic.rendezvous.static_tcp_rendezvous: StaticTCPRendezvous create_rdzv_handler
-        torch.distributed.elastic.timer: FileTimerClient FileTimerRequest FileTimerServer
         torch.distributed.elastic.timer.debug_info_logging: log_debug_info_for_expired_timers
-        torch.distributed.elastic.timer.file_based_local_timer: FileTimerClient FileTimerRequest FileTimerServer
     """,
     _FSDP1: """
         torch.distributed.fsdp: DataParallelMeshDims OptimStateKeyType share_comm_ctx

@@ -103,7 +103,7 @@ class DeviceMesh:
                  backend_override: Sequence[tuple[str | None, Any]] | None = None, _init_backend: bool = True) -> None:
         if isinstance(mesh, TensorBase) and mesh.device.type != "cpu":
             raise ValueError(f"`mesh` must be a CPU tensor, got {mesh}")
-        array = mesh.detach() if isinstance(mesh, TensorBase) else mindtorch.tensor(mesh)
+        array = mesh.detach() if isinstance(mesh, TensorBase) else mindtorch.tensor(mesh, device="cpu")
         names = tuple(mesh_dim_names) if mesh_dim_names else None
         self._set(mindtorch.device(device_type).type, array.to(mindtorch.int32), names, [], None)
         if not _init_backend:
@@ -138,14 +138,15 @@ class DeviceMesh:
         names = tuple(mesh_dim_names) if mesh_dim_names else None
         if not isinstance(group, list):
             ranks = get_process_group_ranks(group)
-            if mesh is not None and mindtorch.as_tensor(mesh).flatten().tolist() != ranks:
+            if mesh is not None and mindtorch.as_tensor(mesh, device="cpu").flatten().tolist() != ranks:
                 raise ValueError(f"Invalid mesh {mesh} for ProcessGroup with ranks {ranks}")
-            return DeviceMesh._made(device_type, mindtorch.tensor(ranks, dtype=mindtorch.int32), names, [group], None)
+            array = mindtorch.tensor(ranks, dtype=mindtorch.int32, device="cpu")
+            return DeviceMesh._made(device_type, array, names, [group], None)
         if not group:
             raise ValueError("Expects at least one ProcessGroup to be passed")
         if mesh is None:
             raise ValueError("Must pass mesh if passing multiple ProcessGroups")
-        array = mindtorch.as_tensor(mesh).detach().to(mindtorch.int32)
+        array = mindtorch.as_tensor(mesh, device="cpu").detach().to(mindtorch.int32)
         if array.ndim != len(group):
             raise ValueError(f"Expects mesh with ndim equal to number of ProcessGroups but got mesh {array.tolist()} "
                              f"and {len(group)} ProcessGroups")
@@ -359,7 +360,7 @@ def init_device_mesh(device_type: str, mesh_shape: Sequence[int], *, mesh_dim_na
         override = given.get(dim, given.get(name))
         overrides.append(override if isinstance(override, tuple) else (override, None)
                          if isinstance(override, str) or override is None else (None, override))
-    mesh = mindtorch.arange(math.prod(mesh_shape), dtype=mindtorch.int32).view(tuple(mesh_shape))
+    mesh = mindtorch.arange(math.prod(mesh_shape), dtype=mindtorch.int32, device="cpu").view(tuple(mesh_shape))
     return DeviceMesh(device_type, mesh, mesh_dim_names=mesh_dim_names, backend_override=overrides)
 
 

@@ -1,4 +1,5 @@
 """fully_shard: cases of sharding_cases.py. Each returns plain values."""
+import copy
 import importlib
 
 CASES = {}
@@ -279,3 +280,134 @@ def begun_again(n):
         hook.remove()
     net.reset_iter_state()
     return train(n, net, "SGD")
+
+
+@case
+def part_of_the_ranks(n):
+    """Between forward and backward the parameters stay shared out among fewer ranks: here among all, or one has all."""
+    return [train(n, sharded(n, reshard_after_forward=ranks), "SGD") for ranks in (1, n.size)]
+
+
+@case
+def refused(n):
+    """What fully_shard does not take, and what a module with shards does not do."""
+    def error(function):
+        try:
+            function()
+        except (AssertionError, RuntimeError, ValueError) as raised:
+            return f"{type(raised).__name__}: {str(raised).splitlines()[0]}"
+        return None
+
+    net, made = sharded(n), n.nn.Linear(2, 2)
+    made.scale = n.nn.Parameter(n.torch.tensor(1.0))
+    with n.torch.device("meta"):
+        empty = n.fsdp.fully_shard(n.nn.Sequential(n.nn.Linear(3, 2)), mesh=n.mesh)
+    plain = n.init_mesh(n.device, (n.size, 1))
+    return [error(lambda: n.fsdp.fully_shard(net, mesh=n.mesh)), error(lambda: copy.deepcopy(net)),
+            error(lambda: n.fsdp.fully_shard(n.nn.Sequential(made), mesh=n.mesh)),
+            error(lambda: n.fsdp.fully_shard(n.nn.Linear(2, 2), mesh=plain)),
+            error(lambda: n.fsdp.fully_shard(n.nn.Linear(2, 2), mesh=n.mesh, reshard_after_forward=3)),
+            error(lambda: n.fsdp.fully_shard(n.nn.Linear(2, 2), mesh=n.mesh, shard_placement_fn=lambda _: n.Shard(1))),
+            error(lambda: empty(n.numbers(1, 3))), n.fsdp.fully_shard.state(net) is not None,
+            n.fsdp.fully_shard.state(made)]
+
+
+@case
+def replaced_before_the_first_forward(n):
+    """A shard that was computed anew, on the mesh of a model without data."""
+    with n.torch.device("meta"):
+        net = n.nn.Sequential(n.nn.Linear(3, 4, bias=False), n.nn.Linear(4, 1))
+        for part in (net[0], net):
+            n.fsdp.fully_shard(part, mesh=n.init_mesh(n.device, (n.size,)))
+    net[1].to_empty(device=n.device)
+    whole = n.numbers(4, 3)
+    net[0].weight = n.nn.Parameter(n.api.distribute_tensor(whole, n.mesh, [n.Shard(0)]))
+    with n.torch.no_grad():
+        for parameter in net[1].parameters():
+            parameter.fill_(0.1)
+    return train(n, net, "SGD")
+
+
+@case
+def several_modules_of_which_one_runs(n):
+    """One group of two layers, the first of which no forward uses."""
+    net = network(n)
+    n.fsdp.fully_shard([net[1].norm, net[1].up], mesh=n.mesh)
+    n.fsdp.fully_shard([net[2].up, net[2].down], mesh=n.mesh)
+    net[1].forward = lambda x: x + net[1].down(net[1].up(x).tanh())
+    net = n.fsdp.fully_shard(net, mesh=n.mesh)
+    out = []
+    for _ in range(2):
+        loss = net(n.numbers(2, 3)).pow(2).mean()
+        loss.backward()
+        out += [loss.item(), *(None if value.grad is None else value.grad.full_tensor().cpu()
+                               for value in net.parameters())]
+    return out
+
+
+@case
+def hooks_on_shards(n):
+    """An optimizer's step as soon as a shard has its gradient."""
+    net, names = sharded(n), []
+    for name, parameter in net.named_parameters():
+        def step(shard, name=name):
+            names.append(name)
+            shard.add_(shard.grad, alpha=-0.1)
+            shard.grad = None
+        parameter.register_post_accumulate_grad_hook(step)
+    for _ in range(2):
+        net(n.numbers(2, 3)).pow(2).mean().backward()
+    return [sorted(names), [value.full_tensor().detach().cpu() for value in net.parameters()]]
+
+
+@case
+def gradients_add_up_in_the_dtype_of_the_reduction(n):
+    """Four backwards in bfloat16 of which the last reduces in float32."""
+    policy = n.fsdp.MixedPrecisionPolicy(param_dtype=n.torch.bfloat16, reduce_dtype=n.torch.float32)
+    net = n.fsdp.fully_shard(n.nn.Linear(4, 1, bias=False).to(n.device), mesh=n.mesh, mp_policy=policy)
+    x = n.torch.tensor([[256.0, 1, 1, 1]], device=n.device)
+    for part in range(4):
+        net.set_requires_gradient_sync(part == 3)
+        net(x.roll(part % 2, 1)).sum().backward()
+    return net.weight.grad.full_tensor().cpu()
+
+
+@case
+def more_parameters_than_dimensions(n):
+    """A group of a hundred parameters."""
+    n.torch.manual_seed(0)
+    net = n.nn.Sequential(*(n.nn.Linear(2, 2) for _ in range(50)))
+    with n.torch.no_grad():
+        for parameter in net.parameters():
+            parameter.copy_(n.numbers(*parameter.shape).cpu() * 0.5)
+    net = n.fsdp.fully_shard(net.to(n.device), mesh=n.mesh)
+    net(n.numbers(2, 2)).sum().backward()
+    return [value.grad.full_tensor().cpu() for value in net.parameters()]
+
+
+@case
+def counted_by_module(n):
+    """A count of collectives by module, where layers lie in a list."""
+    debug = importlib.import_module(f"{n.torch.__name__}.distributed.tensor.debug")
+
+    class Stack(n.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = n.nn.ModuleList(n.nn.Linear(2, 2) for _ in range(2))
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+
+    net, out = Stack().to(n.device), []
+    for part in (*net.layers, net):
+        n.fsdp.fully_shard(part, mesh=n.mesh)
+    with debug.CommDebugMode() as mode:
+        net(n.numbers(2, 2)).sum().backward()
+    out += sorted([str(each), count] for each, count in mode.get_comm_counts().items())
+    for order in (1.0, 2.0, 3.0):               # the norms of all gradients are reduced together
+        with debug.CommDebugMode() as mode:
+            norm = n.nn.utils.clip_grad_norm_(net.parameters(), 0.1, norm_type=order)
+        out.append([mode.get_total_counts(), norm.full_tensor().item()])
+    return out

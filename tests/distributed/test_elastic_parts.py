@@ -1,10 +1,16 @@
 """torch.distributed.elastic's parts that programs use beside torchrun, and collective_utils."""
 import importlib
+import io
 import logging
 import multiprocessing
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from ranks import run_ranks
@@ -13,6 +19,7 @@ import mindtorch
 from mindtorch.distributed import HashStore, collective_utils
 from mindtorch.distributed._stores import DistStoreError
 from mindtorch.distributed.elastic import events, metrics, timer
+from mindtorch.distributed.elastic.multiprocessing import redirects, tail_log
 from mindtorch.distributed.elastic.utils import api, distributed, store
 from mindtorch.distributed.elastic.utils.data import CyclingIterator, ElasticDistributedSampler
 
@@ -190,3 +197,58 @@ def test_options_of_a_rendezvous():
     assert utils.parse_rendezvous_endpoint("", 1) == ("localhost", 1)
     assert utils._matches_machine_hostname("127.0.0.1")
     assert not utils._matches_machine_hostname("0.0.0.0")
+
+
+def test_timers_of_a_pipe_end_processes_of_any_origin(tmp_path):
+    path, events = str(tmp_path / "pipe"), []
+    with pytest.raises(BrokenPipeError):
+        timer.FileTimerClient(path).acquire("step", 0)
+    server = timer.FileTimerServer(path, "job", 0.01, log_event=lambda name, request: events.append(name))
+    server.start()
+    script = textwrap.dedent(f"""
+        import time
+        from mindtorch.distributed.elastic import timer
+        timer.configure(timer.FileTimerClient({path!r}))
+        with timer.expires(after=60):
+            pass
+        with timer.expires(after=0.1):
+            time.sleep(600)
+    """)
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
+    server.run_once()
+    assert server.get_expired_timers(time.time() + 1000) == {}
+    server.stop()
+    assert events == ["watchdog started", "kill worker process", "watchdog stopped"]
+    assert not os.path.exists(path)
+
+
+def test_streams_of_a_process_go_to_files(tmp_path, capfd):
+    """What Python, C and other programs write."""
+    with pytest.raises(ValueError, match="unknown standard stream <none>"), redirects.redirect("none", "file"):
+        pass
+    print("before", flush=True)
+    with redirects.redirect_stdout(str(tmp_path / "out")), redirects.redirect_stderr(str(tmp_path / "err")):
+        print("from Python")
+        print("an error", file=sys.stderr)
+        redirects.get_libc().printf(b"from C\n")
+        subprocess.run(["echo", "from a program"], check=True)
+    print("after", flush=True)
+    assert sorted((tmp_path / "out").read_text().splitlines()) == ["from C", "from Python", "from a program"]
+    assert (tmp_path / "err").read_text() == "an error\n"
+    assert capfd.readouterr() == ("before\nafter\n", "")
+
+
+def test_logs_are_shown_while_they_are_written(tmp_path, monkeypatch):
+    shown, files = io.StringIO(), {rank: str(tmp_path / f"{rank}.log") for rank in range(2)}
+    tail = tail_log.TailLog("worker", files, shown, {1: "[one] "}, 0.001, lambda line: "noise" not in line).start()
+    for rank in files:
+        Path(files[rank]).write_text("step\nnoise\n")
+    tail.stop()
+    assert tail.stopped()
+    assert sorted(shown.getvalue().splitlines()) == ["[one] step", "[worker0]:step"]
+    tail_log.TailLog("worker", {0: str(tmp_path / "never.log")}, shown).start().stop()
+    errors = []
+    monkeypatch.setattr(tail_log.logger, "error", lambda *message: errors.append(message))
+    tail_log.TailLog("worker", {0: str(tmp_path)}, shown).start().stop()
+    (_, rank, path, error), = errors
+    assert (rank, path, type(error)) == (0, str(tmp_path), IsADirectoryError)

@@ -1,6 +1,9 @@
 """torch.ops.aten, beside torch's: overloads by name, calls, results and errors on both devices."""
 import copy
 import pickle
+import subprocess
+import sys
+import textwrap
 import warnings
 
 import pytest
@@ -197,3 +200,26 @@ def test_keys_that_a_thread_excludes():
     with mindtorch._C._ExcludeDispatchKeyGuard(mindtorch._C.DispatchKeySet(key)):
         assert excluded().has(key)
     assert not excluded().has(key)
+
+
+def test_threads_may_ask_for_an_operator_at_once():
+    """Operators are made when they are first asked for."""
+    script = textwrap.dedent("""
+        import sys, threading
+        import mindtorch as torch
+        sys.setswitchinterval(1e-6)
+        errors = []
+        def ask():
+            try:
+                for name in torch.ops.aten:
+                    getattr(torch.ops.aten, name).overloads()
+            except RuntimeError as error:
+                errors.append(error)
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        sys.exit(str(errors) if errors else 0)
+    """)
+    subprocess.run([sys.executable, "-c", script], check=True)

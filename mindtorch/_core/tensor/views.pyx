@@ -570,28 +570,41 @@ cdef tuple split_by_size(TensorBase self, int64_t size, int64_t dim):
     return with_split_history(self, dim, pieces)
 
 
-cdef tuple split_by_sizes(TensorBase self, const Shape *parts, int64_t dim):
-    cdef int64_t start = 0
+cdef list split_sizes_of(object value, int position):
+    # Any number of them, unlike the entries of a shape.
+    cdef Shape some
+    cdef list sizes = []
+    cdef int at
+    if not isinstance(value, (list, tuple)):
+        parse_ints(value, &some, b"split_with_sizes", b"split_sizes", position)
+        return shape_list(&some)
+    for at in range(0, len(value), MAX_DIMS):
+        parse_ints(value[at:at + MAX_DIMS], &some, b"split_with_sizes", b"split_sizes", position)
+        sizes += shape_list(&some)
+    return sizes
+
+
+cdef tuple split_by_sizes(TensorBase self, list sizes, int64_t dim):
+    cdef int64_t size, start = 0
     cdef list pieces = []
-    cdef int i
     if self.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = wrap_dim(dim, self.ndim)
-    for i in range(parts.ndim):
-        if parts.sizes[i] < 0:
+    for size in sizes:
+        if size < 0:
             raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but got "
-                               f"split_sizes={shape_text(parts.ndim, parts.sizes)}")
-        start += parts.sizes[i]
+                               f"split_sizes={sizes}")
+        start += size
     if start != self.sizes[dim]:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {self.sizes[dim]} (input tensor's size at "
-            f"dimension {dim}), but got split_sizes={shape_text(parts.ndim, parts.sizes)}")
+            f"dimension {dim}), but got split_sizes={sizes}")
     start = 0
-    for i in range(parts.ndim):
-        pieces.append(slice_view(self, dim, start, parts.sizes[i], 1))
-        start += parts.sizes[i]
+    for size in sizes:
+        pieces.append(slice_view(self, dim, start, size, 1))
+        start += size
     if torch_dispatch.active:
-        pieces = torch_dispatch.views_of(pieces, self, "split_with_sizes", (shape_list(parts), dim))
+        pieces = torch_dispatch.views_of(pieces, self, "split_with_sizes", (sizes, dim))
     return with_split_history(self, dim, pieces)
 
 
@@ -864,11 +877,9 @@ def split(tensor, split_size_or_sections, dim=0):
 
 def split_method(TensorBase self, split_size, dim=0):
     """Parts of `split_size` slices each (the last may be smaller), or of the sizes listed there."""
-    cdef Shape parts
     cdef int64_t along = require_int(dim, b"split", b"dim", 2)
     if isinstance(split_size, (list, tuple)):
-        parse_ints(split_size, &parts, b"split_with_sizes", b"split_sizes", 2)
-        return split_by_sizes(self, &parts, along)
+        return split_by_sizes(self, split_sizes_of(split_size, 2), along)
     if isinstance(split_size, str):
         raise_wrong_type(split_size, b"split_with_sizes", b"split_sizes", 2, "tuple of ints")
     return split_by_size(self, require_int(split_size, b"split", b"split_size", 1), along)
@@ -877,9 +888,8 @@ def split_method(TensorBase self, split_size, dim=0):
 def split_with_sizes(input, split_sizes, dim=0):
     """Parts of the sizes listed."""
     cdef TensorBase self = require_tensor(input, b"split_with_sizes", b"input", 1)
-    cdef Shape parts
-    parse_ints(split_sizes, &parts, b"split_with_sizes", b"split_sizes", 1)
-    return split_by_sizes(self, &parts, require_int(dim, b"split_with_sizes", b"dim", 2))
+    cdef list sizes = split_sizes_of(split_sizes, 1)
+    return split_by_sizes(self, sizes, require_int(dim, b"split_with_sizes", b"dim", 2))
 
 
 def chunk(input, chunks, dim=0):

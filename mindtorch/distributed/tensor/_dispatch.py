@@ -78,7 +78,8 @@ def _cost(now, goal, size):
         return _LOCAL_STEP_COST
     if isinstance(goal, Partial):
         return math.inf
-    return _LOCAL_STEP_COST + size * (2 if isinstance(now, Partial) and isinstance(goal, Replicate) else 1)
+    reduces_all = isinstance(now, Partial) and (isinstance(goal, Replicate) or now.reduce_op.startswith("norm_"))
+    return _LOCAL_STEP_COST + size * (2 if reduces_all else 1)
 
 
 def _tensors(values):

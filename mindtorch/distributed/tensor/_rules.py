@@ -225,7 +225,10 @@ def _along_dim(call):
         after = dim + (made and dim >= whole) - (call.name in ("select", "unbind") and dim > whole)
         yield Strategy(dict.fromkeys(names, Shard(dim)), [Shard(after)] * len(call.results))
     if call.name in ("select", "slice", "split", "split_with_sizes", "unbind", "cat", "stack"):
-        for op in ("sum", "avg"):
+        given = {spec.placements[call.dim] for _, spec in call.tensors}
+        # The norms of many gradients are joined before they are reduced: in one collective.
+        joined = [place.reduce_op for place in given if len(given) == 1 and isinstance(place, Partial)]
+        for op in dict.fromkeys(("sum", "avg", *joined)):
             yield Strategy(dict.fromkeys(names, Partial(op)), [Partial(op)] * len(call.results))
 
 

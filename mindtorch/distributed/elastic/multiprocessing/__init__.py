@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -21,11 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from mindtorch.distributed.elastic.multiprocessing.errors import ProcessFailure, record
+from mindtorch.distributed.elastic.multiprocessing.tail_log import TailLog
 
 __all__ = ["DefaultLogsSpecs", "LogsDest", "LogsSpecs", "MultiprocessContext", "PContext", "ProcessFailure",
            "RunProcsResult", "SignalException", "Std", "SubprocessContext", "start_processes", "to_map"]
-
-_TAIL_INTERVAL = 0.1        # seconds between two looks at a log that is shown on the console
 
 
 class SignalException(Exception):
@@ -215,30 +213,6 @@ class RunProcsResult:
         return bool(self.failures)
 
 
-class _Tail(threading.Thread):
-    """Copies what is appended to a file to a stream of this process, until `stop`."""
-
-    def __init__(self, path, stream, prefix):
-        super().__init__(name=f"tail of {path}", daemon=True)
-        self._file = open(path, "a+", encoding="utf-8", errors="replace")       # noqa: SIM115 - run() closes it
-        self._file.seek(0)
-        self._stream, self._prefix, self._ended = stream, prefix, threading.Event()
-        self.start()
-
-    def run(self):
-        with self._file:
-            ended = False
-            while not ended:
-                ended = self._ended.wait(_TAIL_INTERVAL)
-                for line in self._file:
-                    self._stream.write(self._prefix + line)
-                self._stream.flush()
-
-    def stop(self):
-        self._ended.set()
-        self.join()
-
-
 class PContext(ABC):
     """The workers of a node. Each is the first of its process group, which `close` ends.
 
@@ -282,8 +256,7 @@ class PContext(ABC):
             self._pids[rank] = self._start(rank)
             self._pidfds[rank] = os.pidfd_open(self._pids[rank])
         for files, stream in ((self.logs.tee_stdouts, sys.stdout), (self.logs.tee_stderrs, sys.stderr)):
-            self._tails += [_Tail(path, stream, self._prefixes.get(rank, f"[{self.name}{rank}]:"))
-                            for rank, path in files.items()]
+            self._tails.append(TailLog(self.name, files, stream, self._prefixes).start())
 
     def pids(self) -> dict[int, int]:
         """The process ids by local rank."""

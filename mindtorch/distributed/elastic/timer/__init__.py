@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from queue import Empty
 from typing import Any
 
-from mindtorch._refusals.modules import refused_names
-
-__all__ = ["LocalTimerClient", "LocalTimerServer", "MultiprocessingRequestQueue", "RequestQueue", "TimerClient",
-           "TimerRequest", "TimerServer", "configure", "expires"]
+__all__ = ["FileTimerClient", "FileTimerRequest", "FileTimerServer", "LocalTimerClient", "LocalTimerServer",
+           "MultiprocessingRequestQueue", "RequestQueue", "TimerClient", "TimerRequest", "TimerServer",
+           "configure", "expires"]
 
 _log = logging.getLogger(__name__)
 
@@ -333,4 +332,8 @@ class LocalTimerServer(TimerServer):
         return True
 
 
-__getattr__ = refused_names(__name__)
+from mindtorch.distributed.elastic.timer.file_based_local_timer import (  # noqa: E402 - needs TimerClient
+    FileTimerClient,
+    FileTimerRequest,
+    FileTimerServer,
+)

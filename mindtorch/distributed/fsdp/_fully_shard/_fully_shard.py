@@ -41,15 +41,19 @@ class State:
         self.is_root = False
         self.forward_prefetch: list[State] = []
         self.backward_prefetch: list[State] | None = None  # None: the module that ran its forward just before
+        self.modules: list[nn.Module] = []
+        self._ran: set[nn.Module] = set()       # of several modules, those that have run in this forward
         self._waits_for: set[int] = set()
 
     def set_up(self, module: nn.Module) -> None:
         """The module that runs its forward first is the root of those below it."""
         if self.order is None:
+            sharded = [(name, below) for name, below in module.named_modules() if isinstance(below, ShardedModule)]
+            for name, below in sharded:
+                _take_replaced(name, below)
             self.is_root, order = True, _Order()
-            for below in module.modules():
-                if isinstance(below, ShardedModule):
-                    below._fsdp_state.order = order
+            for _, below in sharded:
+                below._fsdp_state.order = order
 
     def casts_inputs(self) -> bool:
         """Whether the inputs of its forward are cast."""
@@ -61,7 +65,11 @@ class State:
         """Gathers the parameters, and casts the inputs."""
         self.set_up(module)
         if self.is_root and not in_backward():
+            for state in self.order.states:
+                state._ran.clear()
             self.order.states.clear()
+        if not in_backward():
+            self.group.forget_parts()
         self.group.wait_for_unshard()
         self._watch_gradients()
         for state in self.forward_prefetch:
@@ -71,16 +79,23 @@ class State:
         return args, kwargs
 
     def after_forward(self, module: nn.Module, args: Any, output: Any) -> Any:
-        """Frees, and has the backward of the output gather again. A recomputation, within a backward, frees nothing."""
+        """Frees when the last of the modules has run, and has the backward of the output gather again. A recomputation,
+        within a backward, frees nothing."""
         frees = not self.is_root if self.free_after_forward is None else self.free_after_forward
+        is_last = True
         if not in_backward():
-            self.order.states.append(self)
-            if frees:
-                self.group.free()
+            if not self._ran:
+                self.order.states.append(self)
+            self._ran.add(module)
+            is_last = len(self._ran) == len(self.modules)
+            if is_last:
+                self._ran.clear()
+                if frees:
+                    self.group.free()
         for leaf in tree_leaves(output):
             if isinstance(leaf, Tensor) and leaf.requires_grad:
                 leaf.register_hook(self._before_backward)
-        return _cast(output, self.policy.output_dtype) if self.policy.output_dtype else output
+        return _cast(output, self.policy.output_dtype) if self.policy.output_dtype and is_last else output
 
     # Backward
 
@@ -89,7 +104,8 @@ class State:
             self.order.in_backward = True
             queue_callback(self._end_backward)
         self.group.wait_for_unshard()
-        self._waits_for = {number for number, each in enumerate(self.group.members) if each.sharded.requires_grad}
+        if not self._waits_for:         # several modules, or outputs, come here one after the other
+            self._waits_for = {number for number, each in enumerate(self.group.members) if each.sharded.requires_grad}
         prefetch = self.backward_prefetch
         if prefetch is None:
             place = self.order.states.index(self) if self in self.order.states else 0
@@ -121,12 +137,26 @@ class State:
         self.order.in_backward = False
         for state in self.order.states:
             state._waits_for = set()
+            state.group.forget_parts()
             if state.free_after_backward:
                 state.group.free()
-            if any(each.whole is not None and each.whole.grad is not None for each in state.group.members):
+            if any(each.has_gradient() for each in state.group.members):
                 state.group.reduce_gradients()
         for state in self.order.states:
             state.group.wait_for_gradients()
+
+
+def _take_replaced(name, module):
+    """Takes what has replaced the shards since fully_shard, and refuses shards without data."""
+    group = module._fsdp_state.group
+    for each in group.members:
+        each.update_sharded()
+    names = {id(parameter): f"{name}{'.' * bool(name)}{below}" for below, parameter in module.named_parameters()}
+    lacking = [names.get(id(each.sharded), "?") for each in group.members if each.sharded.device.type == "meta"]
+    if lacking and group.device.type != "meta":
+        raise RuntimeError("FSDP parameters should be materialized from meta device before training, but the following "
+                           f"were still on meta device: {lacking}\nCall module.to_empty(device), then let each module "
+                           "initialise its values, by reset_parameters() or a checkpoint")
 
 
 def _cast(value, dtype):
@@ -195,6 +225,10 @@ class FSDPModule(ShardedModule):
         made = original.__new__(original)
         made.__init__(*args, **kwargs)
         return made
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        """Refused, as in torch: a copy of the shards would belong to no group."""
+        raise AssertionError("FSDP does not support deepcopy. Please use state dict for serialization.")
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gather the module's own parameters; with `async_op` what it returns is to be waited for."""
@@ -369,44 +403,69 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
         if isinstance(each, (nn.ModuleList, nn.ModuleDict)) and type(each).forward is nn.Module.forward:
             raise ValueError(f"fully_shard does not support containers that do not implement forward: {each}")
         if isinstance(each, ShardedModule):
-            raise ValueError("fully_shard has already been applied to this module")
+            raise AssertionError("Each distinct composable distributed API can only be applied to a module once. "
+                                 f"fully_shard has already been applied to the following module:\n{each}")
     mesh = mesh or init_device_mesh(default_device_type(), (get_world_size(),))
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
+    if mesh.ndim == 2 and mesh.mesh_dim_names is None:
+        raise AssertionError("Please init the 2D mesh for HSDP with mesh_dim_names specified")
+    ranks = None
     if not isinstance(reshard_after_forward, (bool, type(None))):
-        raise NotImplementedError("fully_shard: reshard_after_forward as a number of ranks is not available; True "
-                                  "frees the parameters, False keeps them")
+        size = mesh.size(mesh.ndim - 1)
+        if not isinstance(reshard_after_forward, int):
+            raise ValueError("reshard_after_forward should be a bool or an int representing the group size to reshard "
+                             f"to, not {reshard_after_forward}")
+        if reshard_after_forward < 1 or size % reshard_after_forward:
+            raise ValueError("If passing reshard_after_forward as an int, it should be a factor of "
+                             f"{size}, not {reshard_after_forward}")
+        ranks, reshard_after_forward = reshard_after_forward, reshard_after_forward > 1
 
     def dim_of(parameter):
         place = shard_placement_fn(parameter) if shard_placement_fn is not None else None
-        if place is not None and not isinstance(place, Shard):
+        if place is None:
+            return 0
+        if not isinstance(place, Shard):
             raise AssertionError(f"fully_shard expects Shard placement, got {place}")
-        return 0 if place is None else place.dim % parameter.dim()
+        if not -parameter.ndim <= place.dim < parameter.ndim:
+            raise AssertionError(f"Shard dim {place.dim} is invalid for {parameter.ndim}D tensor: {parameter.shape}")
+        return place.dim % parameter.ndim
 
     state = State(mp_policy or MixedPrecisionPolicy(), reshard_after_forward)
     shard(modules, state, mesh, dim_of, offload_policy or OffloadPolicy(), ignored_params)
+    if ranks is not None and 1 < ranks < size:
+        state.group.keep_parts(ranks)
     for each in modules:
         each.__class__ = _class(type(each))
     return module
+
+
+def _state_of(module: nn.Module) -> State | None:
+    """fully_shard.state: what it has added to a module, or None."""
+    return getattr(module, "_fsdp_state", None)
+
+
+fully_shard.state = _state_of
 
 
 def shard(modules: list[Any], state: State, mesh: DeviceMesh, dim_of: Callable, offload: OffloadPolicy,
           ignored: Iterable[nn.Parameter]) -> None:
     """Give each of the modules the state, cut their parameters, and let their forwards gather."""
     parameters = _own_parameters(modules, set(ignored))
-    for parameter, _ in parameters:
+    for parameter, [(_, name), *_] in parameters:
         if parameter.dim() == 0:
-            raise ValueError("fully_shard doesn't support scalar parameters. Change the parameter to a 1D tensor with "
-                             "numel equal to 1.")
+            raise ValueError(f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel "
+                             "equal to 1.")
     for each in modules:
         if mesh.device_type != "meta":
             move(parameters, each, mesh.device_type)
     state.group = ParameterGroup(parameters, mesh, dim_of, state.policy, offload)
+    state.modules = modules
     for each in modules:
         each._fsdp_state = state
         each.register_state_dict_pre_hook(functools.partial(_shards_for_state_dict, state))
-    modules[0].register_forward_pre_hook(state.before_forward, prepend=True, with_kwargs=True)
-    modules[-1].register_forward_hook(state.after_forward)
+        each.register_forward_pre_hook(state.before_forward, prepend=True, with_kwargs=True)
+        each.register_forward_hook(state.after_forward)
 
 
 def move(parameters: list[tuple[nn.Parameter, Any]], module: nn.Module, device_type: str) -> None:

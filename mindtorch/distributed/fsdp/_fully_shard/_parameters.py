@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 import math
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import nn
 from mindtorch.autograd import no_grad
 from mindtorch.distributed import _collectives as collectives
+from mindtorch.distributed._groups import new_group
 from mindtorch.distributed._options import ReduceOp
+from mindtorch.distributed._world import _get_default_group, get_process_group_ranks
 from mindtorch.distributed.device_mesh import DeviceMesh
 from mindtorch.distributed.fsdp._fully_shard._policies import CPUOffloadPolicy
 from mindtorch.distributed.tensor import DTensor, Replicate, Shard
@@ -50,6 +53,7 @@ class ShardedParameter:
         self._buffer: Tensor | None = None      # the whole, padded: its storage is empty while it is not gathered
         self.hook: Any = None                   # on the gradient of the whole
         self.partial: Tensor | None = None      # a gradient that has still to be reduced over the replicas
+        self._accumulated: Tensor | None = None     # gradients of backwards that did not reduce
         _copy_attributes(parameter, self.sharded)
         self.set_in_modules(self.sharded)
 
@@ -112,9 +116,24 @@ class ShardedParameter:
 
     # Gradients
 
+    def has_gradient(self) -> bool:
+        """Whether there is a gradient that has still to be reduced over the shards."""
+        return self.whole is not None and (self.whole.grad is not None or self._accumulated is not None)
+
+    def accumulate_gradient(self, dtype: Any) -> None:
+        """Adds the gradient of a backward that does not reduce to those before, in the dtype of the reduction."""
+        gradient = self.whole.grad
+        if gradient is not None and gradient.dtype != dtype:
+            self.whole.grad = None
+            gradient = gradient.to(dtype)
+            self._accumulated = gradient if self._accumulated is None else self._accumulated + gradient
+
     def send_gradient(self, dtype: Any) -> Tensor:
         """The gradient cut for the ranks and padded: (rank, elements)."""
         gradient, self.whole.grad = self.whole.grad, None
+        if self._accumulated is not None:
+            gradient = self._accumulated if gradient is None else self._accumulated + gradient.to(dtype)
+            self._accumulated = None
         if gradient is None:                    # another rank may have one
             gradient = mindtorch.zeros_like(self.whole)
         if self._tp_spec is not None:
@@ -161,6 +180,17 @@ def _with_fsdp(tp_spec, mesh, placements):
                        (*(strided(place) for place in placements), *tp_spec.placements), tp_spec.tensor_meta)
 
 
+_made_groups: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()      # of the default group: by their ranks
+
+
+def _group_of(ranks):
+    """The group of some ranks, made once for all modules."""
+    made = _made_groups.setdefault(_get_default_group(), {})
+    if ranks not in made:
+        made[ranks] = new_group(list(ranks), use_local_synchronization=True)
+    return made[ranks]
+
+
 class ParameterGroup:
     """Parameters that are gathered in one collective; their gradients are reduced in one."""
 
@@ -178,8 +208,20 @@ class ParameterGroup:
         self.averages = True                # by the engine, rather than as a sum that is divided
         self.reduces_unused = False         # gradients that are absent take part as zeros
         self.hook: Any = (None, None)       # called with the reduced gradients, and the stream on which
+        self._part_group: Any = None        # the ranks among whom the whole stays shared out after a forward
+        self._parts: dict = {}              # by dtype: this rank's part of it, and the other parts of the same ranks
         self._gathering: Any = None         # (works, buffers) of what is under way
         self._reducing: Any = None
+
+    def keep_parts(self, ranks: int) -> None:
+        """Between forward and backward the whole stays shared out among so many ranks, who gather it again."""
+        ours = get_process_group_ranks(self.shard_group)
+        first = self.shard_group.rank() // ranks * ranks
+        self._part_group = _group_of(tuple(ours[first:first + ranks]))
+
+    def forget_parts(self) -> None:
+        """The backward is over, or another forward begins: the shards may have changed."""
+        self._parts.clear()
 
     # Gathering
 
@@ -190,9 +232,11 @@ class ParameterGroup:
             return
         self._gathering = []
         for dtype, members in self._by_dtype(lambda each: self.policy.param_dtype or each.sharded.dtype):
-            parts = mindtorch.cat([each.send(dtype, self.device) for each in members])
-            result = parts.new_empty((self.shard_group.size(), parts.numel()))
-            work = collectives.all_gather_single(result, parts, self.shard_group, async_op)
+            group, parts = self._part_group, self._parts.get(dtype)
+            if parts is None:
+                group, parts = self.shard_group, mindtorch.cat([each.send(dtype, self.device) for each in members])
+            result = parts.new_empty((self.shard_group.size(), sum(each.elements for each in members)))
+            work = collectives.all_gather_single(result.view(group.size(), -1), parts, group, async_op)
             self._gathering.append((work, result, parts, members))
 
     @no_grad()
@@ -202,6 +246,10 @@ class ParameterGroup:
         for work, result, _, members in self._gathering or ():
             if work is not None:
                 work.wait()
+            if self._part_group is not None:
+                rows = self.shard_group.size() // self._part_group.size()
+                own = result.narrow(0, self._part_group.rank() * rows, rows)
+                self._parts.setdefault(result.dtype, own.flatten().clone())
             for each, parts in zip(members, result.split([each.elements for each in members], 1), strict=True):
                 each.receive(parts)
         self.gathered, self._gathering = True, None
@@ -222,7 +270,10 @@ class ParameterGroup:
         """Begin to reduce the gradients that there are to shards."""
         self.wait_for_gradients()
         ready = [each for each in self.members if each.whole is not None and each.whole.requires_grad
-                 and (self.reduces_unused or each.whole.grad is not None)]
+                 and (self.reduces_unused or each.has_gradient())]
+        if not self.reduces and self.policy.reduce_dtype is not None:
+            for each in ready:
+                each.accumulate_gradient(self.policy.reduce_dtype)
         if not self.reduces or not ready:
             return
         self._reducing = []
@@ -251,6 +302,9 @@ class ParameterGroup:
                 for each in members:
                     each.receive_gradient(each.partial)
                     each.partial = None
+                for each in members:
+                    for hook in (each.sharded._post_accumulate_grad_hooks or {}).values():
+                        hook(each.sharded)
         self._reducing = None
 
     def _reduction(self):

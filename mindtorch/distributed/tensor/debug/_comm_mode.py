@@ -176,7 +176,8 @@ class CommDebugMode(TorchDispatchMode):
             self.comm_counts[collective] += 1
             module, when = self._running[-1]
             while True:         # of this module, and of those around it
-                self._records[module].collectives[when][collective] += 1
+                if module in self._records:     # not of a container, which runs no forward
+                    self._records[module].collectives[when][collective] += 1
                 if module == _GLOBAL:
                     return method(*args, **kwargs)
                 module = module.rpartition(".")[0] or _GLOBAL
