@@ -92,6 +92,14 @@ def test_a_type_of_cuda_moves_a_tensor_to_the_npu():
         done.stderr
 
 
+def test_private_names_of_cuda_are_those_of_the_npu():
+    code = ("import torch\nprint(torch.cuda._initialized, len(torch.cuda.default_generators))\n"
+            "torch.cuda._lazy_init()\nprint(torch.cuda._initialized, len(torch.cuda.default_generators))\n"
+            "torch.cuda._sleep(10)")
+    done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code)
+    assert (done.returncode, done.stdout) == (0, "False 0\nTrue 1\n"), done.stderr
+
+
 def test_without_an_npu_it_says_how_to_get_the_simulated_one():
     code = "import torch\nprint([torch.cuda.is_available() for _ in range(2)], torch.cuda.device_count())"
     done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code, MINDTORCH_NPU="auto")
