@@ -104,5 +104,6 @@ def test_sizes_and_lengths_stay_on_the_cpu_whatever_the_default_device():
     with mindtorch.device("npu"):
         packed = mindtorch.nn.utils.rnn.pack_padded_sequence(mindtorch.ones(3, 2), [3, 1])
         padded, lengths = mindtorch.nn.utils.rnn.pad_packed_sequence(packed)
-    assert [one.device.type for one in (packed.data, packed.batch_sizes, padded, lengths)] == ["npu", "cpu", "npu", "cpu"]
+    places = [one.device.type for one in (packed.data, packed.batch_sizes, padded, lengths)]
+    assert places == ["npu", "cpu", "npu", "cpu"]
     assert lengths.tolist() == [3, 1]
