@@ -436,6 +436,8 @@ def set_default_tensor_type(t: Any, /) -> None:
         torch.float64
         >>> torch.set_default_dtype(torch.float32)
     """
+    if isinstance(t, type) and t.__module__ == "torch.cuda":
+        t = f"torch.cuda.{t.__name__}"
     if isinstance(t, str):
         module, _, name = t.rpartition(".")
         if module in ("torch", "mindtorch") and name in globals():
@@ -451,7 +453,7 @@ def set_default_tensor_type(t: Any, /) -> None:
     if scalar_type(t.dtype) not in ("Half", "BFloat16", "Float", "Double"):
         raise TypeError("only floating-point types are supported as the default type")
     warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
-                  "torch.set_default_dtype() and torch.set_defaultmindtorch.device() as alternatives.", UserWarning,
+                  "torch.set_default_dtype() and torch.set_default_device() as alternatives.", UserWarning,
                   stacklevel=2)
     set_default_dtype(t.dtype)
     set_default_device(t.device_type)

@@ -246,3 +246,4 @@ class _Ops(ModuleType):
 
 ops = _Ops()
 import_module("mindtorch._library.aten")       # whose operators need the names above
+import_module("mindtorch._library.profiler")

@@ -27,10 +27,11 @@ globals().update({name: returning("torch.cuda", name, int) for name in ("max_mem
 globals().update({name: returning("torch.cuda", name)
                   for name in ("reset_max_memory_allocated", "reset_max_memory_cached")})
 memory_summary = returning("torch.cuda", "memory_summary", str)
+_initialized = False
 _is_in_bad_fork = returning("torch.cuda", "_is_in_bad_fork", bool)
 _lazy_call = returning("torch.cuda", "_lazy_call")             # it would run when CUDA starts, which it never does
 globals().update({name: raising("torch.cuda", name, _REFUSED) for name in (
-    "_record_memory_history", "_sleep", "_snapshot", "check_error", "cudart", "get_stream_from_external",
+    "_lazy_init", "_record_memory_history", "_sleep", "_snapshot", "check_error", "cudart", "get_stream_from_external",
     "set_stream", "current_blas_handle", "current_solver_handle", "default_stream", "get_sync_debug_mode",
     "ipc_collect", "reset_peak_memory_stats", "set_sync_debug_mode")})
 

@@ -31,7 +31,7 @@ def transfer_to_npu():
     if is_cuda_read_as_npu():
         return
     read_cuda_as_npu(lambda: _warn_once("the device 'cuda'", "'npu'"))
-    for name in [name for name in vars(cuda) if not name.startswith("_") and name != "amp"]:   # amp names "cuda" itself
+    for name in [name for name in vars(cuda) if not name.startswith("__") and name != "amp"]:  # amp names "cuda" itself
         if hasattr(npu, _OTHER_NAMES.get(name, name)):
             delattr(cuda, name)
     for name in _WITHOUT_COUNTERPART:
@@ -58,7 +58,8 @@ def _of_npu(name):
         print("mindtorch: torch.cuda.is_available() is False, as no NPU is in use: with MINDTORCH_NPU=sim it is True, "
               "and the program runs on the simulated one", file=sys.stderr)
     found = getattr(npu, own)
-    setattr(cuda, name, found)
+    if own in vars(npu):             # else it is another one each time: default_generators
+        setattr(cuda, name, found)
     return found
 
 

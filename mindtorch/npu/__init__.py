@@ -54,6 +54,8 @@ __all__ += list(_MODULE_OF)
 def __getattr__(name: str) -> Any:
     if name == "default_generators":             # of those devices that are there now
         return _import_module("mindtorch.npu.random")._default_generators()
+    if name == "_initialized":
+        return is_initialized()      # noqa: F821 - the loop above defines it
     if name == "amp":
         return _import_module("mindtorch.npu.amp")
     if name not in _MODULE_OF:

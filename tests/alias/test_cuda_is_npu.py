@@ -85,6 +85,23 @@ def test_a_default_type_of_cuda_is_one_of_the_npu():
     assert done.stdout == "npu:0 torch.float16\ncpu\nnpu:0\n", done.stderr
 
 
+def test_a_type_of_cuda_moves_a_tensor_to_the_npu():
+    code = ("import torch\nx = torch.ones(2, dtype=torch.float64)\n"
+            "print(x.type(torch.cuda.FloatTensor).type(), x.type('torch.cuda.HalfTensor').type(),"
+            " x.npu().type(torch.cuda.LongTensor).type(), x.npu().type(torch.FloatTensor).type())")
+    done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code)
+    assert done.stdout == "torch.npu.FloatTensor torch.npu.HalfTensor torch.npu.LongTensor torch.FloatTensor\n", \
+        done.stderr
+
+
+def test_private_names_of_cuda_are_those_of_the_npu():
+    code = ("import torch\nprint(torch.cuda._initialized, len(torch.cuda.default_generators))\n"
+            "torch.cuda._lazy_init()\nprint(torch.cuda._initialized, len(torch.cuda.default_generators))\n"
+            "torch.cuda._sleep(10)")
+    done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code)
+    assert (done.returncode, done.stdout) == (0, "False 0\nTrue 1\n"), done.stderr
+
+
 def test_without_an_npu_it_says_how_to_get_the_simulated_one():
     code = "import torch\nprint([torch.cuda.is_available() for _ in range(2)], torch.cuda.device_count())"
     done = python("-m", "mindtorch", "--cuda-is-npu", "-c", code, MINDTORCH_NPU="auto")

@@ -533,6 +533,21 @@ def test_child_processes_do_not_record():
     assert [event.name for event in outermost(prof)] == ["aten::ones"]
 
 
+@pytest.mark.parametrize("lib", LIBRARIES.values(), ids=LIBRARIES)
+def test_ranges_by_operators_in_a_graph(lib):
+    graph = lib.fx.Graph()
+    x = graph.placeholder("x")
+    handle = graph.call_function(lib.ops.profiler._record_function_enter, ("step",))
+    result = graph.call_function(lib.relu, (x,))
+    graph.call_function(lib.ops.profiler._record_function_exit, (handle,))
+    graph.output(result)
+    module = lib.fx.GraphModule({}, graph)
+    assert module(lib.tensor([-1., 2.])).tolist() == [0.0, 2.0]
+    prof = recorded(lib, lambda: module(lib.ones(2)))
+    step, = [event for event in prof.events() if event.name == "step"]
+    assert "aten::relu" in [event.name for event in step.cpu_children]
+
+
 def test_record_function_outside_a_profile():
     with mindtorch.profiler.record_function("nothing"):
         pass

@@ -101,7 +101,7 @@ torch.range(1, 4) | torch.range(1, 4, 0.5) | torch.range(1, 4, dtype=torch.int32
 torch.range(4, 1, -1) | torch.range(1, 2, 0) | torch.range(1, float('inf')) | torch.range(0.5, 3, device=dev)
 torch.range(5, 0, -2, dtype=torch.int64) | torch.range(0, 1, 0.1, dtype=torch.float64)
 torch.set_default_tensor_type(torch.LongTensor) | torch.set_default_tensor_type(3)
-torch.set_default_tensor_type('torch.cuda.FloatTensor')
+torch.set_default_tensor_type('torch.cuda.FloatTensor') | torch.set_default_tensor_type(torch.cuda.HalfTensor)
 """
 
 OLD_TYPES = """
@@ -112,7 +112,9 @@ torch.FloatTensor('a') | torch.DoubleTensor([1]).type() | torch.ByteTensor([3]) 
 isinstance(torch.zeros(1), torch.FloatTensor) | isinstance(torch.zeros(1), torch.LongTensor) | torch.IntTensor.dtype
 isinstance(1, torch.FloatTensor) | isinstance(torch.nn.Parameter(torch.ones(1)), torch.FloatTensor)
 torch.FloatTensor.is_cuda | torch.ShortTensor.layout | torch.zeros(2).type(torch.LongTensor) | torch.CharTensor.__name__
-torch.zeros(2).type(torch.BoolTensor)
+torch.zeros(2).type(torch.BoolTensor) | torch.zeros(2).type('torch.HalfTensor') | torch.zeros(2).type('HalfTensor')
+torch.zeros(2, dtype=torch.float64).type(torch.Tensor) | torch.ones(2, dtype=torch.int32).type('torch.Tensor')
+torch.zeros(2).type(int) | torch.zeros(2).type(torch.nn.Parameter)
 """
 
 BUFFERS = """
@@ -260,3 +262,10 @@ F.grouped_mm(torch.ones(8, 8)[:, ::2], torch.ones(2, 4, 8), offs=torch.ones(2, d
 """))
 def test_grouped_mm_refuses(expression):
     check(expression)
+
+
+@pytest.mark.parametrize("module", [mindtorch, torch], ids=["mindtorch", "torch"])
+@pytest.mark.parametrize("kind", ["'torch.cuda.FloatTensor'", "torch.cuda.FloatTensor"])
+def test_no_tensor_becomes_one_of_cuda(module, kind):
+    with pytest.raises(RuntimeError, match="Cannot initialize CUDA without ATen_cuda library"):
+        eval(f"torch.ones(2).type({kind})", {"torch": module})

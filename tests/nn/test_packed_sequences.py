@@ -98,3 +98,12 @@ def test_casts(name, device):
         made = getattr(packed, name)()
         return str(made.data.dtype), made.data.tolist(), made.batch_sizes.tolist(), made.is_cuda, made.is_pinned()
     assert cast(mindtorch, device) == cast(oracle, "cpu")
+
+
+def test_sizes_and_lengths_stay_on_the_cpu_whatever_the_default_device():
+    with mindtorch.device("npu"):
+        packed = mindtorch.nn.utils.rnn.pack_padded_sequence(mindtorch.ones(3, 2), [3, 1])
+        padded, lengths = mindtorch.nn.utils.rnn.pad_packed_sequence(packed)
+    places = [one.device.type for one in (packed.data, packed.batch_sizes, padded, lengths)]
+    assert places == ["npu", "cpu", "npu", "cpu"]
+    assert lengths.tolist() == [3, 1]

@@ -137,7 +137,7 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | list[int], batch_first
         >>> packed.data, packed.batch_sizes
         (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
-    lengths = lengths.to("cpu") if is_tensor(lengths) else tensor(lengths, dtype=int64)
+    lengths = lengths.to("cpu") if is_tensor(lengths) else tensor(lengths, dtype=int64, device="cpu")
     indices = None
     if not enforce_sorted:
         lengths, order = lengths.sort(descending=True)
@@ -161,7 +161,7 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | list[int], batch_first
         raise RuntimeError(f"Expected `lengths` of at most {input.size(0)} steps, but got {counts[0]}")
     sizes = [sum(length > step for length in counts) for step in range(counts[0])]
     data = cat([input[step, :size] for step, size in enumerate(sizes)])
-    return PackedSequence(data, tensor(sizes, dtype=int64), indices)
+    return PackedSequence(data, tensor(sizes, dtype=int64, device="cpu"), indices)
 
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
@@ -183,7 +183,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     if steps < len(sizes):
         raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got "
                          f"total_length={total_length} and max sequence length being {len(sizes)}")
-    lengths = tensor([sum(size > place for size in sizes) for place in range(sizes[0])], dtype=int64)
+    lengths = tensor([sum(size > place for size in sizes) for place in range(sizes[0])], dtype=int64, device="cpu")
     sequences = _sequences(sequence.data, sizes, lengths.tolist())
     padded = pad_sequence(sequences, padding_value=padding_value)
     if steps > len(sizes):
