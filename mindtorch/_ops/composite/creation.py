@@ -29,8 +29,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
              pin_memory=False):
     """`base` to the power of `steps` numbers at equal distances from `start` to `end`."""
     dtype = dtype or (out.dtype if out is not None else None)
-    if dtype is None:
-        dtype = _linspace(start, end, 0).dtype
+    dtype = _linspace(start, end, 0, dtype=dtype).dtype      # int, float and bool are names of dtypes, too
     real = dtype.is_floating_point or dtype.is_complex
     device = out.device if out is not None and device is None else device
     exponents = _linspace(start, end, steps, dtype=dtype if real else float64, layout=layout, device=device)
