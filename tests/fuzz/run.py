@@ -47,6 +47,10 @@ class Worker:
         for line in lines:
             yield json.loads(line)
 
+    def done(self):
+        """Whether it will say nothing more than it has said."""
+        return self.ended or self.process.poll() == 0
+
     def went_down(self):
         """How the process died or hung; None where it is alive or done. It goes on after the program at fault."""
         status = self.process.poll()
@@ -124,7 +128,9 @@ def main():
         limits += ["--end", str(seed + options.count)]
     workers = [Worker(kind, seed, 1, options.seconds, limits) for kind in options.kinds.split(",")]
     report = Report()
-    while any(worker.process.poll() is None for worker in workers):
+    going = True
+    while going:
+        going = not all(worker.done() for worker in workers)
         for worker in workers:
             for event in worker.events():
                 worker.current = event if "program" in event else worker.current

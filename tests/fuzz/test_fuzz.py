@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import run
 import torch
 from programs import Comparison, Statement, Writer, shrink, source
 from run import ROOT, Report
@@ -169,3 +170,31 @@ def test_calls_that_print_disturb_no_events():
     ran = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True,
                          env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
     assert json.loads(ran.stdout) == {"steps": 1}
+
+
+class DyingWorker:
+    """A worker whose process is found dead, of a fault of the device, before anybody has read what it said."""
+    kind, current, left = "programs", None, 2
+
+    def __init__(self, *_):
+        self.process = self
+
+    def poll(self):
+        return run.DEVICE_FAULT
+
+    def done(self):
+        return self.left == 0
+
+    def events(self):
+        self.left -= 1
+        yield {"program": [], "seed": 2 - self.left}
+
+    def went_down(self):
+        return None                 # it has been started anew
+
+
+def test_a_worker_that_dies_between_two_looks_is_started_anew(monkeypatch, capsys):
+    monkeypatch.setattr(run, "Worker", DyingWorker)
+    monkeypatch.setattr(sys, "argv", ["run.py", "--kinds", "programs", "--seed", "1"])
+    assert run.main() == 0
+    assert "3 programs" in capsys.readouterr().out

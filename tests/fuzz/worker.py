@@ -43,6 +43,8 @@ def unsorted(statement, names):
 # What a reason may ask of the statement that differs, or of the one before that it names by `uses`.
 CONDITIONS = {
     "an operand has NaN": lambda statement, names: any(bool(each.isnan().any()) for each in operands(statement, names)),
+    "an operand has NaN or infinity": lambda statement, names: any(
+        not bool(each.isfinite().all()) for each in operands(statement, names)),
     "an operand has equal elements": lambda statement, names: any(
         each.unique().numel() < each.numel() for each in operands(statement, names)),
     "boundaries are not sorted": unsorted,

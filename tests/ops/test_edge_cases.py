@@ -370,6 +370,13 @@ def test_residuals_have_a_history(driver, rows):
             True, True, False]
 
 
+def test_the_number_of_elements_that_are_not_0_gives_no_gradient(device):
+    for lib, d in ((mindtorch, device), (torch, "cpu")):
+        x = lib.ones(3, device=d, requires_grad=True)
+        lib.linalg.vector_norm(x, 0).backward()
+        assert x.grad is None
+
+
 def outcome(call, lib, device):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

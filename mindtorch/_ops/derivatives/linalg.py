@@ -334,9 +334,9 @@ def _direction(tensor):
 def vector_norm_backward(grad, self, ord, dim, keepdim, result):
     """The direction of each element, times the derivative of the norm by its size."""
     ord = ord.real if isinstance(ord, complex) else ord
-    grad, norm = (unreduced(each, self.shape, dim, keepdim) for each in (grad, result))
     if ord == 0:
-        return ops.zeros_like(self)
+        return None                     # a count, which is no function of them
+    grad, norm = (unreduced(each, self.shape, dim, keepdim) for each in (grad, result))
     if ord == 1:
         return _direction(self) * grad
     if ord == 2:
