@@ -91,13 +91,13 @@ def _overloads(name):
     return [schema for schema in found if not any(argument.is_out for argument in schema.arguments)]
 
 
-def _misfit(schema, args, named):
+def _misfit(schema, args, named, is_method):
     """(the argument whose value has a wrong type, its position from 0 or None); None if the call fits; () if it has too
     few arguments, or too many.
     """
     positional = [argument for argument in schema.arguments if not argument.kwarg_only]
     last = len(positional) - 1
-    if last in (0, 1) and positional[last].type.kind == "list" and len(args) > last and _is_int(args[last]):
+    if last == is_method and positional[last].type.kind == "list" and len(args) > last and _is_int(args[last]):
         args = (*args[:last], args[last:])                  # sizes that are given one by one
     if len(args) > len(positional):
         return ()
@@ -134,7 +134,7 @@ def wrong_arguments(function, args, kwargs):
         return TypeError(f"{name}(): argument 'out' must be Tensor, not {_type_name(out)}")
     known = {argument.name for schema in overloads for argument in schema.arguments}
     named = {key: value for key, value in named.items() if key in known}
-    misfits = [_misfit(schema, args, named) for schema in overloads]
+    misfits = [_misfit(schema, args, named, function._is_method) for schema in overloads]
     if None in misfits:
         return None
     if len(overloads) == 1 and misfits[0]:

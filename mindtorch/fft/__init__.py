@@ -100,6 +100,8 @@ def _resized(input, dims, sizes):
 
 
 def _as_lists(s, dim):
+    if s is not None and s < 1:         # of several sizes, -1 leaves one as it is
+        raise RuntimeError(f"Invalid number of data points ({s}) specified")
     return (None if s is None else [s]), [dim]
 
 
@@ -298,6 +300,8 @@ def ihfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
 def _rolled(input, dim, halves):
     """Each dimension rotated by half its size."""
     dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
+    if not len(dims):
+        raise RuntimeError("`shifts` required")
     for d in [_wrapped(d, input.dim()) for d in dims]:
         size = input.shape[d]
         first = size - halves(size)

@@ -184,6 +184,14 @@ REFUSED = {
     "matrix_rank": lambda t, x: t.linalg.matrix_rank(x, t.ones(2, dtype=t.complex64)),
     "ormqr": lambda t, x: t.ormqr(t.ones(3, 2), t.ones(2), t.ones(4, 3)),
     "cov of NaN": lambda t, x: t.cov(t.ones(2, 2), aweights=t.full((2,), float("nan"))),
+    "cholesky_solve of a vector": lambda t, x: t.cholesky_solve(x, t.ones(2)),
+    "householder_product": lambda t, x: t.linalg.householder_product(x, x),
+    "lstsq": lambda t, x: t.linalg.lstsq(x, t.ones(())),
+    "cartesian_prod": lambda t, x: t.cartesian_prod(t.ones(2), t.ones(2).long()),
+    "take_along_dim beyond the end": lambda t, x: t.take_along_dim(t.ones(2), t.tensor([4])),
+    "hfft": lambda t, x: t.fft.hfft(x, -1),
+    "ifftshift": lambda t, x: t.fft.ifftshift(x, ()),
+    "sizes": lambda t, x: t.tile(x, -5),
     "broadcast_shapes": lambda t, x: t.broadcast_shapes((1, 3), t.int64),
 }
 

@@ -127,6 +127,9 @@ def cholesky(input, upper=False):
 @with_out(columns="never")
 def cholesky_solve(input, input2, upper=False):
     """X of A X = B for the A whose Cholesky factor is given."""
+    for name, matrix in (("b", input), ("u", input2)):
+        if matrix.dim() < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {matrix.dim()} dimensions instead")
     inner, outer = (conj_transpose(input2), input2) if upper else (input2, conj_transpose(input2))
     return solve_triangular(outer, solve_triangular(inner, input, upper=False), upper=True)
 
@@ -254,6 +257,9 @@ def householder_product(input, tau):
     if rows < columns or tau.shape[-1] > columns:
         raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
                            "input.shape[-1], which must be greater than or equal to tau.shape[-1]")
+    if tau.dim() != input.dim() - 1:
+        raise RuntimeError("torch.linalg.householder_product: Expected tau to have one dimension less than input, but "
+                           f"got tau.ndim equal to {tau.dim()} and input.ndim is equal to {input.dim()}")
     if tau.dtype is not input.dtype:
         raise RuntimeError(f"torch.linalg.householder_product: tau dtype {_composite.scalar_type(tau.dtype)} does not "
                            f"match input dtype {_composite.scalar_type(input.dtype)}")
@@ -409,6 +415,8 @@ def lstsq(input, b, rcond=None, *, driver=None):
     require_matrices(input, "torch.linalg.lstsq")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    if b.dim() < 1:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
     driver = driver or "gelsy"
     vectors = b.dim() == input.dim() - 1 and tuple(b.shape) == tuple(input.shape[:-1])
     right = b.unsqueeze(-1) if vectors else b

@@ -102,6 +102,8 @@ def cartesian_prod(*tensors):
             raise RuntimeError("Expect a 1D vector, but got shape " + str(list(one.shape)))
     if len(tensors) == 1:
         return tensors[0]
+    if len({one.dtype for one in tensors}) > 1:
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     sizes = [one.shape[0] for one in tensors]
     columns = [one.reshape([-1 if i == position else 1 for i in range(len(sizes))]).expand(sizes).reshape(-1)
                for position, one in enumerate(tensors)]
