@@ -468,3 +468,18 @@ def test_operators_of_python_can_be_overridden():
 def test_properties_have_the_names_of_torch():
     for name in ("T", "shape", "is_cuda", "requires_grad", "output_nr"):
         assert getattr(mindtorch.Tensor, name).__qualname__ == getattr(torch.Tensor, name).__qualname__
+
+
+@pytest.mark.parametrize("name", ["fft.ifftn", "fft.rfftn", "fft.fft", "linalg.multi_dot", "nansum", "kron"])
+def test_out_of_composites_reaches_a_mode(name):
+    class Mode(mindtorch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(sorted(kwargs or {}))
+            return func(*args, **(kwargs or {}))
+
+    function, seen, x = operator.attrgetter(name)(mindtorch), [], mindtorch.ones(2, 2)
+    args = {"linalg.multi_dot": ([x, x],), "kron": (x, x)}.get(name, (x,))
+    out = mindtorch.empty_like(function(*args))
+    with Mode():
+        assert function(*args, out=out) is out
+    assert "out" in seen[0]

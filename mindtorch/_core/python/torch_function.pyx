@@ -334,12 +334,16 @@ cdef object handle_torch_function(PyObject *callable, PyObject *const *values, s
 
 cdef tuple with_defaults(object function, tuple args, dict kwargs):
     """(args, kwargs) as torch passes those of Python functions: parameters with a default by keyword, given or not."""
-    bound = inspect.signature(function).bind(*args, **kwargs)
+    signature = inspect.signature(function)
+    added = {}
+    if "out" in kwargs and "out" not in signature.parameters:       # the decorator of a composite adds it
+        added["out"] = kwargs.pop("out")
+    bound = signature.bind(*args, **kwargs)
     parameters = bound.signature.parameters
     if any([parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters.values()]):
-        return args, kwargs
+        return args, kwargs | added
     bound.apply_defaults()
-    given, by_name = [], {}
+    given, by_name = [], added
     for name, value in bound.arguments.items():
         parameter = parameters[name]
         if parameter.kind is parameter.VAR_KEYWORD:
