@@ -126,8 +126,8 @@ def without_gpus(suite, file, device):
     text = suite.joinpath(file).read_text()
     backend = "gloo" if device == "cpu" else "hccl"
     for pattern, instead in WITHOUT_GPUS:
-        instead = instead.replace("Backend.BACKEND", f"Backend.{backend.upper()}").replace("BACKEND", backend)
-        text = pattern.sub(instead.replace("DEVICE", device), text)
+        text = pattern.sub(instead.replace("Backend.BACKEND", f"Backend.{backend.upper()}").replace(
+            "BACKEND", backend).replace("DEVICE", device), text)
     torch = sys.modules["torch"]
     torch.accelerator.device_count = lambda: 4          # as many as any of the files asks for
     path = suite / "without_gpus" / device / file
