@@ -27,6 +27,21 @@ from pathlib import Path
 HELPERS = ["common_methods_invocations", "common_modules", "common_optimizers", "common_nn"]
 EXCLUDED = re.compile("_refs_|python_ref|TestRefs")     # torch._refs, PyTorch's Python references, is private
 BATCH = 8
+# Files of torch.distributed that ask for GPUs: what their text says of them -> what it says here, of this device, for
+# both libraries.
+FOR_GPUS = re.compile(r"distributed/(_composable/(fsdp|test_composability)|fsdp|algorithms|optim|checkpoint)/")
+WITHOUT_GPUS = [(re.compile(pattern, re.MULTILINE), text) for pattern, text in (
+    (r"^ *@(skip_if_lt_x_gpu|require_n_gpus_for_nccl_backend|unittest\.skip(If|Unless)\([^()]*(CUDA|GPU)).*\n", ""),
+    (r"^ *@(skip_if_rocm_multiprocess|requires_nccl\(\)|skip_if_no_gpu)\n", ""),
+    (r"\b(torch|device_module)\.cuda\.device_count\(\)", "2"),
+    (r"\btorch\.cuda\.manual_seed\b", "torch.manual_seed"),
+    (r"torch\.device\(\"cuda\", [\w.()]+\)|torch\.device\(f?\"cuda:[^\"]*\"\)", "torch.device(\"DEVICE\")"),
+    (r"f?\"cuda(:[^\"]*)?\"", "\"DEVICE\""),
+    (r"\"(cpu:gloo,cuda:)?nccl\"", "\"BACKEND\""), (r"\bBackend\.NCCL\b", "Backend.BACKEND"),
+    (r"device_ids=\[self\.rank\]", "device_ids=None"),
+    (r"\.cuda\(([^()]|\(\))*\)", ".DEVICE()"),
+    (r"\btorch\.cuda\.", "torch.DEVICE."),
+)]
 
 
 def as_cpu(name):
@@ -106,9 +121,24 @@ def tolerate_empty_lists():
         kind._parametrize_test = _parametrize_test
 
 
-def load(suite, file):
+def without_gpus(suite, file, device):
+    """A copy of a test file that asks for GPUs, which asks for the device."""
+    text = suite.joinpath(file).read_text()
+    backend = "gloo" if device == "cpu" else "hccl"
+    for pattern, instead in WITHOUT_GPUS:
+        text = pattern.sub(instead.replace("Backend.BACKEND", f"Backend.{backend.upper()}").replace(
+            "BACKEND", backend).replace("DEVICE", device), text)
+    torch = sys.modules["torch"]
+    torch.accelerator.device_count = lambda: 4          # as many as any of the files asks for
+    path = suite / "without_gpus" / device / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def load(suite, file, device):
     """The module of a test file, imported under its own name."""
-    path = suite / file
+    path = without_gpus(suite, file, device) if FOR_GPUS.match(file) else suite / file
     sys.path[1:1] = [str(path.parent), str(suite)]
     sys.argv[:] = [str(path)]
     os.chdir(suite)
@@ -295,7 +325,7 @@ def run_file(options, file, every, wanted):
             out.write(json.dumps(record) + "\n")
 
     try:
-        module = load(options.suite, file)
+        module = load(options.suite, file, options.device)
         tests = load_tests(module)
     except BaseException as error:  # noqa: BLE001 - a file that raises as it is imported has no tests
         write(status="import", **described(error))
