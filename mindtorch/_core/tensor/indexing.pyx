@@ -35,7 +35,7 @@ from mindtorch._core.rules.infer cimport (
 from mindtorch._core.rules.rules cimport check_index_put
 from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
+    DTYPES, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, has_same_shape, has_shape,

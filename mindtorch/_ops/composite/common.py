@@ -6,6 +6,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.tensor.dtype import _can_cast, _promote_types
+from mindtorch._core.tensor.factories import empty as _empty
 from mindtorch._core.tensor.indexing import nonzero as _nonzero
 from mindtorch._core.tensor.tensor import TensorBase
 
@@ -35,6 +36,11 @@ _SCALAR_TYPES = {
 def scalar_type(dtype):
     """The name of the dtype in messages: Float, Long."""
     return _SCALAR_TYPES[str(dtype).removeprefix("torch.")][0]
+
+
+def to_dtype(dtype):
+    """The dtype that one of Python's number types stands for; anything else as it is."""
+    return _empty(0, dtype=dtype).dtype if isinstance(dtype, type) else dtype
 
 
 def c_type(dtype):

@@ -15,6 +15,7 @@ from mindtorch._ops.composite.common import (
     require_tuple,
     run_for_each_sample,
     scalar_type,
+    to_dtype,
     to_out,
 )
 
@@ -28,8 +29,7 @@ def _range_to_out(result, out):
 def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
              pin_memory=False):
     """`base` to the power of `steps` numbers at equal distances from `start` to `end`."""
-    dtype = dtype or (out.dtype if out is not None else None)
-    dtype = _linspace(start, end, 0, dtype=dtype).dtype      # int, float and bool are names of dtypes, too
+    dtype = to_dtype(dtype) or (out.dtype if out is not None else _linspace(start, end, 0).dtype)
     real = dtype.is_floating_point or dtype.is_complex
     device = out.device if out is not None and device is None else device
     exponents = _linspace(start, end, steps, dtype=dtype if real else float64, layout=layout, device=device)
@@ -50,7 +50,7 @@ def range_(start, end, step=1, *, out=None, dtype=None, layout=None, device=None
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    dtype = dtype or (out.dtype if out is not None else get_default_dtype())
+    dtype = to_dtype(dtype) or (out.dtype if out is not None else get_default_dtype())
     device = out.device if out is not None and device is None else device
     if not (dtype.is_floating_point or dtype.is_complex):
         start, end, step = int(start), int(end), int(step)
@@ -177,7 +177,7 @@ def _periodic(name, **fixed):
                                f"window_length={window_length}")
         values = dict(zip(fixed, args, strict=False))
         options = {name: options.get(name, values.get(name, default)) for name, default in fixed.items()}
-        dtype = dtype or get_default_dtype()
+        dtype = to_dtype(dtype) or get_default_dtype()
         half = dtype in (float16, bfloat16)
         made = _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=float32 if half else dtype,
                              layout=layout, device=device)

@@ -15,7 +15,7 @@ from mindtorch._core.tensor.dtype import _promote_types as promote_types
 from mindtorch._core.tensor.dtype import int32, int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import expand_to_batch, scalar_type, with_names
+from mindtorch._ops.composite.common import expand_to_batch, scalar_type, to_dtype, with_names
 from mindtorch._ops.composite.indexing import _to_out, _wrapped
 
 _VIEWS = _views.FUNCTIONS
@@ -87,6 +87,7 @@ def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
     """Rows and columns of the elements of a row x col matrix with c - r >= offset if `upper`, else c - r <= offset."""
     if layout is not None:
         require_strided(layout, name)
+    dtype = to_dtype(dtype)
     if dtype not in (None, int32, int64):
         raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type(dtype)}'")
     for words, size in (("row", row), ("col", col)):
