@@ -20,8 +20,8 @@ torch.float is torch.float32
 torch.half, torch.double, torch.short, torch.int, torch.long, torch.cfloat, torch.cdouble
 torch.set_default_dtype(torch.int64) | torch.set_default_dtype('x') | torch.set_default_dtype(torch.complex64)
 torch.zeros(2, dtype='x') | torch.zeros(2, dtype=float).dtype | torch.zeros(2, dtype=complex).dtype
-torch.logspace(0, 3, 4, dtype=int) | torch.logspace(0, 3, 4, dtype=float).dtype
-torch.hann_window(3, dtype=float).dtype | torch.kaiser_window(3, dtype=float).dtype | torch.tril_indices(2, 2, dtype=int).dtype
+torch.logspace(0, 3, 4, dtype=int) | torch.hann_window(3, dtype=float).dtype
+torch.kaiser_window(3, dtype=float).dtype | torch.tril_indices(2, 2, dtype=int).dtype
 torch.zeros(2, dtype=int).dtype | torch.zeros(2, dtype=bool).dtype | torch.promote_types('x', torch.int8)
 torch.Size([1, 2.5]) | torch.Size([2, 3]) | torch.Size([2, 3])[1:] | torch.Size([2, 3]) + (1,) | (1,) + torch.Size([2])
 torch.Size([2, 3]) * 2 | torch.Size(3) | torch.Size([2, 3]).numel() | torch.Size('ab') | torch.Size([torch.tensor(3)])
