@@ -122,9 +122,10 @@ def _misfit(schema, args, named, is_method):
 
 def wrong_arguments(function, args, kwargs):
     """The TypeError of a call whose arguments fit no overload; None if they fit one, or if there are none."""
-    if function.__wrapped__.__module__.startswith("mindtorch._refusals"):
-        return None
     name = function.__name__
+    # The schemas of `to` leave out what torch's parser takes: a device alone.
+    if name == "to" or function.__wrapped__.__module__.startswith("mindtorch._refusals"):
+        return None
     overloads = _overloads(name) or _overloads(name.removesuffix("_"))
     if not overloads:
         return _wrong_annotated(function, args, kwargs)

@@ -3,6 +3,8 @@ import pytest
 import torch as oracle
 from running import passes, python
 
+pytestmark = pytest.mark.one_mode
+
 MODULES = """
 import sys
 import torch, torch.nn.functional as F, mindtorch
@@ -23,8 +25,6 @@ from torch.multiprocessing.spawn import ProcessContext
 from torch._custom_ops import get_ctx
 from torch._utils import ExceptionWrapper, _rebuild_tensor_v2
 import torch._tensor_str, torch._weights_only_unpickler
-
-pytestmark = pytest.mark.one_mode
 assert torch._tensor_str is mindtorch._tensor.printing is mindtorch._tensor_str        # moved here
 assert callable(torch.autograd.gradcheck) and callable(torch.multiprocessing.spawn)
 assert ProcessContext is mindtorch.multiprocessing.ProcessContext

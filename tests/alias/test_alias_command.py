@@ -2,10 +2,10 @@
 import pytest
 from running import python
 
+pytestmark = pytest.mark.one_mode
+
 SHOW = """
 import sys
-
-pytestmark = pytest.mark.one_mode
 print(sys.argv, repr(sys.path[0]), __name__, __package__, globals().get("__file__"), getattr(__spec__, "name", None))
 print(sorted(globals()), sys.modules["__main__"].__dict__ is globals())
 """

@@ -2,12 +2,12 @@
 import pytest
 from running import python
 
+pytestmark = pytest.mark.one_mode
+
 PROGRAM = """
 import io, torch
 import torch.cuda.memory
 from torch import nn
-
-pytestmark = pytest.mark.one_mode
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 torch.cuda.manual_seed_all(1)
 model = nn.Linear(4, 4).cuda()

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_mode
+
 ROOT = Path(__file__).parents[2]
 DOCTOR = [sys.executable, "-m", "mindtorch.distributed.doctor", "--json"]
 # Rank 1 goes silent after the start, and rank 0 waits for it a second.
 SILENT = """
 import datetime, signal, sys
 from mindtorch.distributed import distributed_c10d, doctor
-
-pytestmark = pytest.mark.one_mode
 pairs = doctor._Rank._pairs
 
 def silent_pairs(self):

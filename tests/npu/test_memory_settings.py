@@ -5,14 +5,14 @@ from process import run
 from mindtorch._npu.alloc_config import CHANGEABLE, AllocConfig, parse
 from mindtorch.sim import toolkit
 
+pytestmark = pytest.mark.one_mode
+
 torch = pytest.importorskip("torch")
 
 MIB = 1 << 20
 TAKE = """
 import mindtorch as torch
 from mindtorch import sim
-
-pytestmark = pytest.mark.one_mode
 MIB = 1 << 20
 def take(nbytes):
     return torch.empty(nbytes, dtype=torch.uint8, device="npu")

@@ -2,10 +2,10 @@
 import pytest
 from process import run
 
+pytestmark = pytest.mark.one_mode
+
 CODE = """
 import mindtorch as torch
-
-pytestmark = pytest.mark.one_mode
 torch.manual_seed(0)
 net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4)).to("npu")
 optimizer = torch.optim.AdamW(net.parameters(), lr=0.1)

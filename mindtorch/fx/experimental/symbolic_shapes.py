@@ -55,47 +55,128 @@ def statically_known_true(x: Any) -> bool:
 
 
 def guard_or_true(a: Any) -> bool:
-    """Whether a condition on sizes holds."""
+    """Whether a condition on sizes holds.
+
+    Arguments:
+        a: the condition
+
+    Example:
+        >>> from mindtorch.fx.experimental.symbolic_shapes import guard_or_true
+        >>> guard_or_true(torch.ones(2, 3).shape[0] == 2)
+        True
+    """
     return _answer(a)
 
 
 def guard_or_false(a: Any) -> bool:
-    """Whether a condition on sizes holds."""
+    """Whether a condition on sizes holds.
+
+    Arguments:
+        a: the condition
+
+    Example:
+        >>> from mindtorch.fx.experimental.symbolic_shapes import guard_or_false
+        >>> guard_or_false(torch.ones(2, 3).shape[0] == 3)
+        False
+    """
     return _answer(a)
 
 
 def guard_size_oblivious(expr: Any) -> bool:
-    """Whether a condition on sizes holds."""
+    """Whether a condition on sizes holds.
+
+    Arguments:
+        expr: the condition
+
+    Example:
+        >>> from mindtorch.fx.experimental.symbolic_shapes import guard_size_oblivious
+        >>> guard_size_oblivious(torch.ones(2, 3).shape[0] != 0)
+        True
+    """
     return _answer(expr)
 
 
 def is_symbolic(val: Any) -> bool:
-    """Whether a size is a symbol: False of any number."""
+    """Whether a size is a symbol: False of any number.
+
+    Arguments:
+        val: the size
+
+    Example:
+        >>> from mindtorch.fx.experimental.symbolic_shapes import is_symbolic
+        >>> is_symbolic(torch.ones(2, 3).shape[0])
+        False
+    """
     return False
 
 
 def is_concrete_int(a: int) -> bool:
-    """Whether a size is a number: True."""
+    """Whether a size is a number: True.
+
+    Arguments:
+        a: the size
+
+    Example:
+        >>> from mindtorch.fx.experimental.symbolic_shapes import is_concrete_int
+        >>> is_concrete_int(torch.ones(2, 3).shape[0])
+        True
+    """
     return True
 
 
 def is_concrete_bool(a: bool) -> bool:
-    """Whether a condition is a bool: True."""
+    """Whether a condition is a bool: True.
+
+    Arguments:
+        a: the condition
+
+    Example:
+        >>> from mindtorch.fx.experimental.symbolic_shapes import is_concrete_bool
+        >>> is_concrete_bool(torch.ones(2, 3).shape[0] == 2)
+        True
+    """
     return True
 
 
 def free_symbols(val: Any) -> set[Any]:
-    """The symbols in sizes: none."""
+    """The symbols in sizes: none.
+
+    Arguments:
+        val: a size, a tensor, or a list of these
+
+    Example:
+        >>> from mindtorch.fx.experimental.symbolic_shapes import free_symbols
+        >>> free_symbols(torch.ones(2, 3))
+        set()
+    """
     return set()
 
 
 def free_unbacked_symbols(x: Any) -> set[Any]:
-    """The symbols in sizes that elements decide: none."""
+    """The symbols in sizes that elements decide: none.
+
+    Arguments:
+        x: a size, a tensor, or a list of these
+
+    Example:
+        >>> from mindtorch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+        >>> free_unbacked_symbols(torch.ones(2, 3))
+        set()
+    """
     return set()
 
 
 def has_free_symbols(val: Any) -> bool:
-    """Whether there are symbols in sizes: False."""
+    """Whether there are symbols in sizes: False.
+
+    Arguments:
+        val: a size, a tensor, or a list of these
+
+    Example:
+        >>> from mindtorch.fx.experimental.symbolic_shapes import has_free_symbols
+        >>> has_free_symbols(torch.ones(2, 3))
+        False
+    """
     return False
 
 
