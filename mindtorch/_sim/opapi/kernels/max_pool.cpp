@@ -207,7 +207,7 @@ aclnnStatus readPoolArguments(aclOpExecutor &executor, const Argument *arguments
     const int64_t stride = attributes[kStride + i], padding = attributes[kPadding + i];
     const int64_t size = planeSize(image, dims, i);
     const int64_t reach = attributes[kDilation + i] * (attributes[kKernel + i] - 1) + 1;
-    const int64_t extent = size + 2 * padding - reach + (ceil ? stride - 1 : 0);    // of the places of windows
+    const int64_t extent = size + 2 * padding - reach + (ceil ? stride - 1 : 0);  // of the places of windows
     if (2 * padding > reach || extent < 0) {
       return refuse(executor, "a window that reaches {} with a padding of {} on an image of {}", reach, padding, size);
     }

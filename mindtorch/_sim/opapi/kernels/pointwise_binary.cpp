@@ -161,7 +161,7 @@ C xLogY(C x, C y) {
 
 template <class C>
 C heaviside(C x, C value) {
-  return x == C(0) ? value : C(x > C(0));       // 0 for NaN
+  return x == C(0) ? value : C(x > C(0));  // 0 for NaN
 }
 
 int64_t gcdOf(int64_t a, int64_t b) {
