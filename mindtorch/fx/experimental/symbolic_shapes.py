@@ -35,11 +35,6 @@ class ShapeEnv:
         self.__dict__.update(settings)
 
 
-def _answer(expr: Any) -> bool:
-    """What is asked, of numbers."""
-    return bool(expr)
-
-
 def statically_known_true(x: Any) -> bool:
     """Whether a condition on sizes holds.
 
@@ -51,7 +46,7 @@ def statically_known_true(x: Any) -> bool:
         >>> statically_known_true(torch.ones(2, 3).shape[0] == 2)
         True
     """
-    return _answer(x)
+    return bool(x)
 
 
 def guard_or_true(a: Any) -> bool:
@@ -65,7 +60,7 @@ def guard_or_true(a: Any) -> bool:
         >>> guard_or_true(torch.ones(2, 3).shape[0] == 2)
         True
     """
-    return _answer(a)
+    return bool(a)
 
 
 def guard_or_false(a: Any) -> bool:
@@ -79,7 +74,7 @@ def guard_or_false(a: Any) -> bool:
         >>> guard_or_false(torch.ones(2, 3).shape[0] == 3)
         False
     """
-    return _answer(a)
+    return bool(a)
 
 
 def guard_size_oblivious(expr: Any) -> bool:
@@ -93,7 +88,7 @@ def guard_size_oblivious(expr: Any) -> bool:
         >>> guard_size_oblivious(torch.ones(2, 3).shape[0] != 0)
         True
     """
-    return _answer(expr)
+    return bool(expr)
 
 
 def is_symbolic(val: Any) -> bool:
