@@ -9,6 +9,8 @@ import pytest
 
 from mindtorch import sim
 
+pytestmark = pytest.mark.one_mode
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 

@@ -14,6 +14,8 @@ import mindtorch
 from bench.gpt import EXAMPLES, example
 from mindtorch import sim
 
+pytestmark = pytest.mark.one_mode
+
 TINY = ["--layers", "1", "--width", "16", "--context", "8", "--batch-size", "4", "--sample", "5"]
 STEPS = 100
 

@@ -16,7 +16,8 @@ from mindtorch._cpu import backend
 from mindtorch.utils.data import DataLoader
 from mindtorch.utils.data._utils import transport
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+pytestmark = [pytest.mark.one_mode,
+              pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")]
 SIZE = 1 << 18
 
 

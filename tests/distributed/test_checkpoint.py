@@ -21,7 +21,8 @@ from mindtorch.distributed.checkpoint.metadata import (
 from mindtorch.distributed.checkpoint.planner import TensorWriteData, WriteItemType
 from mindtorch.distributed.checkpoint.state_dict_loader import _load_state_dict_from_keys
 
-pytestmark = pytest.mark.filterwarnings("ignore:torch.distributed is disabled")     # of torch, with no_dist=True
+pytestmark = [pytest.mark.one_mode,
+              pytest.mark.filterwarnings("ignore:torch.distributed is disabled")]     # of torch, with no_dist=True
 LIBRARIES = {"mindtorch": (mindtorch, dcp), "torch": (torch, torch_dcp)}
 
 

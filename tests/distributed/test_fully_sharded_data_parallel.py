@@ -2,6 +2,8 @@
 import pytest
 from ranks import run_ranks
 
+pytestmark = pytest.mark.one_mode
+
 NPU = {"env": {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1"}, "backend": "hccl"}
 
 

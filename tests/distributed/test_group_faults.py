@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from ranks import HERE, ROOT, run_ranks
 
+pytestmark = pytest.mark.one_mode
+
 
 def test_detail_names_the_ranks_that_differ(tmp_path):
     zero, one = run_ranks("fault_cases:mismatches", 2, tmp_path, env={"TORCH_DISTRIBUTED_DEBUG": "DETAIL"})

@@ -6,6 +6,8 @@ import pytest
 from ranks import run_once, run_ranks
 from sharding_cases import CASES
 
+pytestmark = pytest.mark.one_mode
+
 RUNS = {("torch", "cpu"): {}, ("mindtorch", "cpu"): {},
         ("mindtorch", "npu"): {"env": {"MINDTORCH_NPU": "sim", "HCCL_IF_IP": "127.0.0.1"}, "backend": "hccl"}}
 

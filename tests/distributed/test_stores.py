@@ -15,6 +15,8 @@ from mindtorch.distributed import _stores as ours
 from mindtorch.distributed._store_server import start_server
 from mindtorch.distributed.rendezvous import rendezvous
 
+pytestmark = pytest.mark.one_mode
+
 SHORT, LONG = timedelta(milliseconds=50), timedelta(seconds=60)
 KINDS = ["hash", "file", "tcp", "prefix"]
 

@@ -20,6 +20,8 @@ from mindtorch.distributed.elastic.rendezvous import RendezvousClosedError, Rend
 from mindtorch.distributed.elastic.utils.distributed import get_free_port
 from mindtorch.distributed.launcher import LaunchConfig, elastic_launch
 
+pytestmark = pytest.mark.one_mode
+
 WAIT = 60       # seconds after which a test gives up
 
 # Reports rank, pid, pid of a child, count of restarts and world size, and on SIGUSR1 does what it is told for its rank;

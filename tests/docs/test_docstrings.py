@@ -22,6 +22,8 @@ from mindtorch._tensor.docstrings import CompletedDocstring, CompletedText
 from mindtorch.distributed.elastic import metrics, timer
 from mindtorch.npu._unavailable import _Unavailable
 
+pytestmark = pytest.mark.one_mode
+
 # The modules that torch does not have, but programs use.
 OURS = {"npu", "npu.amp", "sim", "utils.safetensors"}
 # What a program gets from a call, catches or compares with; what gives it describes it.

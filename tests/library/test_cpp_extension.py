@@ -10,6 +10,8 @@ import pytest
 import mindtorch as torch
 from mindtorch.utils import cpp_extension
 
+pytestmark = pytest.mark.one_mode
+
 GUIDE = Path(__file__).parents[2] / "docs" / "extensions.md"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(GUIDE.parents[1]), "MINDTORCH_NPU": "sim"}
 ANSWER = 'extern "C" int answer() { return 42; }'

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from opinfo import function_of, infos, run, samples_of
 
+pytestmark = pytest.mark.one_mode
+
 HERE = Path(__file__).parent
 # From best to worst.
 KINDS = ("passes", "wrong", "error", "missing")

@@ -15,6 +15,8 @@ from mindtorch._core._gen.namespace import ATEN
 from mindtorch._ops.codegen.emit_python import SYNONYMS
 from mindtorch._ops.codegen.rows import Table
 
+pytestmark = pytest.mark.one_mode
+
 TABLE = Table()
 # Random ops are compared with torch in test_random.py: on one device at most they deal the same numbers.
 # Operators of our own are compared where nn.functional calls them, torch_npu's in tests/npu.
