@@ -133,6 +133,7 @@ _OF_FUNCTIONAL = ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broad
                   "tensordot", "unique", "unique_consecutive", "unravel_index")
 _HOMES = dict.fromkeys(_OF_FUNCTIONAL, "torch.functional") | dict.fromkeys(("pca_lowrank", "svd_lowrank"),
                                                                            "torch._lowrank")
+_HOMES["lobpcg"] = "torch._lobpcg"
 for _module in _OPERATOR_TABLES:
     globals().update({_name: _torch_function.published(_value, __name__, _name, _HOMES.get(_name, "torch"))
         for _name, _value in _module.FUNCTIONS.items()})
@@ -193,7 +194,9 @@ _LAZY_NAMES |= dict.fromkeys((
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
     "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "set_deterministic_debug_mode",
     "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_num_threads",
-    "set_warn_always", "use_deterministic_algorithms"), "_compat.settings")
+    "set_warn_always", "use_deterministic_algorithms", "has_lapack", "has_mkl", "has_openmp", "has_spectral",
+    "init_num_threads"), "_compat.settings")
+_LAZY_NAMES |= {"FatalError": "_compat.checks", "thread_safe_generator": "random"}
 
 
 def is_tensor(obj):

@@ -60,7 +60,7 @@ class SobolEngine:
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
         self.num_generated = 0
         self.sobolstate = mindtorch.from_numpy(_direction_numbers(dimension, self.MAXBIT))
-        self.shift = mindtorch.zeros(dimension, dtype=mindtorch.int64)
+        self.shift = mindtorch.zeros(dimension, dtype=mindtorch.int64, device="cpu")
         if scramble:
             self._scramble()
         self.quasi = self.shift.clone()
@@ -69,12 +69,12 @@ class SobolEngine:
     def _scramble(self):
         generator = None
         if self.seed is not None:
-            generator = mindtorch.Generator()
+            generator = mindtorch.Generator("cpu")
             generator.manual_seed(self.seed)
         bits = self.MAXBIT
-        digits = mindtorch.randint(2, (self.dimension, bits), generator=generator)
-        self.shift = (digits << mindtorch.arange(bits)).sum(1)
-        mixed = mindtorch.randint(2, (self.dimension, bits, bits), generator=generator).tril().numpy()
+        digits = mindtorch.randint(2, (self.dimension, bits), generator=generator, device="cpu")
+        self.shift = (digits << mindtorch.arange(bits, device="cpu")).sum(1)
+        mixed = mindtorch.randint(2, (self.dimension, bits, bits), generator=generator, device="cpu").tril().numpy()
         mixed |= numpy.eye(bits, dtype=numpy.int64)
         rows = (mixed << numpy.arange(bits - 1, -1, -1)).sum(-1)
         state, result = self.sobolstate.numpy(), numpy.zeros((self.dimension, bits), numpy.int64)

@@ -11,7 +11,7 @@ from mindtorch._core.tensor.tensor import device as _device
 if TYPE_CHECKING:
     from mindtorch import Generator, Tensor
 
-__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
 
 
 def manual_seed(seed: Any) -> Any:
@@ -127,3 +127,15 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
         set_rng_state(state)
         for where, saved in zip(devices, states, strict=True):
             npu.set_rng_state(saved, where)
+
+
+def thread_safe_generator() -> Generator | None:
+    """The generator for random functions in a transform of data: None, the default one.
+
+    torch 2.13 has another for each thread of a DataLoader that loads in threads. Here workers are processes.
+
+    Example:
+        >>> torch.randint(0, 10, (2,), generator=torch.random.thread_safe_generator()).shape
+        torch.Size([2])
+    """
+    return None

@@ -1,10 +1,20 @@
 """torch._check and its like: conditions that raise, with a message that is made only then."""
 
-__all__ = ["_assert_tensor_metadata", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
-           "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with"]
+__all__ = ["FatalError", "_assert_tensor_metadata", "_check", "_check_index", "_check_is_size",
+           "_check_not_implemented", "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value",
+           "_check_with"]
 
 _EXPECTED = "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an " \
             "enhancement request to PyTorch.)"
+
+
+class FatalError(Exception):
+    """An error after which a program should end. Nothing in mindtorch raises it.
+
+    Example:
+        >>> issubclass(torch.FatalError, Exception)
+        True
+    """
 
 
 def _check_with(error_type, cond, message):

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from mindtorch.types import Device
 
 __all__ = ["are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module",
-           "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+           "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "has_lapack",
+           "has_mkl", "has_openmp", "has_spectral", "init_num_threads",
            "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "set_deterministic_debug_mode",
            "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_num_threads",
            "set_warn_always", "use_deterministic_algorithms"]
@@ -288,3 +289,15 @@ def get_device_module(device: Device = None) -> Any:
     """
     kind = mindtorch.get_default_device() if device is None else mindtorch.device(device)
     return getattr(mindtorch, kind.type)
+
+
+# What torch was built with, under the names that torch.backends has replaced.
+has_lapack, has_spectral, has_mkl, has_openmp = True, True, False, False
+
+
+def init_num_threads() -> None:
+    """Give a new thread what set_num_threads has set. All threads have it here: this does nothing.
+
+    Example:
+        >>> torch.init_num_threads()
+    """

@@ -9,6 +9,7 @@ _STATISTICS = "statistics are not shared between devices here. Call torch.nn.fun
 _NESTED = "mindtorch has no nested tensors. Pad the tensors with torch.nn.utils.rnn.pad_sequence"
 _VIEW = "mindtorch has no lazily copied tensors. Call clone()"
 _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
+_REMOVED = "torch has removed it. Call the function of torch.linalg: eig, eigvalsh, eigh, lstsq or solve"
 _COMPLEX32 = "mindtorch has no dtype torch.complex32. Use torch.complex64"
 
 _FUNCTIONS = {
@@ -29,7 +30,7 @@ _FUNCTIONS = {
     _STATISTICS: """
         batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
         batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats""",
-    _PRIVATE: "slice_inverse"}
+    _PRIVATE: "embedding_bag native_norm slice_inverse"}
 _METHODS = {
     _QUANTIZED: """
         int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme""",
@@ -37,8 +38,9 @@ _METHODS = {
     _NESTED: """
         to_padded_tensor _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides""",
     _VIEW: "_lazy_clone",
+    _REMOVED: "eig lstsq solve symeig",
     _PRIVATE: """
-        slice_inverse _addmm_activation _sparse_mask_projection
+        index reinforce slice_inverse _addmm_activation _sparse_mask_projection
         _autocast_to_full_precision _autocast_to_reduced_precision _philox_normal_
         _philox_uniform_""",
     _COMPLEX32: "chalf"}

@@ -18,6 +18,11 @@ _COMPILER = "mindtorch has no compiler: torch.compile returns the function itsel
 _SCALED = "mindtorch has no products of scaled tensors. Cast the operands and call torch.matmul"
 _SEMI_STRUCTURED = ("mindtorch has no tensors of 2:4 sparsity, whose kernels are for CUDA. Keep the tensor dense, or "
                     "make it a CSR tensor with to_sparse_csr")
+_MASKED = "mindtorch has no masked tensors. Give the mask to the functions of torch.masked"
+_DEPRECATED = "torch has deprecated it. Derive from torch.autograd.Function"
+_DIMENSIONS = "mindtorch has no first-class dimensions. Call einops.rearrange"
+_LAYOUT = "a gradient always has the strides of its parameter here"
+_CHECKSUMS = "archives always have checksums here"
 _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 
 NAMES = {
@@ -279,14 +284,20 @@ NAMES = {
         torch.nested._internal.nested_tensor: NestedTensor _tensor_symint_registry
             nested_view_from_values_offsets
         torch.nested._internal.ops: extract_kwargs""",
+    _MASKED: """
+        torch.masked: MaskedTensor as_masked_tensor is_masked_tensor masked_tensor""",
+    _DEPRECATED: """
+        torch.autograd: NestedIOFunction""",
     _EXTENSION: """
+        torch.library: get_kernel
         torch.utils.cpp_extension: CUDAExtension CUDA_HOME ROCM_HOME SyclExtension
             _get_build_directory _get_cuda_arch_flags check_compiler_is_gcc check_compiler_ok_for_platform
             get_compiler_abi_compatibility_and_version remove_extension_h_precompiler_headers verify_ninja_availability
         torch.utils.hipify:
         torch.utils.hipify.hipify_python: hipify""",
     _DATAPIPES: """
-        torch.utils.data: IterDataPipe @functional_datapipe
+        torch.utils.data: DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation @functional_datapipe
+            guaranteed_datapipes_determinism non_deterministic runtime_validation runtime_validation_disabled
         torch.utils.data.datapipes.iter: Batcher
         torch.utils.data.datapipes.iter.combinatorics: ShufflerIterDataPipe
         torch.utils.data.graph_settings: apply_shuffle_settings""",
@@ -296,7 +307,14 @@ NAMES = {
         torch.jit: Attribute CompilationUnit Error RecursiveScriptModule _get_trace_graph
             enable_onednn_fusion export_opnames freeze isinstance load onednn_fusion_enabled
             optimize_for_inference save set_fusion_strategy strict_fusion""",
+    _DIMENSIONS: """
+        torch.func: rearrange""",
+    _LAYOUT: """
+        torch.autograd: enforce_grad_layout_policy""",
+    _CHECKSUMS: """
+        torch.serialization: get_crc32_options set_crc32_options""",
     _COMPILER: """
+        torch.func: functionalize
         torch._C._dynamo:
         torch._C._dynamo.eval_frame: _set_lru_cache
         torch._C._functorch: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
@@ -437,7 +455,9 @@ NAMES = {
         torch.cuda._annotate_cuda_graph_trace: annotate_trace
         torch.cuda._graph_annotations: _is_tools_id_unavailable get_kernel_annotations mark_kernels
         torch.cuda._memory_viz: memory segment_plot segments trace_plot
+        torch.func: debug_unwrap
         torch.library: _defs wrap_triton
+        torch.serialization: check_module_version_greater_or_equal
         torch.mps.event: Event
         torch.nn.attention: _backend_names _get_flash_version activate_flash_attention_impl
             current_flash_attention_impl list_flash_attention_impls restore_flash_attention_impl

@@ -56,10 +56,15 @@ def as_tensor(data, dtype=None, device=None):
     return tensor_from_data(data, dtype, device, False, "as_tensor")
 
 
-def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
-    """`obj` as a tensor. copy=None: shared where possible; True: never shared; False: ValueError if it cannot be."""
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
+    """`obj` as a tensor. copy=None: shared where possible; True: never shared; False: ValueError if it cannot be.
+
+    Without `requires_grad` the result has the history of `obj`; with False it has none.
+    """
     made = _shared_or_copied(obj, dtype, device, copy)
-    return made.detach().requires_grad_() if requires_grad else made
+    if requires_grad is None or made.requires_grad == requires_grad:
+        return made
+    return made.requires_grad_() if requires_grad else made.detach()
 
 
 def _is_exchanged(obj):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from mindtorch._core.autograd import engine as _engine
 from mindtorch._core.autograd.node import SavedTensor  # noqa: F401 - torch has it here too
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
+from mindtorch._refusals.modules import refused_names as _refused_names
 from mindtorch.autograd import forward_ad, functional, graph
 from mindtorch.autograd import function as function
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -33,6 +34,7 @@ __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", 
            "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled"]
 
 _LAZY = ("profiler", "profiler_util")
+_refused = _refused_names(__name__)
 
 
 if not TYPE_CHECKING:        # a type checker would take any name for one of this module
@@ -41,7 +43,7 @@ if not TYPE_CHECKING:        # a type checker would take any name for one of thi
             return _import_module(f"mindtorch.autograd.{name}")
         if name == "kineto_available":
             return _import_module("mindtorch.profiler").kineto_available
-        raise AttributeError(f"module 'torch.autograd' has no attribute '{name}': mindtorch does not have it")
+        return _refused(name)
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,

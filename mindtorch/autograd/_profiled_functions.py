@@ -16,7 +16,7 @@ from mindtorch.nn import functional
 
 _MODULES = (namespace, views, indexing, factories, composites, python_composites)
 # In these tables, but not operators: they ask about tensors, or are written in Python in torch as well.
-_NO_OPERATORS = frozenset({"broadcast_shapes", "is_conj", "is_neg", "norm", "pca_lowrank", "svd_lowrank"})
+_NO_OPERATORS = frozenset({"broadcast_shapes", "is_conj", "is_neg", "lobpcg", "norm", "pca_lowrank", "svd_lowrank"})
 _OTHER_FUNCTIONS = {
     "arange": factories.arange, "empty": factories.empty, "empty_like": factories.empty_like,
     "full": factories.full, "full_like": factories.full_like, "linspace": factories.linspace,

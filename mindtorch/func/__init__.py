@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import stack
+from mindtorch._refusals.modules import refused_names as _refused_names
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from mindtorch.func._vmap import vmap
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from mindtorch.nn.modules.module import Module
 
 __all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-           "stack_module_state", "vjp", "vmap"]
+           "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap"]
 
 
 def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
@@ -52,6 +53,25 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
     return _functional_call(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Make all batch norms of `root` normalise by their batch alone, as vmap needs it; returns `root`.
+
+    Arguments:
+        root: the module, itself included
+
+    Example:
+        >>> norm = torch.func.replace_all_batch_norm_modules_(nn.BatchNorm1d(2))
+        >>> norm.running_mean is None, norm.track_running_stats
+        (True, False)
+    """
+    from mindtorch.nn.modules.batchnorm import _BatchNorm
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
 def stack_module_state(models: Any) -> Any:
     """(parameters, buffers) of modules of one class: by name, the tensors of all, stacked; parameters are leaves.
 
@@ -84,3 +104,7 @@ def _stacked(name, tensors):
 
 
 _complete_docstrings(globals(), "func")
+
+
+if not TYPE_CHECKING:        # a type checker would take any name for one of this module
+    __getattr__ = _refused_names(__name__)

@@ -10,6 +10,7 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
 from mindtorch._core.tensor.dtype import float32
+from mindtorch._refusals.modules import refused_names as _refused_names
 from mindtorch._sparse.tensors import coordinates, make
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
@@ -403,3 +404,7 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
 
 
 _complete_docstrings(globals(), "masked")
+
+
+if not TYPE_CHECKING:        # a type checker would take any name for one of this module
+    __getattr__ = _refused_names(__name__)

@@ -1,4 +1,6 @@
 """torch.nn.functional: functions without state. Shapes and errors are those of torch's functions of the same names."""
+from importlib import import_module as _import_module
+
 from mindtorch._core.operators.composites import linear  # noqa: F401
 from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._core.python.torch_function import published as _published
@@ -33,6 +35,8 @@ _refused = _refused_names(__name__)
 
 
 def __getattr__(name):
+    if name == "grad":                      # the module, whose imports need this one
+        return _import_module("mindtorch.nn.grad")
     # Names that programs take from here. To import mindtorch.overrides makes every call look for handlers.
     if name in ("handle_torch_function", "has_torch_function", "has_torch_function_unary",
                 "has_torch_function_variadic"):

@@ -1,4 +1,4 @@
-"""torch.testing: assert_close, with torch's tolerances and messages."""
+"""torch.testing: assert_close, with torch's tolerances and messages, and random tensors for tests."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,8 +8,9 @@ import numpy
 
 import mindtorch
 from mindtorch.testing._file_check import FileCheck
+from mindtorch.testing._make_tensor import make_tensor
 
-__all__ = ["FileCheck", "assert_allclose", "assert_close"]
+__all__ = ["FileCheck", "assert_allclose", "assert_close", "make_tensor"]
 
 # (rtol, atol) by dtype; all others must be equal.
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),

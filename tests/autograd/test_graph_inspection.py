@@ -362,6 +362,103 @@ def views_made_in_inference_mode(t, make):
     return refusal, outcome_of(lambda: other.grad_fn)
 
 
+# --- names of nodes, which results print ------------------------------------------------------------------------------
+
+@case
+def nodes_with_digits_in_their_names(t, make):
+    a, image = make(3), make(1, 1, 4, 4)
+    functional = t.nn.functional
+    results = [a.log1p(), a.deg2rad() * 1, functional.max_pool2d(image, 2), functional.avg_pool2d(image, 2),
+               functional.interpolate(image, scale_factor=2), functional.unfold(image, 2), t.special.i0e(a)]
+    return [result.grad_fn.name() for result in results]
+
+
+@case
+def nodes_of_overloads(t, make):
+    a = make(2, 3)
+    one, where, index = t.ones((), device=a.device), a > 0, t.tensor([0], device=a.device)
+    results = [a.sum(), a.mean(), a.prod(), a.prod(0), a.max(), a.max(0)[0], a.median(),
+               a.median(0)[0], a.nanmedian(0)[0], a.sort(stable=True)[0], a.round(decimals=1), a.fmod(2), a.fmod(a),
+               a % 2, a % a, a.masked_fill(where, 1), a.masked_fill(where, one), a.index_fill(0, index, 1),
+               a.index_fill(0, index, one), a.lerp(a, 0.5), a.lerp(a, a), a.clamp(0, 1), a.clamp(a, a), a.square()]
+    return [result.grad_fn.name() for result in results]
+
+
+@case
+def nodes_of_losses_and_matrices(t, make):
+    a, target = make(2, 3), t.tensor([1, 0], device=make.device)
+    square = a @ a.mT + 9 * t.eye(2, device=a.device)
+    results = [t.nn.functional.cross_entropy(a, target), t.nn.functional.nll_loss(a, target), t.cdist(a, a * 2),
+               t.nn.functional.pdist(a), t.linalg.inv(square), t.linalg.cholesky(square), t.fft.ifft2(a * 1j)]
+    return [result.grad_fn.name() for result in results]
+
+
+@case
+def operands_are_packed_by_name(t, make):
+    a, b = make(2, 2), make(2, 2, seed=1) * 2
+    packed = []
+
+    def pack(tensor):
+        packed.append(tensor.detach().tolist())
+        return tensor
+
+    with t.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        a * b, a / b, t.atan2(a, b), t.lerp(a, b, b * 3), t.addcmul(a, a, b)
+    return packed
+
+
+# --- grad_dtype -------------------------------------------------------------------------------------------------------
+
+@case
+def gradients_in_another_dtype(t, make):
+    a = make(3)
+    before = a.grad_dtype
+    a.grad_dtype = t.float16
+    loss = (a * 2).sum()
+    loss.backward()
+    return before, a.grad_dtype, a.grad, a.detach().grad_dtype, t.autograd.grad((a * 3).sum(), a)
+
+
+@case
+def gradients_in_a_dtype_set_after_the_graph(t, make):
+    a = make(3)
+    loss = (a * 2).sum()
+    a.grad_dtype = t.bfloat16
+    loss.backward()
+    return a.grad.dtype, a.grad.float()
+
+
+@case
+def gradients_in_any_dtype(t, make):
+    a = make(3)
+    a.grad_dtype = None
+    (a * 2).sum().backward()
+    found = [a.grad_dtype, a.grad]
+    a.grad = t.ones(3, dtype=t.float16, device=a.device)
+    return found, a.grad
+
+
+@case
+def refused_dtypes_of_gradients(t, make):
+    a, result = make(3), make(3) * 2
+    (a * 2).sum().backward()
+
+    def put(tensor, value):
+        tensor.grad_dtype = value
+
+    return [outcome_of(lambda: put(a, t.float16)), outcome_of(lambda: put(a, t.float32)), outcome_of(lambda: put(a, 3)),
+            a.grad_dtype, outcome_of(lambda: result.grad_dtype)]
+
+
+@case
+def results_of_hooks_after_accumulation(t, make):
+    a, b = make(3), make(3)
+    a.register_post_accumulate_grad_hook(lambda leaf: leaf.mul_(2))
+    b.register_post_accumulate_grad_hook(lambda leaf: 3)
+    a.sum().backward()
+    return a.detach(), outcome_of(lambda: b.sum().backward())
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("name", CASES)
 def test_as_torch(name, device):

@@ -13,10 +13,10 @@ NODES = {
                    "saved": [("alpha", "scalar", 2)], "first_result": 3},
     # Each factor is kept for the gradient of the other; in place, `self` is the copy of what was overwritten.
     "mul.Tensor": {"name": "MulBackward0", "backward": "pointwise.mul_Tensor", "edges": [0, 1],
-                   "saved": [("self", "self", 0, [1]), ("other", "tensor", 1, [0])], "first_result": 2},
+                   "saved": [("other", "tensor", 1, [0]), ("self", "self", 0, [1])], "first_result": 2},
     # The indices have no history.
     "max.dim": {"name": "MaxBackward0", "backward": "reduce.max_dim", "edges": [0],
-                "saved": [("self_shape", "shape", 0), ("dim", "int", 1), ("keepdim", "bool", 2),
+                "saved": [("dim", "int", 1), ("keepdim", "bool", 2), ("self_shape", "shape", 0),
                           ("result1", "constant", 4)],
                 "first_result": 3, "result_count": 2, "grad_arguments": [0]},
     "exp": {"name": "ExpBackward0", "backward": "pointwise.exp", "edges": [0], "saved": [("result", "result", 1)],
@@ -26,7 +26,7 @@ NODES = {
                   "first_result": 2, "result_count": 2, "grad_arguments": [], "takes_all_grads": True},
     # The number of edges is that of the tensors.
     "cat": {"name": "CatBackward0", "backward": "indexing.cat", "edges": [0], "has_list_edge": True,
-            "saved": [("tensors_shape", "shapes", 0), ("dim", "int", 1)], "first_result": 2},
+            "saved": [("dim", "int", 1), ("tensors_shape", "shapes", 0)], "first_result": 2},
     "split.Tensor": {"name": "SplitBackward0", "backward": "view.split_Tensor", "edges": [0],
                      "saved": [("dim", "int", 2)], "first_result": 3, "returns_views": True},
     # The result is `self`.
@@ -47,13 +47,13 @@ def exp(grad_input_mask, grad, result):
     return [grad * result.conj()]
 """,
     "native_group_norm": """
-def native_group_norm(grad_input_mask, grads, input, weight, N, C, HxW, group, result1, result2):
+def native_group_norm(grad_input_mask, grads, C, HxW, N, group, input, weight, result1, result2):
     return list(derivatives_norm.group_norm_backward(grads, input, weight, """,
     "var_mean.correction": """
-def var_mean_correction(grad_input_mask, grad0, grad1, self, dim, correction, keepdim):
+def var_mean_correction(grad_input_mask, grad0, grad1, correction, dim, keepdim, self):
 """,
     "cat": """
-def cat(grad_input_mask, grad, tensors_shape, dim):
+def cat(grad_input_mask, grad, dim, tensors_shape):
 """,
     "split.Tensor": """
 def split_Tensor(grad_input_mask, grads, dim):

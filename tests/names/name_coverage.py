@@ -35,16 +35,18 @@ tensors or devices (`Tensor.indices`, `Tensor.cuda`) is present where, of a stri
 says what torch says: an error of the same type.
 """
 
-# Why a name is missing: the first pattern found in it says.
+# What a missing name is about, by the first pattern found in it. A name that is absent needs one, as its reason.
 _SUBJECTS = {
     "quantized tensors": "quant|qparams|fbgemm|q_per_channel|q_scale|q_zero|qscheme|int_repr|^q?u?int[0-9]+x[0-9]"
                          "|^qu?int|fused_moving_avg",
     "sparse tensors": "sparse|coalesce|ccol_ind|crow_ind|col_ind|row_ind|^(ds|hs|s|sp|hsp|ssp)?a?d?d?mm$|^h?spmm$"
                       "|^indices|^values|slice_inverse|_sparse",
-    "libraries of other devices": "cudnn|miopen|mkldnn|_gpu_|_ipu_|_xla_|vulkan|^(is_)?(cuda|ipu|xpu|mtia|maia|xla)$",
+    "libraries of other devices": "cudnn|miopen|mkldnn|_gpu_|_ipu_|_xla_|vulkan|^validate_"
+                                  "|^(is_)?(cuda|ipu|xpu|mtia|maia|xla)$",
     "dtypes that mindtorch lacks": "^float[48]|^(u?int[1-7]|uint16|uint32|uint64|bits?[0-9x]*|complex32|chalf)$",
     "tracing, TorchScript and symbolic shapes": "^sym_|^Sym|[Ss]cript|parse_|import_ir|unify_type|merge_type|^fork$"
                                                 "|^wait$|^DisableTorch",
+    "what torch's module merely imports": "^(Tensor|mkdtemp)$",
     "old constructors and storages": "^(Bool|Byte|Char|Double|Float|Int|Long|Short|Typed|Untyped)(Tensor|Storage)$",
 }
 
@@ -109,6 +111,11 @@ def refuses(place, name):
     return hasattr(getattr(found("mindtorch", place), name, None), "refuses")
 
 
+def subject(name):
+    """What a missing name is about; "" if nothing says why it is missing."""
+    return next((subject for subject, pattern in _SUBJECTS.items() if re.search(pattern, name)), "")
+
+
 def share(place, names):
     """Names present, in per cent."""
     return 100 * (1 - len(missing(place, names)) / len(names))
@@ -133,12 +140,11 @@ def page():
 def _by_subject(names):
     groups = {}
     for name in names:
-        subject = next((subject for subject, pattern in _SUBJECTS.items() if re.search(pattern, name)), "")
-        groups.setdefault(subject, []).append(f"`{name}`")
-    for subject in ("", *_SUBJECTS):
-        if subject in groups:
-            head = f"{subject}: " if subject else ""
-            yield fill(f"- {head}{', '.join(groups[subject])}", 118, subsequent_indent="  ", break_on_hyphens=False)
+        groups.setdefault(subject(name), []).append(f"`{name}`")
+    for about in ("", *_SUBJECTS):
+        if about in groups:
+            head = f"{about}: " if about else ""
+            yield fill(f"- {head}{', '.join(groups[about])}", 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def main(arguments):

@@ -18,3 +18,9 @@ def test_the_page_is_current():
 def test_enough_names_are_there(place):
     names = _PLACES[place]
     assert name_coverage.share(place, names) >= name_coverage.REQUIRED[place], name_coverage.missing(place, names)
+
+
+@pytest.mark.parametrize("place", _PLACES)
+def test_what_is_absent_has_a_reason(place):
+    absent = [name for name in name_coverage.missing(place, _PLACES[place]) if not name_coverage.refuses(place, name)]
+    assert [name for name in absent if not name_coverage.subject(name)] == []

@@ -18,7 +18,7 @@ from mindtorch._core.operators.autocast import (
 from mindtorch._core.tensor.factories import ones_like
 
 from mindtorch._core.autograd.node cimport (
-    AccumulateGrad, AutogradMeta, FREED, InputMetadata, Node, accumulate_grad, anomaly_mode, grad_enabled,
+    ANY_DTYPE, AccumulateGrad, AutogradMeta, FREED, InputMetadata, Node, accumulate_grad, anomaly_mode, grad_enabled,
     is_differentiable_dtype, raw_value, record_forward_stream, requires_grad, set_grad_enabled, set_metadata,
     set_undefined_metadata, unpack_value, zeros_like_metadata,
 )
@@ -31,7 +31,7 @@ cimport mindtorch._core.python.torch_function as torch_function
 from mindtorch._core.python.profiling cimport (
     BACKWARD_FUNCTION, FUNCTION, Range, close_range, is_thread_profiled, open_range, set_shapes,
 )
-from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND
+from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND, ScalarType
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, NPU, SPARSE, SparseStorage, TensorBase, bump_version, copy_data, empty_like_tensor, has_same_shape,
     is_non_overlapping_and_dense, is_sparse, make_device, make_view, reported_device_index, reported_device_type,
@@ -105,9 +105,15 @@ cdef Node pop_ready(list heap):
 
 # --- shape, dtype and device of a gradient ---------------------------------------------------------------------------
 
+cdef inline ScalarType wanted_dtype(TensorBase grad, const InputMetadata *wanted) noexcept:
+    return grad.dtype if <int>wanted.dtype == ANY_DTYPE else wanted.dtype
+
+
 cdef inline bint matches_metadata(TensorBase grad, const InputMetadata *wanted) noexcept:
     cdef int i
-    if grad.ndim != wanted.ndim or grad.dtype != wanted.dtype or reported_device_type(grad) != wanted.device_type:
+    if grad.ndim != wanted.ndim or grad.dtype != wanted_dtype(grad, wanted):
+        return False
+    if reported_device_type(grad) != wanted.device_type:
         return False
     if reported_device_index(grad) != wanted.device_index:
         return False
@@ -131,6 +137,7 @@ cdef bint is_expandable_to(TensorBase grad, const InputMetadata *wanted) noexcep
 cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node producer, Py_ssize_t index):
     """The gradient that `producer` returned at `index`, with the shape, dtype and device of `wanted`."""
     cdef TensorBase grad
+    cdef ScalarType dtype
     if not isinstance(value, TensorBase):
         raise TypeError(f"{producer.name()} returned a {type(value).__name__} at index {index}, expected a Tensor or "
                         "None")
@@ -142,10 +149,11 @@ cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node pr
             f"Function {producer.name()} returned an invalid gradient at index {index} - got "
             f"{shape_text(grad.ndim, grad.sizes)} but expected shape compatible with "
             f"{shape_text(wanted.ndim, wanted.sizes)}")
+    dtype = wanted_dtype(grad, wanted)
     if is_sparse(grad) or wanted.device_type >= SPARSE:         # either may be sparse where the other is dense
-        return grad if grad.dtype == wanted.dtype else <TensorBase>value.to(DTYPES[<int>wanted.dtype])
+        return grad if grad.dtype == dtype else <TensorBase>value.to(DTYPES[<int>dtype])
     value = sum_to(grad, wanted.ndim, wanted.sizes)
-    if KIND[<int>grad.dtype] == COMPLEX_KIND and KIND[<int>wanted.dtype] != COMPLEX_KIND:
+    if KIND[<int>grad.dtype] == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND:
         value = value.real
     if reported_device_type(grad) != wanted.device_type or reported_device_index(grad) != wanted.device_index:
         device = make_device(wanted.device_type, wanted.device_index)
@@ -153,7 +161,7 @@ cdef TensorBase validate_grad(object value, const InputMetadata *wanted, Node pr
             raise RuntimeError(f"Function {producer.name()} returned an invalid gradient at index {index} - expected "
                                f"device {device} but got {value.device}")
         value = value.to(device)
-    return <TensorBase>(value if grad.dtype == wanted.dtype else value.to(DTYPES[<int>wanted.dtype]))
+    return <TensorBase>(value if grad.dtype == dtype else value.to(DTYPES[<int>dtype]))
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------------
@@ -303,8 +311,12 @@ cdef int accumulate_sparse_grad(AutogradMeta meta, TensorBase grad) except -1:
 cdef int run_post_accumulate_hooks(AutogradMeta meta, TensorBase leaf) except -1:
     if meta.post_accumulate_hooks is not None:
         for hook in list(meta.post_accumulate_hooks.values()):
-            if hook(leaf) is not None:
-                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            result = hook(leaf)
+            if result is None or result is leaf:            # as an in-place method returns it
+                continue
+            if not isinstance(result, TensorBase):
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     return 0
 
 

@@ -22,8 +22,12 @@ cdef tuple saved_hooks()                              # (pack, unpack) of this t
 # it calls `should_record`, and after its kernel `record_operator`, which makes the node that the row describes
 # (_gen/nodes.py).
 
+cdef enum:
+    ANY_DTYPE = -1                     # in the place of a ScalarType: a gradient keeps its own
+
+
 cdef struct InputMetadata:  # shape, dtype and device of an output of a node, which its gradient must have
-    ScalarType dtype
+    ScalarType dtype                   # or ANY_DTYPE
     int device_type
     int device_index
     int ndim
@@ -44,6 +48,7 @@ cdef class AutogradMeta:
     cdef dict post_accumulate_hooks    # those of register_post_accumulate_grad_hook: key -> function of the tensor
     cdef str inplace_error             # of a view: the error of in-place operators on it; None where they may write
     cdef bint is_inference             # the tensor was made in inference_mode
+    cdef object grad_dtype             # of a leaf: the dtype its gradients are cast to; None: the leaf's own; ANY_DTYPE
 
 
 cdef enum:

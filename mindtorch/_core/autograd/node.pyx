@@ -348,7 +348,7 @@ cdef class Node:
     def _input_metadata(self):
         """Shape, dtype and device of each result: of the gradients that the node takes."""
         return [OutputMetadata(make_size(self.metadata[i].ndim, self.metadata[i].sizes),
-                               DTYPES[<int>self.metadata[i].dtype],
+                               None if <int>self.metadata[i].dtype < 0 else DTYPES[<int>self.metadata[i].dtype],
                                make_device(self.metadata[i].device_type, self.metadata[i].device_index))
                 for i in range(self.output_count)]
 
@@ -496,6 +496,8 @@ cdef Node make_grad_accumulator(TensorBase leaf, AutogradMeta meta):
     node.edges = []
     node.variable = leaf
     set_output_metadata(node, leaf)
+    if meta.grad_dtype is not None:
+        node.metadata.dtype = <ScalarType><int>meta.grad_dtype
     if meta.hooks is not None:
         node.tensor_hooks = {0: meta.hooks}
     meta.grad_accumulator = <void *>node

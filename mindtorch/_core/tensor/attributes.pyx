@@ -5,14 +5,15 @@ from libc.string cimport memcmp
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, preserve_format, strided
 
 from mindtorch._core.autograd.node cimport (
-    AutogradMeta, Node, inference_enabled, is_differentiable_dtype, materialize_autograd_meta, removable_handle,
-    requires_grad,
+    ANY_DTYPE, AutogradMeta, Node, inference_enabled, is_differentiable_dtype, materialize_autograd_meta,
+    removable_handle, requires_grad,
 )
 from mindtorch._core.autograd.history cimport current_grad_fn, gradient_edge, set_retains_grad
 from mindtorch._core.python.conversion cimport require_int, require_scalar, require_tensor
 from mindtorch._core.rules.infer cimport promote, promote_scalar, resize_storage, scalar_dtype, wrap_dim
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, dtype_name, promote_types,
+    COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, ScalarType, dtype as Dtype, dtype_name,
+    promote_types,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, META, NPU, SparseStorage, Storage, TensorBase, WrapperStorage, bump_version, device_of, has_same_shape,
@@ -380,6 +381,49 @@ cdef str cpp_name(object dtype):
     return CPP_NAMES.get(name, name)
 
 
+cdef int grad_dtype_of(TensorBase self):
+    """The ScalarType of a tensor's gradients, or ANY_DTYPE."""
+    cdef AutogradMeta meta = <AutogradMeta>self.autograd
+    return self.dtype if meta is None or meta.grad_dtype is None else <int>meta.grad_dtype
+
+
+def get_grad_dtype(TensorBase self):
+    """The dtype that backward casts the gradients of a leaf to: at first the leaf's own. None: they are not cast.
+
+    RuntimeError for a tensor that is no leaf, and for a .grad of another dtype than one that is set.
+
+    Example:
+        >>> weight = torch.ones(2, dtype=torch.float16, requires_grad=True)
+        >>> weight.grad_dtype = torch.float32
+        >>> (weight * 2).sum().backward()
+        >>> weight.grad
+        tensor([2., 2.])
+    """
+    if not is_leaf(self):
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+    wanted = grad_dtype_of(self)
+    return None if wanted == ANY_DTYPE else DTYPES[wanted]
+
+
+def set_grad_dtype(TensorBase self, value):
+    """Sets what get_grad_dtype returns."""
+    cdef AutogradMeta meta
+    if value is not None and not isinstance(value, Dtype):
+        raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+    if not is_leaf(self):
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    meta = materialize_autograd_meta(self)
+    chosen = ANY_DTYPE if value is None else <int>(<Dtype>value).code
+    if meta.grad is not None and chosen not in (ANY_DTYPE, meta.grad.dtype):
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{dtype_name(<ScalarType>chosen)}' because there is already a gradient "
+            f"with dtype '{cpp_name(DTYPES[<int>meta.grad.dtype])}'. Please clear the gradient (.grad = None) before "
+            "changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype.")
+    meta.grad_dtype = chosen
+    if meta.grad_accumulator != NULL:
+        (<Node>meta.grad_accumulator).metadata.dtype = <ScalarType><int>chosen
+
+
 def delete_grad(TensorBase self):
     """`del tensor.grad`: the tensor has none."""
     set_grad(self, None)
@@ -397,12 +441,13 @@ def set_grad(TensorBase self, value):
     grad = <TensorBase>value
     if grad is self:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad.dtype != self.dtype:
+    wanted = grad_dtype_of(self)
+    if wanted != ANY_DTYPE and grad.dtype != wanted:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{cpp_name(value.dtype)}' to a tensor with grad_dtype "
-            f"'{dtype_name(self.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
-            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+            f"'{dtype_name(<ScalarType>wanted)}'. The gradient must match the tensor's grad_dtype (defaults to the "
+            "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any "
+            "dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match.")
     if device_of(grad) != device_of(self):
         raise RuntimeError(
@@ -492,6 +537,7 @@ def is_inference(TensorBase input):
 
 GRADIENT_PROPERTIES = {
     "requires_grad": (get_requires_grad, set_requires_grad), "grad": (get_grad, set_grad, delete_grad),
+    "grad_dtype": (get_grad_dtype, set_grad_dtype),
     "_backward_hooks": (backward_hooks, set_backward_hooks), "_post_accumulate_grad_hooks": (post_accumulate_hooks,),
     "is_leaf": (is_leaf,), "grad_fn": (grad_fn,), "output_nr": (output_nr,), "retains_grad": (retains_grad,),
     "_base": (get_base,)}

@@ -39,9 +39,12 @@ def can_be_inplace(row) -> bool:
 
 
 def saved(row) -> dict:
-    """The values that the node saves: Saved -> the arguments whose derivatives use it."""
+    """The values that the node saves: Saved -> the arguments whose derivatives use it.
+
+    Hooks of saved tensors pack them in torch's order: arguments by name, then results.
+    """
     users = {}
-    order = [a.name for a in row.schema.arguments] + derivatives.results(row.schema, "result")
+    order = sorted(a.name for a in row.schema.arguments) + derivatives.results(row.schema, "result")
     for argument in differentiable(row):
         for one in derivatives.saved(row.schema, row.grad[argument.name]):
             users.setdefault(one, []).append(argument.name)
@@ -56,8 +59,8 @@ def saves_self(row) -> bool:
 def node_name(row) -> str:
     if row.node_name:
         return row.node_name
-    words = row.schema.name.strip("_").split("_")
-    return "".join(word[:1].upper() + word[1:] for word in words) + "Backward0"
+    words = row.schema.name.strip("_").removesuffix("_forward").replace("_", " ").title().split()
+    return "".join(words) + "Backward0"
 
 
 # --- nodes -----------------------------------------------------------------------------------------------------------

@@ -663,6 +663,32 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
+def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None, tracker=None,
+           ortho_iparams=None, ortho_fparams=None, ortho_bparams=None):
+    """(values, vectors) of the k largest or smallest eigenvalues of A X = B X diag(values).
+
+    Computed directly, as dense matrices: what steers torch's iterations has nothing to do here.
+    """
+    _require_tensors("lobpcg", A=A)
+    A, B = (matrix.to_dense() if matrix is not None and matrix.is_sparse else matrix for matrix in (A, B))
+    if k is None:
+        k = 1 if X is None else X.shape[-1]
+    size = A.shape[-1]
+    if not 1 <= k <= size:
+        raise ValueError(f"lobpcg: k is {k}, expected 1 to {size}, the number of rows of A")
+    if B is None:
+        values, vectors = _ATEN["linalg_eigh"](A)
+    else:
+        factor = _ATEN["linalg_cholesky"](B)
+        half = solve_triangular(factor, A, upper=False)
+        whole = solve_triangular(factor, conj_transpose(half), upper=False)
+        values, vectors = _ATEN["linalg_eigh"](whole)
+        vectors = solve_triangular(conj_transpose(factor), vectors, upper=True)
+    if largest is None or largest:
+        values, vectors = values.flip(-1), vectors.flip(-1)
+    return values[..., :k], vectors[..., :k]
+
+
 # --- norms -----------------------------------------------------------------------------------------------------------
 
 
@@ -776,5 +802,6 @@ _FUNCTIONS_AND_METHODS = {
     "matrix_exp": matrix_exp, "matrix_power": matrix_power, "norm": norm, "orgqr": orgqr, "ormqr": ormqr,
     "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd}
 FUNCTIONS = {**_FUNCTIONS_AND_METHODS, "frobenius_norm": frobenius_norm, "norm_except_dim": norm_except_dim,
-             "nuclear_norm": nuclear_norm, "pca_lowrank": pca_lowrank, "svd_lowrank": svd_lowrank, "vander": old_vander}
+             "nuclear_norm": nuclear_norm, "lobpcg": lobpcg, "pca_lowrank": pca_lowrank, "svd_lowrank": svd_lowrank,
+             "vander": old_vander}
 METHODS = _FUNCTIONS_AND_METHODS
