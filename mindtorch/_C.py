@@ -38,6 +38,7 @@ from mindtorch._core.tensor.tensor import Size, TensorBase
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
 from mindtorch._core.tensor.tensor import device as _device
 from mindtorch._core.tensor.tensor import get_default_device as _default_device
+from mindtorch._core.tensor.views import set_bits_of as _set_bits_of
 from mindtorch._core.tensor.torch_dispatch import DisableTorchDispatch as _DisableTorchDispatch
 from mindtorch._core.tensor.torch_dispatch import _disabled_torch_dispatch_impl
 from mindtorch._core.tensor.torch_dispatch import current_modes as _dispatch_modes
@@ -89,15 +90,13 @@ def _get_dispatch_stack_at(place):
 
 
 def _set_conj(tensor, on):
-    """Nothing for False, what every tensor is. NotImplementedError for True: conj computes its result here."""
-    if on:
-        raise NotImplementedError("torch._C._set_conj: tensors have no conjugate bit, torch.conj computes its result")
+    """Have a tensor show the conjugates of what its memory holds, or what it holds."""
+    _set_bits_of(tensor, conjugated=on)
 
 
 def _set_neg(tensor, on):
-    """Nothing for False, what every tensor is. NotImplementedError for True: neg computes its result here."""
-    if on:
-        raise NotImplementedError("torch._C._set_neg: tensors have no negative bit, torch.neg computes its result")
+    """Have a tensor show the negatives of what its memory holds, or what it holds."""
+    _set_bits_of(tensor, negated=on)
 
 
 def _dispatch_has_kernel_for_dispatch_key(name, key):

@@ -8,6 +8,7 @@ from pickle import UnpicklingError
 import mindtorch
 from mindtorch._core.tensor import torch_dispatch
 from mindtorch._core.tensor.tensor import sparse_storage
+from mindtorch._core.tensor.views import set_bits_of
 
 
 class StorageType:
@@ -44,7 +45,9 @@ def storage_bytes(tensor):
     """The bytes of the tensor's storage: a tensor of one dimension."""
     count = tensor.untyped_storage().nbytes() // tensor.itemsize
     with torch_dispatch.DisableModes():
-        return tensor.detach().as_strided((count,), (1,), 0).view(mindtorch.uint8)
+        memory = tensor.detach()
+        set_bits_of(memory, False, False)
+        return memory.as_strided((count,), (1,), 0).view(mindtorch.uint8)
 
 
 class PickledStorage:
@@ -84,15 +87,15 @@ def copied_storage(storage, memo):
 
 
 def deep_copied(tensor, memo):
-    """The tensor over a copy of its storage."""
-    if sparse_storage(tensor) is not None:
+    """The tensor over a copy of its storage; a copy of the elements where it shows conjugates or negatives."""
+    if sparse_storage(tensor) is not None or marks_of(tensor):
         return tensor.detach().clone().requires_grad_(tensor.requires_grad)
     return _rebuild_tensor_v3(copied_storage(tensor.untyped_storage(), memo), tensor.storage_offset(), tensor.size(),
                               tensor.stride(), tensor.requires_grad, None, tensor.dtype)
 
 
 def _check_geometry(count, offset, size, stride):
-    """Where the view ends in its storage; RuntimeError unless that is within `count` elements.
+    """RuntimeError unless the view ends within the `count` elements of its storage.
 
     In Python's ints: none of it can overflow.
     """
@@ -117,7 +120,6 @@ def _check_geometry(count, offset, size, stride):
         elements *= length
         if elements >= 1 << 62:
             raise RuntimeError(f"Sizes {list(size)}, strides {list(stride)}, storage offset {offset} are too large")
-    return needed
 
 
 def loaded_storage(elements):
@@ -141,13 +143,23 @@ def _rebuild_tensor(storage, storage_offset, size, stride, marks=()):
     if not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
         raise TypeError(f"size and stride are tuples, not {type(size)} and {type(stride)}")
     size, stride = tuple(size), tuple(stride)
-    needed = _check_geometry(storage.numel(), storage_offset, size, stride)
-    if marks:           # what the view spans, which may be far less than it has elements
-        storage, storage_offset = storage[storage_offset:needed], 0
-        storage = storage.conj() if "conj" in marks else storage
-        storage = storage.neg() if "neg" in marks else storage
+    _check_geometry(storage.numel(), storage_offset, size, stride)
     # Detached: to autograd the tensor is no view of the storage, which nobody else sees as a tensor.
-    return storage.as_strided(size, stride, storage_offset).detach()
+    made = storage.as_strided(size, stride, storage_offset).detach()
+    return with_marks(made, marks) if marks else made
+
+
+def marks_of(tensor):
+    """torch's marks of a tensor that shows conjugates or negatives, as files hold them: a dict, empty for others."""
+    return ({"conj": True} if tensor.is_conj() else {}) | ({"neg": True} if tensor.is_neg() else {})
+
+
+def with_marks(made, marks):
+    """The tensor, showing conjugates or negatives as the names say."""
+    if "conj" in marks and not made.is_complex():
+        raise RuntimeError(f"A tensor of {made.dtype} has no conjugate")
+    set_bits_of(made, "conj" in marks, "neg" in marks)
+    return made
 
 
 def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):

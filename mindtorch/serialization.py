@@ -44,6 +44,7 @@ from mindtorch._utils import (
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
     loaded_storage,
+    marks_of,
     meta_arguments,
     sparse_arguments,
     storage_bytes,
@@ -359,6 +360,8 @@ class _TorchNames:
                     tensor.requires_grad, OrderedDict())
             if tensor.dtype not in _STORAGE_TYPE_OF:
                 rebuild, args = _rebuild_tensor_v3, (*args, tensor.dtype)
+            marks = marks_of(tensor)
+            args = (*args, marks) if marks else args
         if vars(tensor) or type(tensor) is not mindtorch.Tensor:
             return _rebuild_from_type_v2, (rebuild, type(tensor), args, tensor_state(tensor))
         return rebuild, args

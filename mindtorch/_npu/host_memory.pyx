@@ -9,7 +9,9 @@ from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from mindtorch._npu import events_thread, segments
 
 from mindtorch._core.tensor.dtype cimport dtype_name
-from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, NPU, Storage, TensorBase, empty_like_tensor, empty_pinned_like
+from mindtorch._core.tensor.tensor cimport (
+    BACKENDS, CPU, NPU, Storage, TensorBase, copy_data, empty_like_tensor, empty_pinned_like,
+)
 from mindtorch._npu.acl cimport api, check, require_function
 from mindtorch._npu.cann cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED
 from mindtorch._npu.segments cimport Stat, stat_decrease, stat_increase, stat_metrics
@@ -343,7 +345,7 @@ def pin_memory(TensorBase tensor not None):
     if isinstance(tensor.storage, PinnedStorage):
         return tensor
     pinned = empty_pinned_like(empty_like_tensor(tensor, tensor.dtype, CPU, 0))
-    BACKENDS[<int>CPU].copy(pinned, tensor, False)
+    copy_data(pinned, tensor, False)
     return pinned
 
 

@@ -19,7 +19,7 @@ def check_leaf(tensor):
 def bytes_of(tensor):
     """The elements of a CPU tensor as an array of bytes. RuntimeError for one with a history."""
     check_leaf(tensor)
-    return tensor.detach().contiguous().flatten().view(mindtorch.uint8).numpy()
+    return tensor.detach().contiguous().resolve_conj().resolve_neg().flatten().view(mindtorch.uint8).numpy()
 
 
 def tensor_on(array, dtype, shape, requires_grad):

@@ -6,6 +6,7 @@ from mindtorch import Tensor, get_default_dtype, no_grad, strided
 from mindtorch._compat.prims_common import MetadataMismatchError
 from mindtorch._core.tensor import torch_dispatch
 from mindtorch._core.tensor.tensor import device as Device
+from mindtorch._core.tensor.views import set_bits_of
 from mindtorch._library import fake as fake_kernels
 from mindtorch._subclasses.meta_utils import MetaConverter
 from mindtorch._tensor.printing import tensor_str
@@ -55,6 +56,7 @@ class FakeTensor(Tensor, _activates=False):
     def __new__(cls, fake_mode, elem, device, constant=None, real_tensor=None):
         made = Tensor._make_wrapper_subclass(cls, elem.size(), strides=elem.stride(), dtype=elem.dtype, device=device,
                                              storage_offset=elem.storage_offset(), requires_grad=elem.requires_grad)
+        set_bits_of(made, elem.is_conj(), elem.is_neg())
         made.fake_mode, made._elem, made.fake_device = fake_mode, elem.detach(), Device(device)
         made.constant, made.real_tensor = constant, real_tensor
         if constant is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mindtorch import Tensor, UntypedStorage, empty, enable_grad, no_grad, strided, view_as_complex, view_as_real
+from mindtorch._core.tensor.views import set_bits_of
 from mindtorch.nn import Parameter
 
 __all__ = ["MetaConverter", "assert_metadata_eq", "is_sparse_any"]
@@ -113,7 +114,8 @@ class MetaConverter:
         if user() is None or user().untyped_storage()._cdata != storage._cdata:     # another storage had the address
             known = UntypedStorage(storage.nbytes(), device="meta")
         self.storage_memo[storage._cdata] = known, weakref.ref(t)
-        return made.set_(known, t.storage_offset(), t.size(), t.stride())
+        set_bits_of(made.set_(known, t.storage_offset(), t.size(), t.stride()), t.is_conj(), t.is_neg())
+        return made
 
     def _view(self, t):
         """A view of what t's base is converted to."""
@@ -126,6 +128,8 @@ class MetaConverter:
             if t.dtype is not base.dtype:           # view(dtype) makes no view
                 base = view_as_complex(base) if t.is_complex() else view_as_real(base)
             made = base.as_strided(t.size(), t.stride(), t.storage_offset())
+            made = made.conj() if made.is_conj() != t.is_conj() else made
+            made = made._neg_view() if made.is_neg() != t.is_neg() else made
         return made.requires_grad_() if t.requires_grad and t.is_leaf else made
 
 

@@ -225,6 +225,8 @@ class Tensor(TensorBase):
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.layout is not strided:
             raise BufferError("Can't export tensors with layout other than torch.strided")
+        if self.is_conj():
+            raise BufferError("Can't export tensors with the conjugate bit set")
         here = self.__dlpack_device__()
         tensor = self
         if dl_device is not None and tuple(dl_device) != here:
@@ -286,7 +288,7 @@ class Tensor(TensorBase):
             return _utils._rebuild_sparse_tensor, _utils.sparse_arguments(self), self.__dict__ or None
         return _utils._rebuild_tensor_v3, (
             _utils.PickledStorage.of(self), self.storage_offset(), tuple(self.size()), self.stride(),
-            self.requires_grad, OrderedDict(), self.dtype), self.__dict__ or None
+            self.requires_grad, OrderedDict(), self.dtype, _utils.marks_of(self)), self.__dict__ or None
 
     def __setstate__(self, state):
         from mindtorch import _utils

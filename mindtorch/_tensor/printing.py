@@ -134,7 +134,7 @@ def _format_array(array, indent, summarize, numbers):
 
 
 def _host_array(tensor):
-    array = tensor.detach().cpu()
+    array = tensor.detach().cpu().resolve_conj().resolve_neg()
     return (array.float() if tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4 else array).numpy()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import mindtorch
 from mindtorch._core.autograd.node import set_below_autograd
 from mindtorch._core.python.torch_function import _disabled_torch_function_impl
+from mindtorch._core.tensor.views import set_bits_of
 from mindtorch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = [
@@ -75,6 +76,7 @@ class BatchedTensor(mindtorch.Tensor):
         made = mindtorch.Tensor._make_wrapper_subclass(
             cls, value.shape[count:], strides=value.stride()[count:], storage_offset=value.storage_offset(),
             dtype=value.dtype, device=value.device)
+        set_bits_of(made, value.is_conj(), value.is_neg())
         made.value, made.levels = value, levels
         return made
 

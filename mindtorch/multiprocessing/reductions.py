@@ -12,6 +12,7 @@ import numpy as np
 from mindtorch import Tensor
 from mindtorch._cpu import backend
 from mindtorch._serialization.shared_tensors import SHARED_FROM, bytes_of, check_leaf, share, tensor_on
+from mindtorch._utils import marks_of, with_marks
 from mindtorch.nn.parameter import Parameter
 
 __all__ = ["init_reductions"]
@@ -61,7 +62,8 @@ def _shared_handle(tensor):
     if descriptor < 0:
         return None
     geometry = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
-    return _from_lent, (reduction.DupFd(descriptor), whole.nbytes, tensor.dtype, geometry, tensor.requires_grad)
+    return _from_lent, (reduction.DupFd(descriptor), whole.nbytes, tensor.dtype, geometry, marks_of(tensor),
+                        tensor.requires_grad)
 
 
 def _reduce_parameter(parameter):
@@ -72,13 +74,13 @@ def _from_bytes(content, *details):
     return tensor_on(np.frombuffer(bytearray(content), np.uint8), *details)
 
 
-def _from_lent(duplicate, nbytes, dtype, geometry, requires_grad):
+def _from_lent(duplicate, nbytes, dtype, geometry, marks, requires_grad):
     descriptor = duplicate.detach()
     try:
         whole = backend.attach(descriptor, nbytes)
     finally:
         os.close(descriptor)
-    return whole.view(dtype).as_strided(*geometry).detach().requires_grad_(requires_grad)
+    return with_marks(whole.view(dtype).as_strided(*geometry).detach(), marks).requires_grad_(requires_grad)
 
 
 def _from_descriptor(duplicate, nbytes, *details):

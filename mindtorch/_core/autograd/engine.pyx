@@ -281,7 +281,7 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
             meta.grad = <TensorBase>(meta.grad + grad)
         elif grad_enabled():
             meta.grad = <TensorBase>grad.clone()
-        elif can_steal_gradient(grad) and obeys_layout_contract(grad, leaf):
+        elif not grad.bits and can_steal_gradient(grad) and obeys_layout_contract(grad, leaf):
             grad.base = None
             meta.grad = grad
         elif torch_dispatch.active and torch_dispatch.dispatches(grad):

@@ -9,7 +9,7 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 cdef class AsStridedBackward(Node):
     """The node of as_strided, and of any view after an in-place write to its base."""
-    cdef tuple base_geometry           # sizes, strides, offset, whether complex
+    cdef tuple base_geometry           # sizes, strides, offset, whether complex, bits
     cdef tuple geometry
 
 

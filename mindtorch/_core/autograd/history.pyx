@@ -409,7 +409,7 @@ cdef int set_results_history(list results, Node node) except -1:
 cdef tuple geometry_of(TensorBase tensor):
     return (tuple([tensor.sizes[i] for i in range(tensor.ndim)]),
             tuple([tensor.strides[i] for i in range(tensor.ndim)]), tensor.offset,
-            KIND[<int>tensor.dtype] == COMPLEX_KIND)
+            KIND[<int>tensor.dtype] == COMPLEX_KIND, tensor.bits)
 
 
 @cython.final

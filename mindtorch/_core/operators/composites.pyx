@@ -1,11 +1,11 @@
 """Composites in Cython, because training steps call them; _ops/composite has the others."""
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from mindtorch._core.python.torch_function import overridable
 
 from mindtorch._core._gen.calls cimport (
     op_add__Tensor, op_mul_Scalar, op_repeat_interleave_Tensor, op_repeat_interleave_self_Tensor, op_sum_dim_IntList,
-    op__fused_rms_norm, op_addmm, op_complex_kernel, op_matmul, op_native_batch_norm, op_native_group_norm,
+    op__fused_rms_norm, op_addmm, op_conj_physical, op_matmul, op_native_batch_norm, op_native_group_norm,
     op_native_layer_norm, op_neg, op_repeat_interleave_self_int,
 )
 cimport mindtorch._core.operators.autocast as autocast
@@ -16,9 +16,12 @@ from mindtorch._core.python.conversion cimport (
     raise_no_overload, require_bool, require_float, require_int, require_tensor, strip_defaults,
 )
 from mindtorch._core.rules.infer cimport wrap_dim
-from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, FLOAT_KIND, KIND, Long
-from mindtorch._core.tensor.tensor cimport Shape, TensorBase, shape_text
-from mindtorch._core.tensor.views cimport real_view, reshape_to, select_dim, transpose_matrix
+from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, FLOAT_KIND, KIND, Bool, Long
+from mindtorch._core.tensor.tensor cimport (
+    CONJUGATED, NEGATED, TENSOR_SLOTS, Shape, TensorBase, copy_data, empty_like_tensor, has_same_shape, make_alias,
+    set_version, shape_text, version_of,
+)
+from mindtorch._core.tensor.views cimport reshape_to, transpose_matrix
 
 
 cdef TensorBase sum_to(TensorBase self, int ndim, const int64_t *sizes):
@@ -151,14 +154,34 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     return op_native_batch_norm(x, w, b, mean, variance, train, factor, epsilon, None, None, None)[0]
 
 
-def conj(input):
-    """The complex conjugate; a real tensor as it is."""
-    cdef TensorBase self = require_tensor(input, b"conj", b"input", 1)
-    cdef TensorBase parts
-    if KIND[<int>self.dtype] != COMPLEX_KIND:
-        return self
-    parts = real_view(self)
-    return op_complex_kernel(select_dim(parts, -1, 0), op_neg(select_dim(parts, -1, 1), None), None)
+cdef int copy_with_bits(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    """copy_data where a tensor has bits: copies between tensors without, and computes conjugates or negatives."""
+    cdef TensorBase target = without_bits(dst), value = without_bits(src)
+    cdef int bits = dst.bits ^ src.bits
+    if KIND[<int>dst.dtype] != COMPLEX_KIND or KIND[<int>src.dtype] != COMPLEX_KIND:
+        bits &= NEGATED
+    if bits and src.dtype == Bool:              # which has no negative
+        value = empty_like_tensor(src, dst.dtype, src.device_type, src.device_index)
+        copy_data(value, without_bits(src), False)
+    cdef bint directly = (dst.dtype == src.dtype and dst.device_type == src.device_type
+                          and dst.device_index == src.device_index and has_same_shape(dst, src))
+    cdef uint32_t version = version_of(target)             # the caller counts the write
+    if bits & CONJUGATED:
+        value = op_conj_physical(value, target if directly and bits == CONJUGATED else None)
+    if bits & NEGATED:
+        value = op_neg(value, target if directly else None)
+    set_version(target, version)
+    return 0 if bits and directly else copy_data(target, value, non_blocking)
+
+
+cdef TensorBase without_bits(TensorBase tensor):
+    """What the memory holds."""
+    cdef TensorBase alias = make_alias(tensor)
+    alias.bits = 0
+    return alias
+
+
+TENSOR_SLOTS.copy_with_bits = copy_with_bits
 
 
 cdef str REPEAT_INTERLEAVE_SIGNATURES = (
@@ -202,6 +225,6 @@ def repeat_interleave_method(TensorBase self, repeats=None, dim=None, *, output_
     return repeat_interleave(self, repeats, dim, output_size=output_size)
 
 
-FUNCTIONS = {"conj": conj, "layer_norm": layer_norm, "rms_norm": rms_norm, "group_norm": group_norm,
-             "batch_norm": batch_norm, "repeat_interleave": repeat_interleave}
-METHODS = {"conj": conj, "repeat_interleave": repeat_interleave_method, "sum_to_size": sum_to_size}
+FUNCTIONS = {"layer_norm": layer_norm, "rms_norm": rms_norm, "group_norm": group_norm, "batch_norm": batch_norm,
+             "repeat_interleave": repeat_interleave}
+METHODS = {"repeat_interleave": repeat_interleave_method, "sum_to_size": sum_to_size}

@@ -33,8 +33,11 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.generator cimport Generator, generator_for
 from mindtorch._core.tensor.tensor cimport (
-    CPU, META, Shape, TensorBase, allocate, bump_version, checked_numel, has_shape, make_tensor, version_of,
+    CPU, META, Shape, TensorBase, allocate, bump_version, checked_numel, has_same_shape, has_shape, make_tensor,
+    version_of,
 )
+from mindtorch._core.tensor.copy_cast cimport clone_tensor, copy_tensor_
+cimport mindtorch._core.tensor.tensor as tensor_module
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
 
@@ -565,10 +568,12 @@ cdef TensorBase result_of_dynamic_shape(const Output *output, Argument *argument
 
 
 cdef object run(Operator op, Argument *arguments):
-    if op.is_plain and not torch_dispatch.active:
+    if op.is_plain and not torch_dispatch.active and not tensor_module.bits_seen:
         return run_single_result(op, arguments)
     if not op.loaded:
         load_operator(op)
+    if tensor_module.bits_seen and any_tensor(op, arguments, True, has_bits):
+        return run_without_bits(op, arguments, op.inplace_only)
     if torch_dispatch.active and is_dispatched(op, arguments, True):
         return run_dispatched(op, arguments, op.inplace_only)
     if op.is_foreach:
@@ -582,21 +587,67 @@ cdef object run(Operator op, Argument *arguments):
 
 cdef bint is_dispatched(Operator op, Argument *arguments, bint with_outs) except -1:
     """Whether a mode, or the class of a tensor among the arguments, has a handler of __torch_dispatch__."""
+    return torch_dispatch.has_modes() or any_tensor(op, arguments, with_outs, torch_dispatch.dispatches)
+
+
+cdef bint any_tensor(Operator op, Argument *arguments, bint with_outs, bint (*test)(TensorBase) noexcept) except -1:
+    """Whether the test, for which None is no tensor, holds for an argument, or for one of the tensors of a list."""
     cdef int i
-    if torch_dispatch.has_modes():
-        return True
     for i in range(op.argument_count):
         if op.argument_types[i] <= OPTIONAL_TENSOR:
-            if torch_dispatch.dispatches(tensor_argument(arguments, i)):
+            if test(tensor_argument(arguments, i)):
                 return True
-        elif op.argument_types[i] <= OPTIONAL_TENSOR_LIST and torch_dispatch.any_dispatches(
-                <list>arguments[i].object):
-            return True
+        elif op.argument_types[i] <= OPTIONAL_TENSOR_LIST:
+            for tensor in list_argument(arguments, i):
+                if test(<TensorBase>tensor):
+                    return True
     if with_outs and not op.inplace_only and not op.is_foreach:
         for i in range(op.argument_count, op.argument_count + op.result_count):
-            if torch_dispatch.dispatches(tensor_argument(arguments, i)):
+            if test(tensor_argument(arguments, i)):
                 return True
     return False
+
+
+cdef bint has_bits(TensorBase tensor) noexcept:
+    return tensor is not None and tensor.bits != 0
+
+
+cdef object run_without_bits(Operator op, Argument *arguments, bint inplace):
+    """`run` or `run_inplace` where tensors have bits: with copies in their place. What is written to is copied back."""
+    cdef Argument copies[MAX_ARGUMENTS]
+    cdef list kept = [], written = [], outs = []
+    cdef int i, count = op.argument_count
+    if op.is_foreach and op.single is not None:
+        return run_foreach(op, arguments, inplace)
+    if not (inplace or op.is_foreach):
+        count += op.result_count
+    for i in range(count):
+        copies[i] = arguments[i]
+        if i >= op.argument_count or op.argument_types[i] <= OPTIONAL_TENSOR:
+            tensor = tensor_argument(arguments, i)
+            if not has_bits(<TensorBase>tensor):
+                continue
+            copy = clone_tensor(<TensorBase>tensor)
+            if i >= op.argument_count or (inplace and i == 0):
+                written.append((tensor, copy))
+        elif op.argument_types[i] <= OPTIONAL_TENSOR_LIST:
+            copy = [clone_tensor(<TensorBase>each) if has_bits(<TensorBase>each) else each
+                    for each in list_argument(arguments, i)]
+            if op.is_foreach:
+                written += [(a, b) for a, b in zip(list_argument(arguments, i), copy) if a is not b]
+        else:
+            continue
+        kept.append(copy)                                   # the array borrows
+        copies[i].object = <PyObject *>copy
+    result = run_inplace(op, copies) if inplace and not op.inplace_only else run(op, copies)
+    for tensor, copy in written:
+        if not has_same_shape(<TensorBase>tensor, <TensorBase>copy):            # an out= that was resized
+            tensor.resize_(copy.shape)
+        copy_tensor_(<TensorBase>tensor, <TensorBase>copy, False)
+    shown = {id(copy): tensor for tensor, copy in written}
+    if type(result) is tuple:
+        return tuple([shown.get(id(each), each) for each in <tuple>result])
+    return shown.get(id(result), result)
 
 
 cdef object run_autocast(Operator op, Argument *arguments):
@@ -727,6 +778,8 @@ cdef object run_inplace(Operator op, Argument *arguments):
     cdef int i, other
     if not op.loaded:
         load_operator(op)
+    if tensor_module.bits_seen and any_tensor(op, arguments, False, has_bits):
+        return run_without_bits(op, arguments, True)
     if torch_dispatch.active and is_dispatched(op, arguments, False):
         return run_dispatched(op, arguments, True)
     if op.is_foreach:
@@ -866,6 +919,8 @@ cdef bint can_use_fast_route(Operator op, Argument *arguments, list tensors) exc
     cdef Scalar number
     cdef int i
     if torch_dispatch.active and is_dispatched(op, arguments, False):
+        return False
+    if tensor_module.bits_seen and any_tensor(op, arguments, False, has_bits):
         return False
     if not is_fast_route_list(tensors, op.foreach_dtypes[first.device_type]):
         return False

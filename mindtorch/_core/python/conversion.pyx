@@ -24,7 +24,7 @@ from mindtorch._core.tensor.dtype cimport (
     numpy_to_scalar_type, scalar_from_python, scalar_to_python, to_scalar_type,
 )
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, MAX_DIMS, SIZE_CLASS, Shape, Storage, copy_data, device, device_of, empty_like_tensor, empty_tensor,
+    BACKENDS, CONJUGATED, CPU, MAX_DIMS, SIZE_CLASS, Shape, Storage, copy_data, device, device_of, empty_like_tensor, empty_tensor,
     make_tensor, require_backend, resolve_device,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
@@ -273,7 +273,7 @@ cdef TensorBase scalar_tensor(const Scalar *value, ScalarType dtype):
 
 cdef TensorBase to_host(TensorBase tensor):
     cdef TensorBase result
-    if tensor.device_type == CPU:
+    if tensor.device_type == CPU and not tensor.bits:
         return tensor
     result = empty_like_tensor(tensor, tensor.dtype, CPU, 0)
     copy_data(result, tensor, False)
@@ -287,6 +287,8 @@ cdef int read_scalar(TensorBase tensor, Scalar *out) except -1:
     cdef const char *address = element
     if torch_dispatch.active and torch_dispatch.dispatches(tensor):
         return scalar_from_python(torch_dispatch.call("_local_scalar_dense", (tensor,), None), out)
+    if tensor.bits:
+        tensor = to_host(tensor)
     if tensor.device_type == CPU:
         address = tensor.data_ptr()
     else:
@@ -356,6 +358,10 @@ def numpy(TensorBase self, *, bint force=False):
                         "tensor to host memory first.")
     if grad_enabled() and requires_grad(self) and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self.bits and not force:
+        what, resolve = ("conjugate", "conj") if self.bits & CONJUGATED else ("negative", "neg")
+        raise RuntimeError(f"Can't call numpy() on Tensor that has {what} bit set. Use tensor.resolve_{resolve}().numpy() "
+                           "instead.")
     cdef TensorBase host = to_host(self)
     host.storage.lent = True
     return as_array(host)

@@ -422,7 +422,8 @@ cdef bint has_same_strides(TensorBase a, TensorBase b):
 
 cdef bint is_same_memory(TensorBase a, TensorBase b):
     """Whether two tensors have the same elements in the same order."""
-    return a.storage is b.storage and a.offset == b.offset and a.dtype == b.dtype and has_same_strides(a, b)
+    return (a.storage is b.storage and a.offset == b.offset and a.dtype == b.dtype and a.bits == b.bits
+            and has_same_strides(a, b))
 
 
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1:

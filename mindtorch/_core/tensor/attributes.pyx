@@ -235,7 +235,8 @@ def result_type(tensor, other):
 def is_set_to(TensorBase self, tensor):
     """Whether two tensors are the same view of the same storage."""
     cdef TensorBase other = require_tensor(tensor, b"is_set_to", b"tensor", 1)
-    return (self.storage is other.storage and self.offset == other.offset and has_same_shape(self, other)
+    return (self.storage is other.storage and self.offset == other.offset and self.bits == other.bits
+            and has_same_shape(self, other)
             and memcmp(self.strides, other.strides, self.ndim * sizeof(int64_t)) == 0)
 
 

@@ -4,6 +4,7 @@ from mindtorch._core.tensor.tensor cimport TensorBase
 
 
 cdef TensorBase contiguous(TensorBase self)                    # self when it is contiguous
+cdef TensorBase clone_tensor(TensorBase self)
 
 # Self when nothing changes and `copy` is not asked for. A cast happens on the device that has a kernel for it.
 cdef TensorBase to_copy(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,

@@ -448,6 +448,7 @@ def set_data(TensorBase self, new_data):
 
 
 cdef int take_over(TensorBase self, TensorBase source) except -1:
+    self.bits = source.bits
     set_storage(self, source.storage, source.dtype)
     set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
     if self.autograd is not None:

@@ -640,7 +640,10 @@ cdef int setitem_impl(object self, object index, object value) except -1:
     elif PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
         scalar_from_python(value, &number)
         check_scalar_overflow(&number, target.dtype)
-        TENSOR_SLOTS.fill(target, &number)
+        if target.bits:
+            target.fill_(value)
+        else:
+            TENSOR_SLOTS.fill(target, &number)
     else:
         raise TypeError(f"can't assign a {type_name(value)} to a {legacy_type_name(tensor)}")
     bump_version(tensor)

@@ -114,6 +114,7 @@ cdef class TensorBase:
     cdef int device_type               # as in the storage: saves a load; SPARSE + that of a sparse tensor
     cdef int device_index
     cdef bint contiguous
+    cdef int bits                      # CONJUGATED and NEGATED, below
     cdef object autograd               # AutogradMeta, or None for a tensor that never took part in differentiation
     cdef TensorBase base               # what this is a view of (itself no view), or None
     cdef Storage version_counter       # counts the writes of `t.data`, which t ignores; None: the storage counts them
@@ -121,6 +122,16 @@ cdef class TensorBase:
     @cython.final
     cdef inline char *data_ptr(self) noexcept:
         return self.storage.data + self.offset * ITEMSIZE[<int>self.dtype]
+
+
+# The bits of conj and _neg_view: views whose elements are the conjugates or negatives of what the memory holds. Where
+# elements are read or written, copy_data computes them; kernels never see bits (run_operator.pyx, run_without_bits).
+cdef enum:
+    CONJUGATED = 1
+    NEGATED = 2
+
+cdef bint bits_seen                    # whether the process has made a tensor with bits
+cdef int set_bits(TensorBase self, int bits) except -1
 
 
 cdef bint sparse_seen                  # whether the process has made a sparse tensor
@@ -219,5 +230,6 @@ ctypedef struct TensorSlots:
     object (*getitem)(object a, object index)
     int (*setitem)(object a, object index, object value) except -1
     int (*fill)(TensorBase self, const Scalar *value) except -1       # every element = value; counts no version
+    int (*copy_with_bits)(TensorBase dst, TensorBase src, bint non_blocking) except -1     # copy_data, where one has bits
 
 cdef TensorSlots TENSOR_SLOTS

@@ -326,6 +326,8 @@ cdef TensorBase empty_pinned_like(TensorBase made):
 
 cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     cdef int served_by = max(dst.device_type, src.device_type)
+    if dst.bits | src.bits:
+        return TENSOR_SLOTS.copy_with_bits(dst, src, non_blocking)
     if not BACKENDS[served_by].ready:
         require_backend(served_by)
     return BACKENDS[served_by].copy(dst, src, non_blocking)
@@ -801,6 +803,7 @@ cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const
         raise_no_sparse_kernel("as_strided", base.device_type)
     cdef TensorBase view = new_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
     view.base = base if base.base is None else base.base
+    view.bits = base.bits
     view.version_counter = base.version_counter
     if base.autograd is not None:
         mark_inference(view, base)
@@ -809,6 +812,7 @@ cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const
 
 cdef TensorBase make_alias(TensorBase base):
     cdef TensorBase alias = new_tensor(base.storage, base.dtype, base.ndim, base.sizes, base.strides, base.offset)
+    alias.bits = base.bits
     alias.version_counter = base.version_counter
     if base.autograd is not None:
         mark_inference(alias, base)
@@ -819,6 +823,13 @@ cdef TensorBase make_variable_data(TensorBase base):
     cdef TensorBase data = make_alias(base)
     data.version_counter = Storage.__new__(Storage)
     return data
+
+
+cdef int set_bits(TensorBase self, int bits) except -1:
+    global bits_seen
+    self.bits = bits
+    bits_seen = bits_seen or bits != 0
+    return 0
 
 
 cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index):

@@ -4,9 +4,8 @@ from mindtorch._core.tensor.tensor cimport TensorBase
 
 cdef bint active                                    # whether the process has seen a class or mode with a handler
 cdef bint has_modes() noexcept                      # whether modes of this thread are in force
-# Whether a mode, or the class of the tensor, of one of the tensors, has a handler. None is no tensor.
+# Whether a mode, or the class of the tensor, has a handler. None is no tensor.
 cdef bint dispatches(TensorBase tensor) noexcept
-cdef bint any_dispatches(list tensors) noexcept
 # What the handlers return for an operator of aten ("add.Tensor"); kwargs may be None.
 cdef object call(str overload, tuple args, dict kwargs)
 # The view that the handlers return for self and other arguments of the operator; `view` where there are none.

@@ -76,13 +76,6 @@ cdef bint dispatches(TensorBase tensor) noexcept:
     return mindtorch_dispatch_modes != 0 or type_has_handler(Py_TYPE(<PyObject *>tensor))
 
 
-cdef bint any_dispatches(list tensors) noexcept:
-    for tensor in tensors:
-        if dispatches(<TensorBase>tensor):
-            return True
-    return False
-
-
 def is_dispatched(TensorBase tensor=None):
     """Whether handlers are called for a tensor; for None, whether modes are active."""
     return active and bool(has_modes() if tensor is None else dispatches(tensor))
@@ -161,7 +154,7 @@ def alias_of_class(kind, TensorBase data not None):
     """A leaf of the class over the elements of `data`, whose writes it counts too."""
     cdef TensorBase made = new_of_class(kind, data.storage, data.dtype, data.ndim, data.sizes, data.strides,
                                         data.offset)
-    made.version_counter = data.version_counter
+    made.version_counter, made.bits = data.version_counter, data.bits
     return made
 
 

@@ -5,7 +5,6 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 
 cdef TensorBase reshape_to(TensorBase self, Shape *shape)
-cdef TensorBase real_view(TensorBase self)                                                        # view_as_real
 cdef TensorBase transpose_matrix(TensorBase self)                                                 # t
 cdef TensorBase expand_to(TensorBase self, const Shape *shape)                                    # -1 keeps a size
 cdef TensorBase select_dim(TensorBase self, int64_t dim, int64_t index)

@@ -8,7 +8,7 @@ from mindtorch._core.operators.autocast import with_autocast_policy
 
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
 from mindtorch._core.autograd.history cimport (
-    adopt_history, record__slice, record_as_strided, record_diagonal, record_expand, record_permute,
+    adopt_history, record__conj, record__neg_view, record__slice, record_as_strided, record_diagonal, record_expand, record_permute,
     record_select_int, record_split_Tensor, record_squeeze, record_transpose_int, record_unbind_int, record_unfold,
     record_unsqueeze, record_view, record_view_as_complex, record_view_as_real, should_record_inplace,
     should_record_view,
@@ -18,13 +18,13 @@ from mindtorch._core.python.conversion cimport (
     parse_ints, parse_varargs, raise_no_overload, raise_wrong_type, require_int, require_tensor, sizes_argument,
 )
 from mindtorch._core.rules.infer cimport same_shape, wrap_dim, wrap_dims
-from mindtorch._core.tensor.copy_cast cimport contiguous, legacy_type_name
+from mindtorch._core.tensor.copy_cast cimport clone_tensor, contiguous, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, INT_KIND, ITEMSIZE, KIND, Double, Float, ScalarType, dtype, dtype_name,
 )
 from mindtorch._core.tensor.tensor cimport (
-    MAX_DIMS, Shape, TensorBase, bump_version, contiguous_strides, has_shape, make_tensor, make_view, set_geometry,
-    shape_list, shape_text,
+    CONJUGATED, MAX_DIMS, NEGATED, Shape, TensorBase, bump_version, contiguous_strides, has_shape, make_tensor,
+    make_view, set_bits, set_geometry, shape_list, shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -135,6 +135,11 @@ cdef TensorBase view_dtype(TensorBase self, ScalarType code):
     cdef int i, last = self.ndim - 1
     if torch_dispatch.active and torch_dispatch.dispatches(self):
         return torch_dispatch.view_of(None, self, "view.dtype", (DTYPES[<int>code],))
+    if self.bits:
+        raise RuntimeError(
+            "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype."
+            if self.bits & CONJUGATED else
+            "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.")
     if old_size == new_size:
         return make_tensor(self.storage, code, self.ndim, self.sizes, self.strides, self.offset)
     what = f"to view {dtype_name(self.dtype)} as {dtype_name(code)} (different element sizes)"
@@ -172,6 +177,10 @@ cdef TensorBase real_view(TensorBase self):
     cdef int i
     if KIND[<int>self.dtype] != COMPLEX_KIND:
         raise RuntimeError("view_as_real is only supported for complex tensors")
+    if self.bits & CONJUGATED:
+        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor "
+                           "so you can view it as real, use self.resolve_conj(); however, be warned that the resulting "
+                           "tensor will NOT alias the original.")
     for i in range(self.ndim):
         sizes[i] = self.sizes[i]
         strides[i] = 2 * self.strides[i]
@@ -758,9 +767,7 @@ cdef TensorBase adjoint_as(TensorBase self, str name, str name_without_dims):
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
     else:
         self = transpose_dims(self, -2, -1)
-    if KIND[<int>self.dtype] != COMPLEX_KIND:
-        return self
-    return (<object>self).conj()
+    return conjugate_view(self) if KIND[<int>self.dtype] == COMPLEX_KIND else self
 
 
 def permute(input, dims):
@@ -1074,7 +1081,9 @@ def view_as_complex(input):
 def real(input):
     """The real parts, as a view; a real tensor itself."""
     cdef TensorBase self = require_tensor(input, b"real", b"input", 1)
-    return select_dim(real_view(self), -1, 0) if KIND[<int>self.dtype] == COMPLEX_KIND else self
+    if KIND[<int>self.dtype] != COMPLEX_KIND:
+        return self
+    return select_dim(real_view(conjugate_view(self) if self.bits & CONJUGATED else self), -1, 0)
 
 
 def imag(input):
@@ -1082,7 +1091,81 @@ def imag(input):
     cdef TensorBase self = require_tensor(input, b"imag", b"input", 1)
     if KIND[<int>self.dtype] != COMPLEX_KIND:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if self.bits & CONJUGATED:
+        return select_dim(negative_view(real_view(conjugate_view(self))), -1, 1)
     return select_dim(real_view(self), -1, 1)
+
+
+# --- views of other elements than the memory holds -------------------------------------------------------------------
+# The bits of a tensor say so (tensor.pxd). Whoever reads or writes the elements computes conjugates and negatives.
+
+cdef TensorBase conjugate_view(TensorBase self):
+    """The conjugates of a complex tensor."""
+    cdef TensorBase view = make_view(self, self.ndim, self.sizes, self.strides, self.offset)
+    set_bits(view, self.bits ^ CONJUGATED)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "_conj", ())
+    if may_require_grad(self) and should_record_view(self, (view,)):
+        record__conj(self, view)
+    return view
+
+
+cdef TensorBase negative_view(TensorBase self):
+    cdef TensorBase view = make_view(self, self.ndim, self.sizes, self.strides, self.offset)
+    set_bits(view, self.bits ^ NEGATED)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "_neg_view", ())
+    if may_require_grad(self) and should_record_view(self, (view,)):
+        record__neg_view(self, view)
+    return view
+
+
+def conj(input):
+    """The complex conjugates, as a view; a real tensor itself."""
+    cdef TensorBase self = require_tensor(input, b"conj", b"input", 1)
+    return conjugate_view(self) if KIND[<int>self.dtype] == COMPLEX_KIND else self
+
+
+def _conj(input):
+    """conj of a complex tensor."""
+    return conj(input)
+
+
+def _neg_view(input):
+    """The negatives, as a view."""
+    return negative_view(require_tensor(input, b"_neg_view", b"input", 1))
+
+
+def is_conj(input):
+    """Whether the tensor shows the conjugates of what its memory holds."""
+    return (require_tensor(input, b"is_conj", b"input", 1).bits & CONJUGATED) != 0
+
+
+def is_neg(input):
+    """Whether the tensor shows the negatives of what its memory holds."""
+    return (require_tensor(input, b"is_neg", b"input", 1).bits & NEGATED) != 0
+
+
+def resolve_conj(input):
+    """The tensor itself, or a copy where it shows the conjugates of what its memory holds."""
+    cdef TensorBase self = require_tensor(input, b"resolve_conj", b"input", 1)
+    return clone_tensor(self) if self.bits & CONJUGATED else self
+
+
+def resolve_neg(input):
+    """The tensor itself, or a copy where it shows the negatives of what its memory holds."""
+    cdef TensorBase self = require_tensor(input, b"resolve_neg", b"input", 1)
+    return clone_tensor(self) if self.bits & NEGATED else self
+
+
+def set_bits_of(TensorBase self not None, conjugated=None, negated=None):
+    """Have a tensor show conjugates or negatives of what its memory holds; None changes nothing."""
+    cdef int bits = self.bits
+    if conjugated is not None:
+        bits = (bits & ~CONJUGATED) | (CONJUGATED if conjugated else 0)
+    if negated is not None:
+        bits = (bits & ~NEGATED) | (NEGATED if negated else 0)
+    set_bits(self, bits)
 
 
 # --- attributes that are views ---------------------------------------------------------------------------------------
@@ -1136,8 +1219,11 @@ FUNCTIONS["moveaxis"] = movedim
 
 METHODS = dict(
     FUNCTIONS, unfold=unfold, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
-    split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as, squeeze_=squeeze_,
+    conj=conj, _conj=_conj, _neg_view=_neg_view, is_conj=is_conj, is_neg=is_neg, resolve_conj=resolve_conj,
+    resolve_neg=resolve_neg, split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as, squeeze_=squeeze_,
     unsqueeze_=unsqueeze_, transpose_=transpose_, swapaxes_=swapaxes_, swapdims_=swapdims_, t_=t_,
     as_strided_=as_strided_)
 
-FUNCTIONS |= {f.__name__: f for f in (view_as_real, view_as_complex, real, imag, as_strided_)}
+FUNCTIONS |= {f.__name__: f for f in (
+    view_as_real, view_as_complex, real, imag, as_strided_, conj, _conj, _neg_view, is_conj, is_neg, resolve_conj,
+    resolve_neg)}

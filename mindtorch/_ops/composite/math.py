@@ -84,34 +84,6 @@ def isreal(input):
     return _OPS["eq"](_views.imag(input), 0) if input.is_complex() else _factories.ones_like(input, dtype=bool_)
 
 
-@_published()
-def resolve_conj(input):
-    """The tensor itself: conjugation is never pending here."""
-    _require_tensor("resolve_conj", input)
-    return input
-
-
-@_published()
-def resolve_neg(input):
-    """The tensor itself: negation is never pending here."""
-    _require_tensor("resolve_neg", input)
-    return input
-
-
-@_published()
-def is_conj(input):
-    """Whether a conjugation is pending: never."""
-    _require_tensor("is_conj", input)
-    return False
-
-
-@_published()
-def is_neg(input):
-    """Whether a negation is pending: never."""
-    _require_tensor("is_neg", input)
-    return False
-
-
 @_published(takes_out=True, inplace="function")
 def ldexp(input, other):
     """input * 2 ** other."""
@@ -196,19 +168,9 @@ METHODS |= {"polygamma": polygamma_method, "polygamma_": polygamma_in_place, "__
             "nan_to_num_": nan_to_num_, "float_power_": float_power_}
 
 
-def _conj(input):
-    """conj of a complex tensor."""
-    return input.conj()
-
-
 def _conj_physical(input):
     """conj_physical of a complex tensor, any other as it is."""
     return _OPS["conj_physical"](input) if input.is_complex() else input
-
-
-def _neg_view(input):
-    """neg of a tensor: negation is never pending here, as conjugation is not."""
-    return -input
 
 
 def _is_all_true(input):
@@ -227,7 +189,7 @@ def _is_zerotensor(input):
 
 
 _PRIVATE = {f.__name__: f for f in (
-    _conj, _conj_physical, _neg_view, _is_all_true, _is_any_true, _is_zerotensor)}
+    _conj_physical, _is_all_true, _is_any_true, _is_zerotensor)}
 FUNCTIONS |= _PRIVATE | {"nan_to_num_": nan_to_num_}
 METHODS |= _PRIVATE
 FUNCTIONS["conj_physical_"] = METHODS["conj_physical_"] = conj_physical_

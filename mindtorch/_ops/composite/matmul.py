@@ -5,7 +5,7 @@ from math import prod
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
-from mindtorch._core.operators.composites import conj as _conj
+from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._core.python.torch_function import overridable
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite

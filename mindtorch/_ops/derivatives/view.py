@@ -92,8 +92,18 @@ def _add_strided(flat, values, sizes, strides, offset):
 
 def _of_parts(geometry):
     """The geometry of a complex tensor's real and imaginary parts."""
-    sizes, strides, offset, _ = geometry
-    return (*sizes, 2), (*(2 * stride for stride in strides), 1), 2 * offset, False
+    sizes, strides, offset, *_ = geometry
+    return (*sizes, 2), (*(2 * stride for stride in strides), 1), 2 * offset, False, 0
+
+
+def _turned(grad, bits):
+    """The gradient of what the memory holds, for that of a view with bits, and the other way round."""
+    grad = grad.conj() if bits & 1 else grad
+    return (-grad if bits & 2 else grad).resolve_conj()
+
+
+def _without_bits(geometry):
+    return *geometry[:4], 0
 
 
 def _complex_of_parts(parts):
@@ -102,10 +112,13 @@ def _complex_of_parts(parts):
 
 def as_strided_backward(grad, base_geometry, geometry):
     """Zeros like the base, with `grad` added to the elements of the strided view."""
-    base_sizes, base_strides, base_offset, base_is_complex = base_geometry
-    sizes, strides, offset, is_complex = geometry
+    base_sizes, base_strides, base_offset, base_is_complex, base_bits = base_geometry
+    sizes, strides, offset, is_complex, bits = geometry
+    if bits or base_bits:
+        of_memory = as_strided_backward(_turned(grad, bits), _without_bits(base_geometry), _without_bits(geometry))
+        return _turned(of_memory, base_bits)
     if is_complex and not base_is_complex:
-        return as_strided_backward(ops.view_as_real(grad), base_geometry, _of_parts(geometry))
+        return as_strided_backward(ops.view_as_real(grad.resolve_conj()), base_geometry, _of_parts(geometry))
     if base_is_complex and not is_complex:
         return _complex_of_parts(as_strided_backward(grad, _of_parts(base_geometry), geometry))
     first = min(offset, base_offset)
@@ -121,15 +134,23 @@ def as_strided_backward(grad, base_geometry, geometry):
 
 def copy_slices_backward(grad, base_geometry, geometry, view_backward, needed):
     """The gradients of an in-place operator on a view: of the base, then of the operator's other operands."""
-    sizes, strides, offset, base_is_complex = base_geometry
+    sizes, strides, offset, base_is_complex, base_bits = base_geometry
+    bits = geometry[4]
+    if bits or base_bits:
+        def turned(part, needed):
+            first, *others = view_backward(_turned(part, bits), needed)
+            return [first if first is None else _turned(first, bits), *others]
+        first, *others = copy_slices_backward(_turned(grad, base_bits), _without_bits(base_geometry),
+                                              _without_bits(geometry), turned, needed)
+        return [_turned(first, base_bits), *others]
     if base_is_complex and not geometry[3]:
-        first, *others = copy_slices_backward(ops.view_as_real(grad), _of_parts(base_geometry), geometry,
+        first, *others = copy_slices_backward(ops.view_as_real(grad.resolve_conj()), _of_parts(base_geometry), geometry,
                                               view_backward, needed)
         return [_complex_of_parts(first), *others]
     if geometry[3] and not base_is_complex:
         def of_parts(part, needed):
             first, *others = view_backward(_complex_of_parts(part), needed)
-            return [first if first is None else ops.view_as_real(first), *others]
+            return [first if first is None else ops.view_as_real(first.resolve_conj()), *others]
         return copy_slices_backward(grad, base_geometry, _of_parts(geometry), of_parts, needed)
     flat = _new_zeros(grad, (_extent(sizes, strides),)) if is_dispatched(grad) else ops.empty(
         (_extent(sizes, strides),), dtype=grad.dtype, device=grad.device)

@@ -173,7 +173,7 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         with open(self.path / name, "wb") as file:
             file.write(len(text).to_bytes(8, "little") + text)
             for tensor in tensors:
-                file.write(tensor.flatten().view(mindtorch.uint8).numpy().tobytes())
+                file.write(tensor.flatten().resolve_conj().resolve_neg().view(mindtorch.uint8).numpy().tobytes())
             self._to_disk(file)
         return results
 
