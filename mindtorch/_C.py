@@ -11,7 +11,6 @@ from mindtorch import _VF as _VariableFunctions
 from mindtorch import _backend
 from mindtorch._compat import settings as _settings
 from mindtorch._compat.absent_dtypes import Tag  # noqa: F401 - torch._C has it too
-from mindtorch._core._gen.namespace import ATEN
 from mindtorch._core.autograd.engine import current_graph_task_id as _current_graph_task_id
 from mindtorch._core.autograd.engine import current_node as _current_autograd_node
 from mindtorch._core.autograd.engine import execution_order, keeps_graph
@@ -32,6 +31,7 @@ from mindtorch._core.python.torch_function import is_all_disabled as _is_torch_f
 from mindtorch._core.python.torch_function import is_enabled as _is_torch_function_enabled
 from mindtorch._core.python.torch_function import pop_mode as _pop_torch_function_stack
 from mindtorch._core.python.torch_function import push_mode as _push_on_torch_function_stack
+from mindtorch._core.tensor.attributes import StorageBase  # noqa: F401 - torch._C has it too
 from mindtorch._core.tensor.dtype import dtype  # noqa: F401 - torch._C has it too
 from mindtorch._core.tensor.generator import Generator  # noqa: F401 - torch._C has it too
 from mindtorch._core.tensor.tensor import Size, TensorBase
@@ -210,10 +210,10 @@ class _WeakTensorRef:
 
 
 def _nn_function(name):
-    places = (vars(import_module("mindtorch._library.aten_functions")), ATEN,
-              vars(import_module("mindtorch.nn.functional")))
-    found = next((place[name] for place in places if name in place), None)
-    if found is None or name.startswith("__"):
+    aten = import_module("mindtorch").ops.aten      # its operators take 3 for the int[2] of an image
+    found = None if name.startswith("__") else getattr(aten, name, None) or getattr(
+        import_module("mindtorch.nn.functional"), name, None)
+    if found is None:
         raise AttributeError(f"module 'torch._C._nn' has no attribute '{name}'")
     return found
 

@@ -188,7 +188,8 @@ _LAZY_NAMES |= dict.fromkeys((
     "Tag", "chalf", "complex32", "float4_e2m1fn_x2", "qint8", "qint32", "quint2x4", "quint4x2", "quint8",
     "int1", "int2", "int3", "int4", "int5", "int6", "int7", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6",
     "uint7"), "_compat.absent_dtypes")
-_LAZY_NAMES |= {"StorageBase": "storage", "_disable_dynamo": "compiler", "_shape_as_tensor": "_utils"}
+_LAZY_NAMES |= {"StorageBase": "storage", "_disable_dynamo": "compiler", "_shape_as_tensor": "_utils",
+                "_fused_sdp_choice": "nn._functional_attention"}
 _LAZY_NAMES |= dict.fromkeys((
     "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module",
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",

@@ -61,7 +61,6 @@ class UntypedStorage(StorageBase):
         4
     """
 
-    __slots__ = ()
     is_cuda = is_sparse = is_hpu = False
 
     def __new__(cls, data: float = 0, *, device: Device = None) -> Self:

@@ -434,7 +434,7 @@ NAMES = {
         torch.sparse._triton_ops_meta: get_meta minimize update""",
     _PRIVATE: """
         torch: _cslt_compress _cslt_sparse_mm _sparse_semi_structured_apply
-            _sparse_semi_structured_apply_dense _sparse_semi_structured_tile _fused_sdp_choice
+            _sparse_semi_structured_apply_dense _sparse_semi_structured_tile
         torch._C: Graph OptionalType ScriptObject Value _cuda_releasePool
             _dispatch_dump
             _dispatch_key_for_device _dispatch_keys _get_sdp_priority_order _jit_get_operation

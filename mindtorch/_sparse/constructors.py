@@ -361,8 +361,12 @@ def empty(size, layout, dtype=None, device=None):
     if layout is sparse_coo:
         return make(layout, (ops.zeros((len(size), 0), dtype=int64, device=device),),
                     ops.zeros((0,), dtype=dtype, device=device), size, False)
-    if layout in BLOCKED or len(size) < 2:
-        raise RuntimeError(f"empty(): an empty tensor of layout {layout} needs two dimensions, and no blocks")
+    if len(size) < 2:
+        raise RuntimeError("torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got "
+                           f"size {list(size)}")
+    if layout in BLOCKED:
+        raise RuntimeError("empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got "
+                           f"{LAYOUT_NAMES[layout]}")
     along = size[-2] if layout in BY_ROWS else size[-1]
     indices = (ops.zeros((*size[:-2], along + 1), dtype=int64, device=device),
                ops.zeros((*size[:-2], 0), dtype=int64, device=device))

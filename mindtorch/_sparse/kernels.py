@@ -244,6 +244,9 @@ def mul(input, other, *, out=None):
     if _is_number(other):
         return with_values(input, values_of(input) * other)
     if is_sparse(other):
+        for factor, number in ((input, other), (other, input)):
+            if number.dim() == 0:
+                return mul(factor, number.to_dense())
         return _intersection(input, other)
     if other.dim() > input.dim():
         raise RuntimeError(f"mul: a sparse tensor of {input.dim()} dimensions is not expanded to {other.dim()}")
@@ -255,16 +258,20 @@ def mul(input, other, *, out=None):
 
 
 def _intersection(a, b):
-    _check_sizes("mul", a, b)
+    """The product of two sparse tensors, of which the dense dimensions alone are expanded."""
     if a.layout is not sparse_coo:
         return to_layout(_intersection(to_coo(a), to_coo(b)), a.layout)
     a, b = coalesce(a), coalesce(to_coo(b))
-    if tensors._same_memory(indices_of(a), indices_of(b)):
+    count = sparse_dims(a)
+    sizes = a.shape[:count]
+    if (a.dim(), count, sizes) != (b.dim(), sparse_dims(b), b.shape[:count]):
+        raise RuntimeError("sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, "
+                           "number of sparse dimensions, and shape of sparse dimensions")
+    if a.shape == b.shape and tensors._same_memory(indices_of(a), indices_of(b)):
         return with_values(a, values_of(a) * values_of(b))
-    sizes = a.shape[:sparse_dims(a)]
     there, here = _common(flatten(indices_of(a)[0], sizes), flatten(indices_of(b)[0], sizes))
     values = values_of(a).index_select(0, here) * values_of(b).index_select(0, there)
-    return make(sparse_coo, (indices_of(a)[0].index_select(1, here),), values, a.shape, True)
+    return make(sparse_coo, (indices_of(a)[0].index_select(1, here),), values, (*sizes, *values.shape[1:]), True)
 
 
 def _common(first, second):
@@ -333,7 +340,34 @@ def _empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fa
     return made.requires_grad_(requires_grad)
 
 
-KERNELS |= {"zeros_like": _empty_like, "empty_like": _empty_like}
+def _require_layout_of(input, layout):
+    """RuntimeError for compressed tensors and a layout that is not theirs."""
+    if layout is not None and layout is not input.layout and input.layout in COMPRESSED:
+        raise RuntimeError(f"empty_like with different sparse layout is not supported (self is "
+                           f"{LAYOUT_NAMES[input.layout]} but you requested {LAYOUT_NAMES.get(layout, layout)})")
+
+
+@_kernel
+def zeros_like(input, *, layout=None, **options):
+    """A tensor of the same size without elements, of any sparse layout."""
+    _require_layout_of(input, layout if layout is strided else None)
+    return _empty_like(input, layout=layout, **options)
+
+
+@_kernel
+def empty_like(input, *, layout=None, **options):
+    """A tensor of the same size without elements."""
+    _require_layout_of(input, layout)
+    return _empty_like(input, layout=layout, **options)
+
+
+@_kernel
+def randn_like(input, *, dtype=None, generator=None):
+    """Normal numbers at the indices of a compressed tensor."""
+    if input.layout is sparse_coo:
+        raise NotImplementedError("Could not run 'aten::normal_' with arguments from the 'SparseCPU' backend. The "
+                                  "operator has no form for tensors of layout torch.sparse_coo: call to_dense() first.")
+    return with_values(input.detach(), ops.randn_like(values_of(input.detach()), dtype=dtype, generator=generator))
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------
@@ -782,6 +816,10 @@ def to_sparse(self, *args, layout=None, blocksize=None, dense_dim=None, sparse_d
             dense_dim = self.dim() - tensors.batch_dims(self) - 2
             blocksize = blocksize or tensors.blocksize_of(self)
             return _batched(to_dense(self), layout, blocksize, dense_dim, tensors.batch_dims(self))
+        if self.layout in BLOCKED and layout in COMPRESSED and layout not in BLOCKED:
+            name = LAYOUT_NAMES[layout]
+            raise RuntimeError(f"sparse_compressed_to_sparse_{name[-3:].lower()}: expected SparseCsr or SparseCsc "
+                               f"layout but got {LAYOUT_NAMES[self.layout]}")
         return to_layout(self, layout, blocksize)
     if layout in BLOCKED and blocksize is None:
         raise RuntimeError(f"to_sparse: {layout} needs a blocksize")

@@ -1,5 +1,5 @@
 """How sparse tensors are made and taken apart, and the gradients of these two steps."""
-from mindtorch import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from mindtorch import int64, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from mindtorch._core.python import torch_function
 from mindtorch._core.tensor.tensor import make_sparse, sparse_storage
 from mindtorch._ops.operators import ops
@@ -291,4 +291,7 @@ def to_layout(sparse, layout, blocksize=None):
     if sparse_dims(coo) != 2:
         raise RuntimeError(f"coo_to_sparse_{str(layout)[-3:]}: conversion from Sparse to {LAYOUT_NAMES[layout]} for "
                            "input tensors with sparse_dim()!=2 is not supported")
-    return to_blocks(to_dense(coo), blocksize, layout) if layout in BLOCKED else to_compressed(coo, layout)
+    made = to_blocks(to_dense(coo), blocksize, layout) if layout in BLOCKED else to_compressed(coo, layout)
+    dtype = int64 if sparse.layout is sparse_coo else indices_of(sparse)[0].dtype
+    return made if dtype is int64 else make(layout, tuple(each.to(dtype) for each in indices_of(made)), values_of(made),
+                                            made.shape)

@@ -91,6 +91,8 @@ def _shared_or_copied(obj, dtype, device, copy):
         return _shared_or_copied(obj._as_tensor().view(dtype or int64), None, device, copy)
     if _has_buffer(obj):
         return _shared_or_copied(frombuffer(obj, dtype=dtype or get_default_dtype()), None, device, copy)
+    if copy is False and isinstance(obj, numpy.generic):
+        raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
     if copy is False:
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     return tensor_from_data(obj, dtype, device, False, "asarray")

@@ -268,6 +268,17 @@ def _new(call):
     return call.run(call.values | {"self": value_of(call.values["self"]), "size": (*call.sizes, *call.values["size"])})
 
 
+def _fill(call):
+    """A tensor may have a number for each sample."""
+    value = call.values["value"]
+    if not isinstance(value, mindtorch.Tensor):
+        return _pointwise(call)
+    if value.dim():
+        return NotImplemented
+    result = call.full(call.values["self"]) if call.written() else call.full(call.values["self"]).clone()
+    return call.batched(result.copy_(call.front(value, result.dim() - call.count)))
+
+
 # --- dimensions -------------------------------------------------------------------------------------------------------
 
 def _shifted(dim, rank, count):
@@ -660,14 +671,14 @@ def _no_rule(call):
 _REDUCTIONS = ("sum", "mean", "max", "min", "prod", "median", "nanmedian", "all", "any")
 _RULES = {}
 for _rule, _names in (
-        (_pointwise, "clone detach alias _to_copy copy fill zero zeros_like ones_like full_like empty_like rand_like "
+        (_pointwise, "clone detach alias _to_copy copy zero zeros_like ones_like full_like empty_like rand_like "
                      "randn_like randint_like lift_fresh view_as_real view_as_complex _conj _neg_view resolve_conj "
                      "resolve_neg real imag conj conj_physical where"),
         (_each_sample, "tril triu constant_pad_nd linalg_inv linalg_inv_ex linalg_cholesky linalg_cholesky_ex "
                        "linalg_lu_factor_ex linalg_qr _linalg_svd lu_unpack linalg_eigvalsh linalg_eigh linalg_eig "
                        "linalg_slogdet linalg_det geqrf triangular_solve _cdist_forward _cdist_backward one_hot"),
         (_masked_fill, "masked_fill"), (_prelu, "_prelu_kernel"),
-        (_new, "new_zeros new_ones new_full new_empty"),
+        (_new, "new_zeros new_ones new_full new_empty"), (_fill, "fill"),
         (_reduction_of_all, " ".join(_REDUCTIONS)),
         (_cat, "cat"), (_expand, "expand"), (_view, "view _unsafe_view reshape"), (_squeeze, "squeeze"), (_t, "t"),
         (_as_strided, "as_strided"), (_repeat, "repeat"),

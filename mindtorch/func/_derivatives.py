@@ -71,6 +71,9 @@ def _pair(result, has_aux, name):
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:
         raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    for leaf in tree_leaves(result[1]):
+        if not isinstance(leaf, mindtorch.Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
     return result
 
 

@@ -80,7 +80,8 @@ class _Writer:
         if self.wrapped:
             import mindtorch
             self.globals["torch"] = mindtorch
-        head = f"def forward({', '.join([self.root, *self.parameters])}){self.returns}:"
+        own = self.parameters[:1] == [self.root]        # a traced function may have a `self` of its own
+        head = f"def forward({', '.join(self.parameters if own else [self.root, *self.parameters])}){self.returns}:"
         return PythonCode(f"\n{wraps}\n" + ("" if wraps else "\n") + f"{head}\n{body}    ", self.globals)
 
     def _last_uses(self):
@@ -139,7 +140,7 @@ class _Writer:
         if callable(value) and not isinstance(value, str):
             return self._global(qualified_name(value), value)
         text = repr(value)
-        for name in re.findall(r"^(torch|device|inf|nan|mindtorch)\b", text):
+        for name in re.findall(r"^-?(torch|device|inf|nan|mindtorch)\b", text):
             self._constant(name)
         return text
 

@@ -71,6 +71,27 @@ def _can_fuse(query, key, value, mask, dropout_p, shared):
     return mask is None or mask.dtype is _bool
 
 
+def _is_flash_of_cpu(query, key, value, mask, dropout_p, shared):
+    """Whether torch's flash kernel of the CPU would take it: here the formula, as its mask may be numbers to add."""
+    sizes, of_keys = query.shape, key.shape
+    return (query.device.type == "cpu" and dropout_p == 0.0 and query.is_floating_point()
+            and len(sizes) == len(of_keys) == 4 and 0 not in sizes and 0 not in of_keys and of_keys == value.shape
+            and sizes[0] == of_keys[0] and sizes[3] == of_keys[3] and (shared or sizes[1] == of_keys[1])
+            and (mask is None or (mask.dim() in (2, 4) and not mask.requires_grad)))
+
+
+def _fused_sdp_choice(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None,
+                      enable_gqa=False):
+    """The number of the SDPBackend that takes such a call."""
+    arguments = query, key, value, attn_mask, dropout_p, enable_gqa
+    if _CHOICE.fused and (_CHOICE.fused_first or not _CHOICE.math) and (
+            _can_fuse(*arguments) or _is_flash_of_cpu(*arguments)):
+        return 1                                        # FLASH_ATTENTION
+    if not _CHOICE.math:
+        raise RuntimeError("No available kernel.  Aborting execution.")
+    return 0                                            # MATH
+
+
 def _fused_attention(query, key, value, mask, dropout_p, is_causal, scale):
     """The same by one operator, whose mask is true where a query may not look."""
     scale = query.shape[-1] ** -0.5 if scale is None else scale
@@ -109,7 +130,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                            "turning off both the math kernel and the fused kernels.")
     if _CHOICE.fused_first and _can_fuse(query, key, value, attn_mask, dropout_p, enable_gqa):
         return _fused_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
-    if not _CHOICE.math:
+    if not _CHOICE.math and not _is_flash_of_cpu(query, key, value, attn_mask, dropout_p, enable_gqa):
         raise RuntimeError("No available kernel.  Aborting execution.")
     if enable_gqa:
         key, value = _shared_heads(key, query), _shared_heads(value, query)

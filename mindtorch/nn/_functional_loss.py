@@ -145,7 +145,8 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:
             var = var.unsqueeze(-1)
-        elif input.shape[:-1] != var.shape[:-1] or var.size(-1) != 1:
+        elif input.dim() != var.dim() or [own for own, size in zip(var.shape, input.shape, strict=True)
+                                          if own != size] != [1]:      # shared along one dimension
             raise ValueError("var is of incorrect size")
     if not is_reduction(reduction):
         raise ValueError(f"{reduction} is not valid")

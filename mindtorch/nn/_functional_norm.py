@@ -50,6 +50,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     """Mean 0 and variance 1 for each channel: over the batch in training, by the running statistics otherwise."""
     if training and input.dim() > 1 and input.numel() == input.size(1) != 0:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    if eps <= 0 and (training or eps < 0):
+        raise ValueError(f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, but "
+                         f"got {eps}")
     return _composites.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 

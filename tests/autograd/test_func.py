@@ -70,6 +70,22 @@ def test_derivatives(name, options, device):
     agree(*(CALLS[name](lib, *operands(lib, device, **options)) for lib in (mindtorch, torch)))
 
 
+@pytest.mark.parametrize("beside", [1, None, "text", ["x", 2.0]])
+@pytest.mark.parametrize("name", ["vjp", "grad", "grad_and_value", "jvp", "jacrev", "jacfwd"])
+def test_what_is_beside_has_to_be_tensors(name, beside):
+    def refusal(lib):
+        x = lib.tensor(2.0)
+        arguments = {"vjp": (x,), "jvp": ((x,), (x,))}.get(name)
+        call = getattr(lib.func, name)
+
+        def function(a):
+            return a, [a, beside]
+        with pytest.raises(RuntimeError) as caught:
+            call(function, *arguments, has_aux=True) if arguments else call(function, has_aux=True)(x)
+        return str(caught.value)
+    assert refusal(mindtorch) == refusal(torch)
+
+
 def test_backward_through_a_gradient(device):
     """MAML: a step of an inner loop, differentiated by ordinary backward, also where the function holds the weights."""
     found = []

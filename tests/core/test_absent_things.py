@@ -93,6 +93,10 @@ torch._C._nn._parse_to("cpu") | torch._C._nn._parse_to(torch.float16) | torch._C
 torch._C._nn._parse_to(torch.ones(1)) | torch._C._nn._parse_to() | torch._C._nn._parse_to("cpu", copy=True)
 torch._C._nn._parse_to(device="cpu", dtype=torch.double, memory_format=torch.channels_last)
 torch._C._nn._parse_to(non_blocking=True) | torch._C._nn._parse_to(None) | torch._C._nn._parse_to(device=None)
+torch._C._nn.avg_pool2d(torch.ones(1, 4, 4), 2) | torch._C._nn.avg_pool3d(torch.ones(1, 4, 4, 4), (2, 2, 2), (1, 1, 1))
+torch._C._nn.max_pool2d_with_indices(torch.ones(1, 4, 4), (2, 2))[0] | torch._C._nn.hardtanh(a)
+torch._C._nn.no_such_thing | isinstance(a.untyped_storage(), torch._C.StorageBase)
+torch.device("not a real device") | torch.device("foo-bar")
 torch._C._log_api_usage_once("a") | torch._C._get_tracing_state() | torch._C._are_functorch_transforms_active()
 torch.torch is torch | torch.hub.HASH_REGEX | torch.hub._get_torch_home()
 """

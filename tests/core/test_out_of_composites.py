@@ -76,3 +76,19 @@ MAKERS = {
 def test_out_that_requires_a_gradient_is_refused(name, device):
     assert outcome(MAKERS[name], torch, "cpu", "float32", True) == "RuntimeError"
     assert outcome(MAKERS[name], mindtorch, device, "float32", True) == "RuntimeError"
+
+
+@pytest.mark.parametrize("name", ["vdot", "linalg.norm", "kron", "quantile"])
+def test_out_on_another_device(name):
+    for device, other in (("npu", "cpu"), ("cpu", "npu")):
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+            CALLS[name](mindtorch, device, mindtorch.empty(0, device=other))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float64"])
+def test_bernoulli_writes_to_any_dtype(dtype, device):
+    def drawn(lib, device):
+        out = lib.empty(5, dtype=getattr(lib, dtype), device=device)
+        assert lib.bernoulli(lib.tensor([0.0, 1.0, 1.0], device=device), out=out) is out
+        return str(out.dtype), out.tolist()
+    assert drawn(mindtorch, device) == drawn(torch, "cpu")

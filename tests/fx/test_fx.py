@@ -280,6 +280,24 @@ def test_annotations_and_enums_of_any_module_in_code():
     assert " = Colour.RED" in module.code
 
 
+@pytest.mark.parametrize("number", ["inf", "-inf", "nan"])
+def test_numbers_that_are_names_in_code(number):
+    def run(lib):
+        def function(x):
+            return x.masked_fill(x > 1, float(number))
+        return repr(lib.fx.symbolic_trace(function)(lib.arange(3.0)))
+    assert run(mindtorch) == run(torch)
+
+
+def test_a_function_with_a_self_of_its_own():
+    def run(lib):
+        def function(self, x):
+            return self + x
+        traced = lib.fx.symbolic_trace(function)
+        return [node.target for node in traced.graph.find_nodes(op="placeholder")], "forward(self, x)" in traced.code
+    assert run(mindtorch) == run(torch)
+
+
 def test_a_named_tuple_that_is_local():
     def run(lib):
         class Local(NamedTuple):

@@ -1,6 +1,8 @@
 """nn.attention, gradients of convolutions, and names for annotations: beside torch."""
 import inspect
+import math
 
+import numpy
 import pytest
 import torch as oracle
 import torch.nn.attention.bias
@@ -82,6 +84,43 @@ def test_only_the_fused_operator():
     with (mindtorch.nn.attention.sdpa_kernel(mindtorch.nn.attention.SDPBackend.FLASH_ATTENTION),
           pytest.raises(RuntimeError, match="No available kernel")):
         attended(mindtorch, "cpu", dropout_p=0.5)
+
+
+CALLS_OF_FLASH = [((2, 3, 4, 8), {}), ((3, 4, 8), {}), ((2, 3, 4, 8), {"dropout_p": 0.5}),
+                  *[((2, 3, 4, 8), {"attn_mask": mask}) for mask in ((4, 4), (1, 1, 4, 1), (1, 4, 4), "bool", "grad")]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(("shape", "how"), CALLS_OF_FLASH)
+def test_what_the_flash_kernel_of_the_cpu_takes(shape, how, dtype):
+    def run(t):
+        dtype_ = getattr(t, dtype)
+        x = (t.arange(math.prod(shape)) % 7).reshape(shape).to(dtype_) / 8
+        mask = how.get("attn_mask")
+        if mask is not None:
+            size = (4, 4) if isinstance(mask, str) else mask
+            given = (t.arange(math.prod(size)) % 3).reshape(size).to(t.bool if mask == "bool" else dtype_)
+            mask = given.requires_grad_(mask == "grad")
+        try:
+            with t.nn.attention.sdpa_kernel(t.nn.attention.SDPBackend.FLASH_ATTENTION):
+                result = t.nn.functional.scaled_dot_product_attention(x, x, x, **(how | {"attn_mask": mask}))
+            return result.dtype.itemsize, result.tolist()
+        except RuntimeError as error:
+            return None, str(error)
+    (kind, given), (expected_kind, expected) = run(mindtorch), run(oracle)
+    assert kind == expected_kind
+    assert given == expected if kind is None else numpy.allclose(given, expected, atol=1e-2 if kind == 2 else 1e-6)
+
+
+@pytest.mark.parametrize(("dropout", "backends"), [
+    (0.0, ["FLASH_ATTENTION", "MATH"]), (0.5, ["FLASH_ATTENTION", "MATH"]), (0.0, ["MATH"]),
+    (0.0, ["FLASH_ATTENTION"])])
+def test_the_number_of_the_choice(dropout, backends):
+    def run(t):
+        x = t.ones(2, 3, 4, 8)
+        with t.nn.attention.sdpa_kernel([getattr(t.nn.attention.SDPBackend, name) for name in backends]):
+            return t._fused_sdp_choice(x, x, x, dropout_p=dropout)
+    assert run(mindtorch) == run(oracle)
 
 
 # --- nn.grad ---------------------------------------------------------------------------------------------------------

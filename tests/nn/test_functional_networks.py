@@ -67,6 +67,32 @@ def refused_alike(call, arrays, device):
     assert raised[1] == raised[0]
 
 
+# --- norms and losses ------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("eps", [0.0, -1.0])
+def test_eps_of_batch_norm(eps, training, device):
+    def call(lib, functional, x, mean, variance):
+        return functional.batch_norm(x.detach(), mean.detach(), variance.detach(), training=training, eps=eps)
+    arrays = [numbers(4, 3), numbers(3), np.ones(3)]
+    if training or eps:
+        refused_alike(call, arrays, device)
+    else:
+        agree(call, arrays, device)
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 3), (2, 1, 3), (2, 4, 1), (2, 4)])
+def test_gaussian_nll_loss_of_a_variance_that_is_shared(shape, device):
+    agree(lambda lib, functional, x, y, v: functional.gaussian_nll_loss(x, y, v.detach().abs() + 1),
+          [numbers(2, 4, 3), numbers(2, 4, 3, phase=1.0), numbers(*shape, phase=2.0)], device)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3), (4, 3), (1, 4, 1), (1,), (2, 3, 3)])
+def test_gaussian_nll_loss_of_a_variance_of_another_shape(shape, device):
+    refused_alike(lambda lib, functional, x, y, v: functional.gaussian_nll_loss(x, y, v.detach().abs()),
+                  [numbers(2, 4, 3), numbers(2, 4, 3), numbers(*shape)], device)
+
+
 # --- embedding_bag ---------------------------------------------------------------------------------------------------
 
 WORDS = np.array([3, 1, 1, 4, 0, 2, 2, 1])

@@ -87,3 +87,15 @@ def test_third_derivatives(name):
         found = mindtorch.autograd.grad((result ** 3).sum(), (x, w), create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
     assert mindtorch.autograd.gradgradcheck(gradient, leaves, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_double_backward_after_the_statistics_moved(dtype, device):
+    def run(lib, device):
+        norm = lib.nn.BatchNorm1d(2).to(device=device, dtype=getattr(lib, dtype))
+        x = lib.tensor([[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]], dtype=getattr(lib, dtype), device=device)
+        (gradient,) = lib.autograd.grad(norm(x.requires_grad_()).pow(3).sum(), x, create_graph=True)
+        norm(x)
+        gradient.pow(2).sum().backward()
+        return [*x.grad.flatten().tolist(), *norm.running_mean.tolist(), *norm.running_var.tolist()]
+    assert run(mindtorch, device) == pytest.approx(run(torch, "cpu"), abs=1e-4, rel=1e-4)

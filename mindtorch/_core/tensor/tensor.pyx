@@ -143,7 +143,8 @@ cdef int parse_device_string(str text, int *type_code, int *index) except -1:
         raise RuntimeError("Device string must not be empty")
     name, colon, digits = text.partition(":")
     if name not in DEVICE_NAMES:
-        if name.startswith(DEVICE_NAMES) or name.strip() in DEVICE_NAMES:
+        letters = name.replace("_", "")
+        if name.startswith(DEVICE_NAMES) or not (letters.isascii() and letters.isalpha()):
             raise RuntimeError(f"Invalid device string: '{text}'")
         known = ", ".join(DEVICE_NAMES[:DEVICE_TYPES])
         raise RuntimeError(f"Expected one of {known} device type at start of device string: {name}")

@@ -48,10 +48,18 @@ def c_type(dtype):
     return _SCALAR_TYPES[str(dtype).removeprefix("torch.")][1]
 
 
+def require_same_device(result, out):
+    """RuntimeError where the results would go to another device."""
+    if out.device != result.device:
+        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                           f"{result.device} and {out.device}!")
+
+
 def to_out(result, out):
     """The result, written to `out` where that was given."""
     if out is None:
         return result
+    require_same_device(result, out)
     if out.dtype is not result.dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {c_type(result.dtype)}, but got {c_type(out.dtype)} "
                            "instead")
@@ -60,6 +68,7 @@ def to_out(result, out):
 
 def written(function, result, out, same_dtype=False, columns="always"):
     """The result in `out`, which is resized, and whose dtype must be able to hold it, or be the result's."""
+    require_same_device(result, out)
     if same_dtype and out.dtype is not result.dtype:
         raise RuntimeError(f"{function}: Expected out tensor to have dtype {c_type(result.dtype)}, but got "
                            f"{c_type(out.dtype)} instead")

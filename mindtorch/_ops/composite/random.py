@@ -74,6 +74,8 @@ def bernoulli_method(self, p=None, *, generator=None):
 
 def bernoulli(input, p=None, *, generator=None, out=None):
     """1 with the probability in `input`, or with probability p for each of its elements; else 0."""
+    if p is None and out is not None and out.dtype is not input.dtype:      # any dtype holds 0 and 1
+        return out.resize_(input.shape).bernoulli_(input, generator=generator)
     if p is None:
         return _bernoulli(input, generator=generator, out=out)
     return empty_like(input).bernoulli_(p, generator=generator)

@@ -15,7 +15,7 @@ from mindtorch._core.tensor.dtype import _promote_types as promote_types
 from mindtorch._core.tensor.dtype import int32, int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import expand_to_batch, scalar_type, to_dtype, with_names
+from mindtorch._ops.composite.common import expand_to_batch, run_for_each_sample, scalar_type, to_dtype, with_names
 from mindtorch._ops.composite.indexing import _to_out, _wrapped
 
 _VIEWS = _views.FUNCTIONS
@@ -150,8 +150,10 @@ def block_diag(*tensors):
     if not tensors:
         return empty(1, 0)
     blocks = [tensor.reshape(1, -1) if tensor.dim() < 2 else tensor for tensor in tensors]
-    if any(block.dim() > 2 for block in blocks):
-        raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions.")
+    for number, block in enumerate(blocks):
+        if block.dim() > 2:
+            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                               f"{number} has {block.dim()} dimensions")
     dtype = functools.reduce(promote_types, (block.dtype for block in blocks))
     result = blocks[0].new_zeros([sum(block.shape[dim] for block in blocks) for dim in (0, 1)], dtype=dtype)
     top = left = 0
@@ -412,6 +414,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, require
     return made.as_strided(size, stride).detach().requires_grad_(requires_grad)
 
 
+@run_for_each_sample
 def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=None, requires_grad=False,
                       pin_memory=False):
     """`torch.empty_strided` with this tensor's dtype and device."""

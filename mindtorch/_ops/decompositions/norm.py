@@ -72,7 +72,7 @@ def _by_channels(x):
 
 
 def batch_norm_by_moments(x, weight, bias, running_mean, running_var, training, momentum, eps):
-    """Move the running statistics towards those of the batch, in training."""
+    """Move the running statistics towards those of the batch, in training: by `data`, as autograd is not to notice."""
     channels, weight, bias = _by_channels(x), _viewed(weight, 1, -1, 1), _viewed(bias, 1, -1, 1)
     if not training:
         normal = (channels - running_mean.view(1, -1, 1)) * (running_var.view(1, -1, 1) + eps).rsqrt()
@@ -80,9 +80,9 @@ def batch_norm_by_moments(x, weight, bias, running_mean, running_var, training, 
     result, mean, rstd = _forward(channels, (0, 2), weight, bias, eps)
     if running_mean is not None:
         count = x.numel() // x.shape[1]
-        running_mean.copy_(running_mean * (1 - momentum) + mean.view(-1) * momentum)
+        running_mean.data.copy_(running_mean * (1 - momentum) + mean.view(-1) * momentum)
         observed = (channels - mean).square().sum((0, 2)) / max(count - 1, 0)
-        running_var.copy_(running_var * (1 - momentum) + observed * momentum)
+        running_var.data.copy_(running_var * (1 - momentum) + observed * momentum)
     return result.reshape(x.shape), mean.view(-1), rstd.view(-1)
 
 
