@@ -799,10 +799,16 @@ def sparse_mask(self, mask):
 
 def to_sparse(self, *args, layout=None, blocksize=None, dense_dim=None, sparse_dim=None):
     """The tensor with coordinates, or in the sparse layout that is given."""
-    if args and isinstance(args[0], int):
-        sparse_dim = args[0]
-    elif args:
+    if args and isinstance(args[0], type(sparse_coo)):
         layout = args[0]
+    elif args:
+        sparse_dim = args[0]
+    for name, value, types, wanted in (
+            ("sparse_dim", sparse_dim, int, "int"), ("dense_dim", dense_dim, int, "int"),
+            ("layout", layout, type(sparse_coo), "torch.layout"),
+            ("blocksize", blocksize, (int, list, tuple), "tuple of ints")):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, types)):
+            raise TypeError(f"to_sparse(): argument '{name}' must be {wanted}, not {type(value).__name__}")
     layout = layout or sparse_coo
     if layout is strided:
         return to_dense(self)
@@ -827,6 +833,9 @@ def to_sparse(self, *args, layout=None, blocksize=None, dense_dim=None, sparse_d
         if blocksize is not None:
             raise RuntimeError("to_sparse for Strided to Sparse conversion does not use specified blocksize")
         return from_dense(self, self.dim() - (dense_dim or 0) if sparse_dim is None else sparse_dim)
+    if dense_dim is not None and not 0 <= dense_dim <= max(self.dim() - 2, 0):
+        raise RuntimeError(f"dense_to_{LAYOUT_NAMES[layout]}: dense_dim argument must be in "
+                           f"[0,{max(self.dim() - 2, 0)}] range, but {dense_dim} is given")
     first = self.dim() - (dense_dim or 0)
     if first < 2:
         raise RuntimeError(f"to_sparse_{str(layout)[-3:]}: expected a tensor of two dimensions or more")

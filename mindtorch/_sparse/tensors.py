@@ -236,6 +236,9 @@ def to_coo(sparse):
 
 def from_dense(dense, dims):
     """The coordinates of elements that are not 0, or of rows with such elements where only `dims` are sparse."""
+    if not 0 <= dims <= dense.dim():
+        raise RuntimeError(f"dense_to_sparse: sparse_dim argument must be in [0,{dense.dim()}] range, but {dims} is "
+                           "given")
     if dims == 0 and dense.dim():
         raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
     present = dense.detach() != 0

@@ -15,7 +15,7 @@ from mindtorch.distributions._transform import (
     _InverseTransform,  # noqa: F401 - torch has it here
     identity_transform,
 )
-from mindtorch.distributions.utils import sum_rightmost
+from mindtorch.distributions.utils import broadcast_all, sum_rightmost
 from mindtorch.nn.functional import softplus
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class PowerTransform(Transform):
 
     def __init__(self, exponent: Tensor, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.exponent = exponent if isinstance(exponent, mindtorch.Tensor) else mindtorch.tensor(exponent)
+        self.exponent, = broadcast_all(exponent)
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)

@@ -27,8 +27,7 @@ __all__ = [
 
 def _filled(input, mask, value, dtype=None):
     """The input in the dtype asked for, with `value` where it is masked out."""
-    if dtype is not None:
-        input = input.to(dtype)
+    input = input.to(dtype or input.dtype)
     if mask is None:
         return input
     if mask.dim() > input.dim():
@@ -169,7 +168,7 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         tensor(6.)
     """
     result = _filled(input, mask, 1, dtype)
-    for d in sorted((d % max(input.dim(), 1) for d in _dims(input, dim)), reverse=True):
+    for d in reversed(_canonical_dim(dim, input.dim())):
         result = result.prod(d, keepdim=bool(keepdim))
     return result
 
@@ -349,7 +348,7 @@ def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: A
         tensor(0.6931)
     """
     numbers = input if input.is_floating_point() or input.is_complex() else input.to(float32)
-    total = _filled(numbers, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
+    total = _filled(numbers, mask, -inf, dtype).logsumexp(_dims(input, dim), keepdim)
     return total.to(dtype or input.dtype)
 
 

@@ -144,6 +144,8 @@ def _drop_elements(input, p, inplace):
 
 
 def _drop_channels(input, p, inplace):
+    if input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     noise = _ops.empty(_of_channels(input), dtype=input.dtype, device=input.device).bernoulli_(1 - p) / (1 - p)
     return input.mul_(noise) if inplace else input * noise
 

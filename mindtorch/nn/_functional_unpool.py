@@ -1,10 +1,9 @@
 """The reverse of maximum pooling."""
-
+from collections.abc import Iterable
 
 from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._ops.composite.common import _require_tensors
-from mindtorch._ops.composite.conv_pool import pool_sizes
 from mindtorch.nn.common_types import _size_any_t
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
@@ -13,7 +12,8 @@ __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 def _output_size(input, kernel, stride, padding, output_size):
     """The output size: the one given, or the smallest possible."""
     dims = len(kernel)
-    least = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-dims:], stride, kernel, padding, strict=True)]
+    # As in torch, of a longer stride or padding the rest is not looked at, and a shorter one is an IndexError.
+    least = [(input.shape[d - dims] - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(dims)]
     if output_size is None:
         return least
     sizes = list(output_size)
@@ -21,7 +21,7 @@ def _output_size(input, kernel, stride, padding, output_size):
     if len(sizes) != dims:
         raise ValueError(f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a "
                          f"length of '{len(sizes)}'")
-    for i, (size, middle, step) in enumerate(zip(sizes, least, stride, strict=True)):
+    for i, (size, middle, step) in enumerate(zip(sizes, least, stride, strict=False)):
         if not middle - step < size < middle + step:
             raise ValueError(f'invalid output_size "{sizes}" (dim {i} must be between {middle - step} and '
                              f"{middle + step})")
@@ -31,9 +31,9 @@ def _output_size(input, kernel, stride, padding, output_size):
 def _max_unpool(dims, input, indices, kernel_size, stride, padding, output_size):
     function = f"max_unpool{dims}d"
     _require_tensors(function, input=input, indices=indices)
-    kernel = pool_sizes(kernel_size, dims, function, "kernel_size")
-    stride = kernel if stride is None else pool_sizes(stride, dims, function, "stride")
-    padding = pool_sizes(padding, dims, function, "padding")
+    kernel, padding = (tuple(sizes) if isinstance(sizes, Iterable) else (sizes,) * dims
+                       for sizes in (kernel_size, padding))
+    stride = kernel if stride is None else tuple(stride) if isinstance(stride, Iterable) else (stride,) * dims
     sizes = _output_size(input, kernel, stride, padding, output_size)
     if dims == 3:
         return _ATEN["max_unpool3d"](input, indices, sizes, stride, padding)

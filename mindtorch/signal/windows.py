@@ -117,12 +117,11 @@ def general_cosine(M: Any, *, a: Iterable, sym: bool = True, dtype: dtype | None
         >>> torch.signal.windows.general_cosine(5, a=[0.5, 0.5])
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
-    if not isinstance(a, (list, tuple)):
-        raise TypeError("Coefficients must be a list/tuple")
-    if not a:
-        raise ValueError("Coefficients cannot be empty")
-
     def formula(n, period):
+        if not isinstance(a, (list, tuple)):
+            raise TypeError("Coefficients must be a list/tuple")
+        if not a:
+            raise ValueError("Coefficients cannot be empty")
         total = 0
         for k, factor in enumerate(a):
             total = total + (n * (2 * pi * k / period)).cos() * ((-1) ** k * factor)

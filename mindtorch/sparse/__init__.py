@@ -48,7 +48,7 @@ def sum(input, dim=None, dtype=None):
         tensor(2.)
     """
     if not _is_sparse(input):
-        return input.sum() if dim is None else input.sum(dim, dtype=dtype)
+        raise RuntimeError("coalesce expected sparse coordinate tensor layout but got Strided")
     return _reductions.sum(input, dim, dtype=dtype)
 
 

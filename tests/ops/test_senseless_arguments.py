@@ -193,6 +193,41 @@ REFUSED = {
     "ifftshift": lambda t, x: t.fft.ifftshift(x, ()),
     "sizes": lambda t, x: t.tile(x, -5),
     "broadcast_shapes": lambda t, x: t.broadcast_shapes((1, 3), t.int64),
+    "broadcast_shapes of a size below 0": lambda t, x: t.broadcast_shapes(-5, (1, 9)),
+    "broadcast_shapes of a string": lambda t, x: t.broadcast_shapes("x"),
+    "clip_grad_norm_": lambda t, x: t.nn.utils.clip_grad_norm_(x, "x"),
+    "pca_lowrank": lambda t, x: t.pca_lowrank(x.long()),
+    "_safe_softmax": lambda t, x: t.ops.aten._safe_softmax(x.bool(), 0),
+    "equal": lambda t, x: t.equal(x.to("meta"), t.ones(3)),
+    "masked.prod": lambda t, x: t.masked.prod(x, 5),
+    "masked.prod of one dimension twice": lambda t, x: t.masked.prod(x, (0, 0)),
+    "masked.logsumexp": lambda t, x: t.masked.logsumexp(x, keepdim={}),
+    "masked.softmin": lambda t, x: t.masked.softmin(range(3), -1),
+    "mvlgamma of complex numbers": lambda t, x: t.mvlgamma(x + 1j, 1),
+    "norm": lambda t, x: t.linalg.vector_norm(x, 1j),
+    "dist": lambda t, x: t.dist(x, x, 1j),
+    "index_select": lambda t, x: t.index_select(t.ones(0), 0, t.zeros(1).long()),
+    "index_reduce of a number": lambda t, x: t.index_reduce(t.ones(()), 0, t.zeros(1).long(), t.ones(1), "prod"),
+    "batch_norm": lambda t, x: t.nn.functional.batch_norm(x, t.ones(2, 1), t.ones(1, 2)),
+    "take_along_dim of a number": lambda t, x: t.take_along_dim(t.ones(()), t.zeros(()).long(), 0),
+    "block_diag": lambda t, x: t.block_diag(x, 1),
+    "block_diag of two devices": lambda t, x: t.block_diag(x.to("meta"), x),
+    "chain_matmul": lambda t, x: t.chain_matmul(x, "x"),
+    "chain_matmul of nothing": lambda t, x: t.chain_matmul(),
+    "tensordot of numbers": lambda t, x: t.tensordot(x, x, dims=[0, 0]),
+    "tensordot below 0": lambda t, x: t.tensordot(x, 1, dims=-1),
+    "to_sparse": lambda t, x: x.to_sparse(-5),
+    "to_sparse of a string": lambda t, x: x.to_sparse("x"),
+    "to_sparse of a number": lambda t, x: t.ones(()).to_sparse(1),
+    "to_sparse_bsr": lambda t, x: x.to_sparse_bsr((1, 1), -1),
+    "sparse.sum": lambda t, x: t.sparse.sum(x),
+    "dropout3d": lambda t, x: t.nn.functional.dropout3d(t.ones(())),
+    "lu_unpack": lambda t, x: t.lu_unpack(x, t.ones(2).long()),
+    "nll_loss": lambda t, x: t.nn.functional.nll_loss(x, t.zeros(2).long(), weight=t.ones(2).double()),
+    "soft_margin_loss": lambda t, x: t.nn.functional.soft_margin_loss(t.ones(2), x),
+    "PowerTransform": lambda t, x: t.distributions.PowerTransform([0, 0]),
+    "new_full": lambda t, x: x.new_full((2, 0), 1j),
+    "max_unpool1d": lambda t, x: t.nn.functional.max_unpool1d(x, x.long(), (3, 3), 1),
 }
 
 
@@ -252,6 +287,21 @@ def test_windows_that_only_their_ends_make_fit(device):
 def test_no_gradients_are_clipped_by_whatever():
     weight = mindtorch.ones(2)
     assert mindtorch.nn.utils.clip_grads_with_norm_(weight, 3, "no norm") is None
+
+
+def test_what_torch_does_not_look_at_is_taken(device):
+    def unpooled(lib, where):
+        x = lib.ones(1, 2, 1, device=where)
+        return lib.nn.functional.max_unpool1d(x, x.long() - 1, 3, stride=[1, 2])
+    assert unpooled(mindtorch, device).tolist() == unpooled(torch, "cpu").tolist()
+    assert mindtorch.signal.windows.general_cosine(1, a=[], device=device).tolist() == [1.0]
+    slopes = mindtorch.gradient(mindtorch.ones(4, device=device), spacing=0.0, edge_order=2)[0]
+    assert slopes.isnan().all()
+
+
+def test_principal_components_of_complex_numbers():
+    ours, theirs = (lib.pca_lowrank(lib.tensor([[1 + 1j, 2.0, 0.0], [3.0, 1j, 1.0]]))[1] for lib in (mindtorch, torch))
+    assert ours.tolist() == pytest.approx(theirs.tolist(), abs=1e-5)
 
 
 def test_histogram_has_a_hundred_bins():

@@ -117,7 +117,9 @@ cdef int check_index_select(TensorBase self, TensorBase index) except -1:
 cdef int index_select(Shape *shape, TensorBase self, int64_t dim, TensorBase index) except -1:
     """That of `self`, with as many elements along `dim` as there are indices."""
     same_shape(shape, self)
-    if self.ndim > 1 and self.sizes[dim] == 0 and index.numel and self.device_type != META:
+    if self.ndim and self.sizes[dim] == 0 and index.numel and self.device_type != META:
+        if self.ndim == 1:
+            raise IndexError("index out of range in self")
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if self.ndim:
         shape.sizes[dim] = index.numel

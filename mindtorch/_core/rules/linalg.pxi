@@ -255,13 +255,17 @@ cdef int check_square(TensorBase a, str op) except -1:
     return 0
 
 
-cdef int check_lu_pivots(TensorBase lu, TensorBase pivots) except -1:
-    """LU must have at least 2 dimensions, and the pivots its batch."""
+cdef int check_lu_pivots(TensorBase lu, TensorBase pivots, bint unpack_pivots) except -1:
+    """LU must have at least 2 dimensions, and the pivots its batch; pivots that are unpacked must be int32."""
     cdef int i
     cdef bint fits = pivots.ndim == lu.ndim - 1
     if lu.ndim < 2:
         raise RuntimeError("torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
                            f"{shape_text(lu.ndim, lu.sizes)} instead")
+    if unpack_pivots and pivots.dtype != Int:
+        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+                           "Note: this function is intended to be used with the output produced by "
+                           "torch.linalg.lu_factor")
     for i in range(lu.ndim - 2):
         fits = fits and pivots.sizes[i] == lu.sizes[i]
     if not fits:
@@ -289,7 +293,9 @@ cdef int check_ldl_pivots(TensorBase factors, TensorBase pivots) except -1:
 
 
 cdef int check_norm(TensorBase self, const Scalar *ord, const Shape *dim, ScalarType dtype) except -1:
-    """The dtypes must be floats or complex; some norms of no elements do not exist."""
+    """The order must be real, the dtypes floats or complex; some norms of no elements do not exist."""
+    if ord.kind == COMPLEX_KIND:
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if KIND[<int>self.dtype] < FLOAT_KIND:
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{dtype_name(self.dtype)}")

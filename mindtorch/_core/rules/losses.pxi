@@ -144,16 +144,16 @@ cdef int check_kl_div(TensorBase self, TensorBase target) except -1:
 cdef int check_bce_with_logits(TensorBase self, TensorBase target) except -1:
     """The target must have the shape and a dtype for the loss, and must not be bool."""
     # torch writes the loss to the memory of 1 - target: so the target decides its shape and dtype.
-    cdef Shape shape
-    cdef int i
     check_subtract(target, target)
     check_cast(promote(self, target), target.dtype)
-    broadcast(&shape, self, target)
-    for i in range(shape.ndim):
-        if shape.ndim != target.ndim or shape.sizes[i] != target.sizes[i]:
-            raise RuntimeError(f"output with shape {shape_text(target.ndim, target.sizes)} doesn't match the "
-                               f"broadcast shape {shape_text(shape.ndim, shape.sizes)}")
-    return 0
+    return check_expands_to(self, target)
+
+
+cdef int check_expands_to(TensorBase tensor, TensorBase other) except -1:
+    """The first tensor must expand to the shape of the other."""
+    cdef Shape shape
+    same_shape(&shape, other)
+    return check_weight_broadcasts(&shape, tensor)
 
 
 cdef int check_not_differentiated(TensorBase tensor, str function, str argument) except -1:
@@ -171,10 +171,12 @@ cdef int check_out_not_differentiated(TensorBase out, str op) except -1:
     return 0
 
 
-cdef int check_nll_loss_target(TensorBase target) except -1:
-    """The target must be int64 or uint8."""
+cdef int check_nll_loss_dtypes(TensorBase self, TensorBase target, TensorBase weight) except -1:
+    """The target must be int64 or uint8, the weight of self's dtype."""
     if target.dtype != Long and target.dtype != Byte:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {dtype_name(target.dtype)}")
+    if weight is not None and weight.dtype != self.dtype:
+        raise RuntimeError(f"expected scalar type {dtype_name(self.dtype)} but found {dtype_name(weight.dtype)}")
     return 0
 
 

@@ -122,6 +122,8 @@ cdef int check_batch_norm(TensorBase input, TensorBase weight, TensorBase bias, 
         vector = <TensorBase>each
         if vector is not None and vector.numel != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel}")
+        if vector is not None and vector.ndim != 1 and (vector is running_mean or vector is running_var):
+            raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {vector.ndim}")
     if training and input.numel == 0:
         raise RuntimeError("input tensor must have at least one element, but got input_sizes = "
                            f"{shape_text(input.ndim, input.sizes)}")

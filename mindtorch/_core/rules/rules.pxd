@@ -134,7 +134,7 @@ cdef ScalarType norm_dtype(TensorBase self, ScalarType dtype) except *
 cdef ScalarType norm_operand_dtype(TensorBase self, ScalarType dtype) except *
 cdef int check_matrices(TensorBase a, str op) except -1
 cdef int check_square(TensorBase a, str op) except -1
-cdef int check_lu_pivots(TensorBase lu, TensorBase pivots) except -1
+cdef int check_lu_pivots(TensorBase lu, TensorBase pivots, bint unpack_pivots) except -1
 cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1
 cdef int check_ldl_pivots(TensorBase factors, TensorBase pivots) except -1
 cdef int check_norm(TensorBase self, const Scalar *ord, const Shape *dim, ScalarType dtype) except -1
@@ -235,9 +235,10 @@ cdef int check_loss_mean_dtype(ScalarType dtype, int64_t reduction) except -1
 cdef int check_smooth_l1_beta(double beta) except -1
 cdef int check_kl_div(TensorBase self, TensorBase target) except -1
 cdef int check_bce_with_logits(TensorBase self, TensorBase target) except -1
+cdef int check_expands_to(TensorBase tensor, TensorBase other) except -1
 cdef int check_not_differentiated(TensorBase tensor, str function, str argument) except -1
 cdef int check_out_not_differentiated(TensorBase out, str op) except -1
-cdef int check_nll_loss_target(TensorBase target) except -1
+cdef int check_nll_loss_dtypes(TensorBase self, TensorBase target, TensorBase weight) except -1
 cdef int check_nll_loss2d(TensorBase self, TensorBase target) except -1
 cdef int check_multilabel_margin(TensorBase self, TensorBase target) except -1
 

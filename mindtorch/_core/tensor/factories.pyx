@@ -345,6 +345,8 @@ cdef object dispatched_sized(str overload, tuple args, object dtype, object layo
 
 cdef TensorBase fill_new(TensorBase made, const Scalar *value):
     """Fill a new tensor, by the kernel of zeros, ones or full."""
+    if value != &ZERO and value != &ONE:
+        check_scalar_overflow(value, made.dtype)
     if made.numel == 0:
         return made
     if value == &ZERO:
@@ -352,7 +354,6 @@ cdef TensorBase fill_new(TensorBase made, const Scalar *value):
     elif value == &ONE:
         run_factory(ONES, NULL, 0, made)
     else:
-        check_scalar_overflow(value, made.dtype)
         element = cast_scalar(value, made.dtype)
         run_factory(FULL, &element, 1, made)
     return made

@@ -21,6 +21,13 @@ def _require_tensors(function, **values):
                             f"not {type(value).__name__}")
 
 
+def require_list(tensors):
+    """TypeError for the first of a list of tensors that is none."""
+    for place, value in enumerate(tensors):
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(value).__name__}")
+
+
 # dtype -> its name as a scalar type, and that of its C++ type: messages have the one or the other.
 _SCALAR_TYPES = {
     "bool": ("Bool", "bool"), "uint8": ("Byte", "unsigned char"), "int8": ("Char", "signed char"),
@@ -160,6 +167,9 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 def equal(input, other):
     """Whether two tensors have the same shape and the same elements. Waits for the device."""
     _require_tensors("equal", input=input, other=other)
+    if input.is_meta or other.is_meta:
+        raise NotImplementedError("aten::equal: attempted to run this operator with Meta tensors, but there was no "
+                                  "fake impl or Meta kernel registered: the answer depends on the elements")
     if input.shape != other.shape:
         return False
     if input.dtype is not other.dtype:

@@ -57,7 +57,7 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
         raise RuntimeError(f"index_reduce_(): Number of indices ({index.numel()}) should be equal to "
                            f"source.size(dim): ({along}), for dim: {dim}")
     mine, theirs = list(self.shape), list(source.shape)
-    if mine[:dim] + mine[dim + 1:] != theirs[:dim] + theirs[dim + 1:]:
+    if len(mine) != len(theirs) or mine[:dim] + mine[dim + 1:] != theirs[:dim] + theirs[dim + 1:]:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
                            f"self.shape = {mine} source.shape = {theirs}")
     if self.dim() and not self.shape[dim] and index.numel() and not self.is_meta:
@@ -76,8 +76,10 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     if input.dim() != indices.dim():
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
                            f"got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
+    if not input.dim():
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = _wrapped(dim, input.dim())
-    indices = indices % (input.shape[dim] if input.dim() else 1)         # torch takes an index beyond the end, too
+    indices = indices % input.shape[dim]         # torch takes an index beyond the end, too
     ones = tuple(1 if i == dim else size for i, size in enumerate(indices.shape))
     mine = tuple(1 if i == dim else size for i, size in enumerate(input.shape))
     shape = broadcast_shapes(ones, mine)
@@ -113,6 +115,8 @@ def broadcast_shapes(*shapes):
     """The shape to which these shapes broadcast."""
     from mindtorch._core.tensor.tensor import Size
     for shape in shapes:
+        if isinstance(shape, str):
+            raise TypeError("'<' not supported between instances of 'str' and 'int'")
         if not isinstance(shape, (int, tuple, list)):
             raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
     shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
@@ -121,7 +125,7 @@ def broadcast_shapes(*shapes):
         for position in range(-1, -1 - len(shape), -1):
             size = shape[position]
             if size < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
             if size in (1, made[position]):
                 continue
             if made[position] != 1:

@@ -658,8 +658,6 @@ def pca_lowrank(A, q=None, center=True, niter=2):
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(rows, columns)}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
-    if not A.is_floating_point():
-        raise ValueError(f"pca_lowrank input must have a floating-point dtype, but got {A.dtype}")
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 

@@ -125,6 +125,8 @@ def mvlgamma(input, p):
     _require_tensor("mvlgamma", input)
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if _name(input.dtype) in ("Bool", "ComplexFloat", "ComplexDouble"):
+        raise NotImplementedError(f"\"mvlgamma\" not implemented for '{_name(input.dtype)}'")
     wide = input if input.is_floating_point() else input.to(get_default_dtype())
     steps = _factories.arange((1 - p) / 2, 0.25, 0.5, dtype=wide.dtype, device=wide.device)
     return _OPS["lgamma"](wide.unsqueeze(-1) + steps).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)

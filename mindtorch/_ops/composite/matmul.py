@@ -47,6 +47,8 @@ def kron(input, other):
 @with_autocast_policy("tensordot")
 def tensordot(a, b, dims=2, out=None):
     """Sums over the last `dims` dimensions of `a` and the first of `b`, or over the pairs that two lists name."""
+    if isinstance(dims, int) and dims < 0:
+        raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
     _composite._require_tensors("tensordot", a=a, b=b)
     of_a, of_b = _contracted(a, b, dims)
     free_a = [d for d in range(a.dim()) if d not in of_a]
@@ -80,12 +82,13 @@ def _contracted(a, b, dims):
         raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
                            f"containing two lists, but got dims={dims}")
     if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.dim(), b.dim()):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         return list(range(a.dim() - dims, a.dim())), list(range(dims))
-    one, other = ([d] if isinstance(d, int) else list(d) for d in dims)
+    one, other = dims
+    for name, each in (("dims_self", one), ("dims_other", other)):
+        if not isinstance(each, (list, tuple)) or not all(isinstance(d, int) for d in each):
+            raise TypeError(f"tensordot(): argument '{name}' must be tuple of ints, not {type(each).__name__}")
     if len(one) != len(other):
         raise RuntimeError("both dimension lists should have same length")
     return [_wrapped(d, a.dim()) for d in one], [_wrapped(d, b.dim()) for d in other]
@@ -101,11 +104,12 @@ def _wrapped(dim, count):
 @with_autocast_policy("chain_matmul")
 def chain_matmul(*matrices, out=None):
     """The product of 2-D matrices, in the order of fewest multiplications."""
+    _composite.require_list(matrices)
     if any(m.dim() != 2 for m in matrices):
         wrong = next(m for m in matrices if m.dim() != 2)
         raise RuntimeError(f"Tensor dimension is {wrong.dim()}, expected 2 instead.")
     if not matrices:
-        raise ValueError("chain_matmul(): Expected one or more matrices")
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     result = multiply_chain(matrices)
     return result if out is None else out.resize_(result.shape).copy_(result)
 
@@ -361,7 +365,7 @@ def _safe_softmax(input, dim, dtype=None):
     """softmax, with zeros for rows that are -inf everywhere."""
     masked = (input == float("-inf")).all(dim, True)
     # The softmax of such a row is NaN, and so would be the gradients of what follows.
-    result = _OPS["softmax"](_where(masked, 0.0, input), dim, dtype=dtype)
+    result = _OPS["softmax"](input.masked_fill(masked, 0), dim, dtype=dtype)
     return _where(masked, 0.0, result)
 
 

@@ -15,7 +15,14 @@ from mindtorch._core.tensor.dtype import _promote_types as promote_types
 from mindtorch._core.tensor.dtype import int32, int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import expand_to_batch, run_for_each_sample, scalar_type, to_dtype, with_names
+from mindtorch._ops.composite.common import (
+    expand_to_batch,
+    require_list,
+    run_for_each_sample,
+    scalar_type,
+    to_dtype,
+    with_names,
+)
 from mindtorch._ops.composite.indexing import _to_out, _wrapped
 
 _VIEWS = _views.FUNCTIONS
@@ -147,8 +154,13 @@ def diagflat(input, offset=0):
 @expand_to_batch
 def block_diag(*tensors):
     """A matrix with the matrices along its diagonal."""
+    require_list(tensors)
     if not tensors:
         return empty(1, 0)
+    for place, tensor in enumerate(tensors):
+        if tensor.device != tensors[0].device:
+            raise RuntimeError("torch.block_diag: input tensors must all be on the same device. Input 0 is on device "
+                               f"{tensors[0].device} and input {place} is on device {tensor.device}.")
     blocks = [tensor.reshape(1, -1) if tensor.dim() < 2 else tensor for tensor in tensors]
     for number, block in enumerate(blocks):
         if block.dim() > 2:
@@ -228,9 +240,7 @@ def _joined(tensors, name):
                         f"{type(tensors).__name__}")
     if not tensors:
         raise RuntimeError(f"{name.replace('row_', 'v')} expects a non-empty TensorList")
-    for i, tensor in enumerate(tensors):
-        if not isinstance(tensor, TensorBase):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+    require_list(tensors)
     return list(tensors)
 
 

@@ -1,5 +1,6 @@
 """Statistics, differences and integrals, written with other operators. Device-neutral."""
-from math import inf, prod
+from math import inf, nan, prod
+from numbers import Number
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
@@ -325,7 +326,8 @@ def _edge_slopes(input, dim, steps, edge_order):
         slope = (second - first) / near
         if edge_order == 2:
             third = input.narrow(dim, start + 2 * inwards, 1)
-            slope = slope * (1 + near / (near + far)) - (third - second) / far * (near / (near + far))
+            share = near / (near + far) if not isinstance(near, Number) or near + far else nan
+            slope = slope * (1 + share) - (third - second) / far * share
         slopes.append(slope * inwards)
     return slopes
 

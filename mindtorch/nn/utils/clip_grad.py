@@ -76,11 +76,11 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: Any, 
         >>> w.grad
         tensor([0.6000, 0.8000])
     """
-    gradients = _gradients(parameters)
+    gradients, limit = _gradients(parameters), float(max_norm)
     if not gradients:
         return
     # Multiplied even where the factor is 1: to look at it would be to wait for the device.
-    factor = mindtorch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+    factor = mindtorch.clamp(limit / (total_norm + 1e-6), max=1.0)
     for group in _alike(gradients):
         near = factor.to(group[0].device)
         if foreach in (None, True):
