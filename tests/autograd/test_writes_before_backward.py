@@ -74,3 +74,20 @@ def test_writes_that_torch_allows(family):
                         wrong[key, written] = found
     assert not wrong
     assert tried
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("shapes", [((1, 6), ()), ((1, 6), (2, 3)), ((6,), (2, 3)), ((2, 6), (3, 3)), ((2, 6), (2, 1))])
+def test_a_leaf_that_out_resizes_before_backward(shapes, device):
+    """The gradient takes the shape that the leaf then has, if it can be broadcast to that."""
+    def outcome(lib, where):
+        before, after = (lib.ones(shape, device=where) for shape in shapes)
+        leaf = before[..., ::2].requires_grad_()
+        result = lib.tril(lib.stack([leaf, leaf]))
+        lib.ge(after, after, out=leaf)
+        try:
+            result.sum().backward()
+        except RuntimeError as error:
+            return str(error)
+        return leaf.grad.tolist()
+    assert outcome(mindtorch, device) == outcome(torch, "cpu")

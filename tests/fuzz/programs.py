@@ -546,6 +546,7 @@ def disturb(tensor, pattern):
             base.mul_(1 + torch.finfo(base.dtype).eps * signs.to(base.real.dtype))
 
 
+CASTS = ("to", "type", "float", "half")
 NARROW = r"torch\.(float32|float16|bfloat16)"
 
 
@@ -553,7 +554,7 @@ def widened(statement):
     """The text of a statement that computes in float64."""
     text = re.sub(rf"(dtype={NARROW}\)\.to\(device\))", r"\1.double()", statement.text)
     text = re.sub(r"(dtype=torch\.complex64\)\.to\(device\))", r"\1.to(torch.complex128)", text)
-    if statement.operator in ("to", "type", "float", "half"):
+    if statement.operator in CASTS:
         return re.sub(r"\.((to|type)\(" + NARROW + r"(, copy=True)?\)|float\(\)|half\(\))$", r"\g<0>.double()",
                       text.replace("torch.complex64", "torch.complex128"))
     return text if statement.creates else re.sub(f"dtype={NARROW}", "dtype=torch.float64",
@@ -727,8 +728,9 @@ class Comparison:
             if statement.creates and statement.creates not in self.ours:
                 continue
             execute(Statement(text(statement), statement.operator), names)
-            if statement.creates in names:
-                created(names[statement.creates])
+            made = statement.text.partition(" = ")[0] if statement.operator in CASTS else statement.creates
+            if made in names and not any(names[made] is other for name, other in names.items() if name != made):
+                created(names[made])
         name, _, grad = what.partition(".")
         value = grad_of(names[name]) if grad and name in names else names.get(name)
         return array_of(value) if isinstance(value, torch.Tensor) else None
@@ -743,7 +745,7 @@ class Comparison:
             torch.set_default_dtype(default)
 
     def disturbed(self, what, number, pattern):
-        """What torch gives if the literals are changed by one unit in their last place."""
+        """What torch gives if literals, and what casts have rounded, are changed by one unit in their last place."""
         return self.again(what, number, created=lambda tensor: disturb(tensor, pattern))
 
     def synchronise(self, refused):

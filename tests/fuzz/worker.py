@@ -51,6 +51,9 @@ CONDITIONS = {
     "a matrix is not triangular": lambda statement, names: any(
         bool(each.triu(1).any()) and bool(each.tril(-1).any()) for each in operands(statement, names)
         if each.dim() > 1),
+    "a matrix is singular": lambda statement, names: any(
+        bool((torch.linalg.matrix_rank(each.to(torch.complex128)) < each.shape[-1]).any())
+        for each in operands(statement, names) if each.dim() > 1 and bool(each.isfinite().all())),
     "a matrix is not positive definite": lambda statement, names: any(
         bool(torch.linalg.cholesky_ex(each)[1].any()) for each in operands(statement, names)
         if each.dim() > 1 and is_inexact(each) and each.itemsize > 2 and each.shape[-1] == each.shape[-2]),

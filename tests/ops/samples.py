@@ -183,6 +183,11 @@ def binary_power(make):
 
 
 @sample
+def ldexp(make):
+    yield from (((make(*a), make(*b, low=-2, high=3)), {}) for a, b in _pairs())
+
+
+@sample
 def number(make):
     yield from (((make(2, 3), n), {}) for n in make.numbers)
     yield (make(), 3), {}

@@ -717,3 +717,18 @@ def test_far_from_zero_the_normal_distribution_is_0_or_1(name, device):
     ours, theirs = ((lib.erf if name == "erf" else lib.nn.functional.gelu)(
         lib.tensor(values, device=where)) for lib, where in ((mindtorch, device), (torch, "cpu")))
     assert str((ours + 0.0).tolist()) == str((theirs + 0.0).tolist())
+
+
+@pytest.mark.parametrize("exponents", [[200, -3, 0], [-200, 3, 1], [200.0, -3.0, 0.5]])
+def test_ldexp_of_integers_goes_beyond_the_dtype(exponents, device):
+    """Of an integer the power is no number of the dtype; the result is one. That of a fraction is infinity."""
+    def result(lib, where):
+        return lib.ldexp(lib.tensor([1e-30, 1.5, -2.0], device=where), lib.tensor(exponents, device=where)).tolist()
+    assert result(mindtorch, device) == pytest.approx(result(torch, "cpu"), rel=1e-6)
+
+
+def test_the_derivative_of_ldexp_is_the_power_of_a_negative_integer(device):
+    """torch's is 0, a power of integers."""
+    x = mindtorch.ones(3, device=device, requires_grad=True)
+    mindtorch.ldexp(x, mindtorch.tensor([-2, 0, 3], device=device)).sum().backward()
+    assert x.grad.tolist() == [0.25, 1, 8]

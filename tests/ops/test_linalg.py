@@ -315,3 +315,15 @@ def test_norms_of_empty_matrices(shape, order, keepdim):
         except IndexError as error:
             return str(error)
     assert run(mindtorch) == run(torch)
+
+
+@pytest.mark.parametrize("dtypes", [("float16", "float16"), ("bfloat16", "bfloat16"), ("int32", "int32"),
+                                    ("float32", "float64"), ("float64", "float16")])
+@pytest.mark.parametrize("options", [{}, {"rcond": 0.1}, {"driver": "gelss"}, {"driver": "other"}])
+def test_dtypes_that_least_squares_refuse(dtypes, options, device):
+    def refused(lib, where):
+        one, other = (lib.ones(3, 2, dtype=getattr(lib, dtype), device=where) for dtype in dtypes)
+        with pytest.raises(RuntimeError) as error:
+            lib.linalg.lstsq(one, other, **options)
+        return error.type, str(error.value).partition("`driver`")[0]
+    assert refused(mindtorch, device) == refused(torch, "cpu")

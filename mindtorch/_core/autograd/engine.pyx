@@ -245,13 +245,15 @@ cdef bint can_steal_gradient(TensorBase grad) noexcept:
 
 
 cdef bint obeys_layout_contract(TensorBase grad, TensorBase leaf) noexcept:
-    """Whether the gradient has the strides of the leaf, or is contiguous where the leaf's memory has gaps."""
-    cdef const int64_t *strides = leaf.strides
+    """Whether the gradient has the strides of the leaf, or is contiguous where the leaf's memory has gaps.
+
+    Their shapes differ where out= has resized the leaf since.
+    """
     cdef int i
     if not is_non_overlapping_and_dense(leaf):
         return grad.contiguous
-    for i in range(leaf.ndim):
-        if leaf.sizes[i] != 1 and grad.strides[i] != strides[i]:
+    for i in range(grad.ndim):
+        if grad.sizes[i] != 1 and (i >= leaf.ndim or grad.strides[i] != leaf.strides[i]):
             return False
     return True
 
@@ -290,7 +292,10 @@ cdef int accumulate_leaf_grad(TensorBase leaf, TensorBase grad) except -1:
         else:
             like = leaf if is_non_overlapping_and_dense(leaf) else (<object>grad).contiguous()
             copy = empty_like_tensor(like, grad.dtype, grad.device_type, grad.device_index)
-            copy_data(copy, grad, False)
+            if has_same_shape(copy, grad):
+                copy_data(copy, grad, False)
+            else:
+                (<object>copy).copy_(grad)      # out= has resized the leaf since: as in torch, broadcast or refused
             meta.grad = copy
     return run_post_accumulate_hooks(meta, leaf)
 

@@ -42,6 +42,12 @@ def power(base, exponent):
     return np.where(negative, inverse, result)
 
 
+def ldexp(x, exponent):
+    """x times 2 to that power, which may be beyond the dtype where it is an integer."""
+    whole = x.dtype.kind == "f" and (_is_integral(exponent) or exponent.dtype.kind == "b")
+    return np.ldexp(x, exponent.astype(np.int64)) if whole else x * np.exp2(exponent)
+
+
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 

@@ -13,13 +13,13 @@ from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._core.tensor.dtype import bool as bool_
-from mindtorch._core.tensor.dtype import float64, int64
+from mindtorch._core.tensor.dtype import complex64, complex128, float32, float64, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import randn as _randn
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
-from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, with_out
+from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type, with_out
 
 _arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
 _matmul, _where = _OPS["matmul"], _OPS["where"]
@@ -412,16 +412,25 @@ def pinverse(input, rcond=1e-15):
 @without_autocast
 def lstsq(input, b, rcond=None, *, driver=None):
     """The X of least |A X - B|, with residuals, rank and singular values as far as the driver finds them."""
-    require_matrices(input, "torch.linalg.lstsq")
-    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    _require_tensors("linalg_lstsq", input=input, b=b)
+    if input.dim() < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
     if b.dim() < 1:
         raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
-    driver = driver or "gelsy"
+    if input.dtype is not b.dtype:
+        raise RuntimeError("torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+                           f"{scalar_type(input.dtype)} and other's dtype {scalar_type(b.dtype)}")
     vectors = b.dim() == input.dim() - 1 and tuple(b.shape) == tuple(input.shape[:-1])
     right = b.unsqueeze(-1) if vectors else b
     if right.shape[-2] != input.shape[-2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    driver = driver or "gelsy"
+    if input.dtype not in (float32, float64, complex64, complex128):
+        if rcond is None:
+            raise RuntimeError("This function doesn't handle types other than float and double")
+        raise NotImplementedError(f"\"linalg_lstsq_cpu\" not implemented for '{scalar_type(input.dtype)}'")
     rows, columns = input.shape[-2:]
     solution = _matmul(pinv(input, rcond), right)
     residuals = with_history_of(input.new_zeros((0,)), input, right).abs()

@@ -84,15 +84,6 @@ def isreal(input):
     return _OPS["eq"](_views.imag(input), 0) if input.is_complex() else _factories.ones_like(input, dtype=bool_)
 
 
-@_published(takes_out=True, inplace="function")
-def ldexp(input, other):
-    """input * 2 ** other."""
-    _require_tensor("ldexp", input)
-    _require_tensor("ldexp", other, 2, "other")
-    wide = other if other.is_floating_point() or other.is_complex() else other.to(get_default_dtype())
-    return input * _OPS["exp2"](wide)
-
-
 def _dtype_of(value):
     """The dtype that float_power computes in."""
     complex_ = value.is_complex() if isinstance(value, TensorBase) else isinstance(value, complex)

@@ -66,6 +66,15 @@ def lcm_by_gcd(self, other):
     return (ops.div(self, divisor, rounding_mode="trunc") * other).abs().to(dtype)
 
 
+def ldexp_by_exp2(self, other):
+    """self times 2 ** other. Of an integer by halves: the whole may be beyond the dtype where the result is not."""
+    if other.is_floating_point() or other.is_complex():
+        return self * other.exp2()
+    other = other.to(int32)
+    half = other >> 1
+    return self * half.exp2() * (other - half).exp2()
+
+
 def hypot_by_abs(self, other):
     """The modulus of a complex number. For float64, which has none, scaled by the larger, whose square may overflow."""
     if self.dtype is not float64:
