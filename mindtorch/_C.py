@@ -38,12 +38,12 @@ from mindtorch._core.tensor.tensor import Size, TensorBase
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
 from mindtorch._core.tensor.tensor import device as _device
 from mindtorch._core.tensor.tensor import get_default_device as _default_device
-from mindtorch._core.tensor.views import set_bits_of as _set_bits_of
 from mindtorch._core.tensor.torch_dispatch import DisableTorchDispatch as _DisableTorchDispatch
 from mindtorch._core.tensor.torch_dispatch import _disabled_torch_dispatch_impl
 from mindtorch._core.tensor.torch_dispatch import current_modes as _dispatch_modes
 from mindtorch._core.tensor.torch_dispatch import pop_mode as _pop_torch_dispatch_stack
 from mindtorch._core.tensor.torch_dispatch import push_mode as _push_on_torch_dispatch_stack
+from mindtorch._core.tensor.views import set_bits_of as _set_bits_of
 from mindtorch._library import registry as _registry
 from mindtorch._library.keys import parse_key as _parse_key
 from mindtorch._library.schema import infer_type as _jit_try_infer_type

@@ -111,10 +111,10 @@ def _inplace(function):
 
 _UNARY = (
     "abs", "absolute", "angle", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh", "atan", "atanh", "ceil",
-    "conj", "conj_physical", "deg2rad", "erf", "erfinv", "expm1", "fix", "float_power", "floor", "frac", "isinf",
+    "conj_physical", "deg2rad", "erf", "erfinv", "expm1", "fix", "float_power", "floor", "frac", "isinf",
     "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "neg", "negative", "positive", "rad2deg", "relu", "round",
     "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc")
-_LINEAR = {"neg", "negative", "positive", "conj", "conj_physical"}      # need no coalesced values
+_LINEAR = {"neg", "negative", "positive", "conj_physical"}      # need no coalesced values
 
 
 def _by_values(name):
@@ -128,7 +128,9 @@ def _by_values(name):
 for _name in _UNARY:
     KERNELS[_name] = _by_values(_name)
     KERNELS[f"{_name}_"] = _inplace(KERNELS[_name])
-KERNELS |= {"__abs__": KERNELS["abs"], "__neg__": KERNELS["neg"]}
+KERNELS |= {"__abs__": KERNELS["abs"], "__neg__": KERNELS["neg"], "conj": KERNELS["conj_physical"],
+            "is_conj": lambda self: False, "is_neg": lambda self: False,
+            "resolve_conj": lambda self: self, "resolve_neg": lambda self: self}
 
 
 @_kernel_named("__pow__")

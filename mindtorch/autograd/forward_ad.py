@@ -19,10 +19,10 @@ _state = threading.local()              # .levels: the open levels, one at most;
 _current_level = -1                     # of all threads; -1: none is open
 
 _VIEWS = frozenset((
-    "_conj", "_neg_view", "adjoint", "chunk", "conj", "diagonal", "expand", "expand_as", "flatten", "imag", "movedim", "moveaxis", "narrow",
-    "permute", "real", "reshape", "select", "split", "split_with_sizes", "squeeze", "swapaxes", "swapdims", "t",
-    "tensor_split", "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view", "view_as", "view_as_real",
-    "view_as_complex", "__getitem__"))
+    "_conj", "_neg_view", "adjoint", "chunk", "conj", "diagonal", "expand", "expand_as", "flatten", "imag",
+    "movedim", "moveaxis", "narrow", "permute", "real", "reshape", "select", "split", "split_with_sizes", "squeeze",
+    "swapaxes", "swapdims", "t", "tensor_split", "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view",
+    "view_as", "view_as_real", "view_as_complex", "__getitem__"))
 _VIEWING_PROPERTIES = frozenset(("T", "mT", "H", "mH", "real", "imag"))
 # These change what a tensor is, or tell it: they are not differentiated.
 _UNCHANGED = frozenset((

@@ -9,11 +9,11 @@ from math import prod
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
-from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._core.tensor.dtype import get_default_dtype
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._ops.composite.common import scalar_type as _scalar_type
 from mindtorch._ops.composite.common import with_out
 

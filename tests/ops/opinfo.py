@@ -137,8 +137,8 @@ def array_of(tensor):
     tensor = tensor.detach()
     if str(tensor.layout) != "torch.strided":
         tensor = tensor.to_dense()
+    tensor = tensor.resolve_conj().resolve_neg()
     if isinstance(tensor, torch.Tensor):
-        tensor = tensor.resolve_conj().resolve_neg()
         return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy(force=True)
     return numpy.asarray((tensor.float() if tensor.dtype is mindtorch.bfloat16 else tensor).cpu().numpy())
 

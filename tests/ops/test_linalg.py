@@ -143,7 +143,7 @@ def compare(ours, theirs, tolerance):
     assert len(ours) == len(theirs)
     for one, other in zip(ours, theirs, strict=True):
         assert str(one.dtype) == str(other.dtype)
-        numpy.testing.assert_allclose(one.detach().cpu().numpy(), other.detach().numpy(force=True), rtol=tolerance,
+        numpy.testing.assert_allclose(one.detach().numpy(force=True), other.detach().numpy(force=True), rtol=tolerance,
                                       atol=tolerance)
 
 

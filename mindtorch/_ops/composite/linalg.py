@@ -11,12 +11,12 @@ from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.errors import NOT_INVERTIBLE, raise_first_failure
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
-from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.dtype import complex64, complex128, float32, float64, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import randn as _randn
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
 from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type, with_out

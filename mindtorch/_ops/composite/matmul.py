@@ -5,9 +5,9 @@ from math import prod
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
-from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._core.python.torch_function import overridable
 from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite.common import _require_tensors, c_type, with_out
 
