@@ -223,6 +223,11 @@ def _parse_to(*args, **kwargs):
     return import_module("mindtorch.nn.modules.module")._parse_to(args, kwargs)
 
 
+def _saved_tensors_hooks_is_enabled():
+    """Whether hooks of saved tensors may be set."""
+    return import_module("mindtorch.autograd.graph").saved_tensors_hooks_is_enabled()
+
+
 def _native_functions(name, public, prefix):
     """torch._C._linalg and its like: the functions of a public module, under the names of their operators."""
     def find(attribute):
@@ -243,18 +248,15 @@ _nn = ModuleType("mindtorch._C._nn")
 _nn.__getattr__, _nn._parse_to = _nn_function, _parse_to
 _functions = ModuleType("mindtorch._C._functions")
 vars(_functions).update(AccumulateGrad=AccumulateGrad, DelayedError=DelayedError, UndefinedGrad=UndefinedGrad)
-modules.update({module.__name__: module for module in (_fft, _functions, _linalg, _nn, _special)})
+_autograd = ModuleType("mindtorch._C._autograd")
+_autograd.SavedTensor, _autograd._get_current_graph_task_keep_graph = SavedTensor, keeps_graph
+_autograd._saved_tensors_hooks_is_enabled = _saved_tensors_hooks_is_enabled
+_autograd.__getattr__ = refused_names(_autograd.__name__)
+modules.update({module.__name__: module for module in (_autograd, _fft, _functions, _linalg, _nn, _special)})
 
 
 def __getattr__(name: str) -> Any:
     """Names of torch.library, torch.ops and torch.autograd, imported lazily."""
-    if name == "_autograd":
-        made = modules["mindtorch._C._autograd"] = ModuleType("mindtorch._C._autograd")
-        graph = import_module("mindtorch.autograd.graph")
-        made._saved_tensors_hooks_is_enabled = graph.saved_tensors_hooks_is_enabled
-        made.SavedTensor, made._get_current_graph_task_keep_graph = SavedTensor, keeps_graph
-        globals()["_autograd"] = made
-        return made
     if name == "_distributed_c10d":
         return import_module("mindtorch.distributed._c10d")
     if name in ("_DistError", "_DistBackendError", "_DistNetworkError", "_DistStoreError"):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from types import FunctionType
 from typing import Any, Self
@@ -100,6 +100,8 @@ def has_torch_function(relevant_args: Any) -> Any:
         >>> torch.overrides.has_torch_function((torch.ones(1), 3))
         False
     """
+    if not isinstance(relevant_args, Sequence):
+        raise TypeError("expected a sequence")
     return torch_function.has_torch_function(tuple(relevant_args), {})
 
 

@@ -48,6 +48,7 @@ class Tensor(TensorBase):
     is_sparse_csr = property(lambda self: self.layout is sparse_csr)
 
     # Second names, with functions of their own: handlers get the name that was read.
+    _cdata = property(lambda self: self.__hash__())       # what identifies it in C: the address of the object
     _grad = property(lambda self: self.grad, lambda self, value: setattr(self, "grad", value))
     _grad_fn = property(lambda self: self.grad_fn)
 

@@ -28,6 +28,8 @@ def broadcast_all(*values: Tensor | Number) -> tuple[Tensor, ...]:
         >>> torch.distributions.utils.broadcast_all(torch.ones(2), 3.0)
         (tensor([1., 1.]), tensor([3., 3.]))
     """
+    if any(not isinstance(v, mindtorch.Tensor) and hasattr(type(v), "__torch_function__") for v in values):
+        return mindtorch.overrides.handle_torch_function(broadcast_all, values, *values)
     if not all(isinstance(v, (mindtorch.Tensor, Number)) for v in values):
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
                          "__torch_function__.")

@@ -131,7 +131,7 @@ def run_batched(func: Any, args: tuple, kwargs: dict, level: Any = None) -> Any:
     given = vmap_rule_of(func._schema.name)
     if given is not None:
         return apply_given_rule(given, args, kwargs)
-    rule = _loop if is_random(func) else _rule_of(func)
+    rule = _draw if is_random(func) else _rule_of(func)
     result = rule(call)
     return _loop(call) if result is NotImplemented else result
 
@@ -178,6 +178,15 @@ def _loop(call):
     of_sample.__name__ = call.name
     result = apply_to_samples(of_sample, (), call.values, call.levels)
     return result if written is None else call.values[written]
+
+
+def _draw(call):
+    """Random numbers: those that are written in place, of each sample its own, are drawn for all samples at once."""
+    level, written = current_level(), call.written()
+    if written is None or level is None or level.randomness != "different":
+        return _loop(call)
+    rank = call.values[written].dim()
+    return call.run(call.values | {name: call.front(tensor, rank) for name, tensor in call.tensors.items()})
 
 
 def _map(value, function):

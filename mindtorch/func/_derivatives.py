@@ -8,6 +8,7 @@ sample has a gradient of its own; the history is that of their values (_batched_
 from __future__ import annotations
 
 import functools
+from contextlib import nullcontext
 from typing import Any
 
 import mindtorch
@@ -21,6 +22,7 @@ from mindtorch.func._batched_tensor import (
     running_levels,
     value_of,
 )
+from mindtorch.func._random_states import refused_randomness
 from mindtorch.func._vmap import vmap
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
@@ -350,7 +352,8 @@ def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: An
         primals, of_chosen = _of_chosen(func, argnums, args, kwargs)
         leaves = tree_leaves(primals)
         _require_real("jacfwd", "inputs", leaves)
-        output, aux, own, along = _linearized(of_chosen, primals, has_aux, "jvp(f, primals, tangents)")
+        with refused_randomness() if randomness == "error" else nullcontext():
+            output, aux, own, along = _linearized(of_chosen, primals, has_aux, "jvp(f, primals, tangents)")
         _require_real("jacfwd", "outputs", tree_leaves(output))
         columns = _over_basis(lambda *tangents: along(list(tangents)), leaves, chunk_size, randomness)
         structure, chosen = tree_flatten(output)[1], tree_flatten(_chosen(argnums, args))[1]

@@ -19,7 +19,7 @@ from mindtorch.func._batched_tensor import (
     levels_of,
     value_of,
 )
-from mindtorch.func._random_states import random_states, restore
+from mindtorch.func._random_states import refused_randomness
 from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 __all__ = ["vmap"]
@@ -73,15 +73,9 @@ def vmap(func: Any, in_dims: int = 0, out_dims: int = 0, randomness: str = "erro
 
 def _call(func, name, leaves, dims, spec, kwargs, out_dims, level):
     samples = [leaf if dim is None else add_batch_dim(leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)]
-    before = random_states() if level.randomness == "error" else None
-    with level, PerSampleRandomness() if level.randomness == "different" else nullcontext():
+    drawing = {"error": refused_randomness, "different": PerSampleRandomness, "same": nullcontext}[level.randomness]
+    with drawing(), level:
         results, found = tree_flatten(func(*tree_unflatten(samples, spec), **kwargs))
-    if before is not None and any(not mindtorch.equal(one, other) for one, other in zip(
-            before, random_states(), strict=True)):
-        restore(before)
-        raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the "
-                           "'same' or 'different' randomness flags on vmap or perform the randomness operation out "
-                           "of vmap")
     where = _dims_of_results(name, out_dims, tree_unflatten(results, found), found)
     return tree_unflatten([_of_batch(name, result, dim, level) for result, dim in zip(results, where, strict=True)],
                           found)

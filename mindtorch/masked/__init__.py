@@ -35,17 +35,27 @@ def _filled(input, mask, value, dtype=None):
     return _where(mask.bool(), input, input.new_full((), value))
 
 
+_NEED_MASK = ("prod", "amax", "amin")
+
+
 def _of_layouts(function):
-    """The function, for sparse inputs and masks too: of a sparse input the elements that it holds take part."""
+    """The function, for sparse inputs and masks too. Without a mask the elements that the input holds take part."""
     @functools.wraps(function)
     def run(input, *args, mask=None, **kwargs):
         if mask is not None and mask.layout is not strided:
             mask = mask.to_dense()
         if input.layout is strided:
             return function(input, *args, mask=mask, **kwargs)
-        held = _mask_of_sparse(input)
-        mask = held if mask is None else held & mask
+        name = function.__name__
+        if mask is None and name in _NEED_MASK:
+            shown = "amax" if input.layout is sparse_coo and name == "amin" else name       # as torch has it
+            raise ValueError(f"masked {shown} expects explicit mask for {str(input.layout).removeprefix('torch.')} "
+                             "tensor input")
+        mask = _mask_of_sparse(input) if mask is None else mask
         result = function(input.to_dense(), *args, mask=mask, **kwargs)
+        if name in _NEED_MASK:              # what nothing takes part in is not held
+            where = {key: value for key, value in kwargs.items() if key in ("dim", "keepdim")}
+            result = _where(amax(mask.expand(input.shape).int(), *args, **where).bool(), result, 0)
         return result if result.dim() != 2 and input.layout is not sparse_coo else result.to_sparse(layout=input.layout)
     return run
 
@@ -291,9 +301,9 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
         dtype = float32
     average = mean(input, dim, keepdim=True, dtype=dtype, mask=mask)
-    distance = _filled(input, None, 0, dtype) - average
-    squares = distance * distance if not distance.is_complex() else (distance * distance.conj()).real
-    total = sum(squares, dim, keepdim=keepdim, mask=mask)
+    distance = input - average
+    squares = distance * distance if not distance.is_complex() else distance * distance.conj()
+    total = sum(squares, dim, keepdim=keepdim, dtype=dtype, mask=mask)
     return total / (_count(input, dim, bool(keepdim), mask) - correction).clamp(min=0)
 
 

@@ -238,3 +238,25 @@ def test_a_batch_does_not_fit_into_a_tensor_without_one(device):
     m, v = inputs(mindtorch, device)
     with pytest.raises(RuntimeError, match=r"add_.* is not possible because there exists a Tensor `other`"):
         mindtorch.vmap(v.add_)(m)
+
+
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize("name", ["normal_", "random_", "uniform_", "exponential_", "bernoulli_"])
+def test_samples_that_are_drawn_in_place_together(name, dim):
+    def drawn(lib):
+        lib.manual_seed(0)
+        more = [lib.full((1,), 0.3)] if name == "bernoulli_" else []
+        draw = lib.vmap(lambda x: getattr(x, name)(*more), in_dims=dim, randomness="different")
+        return draw(lib.ones(4, 5, 4)).numpy()
+    np.testing.assert_allclose(drawn(mindtorch), drawn(torch), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["jacfwd", "hessian"])
+def test_columns_of_random_functions(name):
+    def run(lib):
+        def function(x):
+            return (lib.bernoulli(x) * x).sum()
+        with pytest.raises(RuntimeError) as caught:
+            getattr(lib.func, name)(function)(lib.ones(2))
+        return str(caught.value)[:60], lib.func.jacfwd(function, randomness="same")(lib.ones(2)).tolist()
+    assert run(mindtorch) == run(torch)

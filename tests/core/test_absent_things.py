@@ -1,4 +1,5 @@
 """What torch says of devices and tools that it was built without, and mindtorch has not: beside torch 2.13."""
+import importlib
 import pickle
 
 import pytest
@@ -96,7 +97,7 @@ torch._C._nn._parse_to(non_blocking=True) | torch._C._nn._parse_to(None) | torch
 torch._C._nn.avg_pool2d(torch.ones(1, 4, 4), 2) | torch._C._nn.avg_pool3d(torch.ones(1, 4, 4, 4), (2, 2, 2), (1, 1, 1))
 torch._C._nn.max_pool2d_with_indices(torch.ones(1, 4, 4), (2, 2))[0] | torch._C._nn.hardtanh(a)
 torch._C._nn.no_such_thing | isinstance(a.untyped_storage(), torch._C.StorageBase)
-torch.device("not a real device") | torch.device("foo-bar")
+torch._C._autograd._saved_tensors_hooks_is_enabled() | torch.device("not a real device") | torch.device("foo-bar")
 torch._C._log_api_usage_once("a") | torch._C._get_tracing_state() | torch._C._are_functorch_transforms_active()
 torch.torch is torch | torch.hub.HASH_REGEX | torch.hub._get_torch_home()
 """
@@ -169,3 +170,8 @@ def test_second_names():
     assert issubclass(mindtorch.ScriptModule, mindtorch.nn.Module)
     assert not isinstance(mindtorch.relu, mindtorch.ScriptMethod)
     assert mindtorch.ScriptFunction is mindtorch.jit.ScriptFunction
+
+
+def test_modules_of_the_C_library_are_imported_as_they_are():
+    assert importlib.import_module("mindtorch._C._autograd") is mindtorch._C._autograd
+    assert mindtorch._C._autograd.SavedTensor.__name__ == "SavedTensor"

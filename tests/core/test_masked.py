@@ -79,3 +79,32 @@ def test_the_value_that_changes_no_result(name, dtype):
         return None if found is None else (repr(found.item()), str(found.dtype))
     assert run(mindtorch) == run(torch)
     assert name != "norm" or dtype != "float32" or run(mindtorch, -float("inf")) == run(torch, -float("inf"))
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+@pytest.mark.parametrize("name", ["prod", "amax", "amin", "sum"])
+@pytest.mark.filterwarnings("ignore:Sparse (CSR|invariant)")
+def test_masks_of_sparse_tensors(name, layout, dim):
+    """What the mask shows and the tensor does not hold is 0; where the mask shows nothing, nothing is held."""
+    def call(library, mask):
+        x, *shown = (library.tensor(each).to_sparse(layout=getattr(library, layout)) for each in (
+            [[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], *([mask] if mask else [])))
+        try:
+            return getattr(library.masked, name)(x, dim=dim, keepdim=True, mask=shown[0] if shown else None
+                                                 ).to_dense().tolist()
+        except ValueError as error:
+            return str(error)
+    for mask in (None, [[True, True, False], [False, True, False]]):
+        assert call(mindtorch, mask) == call(torch, mask)
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_spread_of_complex_numbers(name):
+    def call(library):
+        x, mask = library.tensor([1 + 1j, 2, 4j]), library.tensor([True, True, False])
+        result = getattr(library.masked, name)(x, 0, mask=mask)
+        return result.dtype.is_complex, result.item()
+    (ours, given), (theirs, expected) = call(mindtorch), call(torch)
+    assert ours is theirs
+    assert given == pytest.approx(expected)
