@@ -10,7 +10,7 @@ from mindtorch._npu import events_thread, segments
 
 from mindtorch._core.tensor.dtype cimport dtype_name
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, NPU, Storage, TensorBase, copy_data, empty_like_tensor, empty_pinned_like,
+    CPU, NPU, Storage, TensorBase, copy_data, empty_like_tensor, empty_pinned_like,
 )
 from mindtorch._npu.acl cimport api, check, require_function
 from mindtorch._npu.cann cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED

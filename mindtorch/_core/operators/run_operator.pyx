@@ -615,7 +615,7 @@ cdef bint has_bits(TensorBase tensor) noexcept:
 cdef object run_without_bits(Operator op, Argument *arguments, bint inplace):
     """`run` or `run_inplace` where tensors have bits: with copies in their place. What is written to is copied back."""
     cdef Argument copies[MAX_ARGUMENTS]
-    cdef list kept = [], written = [], outs = []
+    cdef list kept = [], written = []
     cdef int i, count = op.argument_count
     if op.is_foreach and op.single is not None:
         return run_foreach(op, arguments, inplace)

@@ -24,8 +24,8 @@ from mindtorch._core.tensor.dtype cimport (
     numpy_to_scalar_type, scalar_from_python, scalar_to_python, to_scalar_type,
 )
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CONJUGATED, CPU, MAX_DIMS, SIZE_CLASS, Shape, Storage, copy_data, device, device_of, empty_like_tensor, empty_tensor,
-    make_tensor, require_backend, resolve_device,
+    BACKENDS, CONJUGATED, CPU, MAX_DIMS, SIZE_CLASS, Shape, Storage, copy_data, device, device_of, empty_like_tensor,
+    empty_tensor, make_tensor, require_backend, resolve_device,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -360,8 +360,8 @@ def numpy(TensorBase self, *, bint force=False):
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self.bits and not force:
         what, resolve = ("conjugate", "conj") if self.bits & CONJUGATED else ("negative", "neg")
-        raise RuntimeError(f"Can't call numpy() on Tensor that has {what} bit set. Use tensor.resolve_{resolve}().numpy() "
-                           "instead.")
+        raise RuntimeError(f"Can't call numpy() on Tensor that has {what} bit set. Use "
+                           f"tensor.resolve_{resolve}().numpy() instead.")
     cdef TensorBase host = to_host(self)
     host.storage.lent = True
     return as_array(host)

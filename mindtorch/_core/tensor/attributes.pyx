@@ -447,9 +447,9 @@ def set_grad(TensorBase self, value):
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{cpp_name(value.dtype)}' to a tensor with grad_dtype "
             f"'{dtype_name(<ScalarType>wanted)}'. The gradient must match the tensor's grad_dtype (defaults to the "
-            "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any "
-            "dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
-            "systems that assume they match.")
+            "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
+            "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
+            "downstream systems that assume they match.")
     if device_of(grad) != device_of(self):
         raise RuntimeError(
             f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "

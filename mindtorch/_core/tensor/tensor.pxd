@@ -230,6 +230,6 @@ ctypedef struct TensorSlots:
     object (*getitem)(object a, object index)
     int (*setitem)(object a, object index, object value) except -1
     int (*fill)(TensorBase self, const Scalar *value) except -1       # every element = value; counts no version
-    int (*copy_with_bits)(TensorBase dst, TensorBase src, bint non_blocking) except -1     # copy_data, where one has bits
+    int (*copy_with_bits)(TensorBase dst, TensorBase src, bint non_blocking) except -1    # copy_data where one has bits
 
 cdef TensorSlots TENSOR_SLOTS

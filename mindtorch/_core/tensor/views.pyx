@@ -8,8 +8,9 @@ from mindtorch._core.operators.autocast import with_autocast_policy
 
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
 from mindtorch._core.autograd.history cimport (
-    adopt_history, record__conj, record__neg_view, record__slice, record_as_strided, record_diagonal, record_expand, record_permute,
-    record_select_int, record_split_Tensor, record_squeeze, record_transpose_int, record_unbind_int, record_unfold,
+    adopt_history, record__conj, record__neg_view, record__slice, record_as_strided, record_diagonal, record_expand,
+    record_permute, record_select_int, record_split_Tensor,
+    record_squeeze, record_transpose_int, record_unbind_int, record_unfold,
     record_unsqueeze, record_view, record_view_as_complex, record_view_as_real, should_record_inplace,
     should_record_view,
 )
@@ -139,7 +140,8 @@ cdef TensorBase view_dtype(TensorBase self, ScalarType code):
         raise RuntimeError(
             "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype."
             if self.bits & CONJUGATED else
-            "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.")
+            "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different "
+            "dtype.")
     if old_size == new_size:
         return make_tensor(self.storage, code, self.ndim, self.sizes, self.strides, self.offset)
     what = f"to view {dtype_name(self.dtype)} as {dtype_name(code)} (different element sizes)"
@@ -178,8 +180,9 @@ cdef TensorBase real_view(TensorBase self):
     if KIND[<int>self.dtype] != COMPLEX_KIND:
         raise RuntimeError("view_as_real is only supported for complex tensors")
     if self.bits & CONJUGATED:
-        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor "
-                           "so you can view it as real, use self.resolve_conj(); however, be warned that the resulting "
+        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
+                           "tensor so you can view it as real, use self.resolve_conj(); however, be warned that the "
+                           "resulting "
                            "tensor will NOT alias the original.")
     for i in range(self.ndim):
         sizes[i] = self.sizes[i]
@@ -1220,8 +1223,8 @@ FUNCTIONS["moveaxis"] = movedim
 METHODS = dict(
     FUNCTIONS, unfold=unfold, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
     conj=conj, _conj=_conj, _neg_view=_neg_view, is_conj=is_conj, is_neg=is_neg, resolve_conj=resolve_conj,
-    resolve_neg=resolve_neg, split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as, squeeze_=squeeze_,
-    unsqueeze_=unsqueeze_, transpose_=transpose_, swapaxes_=swapaxes_, swapdims_=swapdims_, t_=t_,
+    resolve_neg=resolve_neg, split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as,
+    squeeze_=squeeze_, unsqueeze_=unsqueeze_, transpose_=transpose_, swapaxes_=swapaxes_, swapdims_=swapdims_, t_=t_,
     as_strided_=as_strided_)
 
 FUNCTIONS |= {f.__name__: f for f in (
