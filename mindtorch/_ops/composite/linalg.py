@@ -642,7 +642,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     _require_tensors("svd_lowrank", A=A)
     q = 6 if q is None else q
     rows, columns = A.shape[-2:]
-    A = A if M is None else A - M
+    A = A if M is None else A - M.broadcast_to(A.shape)
     wide = rows < columns
     tall = conj_transpose(A) if wide else A
     basis = _orthonormal(_matmul(tall, _randn(tall.shape[-1], q, dtype=A.dtype, device=A.device)))
